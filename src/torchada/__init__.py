@@ -1,0 +1,50 @@
+"""torchada: unchanged CUDA PyTorch code runs on Moore Threads (MUSA) GPUs.
+
+Installing the package is all that is needed: a start-up file puts the import hook in place. Importing it does the same for a
+process in which that file was not read, also after torch has been imported. Importing torchada never imports torch.
+"""
+
+from __future__ import annotations
+
+from torchada._startup import install as _install
+
+__version__ = "0.2.0"
+
+# Public name -> module that defines it (PEP 562): a process that uses none of them pays for none of them.
+_LAZY = {
+    "disable": "torchada.control",
+    "disabled": "torchada.control",
+    "enable": "torchada.control",
+    "is_patched": "torchada.control",
+    "Platform": "torchada.platforms",
+    "detect_platform": "torchada.platforms",
+    "get_backend": "torchada.platforms",
+    "get_device_name": "torchada.platforms",
+    "get_platform": "torchada.platforms",
+    "get_version": "torchada.platforms",
+    "is_cpu_platform": "torchada.platforms",
+    "is_cuda_platform": "torchada.platforms",
+    "is_gpu_device": "torchada.platforms",
+    "is_musa_platform": "torchada.platforms",
+    "TorchadaWarning": "torchada._warnings",
+    "TorchadaError": "torchada._warnings",
+}
+
+__all__ = ["__version__", *sorted(_LAZY)]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+_install()

@@ -1,0 +1,123 @@
+"""Every TORCHADA_ environment variable: its name, what values it takes, what it means. The only place that reads them.
+
+The one exception is TORCHADA_DISABLE, which the start-up function reads for itself: it may import nothing, not even this.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torchada._startup import OFF, ON
+from torchada._warnings import warn_once
+
+PREFIX = "TORCHADA_"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One environment variable: `kind` is "flag", "choice", "name", "list" or "internal"."""
+
+    name: str
+    kind: str
+    meaning: str
+    choices: tuple[str, ...] = ()
+    implemented: bool = True
+
+
+VARIABLES = (
+    Variable("TORCHADA_DISABLE", "flag", "leave the process as if torchada were not installed"),
+    Variable("TORCHADA_PLATFORM", "name", "musa, cuda, cpu, the name of an installed backend, or auto (the default)"),
+    Variable(
+        "TORCHADA_SIMULATE", "flag", "let `import torch_musa` find the simulator where no real torch_musa is installed"
+    ),
+    Variable("TORCHADA_FORCE_CUDA_AVAILABLE", "flag", "torch.cuda.is_available() answers torch.musa.is_available()"),
+    Variable("TORCHADA_STRICT", "flag", "raise where torchada would warn and go on"),
+    Variable(
+        "TORCHADA_NATIVE",
+        "choice",
+        "device strings by the native (1) or the portable (0) mechanism",
+        ("0", "1", "auto"),
+    ),
+    Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
+    Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
+    Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
+    Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
+    Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
+)
+PREFIXES = ("TORCHADA_DISABLE_OP_OVERRIDE_",)
+_BY_NAME = {variable.name: variable for variable in VARIABLES}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment asks for, with every value understood or replaced by its default."""
+
+    disable: bool = False
+    platform: str = "auto"
+    simulate: bool = False
+    force_cuda_available: bool = False
+    strict: bool = False
+    native: str = "auto"
+    skip_areas: frozenset[str] = frozenset()
+    unknown: tuple[str, ...] = ()
+    not_understood: tuple[str, ...] = ()
+
+
+def read(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the environment (default: the process's). Values that are not understood are listed and count as not set."""
+    env = os.environ if environ is None else environ
+    ours = {name: value.strip() for name, value in env.items() if name.startswith(PREFIX)}
+    unknown = tuple(sorted(name for name in ours if name not in _BY_NAME and not name.startswith(PREFIXES)))
+    bad = tuple(sorted(f"{name}={value!r}" for name, value in ours.items() if not _understood(name, value)))
+    good = {name: value for name, value in ours.items() if _understood(name, value)}
+    return Settings(
+        disable=_flag(good, "TORCHADA_DISABLE"),
+        platform=good.get("TORCHADA_PLATFORM", "").lower() or "auto",
+        simulate=_flag(good, "TORCHADA_SIMULATE"),
+        force_cuda_available=_flag(good, "TORCHADA_FORCE_CUDA_AVAILABLE"),
+        strict=_flag(good, "TORCHADA_STRICT"),
+        native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
+        skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
+        unknown=unknown,
+        not_understood=bad,
+    )
+
+
+def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The TORCHADA_ variables that are set, by name."""
+    env = os.environ if environ is None else environ
+    return {name: env[name] for name in sorted(env) if name.startswith(PREFIX)}
+
+
+def warn_about(settings: Settings) -> None:
+    """Name, once, what in the environment was not understood."""
+    for entry in settings.not_understood:
+        name = entry.partition("=")[0]
+        warn_once(f"{entry} is not understood and ignored; {_expected(_BY_NAME[name])}")
+    for name in settings.unknown:
+        warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
+
+
+def _flag(values: Mapping[str, str], name: str) -> bool:
+    return values.get(name, "").lower() in ON
+
+
+def _understood(name: str, value: str) -> bool:
+    variable = _BY_NAME.get(name)
+    if variable is None or value == "" or variable.kind in ("list", "internal"):
+        return True
+    if variable.kind == "flag":
+        return value.lower() in ON + OFF
+    if variable.kind == "choice":
+        return value.lower() in variable.choices
+    return value.replace("_", "").replace("-", "").isalnum()
+
+
+def _expected(variable: Variable) -> str:
+    if variable.kind == "choice":
+        return f"expected one of {', '.join(variable.choices)}"
+    if variable.kind == "flag":
+        return "expected 1 or 0"
+    return f"expected {variable.meaning}"

@@ -1,0 +1,71 @@
+"""Automatic mixed precision: autocast, GradScaler, custom_fwd / custom_bwd, and the questions about autocast's state.
+
+torch.autocast, torch.amp.autocast and torch.cuda.amp.autocast are one class and its subclass under several names, so what
+changes is the class's __init__, and every name sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise, method, positional
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import translating
+
+_STATE = (
+    "is_autocast_enabled",
+    "set_autocast_enabled",
+    "get_autocast_dtype",
+    "set_autocast_dtype",
+    "_is_autocast_available",
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch, devices = context.torch, context.devices
+    mode, scaler = torch.amp.autocast_mode, torch.amp.GradScaler
+    init = method(mode.autocast.__init__, devices, "device_type")
+    yield Patch(mode.autocast, "__init__", init, 'torch.autocast("cuda")')
+    yield Patch(scaler, "__init__", _scaler_init(context, scaler.__init__), 'torch.amp.GradScaler("cuda")')
+    for name in ("custom_fwd", "custom_bwd"):
+        call = translating(getattr(mode, name), devices, "device_type", 1)
+        for owner in (mode, torch.amp):
+            yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
+    for owner in (torch, torch._C):
+        yield from _state(context, owner)
+
+
+def _state(context: Context, owner: Any) -> Iterator[Patch]:
+    for name in _STATE:
+        if name in vars(owner):
+            call = positional(getattr(owner, name), context.devices, 0, "device_type")
+            yield Patch(owner, name, call, f'torch.{name}("cuda")')
+    # The older names mean CUDA's autocast by their names alone.
+    device_type, torch = context.backend.device_type, context.torch
+    if "get_autocast_gpu_dtype" in vars(owner):
+        get: Callable[[], Any] = lambda: torch.get_autocast_dtype(device_type)  # noqa: E731
+        yield Patch(
+            owner,
+            "get_autocast_gpu_dtype",
+            disguise(get, owner.get_autocast_gpu_dtype),
+            "torch.get_autocast_gpu_dtype()",
+        )
+        put: Callable[[Any], Any] = lambda dtype: torch.set_autocast_dtype(device_type, dtype)  # noqa: E731
+        yield Patch(
+            owner,
+            "set_autocast_gpu_dtype",
+            disguise(put, owner.set_autocast_gpu_dtype),
+            "torch.set_autocast_gpu_dtype(dtype)",
+        )
+
+
+def _scaler_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    # The default of `device` is "cuda".
+    translate = context.devices.translate
+
+    def __init__(self: Any, device: Any = "cuda", *args: Any, **kwargs: Any) -> None:
+        original(self, translate(device), *args, **kwargs)
+
+    return disguise(__init__, original)

@@ -1,0 +1,33 @@
+"""Every function of the installed torch that makes a tensor on a device: found by its schema, not by a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torchada.redirect.calls import keyword
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.namespaces import device_functions, holders
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch = context.torch
+    replaced: dict[int, Any] = {}
+    originals: dict[int, Any] = {}
+    # torch.utils._device decides by this set what `with torch.device(...)` concerns.
+    refresh = torch.utils._device._device_constructors.cache_clear
+    for namespace, name, function in device_functions(torch):
+        originals[id(function)] = function
+        call = replaced.setdefault(id(function), keyword(function, context.devices))
+        entry = staticmethod(call) if isinstance(namespace, type) else call
+        yield Patch(namespace, name, entry, f'{function.__name__}(device="cuda")', refresh)
+    in_namespaces = {
+        id(torch._C._VariableFunctions),
+        *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),
+    }
+    for module, name, function in holders(originals):
+        if id(module) not in in_namespaces:
+            yield Patch(module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', refresh)
+    # TorchScript finds builtins by the identity of the function; the table is made again from what is in place then.
+    yield Patch(torch.jit._builtins, "_builtin_table", None, "TorchScript knows the functions above as builtins")

@@ -1,0 +1,15 @@
+"""torch.random.fork_rng(device_type="cuda"). Seeds and states are names of torch.cuda, and torch.manual_seed seeds every device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import translating
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    random = context.torch.random
+    fork_rng = translating(random.fork_rng, context.devices, "device_type", 4)
+    yield Patch(random, "fork_rng", fork_rng, 'torch.random.fork_rng(device_type="cuda")')

@@ -1,0 +1,117 @@
+"""Which platform this process runs on: by TORCHADA_PLATFORM, by what is installed, and last by what is available."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+
+from torchada._settings import Settings
+from torchada._warnings import warn_once
+from torchada.backends.descriptor import Backend
+from torchada.backends.musa import MUSA
+
+BUILT_IN = {backend.name: backend for backend in (MUSA,)}
+GROUP = "torchada.backends"
+# Platforms on which CUDA code needs no help from us.
+LEFT_ALONE = ("cuda", "cpu")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """`platform` is a backend's name, "cuda", "cpu", or "cuda or cpu" while torch has not been asked; `why` is for people."""
+
+    platform: str
+    why: str
+    backend: Backend | None = None
+
+
+def before_torch(settings: Settings) -> Selection:
+    """The choice as far as it can be made without importing torch; `backend` is None when there is nothing for us to do."""
+    if settings.platform in LEFT_ALONE:
+        return Selection(settings.platform, f"TORCHADA_PLATFORM={settings.platform}")
+    named = _named(settings.platform)
+    if named is not None:
+        if is_installed(named.adapter):
+            return Selection(named.name, f"TORCHADA_PLATFORM={named.name}", named)
+        warn_once(f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed: nothing is redirected")
+        return Selection("cuda or cpu", f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed")
+    for backend in BUILT_IN.values():
+        if is_installed(backend.adapter):
+            return Selection(backend.name, f"{backend.adapter} is installed", backend)
+    return Selection(
+        "cuda or cpu", "no adapter module (" + ", ".join(b.adapter for b in BUILT_IN.values()) + ") is installed"
+    )
+
+
+def with_torch(backend: Backend, settings: Settings) -> Selection:
+    """The final choice, once torch and the adapter have been imported."""
+    if backend.adapter not in sys.modules:
+        return Selection("cuda or cpu", f"{backend.adapter} could not be imported")
+    simulated = is_simulated(backend)
+    if settings.platform == backend.name:
+        why = f"TORCHADA_PLATFORM={backend.name}"
+    elif simulated:
+        why = f"TORCHADA_SIMULATE=1 and no real {backend.adapter} is installed"
+    elif _usable_cuda_device():
+        return Selection("cuda", f"{backend.adapter} is installed, but this torch is a CUDA build with a GPU in reach")
+    else:
+        why = f"{backend.adapter} is installed"
+    return Selection(backend.name, why + _availability(backend), backend)
+
+
+def is_installed(adapter: str) -> bool:
+    """Whether `import adapter` would find a module, the simulator's included where TORCHADA_SIMULATE=1 asks for it."""
+    try:
+        return find_spec(adapter) is not None
+    except ValueError:  # in sys.modules without a __spec__
+        return sys.modules.get(adapter) is not None
+
+
+def is_simulated(backend: Backend) -> bool:
+    """Whether the adapter that was imported is the simulator's."""
+    return bool(getattr(sys.modules.get(backend.adapter), "__simulated__", False))
+
+
+def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
+    """The simulator's spec for an adapter module, or None where it was not asked for or does not concern `name`."""
+    if not settings.simulate:
+        return None
+    for backend in BUILT_IN.values():
+        if backend.adapter == name and backend.simulator is not None:
+            spec: ModuleSpec | None = import_module(f"{backend.simulator}.finder").find_spec(name)
+            return spec
+    return None
+
+
+def _named(platform: str) -> Backend | None:
+    """The backend that TORCHADA_PLATFORM names; reads entry points only for a name that is not ours."""
+    if platform == "auto":
+        return None
+    if platform in BUILT_IN:
+        return BUILT_IN[platform]
+    from torchada.hooks.entry_points import entry_points
+
+    for _, backend in entry_points(GROUP, only=platform):
+        if isinstance(backend, Backend):
+            return backend
+        warn_once(
+            f"entry point {platform!r} of group {GROUP!r} is {backend!r}; expected a torchada.backends.descriptor.Backend"
+        )
+    warn_once(
+        f"TORCHADA_PLATFORM={platform!r} names no backend; expected auto, {', '.join([*BUILT_IN, *LEFT_ALONE])} or an installed one"
+    )
+    return None
+
+
+def _usable_cuda_device() -> bool:
+    torch = sys.modules["torch"]
+    version = torch.version
+    return bool(version.cuda or getattr(version, "hip", None)) and torch.cuda.device_count() > 0
+
+
+def _availability(backend: Backend) -> str:
+    namespace = getattr(sys.modules["torch"], backend.namespace, None)
+    return "" if namespace is not None and namespace.is_available() else "; no device is available now"

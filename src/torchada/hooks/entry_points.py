@@ -1,0 +1,30 @@
+"""Read an entry-point group, lazily and with faults named: somebody else's broken plug-in must not break the user's import."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from torchada._warnings import warn_once
+
+
+def entry_points(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield (name, loaded object) of each entry point of `group`; `only` picks one by name. A faulty one is warned of."""
+    for entry in _find(group):
+        if only is not None and entry.name != only:
+            continue
+        try:
+            yield entry.name, entry.load()
+        except Exception as error:
+            warn_once(
+                f"entry point {entry.name!r} of group {group!r} cannot be loaded: {type(error).__name__}: {error}"
+            )
+
+
+def _find(group: str) -> Any:
+    if sys.version_info >= (3, 10):
+        from importlib.metadata import entry_points as find
+    else:
+        from importlib_metadata import entry_points as find
+    return find(group=group)

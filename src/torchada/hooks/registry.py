@@ -1,0 +1,65 @@
+"""Which area concerns which module, as strings: an area is imported when its module has arrived, and not before.
+
+Third parties add areas through the entry-point group `torchada.areas`; see docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from torchada.hooks.entry_points import entry_points
+
+# In the order in which they are applied: later areas may use what earlier ones redirect.
+AREAS: dict[str, tuple[str, ...]] = {
+    "torch": (
+        "device",
+        "factories",
+        "tensors",
+        "modules",
+        "storages",
+        "cuda",
+        "legacy_types",
+        "random",
+        "amp",
+        "serialization",
+        "visible_devices",
+    ),
+    "torch._dynamo": ("dynamo",),
+}
+PACKAGE = "torchada.areas"
+GROUP = "torchada.areas"
+
+
+class Registry:
+    """The built-in areas and, from the first question on, those of entry points."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, dict[str, Any]] = {}
+        self._read = False
+
+    def modules(self) -> list[str]:
+        """The modules that some area concerns, torch first."""
+        self._read_entry_points()
+        return list(dict.fromkeys([*AREAS, *self._found]))
+
+    def areas_of(self, module: str) -> list[str]:
+        """Names of the areas of one module, in the order of application."""
+        return [*AREAS.get(module, ()), *self._found.get(module, {})]
+
+    def load(self, module: str, area: str) -> Any:
+        """The area itself: a module or object with `patches(context)`."""
+        if area in AREAS.get(module, ()):
+            return import_module(f"{PACKAGE}.{area}")
+        return self._found[module][area]
+
+    def _read_entry_points(self) -> None:
+        if self._read:
+            return
+        self._read = True
+        for name, area in entry_points(GROUP):
+            for module in area.MODULES:
+                self._found.setdefault(module, {})[name] = area
+
+
+REGISTRY = Registry()

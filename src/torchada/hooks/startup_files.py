@@ -1,0 +1,58 @@
+"""Is a start-up file in force, and where does it lie? And where is the folder that PYTHONPATH can name instead?"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import site
+import sys
+from pathlib import Path
+
+NAMES = ("torchada-init.start", "torchada-init.pth") if sys.version_info >= (3, 15) else ("torchada-init.pth",)
+_PACKAGE = Path(__file__).resolve().parent.parent
+# In a wheel, and in a checkout.
+_SITECUSTOMIZE = (_PACKAGE / "sitecustomize", _PACKAGE.parent.parent / "sitecustomize")
+
+
+def in_force() -> Path | None:
+    """The start-up file that this interpreter reads, or None."""
+    if not _site_is_on():
+        return None
+    for folder in _site_folders():
+        for name in NAMES:
+            if (folder / name).is_file():
+                return folder / name
+    return _sitecustomize_in_force()
+
+
+def sitecustomize_folder() -> Path | None:
+    """The folder with our sitecustomize.py, for PYTHONPATH."""
+    for folder in _SITECUSTOMIZE:
+        if (folder / "sitecustomize.py").is_file():
+            return folder
+    return None
+
+
+def bytecode_is_cached() -> bool:
+    """Whether the start-up module has its .pyc; compiling it anew costs every interpreter start about two milliseconds."""
+    source = _PACKAGE / "_startup.py"
+    return Path(importlib.util.cache_from_source(str(source))).is_file()
+
+
+def _site_is_on() -> bool:
+    return not sys.flags.no_site
+
+
+def _site_folders() -> list[Path]:
+    folders = list(site.getsitepackages())
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    return [Path(folder) for folder in folders]
+
+
+def _sitecustomize_in_force() -> Path | None:
+    folder = sitecustomize_folder()
+    paths = {os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
+    if folder is not None and str(folder) in paths and not sys.flags.ignore_environment:
+        return folder / "sitecustomize.py"
+    return None

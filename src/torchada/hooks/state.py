@@ -1,0 +1,76 @@
+"""Everything the hook knows, in one object with one lock beside it; `status` reads it, `reset` serves the tests."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from threading import RLock
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torchada.backends.select import Selection
+    from torchada.redirect.context import Context
+
+
+@dataclass
+class AreaRecord:
+    """What became of one area: `outcome` is "applied", "skipped" or "failed"; `reason` says why unless applied."""
+
+    name: str
+    module: str
+    outcome: str
+    reason: str = ""
+    patches: int = 0
+
+
+@dataclass
+class HookState:
+    """`modules` holds the watched modules that have arrived; areas and problems are kept in the order in which they came."""
+
+    lock: RLock = field(default_factory=RLock)
+    modules: set[str] = field(default_factory=set)
+    claimed: set[str] = field(default_factory=set)
+    areas: dict[str, AreaRecord] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    selection: Selection | None = None
+    context: Context | None = None
+    enabled: bool = True
+
+    def arrived(self, name: str) -> None:
+        """Note that `name` has been executed to its end."""
+        with self.lock:
+            self.modules.add(name)
+
+    def has(self, name: str) -> bool:
+        """Whether `name` has been executed to its end, under our eyes or before we came."""
+        return name in self.modules and name in sys.modules
+
+    def claim(self, key: str) -> bool:
+        """True for the first caller only: two threads may bring the same news."""
+        with self.lock:
+            if key in self.claimed:
+                return False
+            self.claimed.add(key)
+            return True
+
+    def release(self, key: str) -> None:
+        with self.lock:
+            self.claimed.discard(key)
+
+    def reset(self) -> None:
+        """Forget everything but what has arrived: the modules of the process are what they are."""
+        with self.lock:
+            self.claimed.clear()
+            self.areas.clear()
+            self.problems.clear()
+            self.selection = None
+            self.context = None
+
+
+STATE = HookState()
+
+
+def is_complete(module: ModuleType | None) -> bool:
+    """Whether a module of sys.modules has been executed to its end."""
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)

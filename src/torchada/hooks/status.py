@@ -1,0 +1,176 @@
+"""What torchada has done in this process, as data and as text. Looking changes nothing and imports no torch."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from torchada import __version__, _settings
+from torchada._startup import FINDER, is_disabled
+from torchada.backends import select
+from torchada.hooks import startup_files
+from torchada.hooks.registry import REGISTRY
+from torchada.hooks.state import STATE, is_complete
+from torchada.redirect.engine import ENGINE
+
+ACTIVE, INACTIVE, FAILED = 0, 1, 2
+
+
+def report() -> dict[str, Any]:
+    """Everything status shows, as plain data fit for JSON. Torch-dependent parts are filled as far as torch has been imported."""
+    settings = _settings.read()
+    selection = STATE.selection or select.before_torch(settings)
+    return {
+        "torchada": __version__,
+        "disabled": is_disabled(),
+        "startup": _startup(),
+        "finder": _finder(),
+        "platform": {
+            "name": selection.platform,
+            "why": selection.why,
+            "chosen_with_torch": STATE.selection is not None,
+        },
+        "versions": _versions(selection),
+        "modules": _modules(),
+        "areas": [vars(record) for record in STATE.areas.values()],
+        "device_strings": _device_strings(settings),
+        "environment": _environment(settings),
+        "problems": list(STATE.problems),
+        "active": _is_active(selection),
+    }
+
+
+def exit_code(found: dict[str, Any]) -> int:
+    """0: redirection is, or on the import of torch will be, in force; 1: nothing to do; 2: something failed."""
+    if found["problems"] or any(area["outcome"] == "failed" for area in found["areas"]):
+        return FAILED
+    return ACTIVE if found["active"] else INACTIVE
+
+
+def _is_active(selection: select.Selection) -> bool:
+    in_force = FINDER in sys.meta_path or STATE.context is not None
+    return in_force and not is_disabled() and selection.backend is not None
+
+
+def _startup() -> dict[str, Any]:
+    file = startup_files.in_force()
+    return {"file": str(file) if file else None, "bytecode_cached": startup_files.bytecode_is_cached()}
+
+
+def _finder() -> dict[str, Any]:
+    position = sys.meta_path.index(FINDER) if FINDER in sys.meta_path else None
+    return {"installed": position is not None, "position": position, "of": len(sys.meta_path)}
+
+
+def _versions(selection: select.Selection) -> dict[str, str | None]:
+    adapter = selection.backend.adapter if selection.backend else "torch_musa"
+    return {
+        "python": platform.python_version(),
+        "torch": _module_version("torch") or _installed_version("torch"),
+        adapter: _adapter_version(adapter, selection),
+        "wrapt": _installed_version("wrapt"),
+    }
+
+
+def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
+    module = sys.modules.get(adapter)
+    if module is not None:
+        kind = "simulated" if getattr(module, "__simulated__", False) else "real"
+        return f"{_module_version(adapter)} ({kind})"
+    installed = _installed_version(adapter)
+    if installed is not None:
+        return f"{installed} (real, not imported)"
+    return "simulated, not imported" if selection.backend is not None else None
+
+
+def _module_version(name: str) -> str | None:
+    return getattr(sys.modules.get(name), "__version__", None)
+
+
+def _installed_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _modules() -> dict[str, str]:
+    return {name: _module_state(name) for name in dict.fromkeys([*FINDER.watched, *REGISTRY.modules()])}
+
+
+def _module_state(name: str) -> str:
+    failed = [record for record in STATE.areas.values() if record.module == name and record.outcome == "failed"]
+    if failed:
+        return "failed: " + "; ".join(f"{record.name}: {record.reason}" for record in failed)
+    if not is_complete(sys.modules.get(name)):
+        return "not imported"
+    if any(record.module == name and record.outcome == "applied" for record in STATE.areas.values()):
+        return "wrapped"
+    return "imported, left as it is"
+
+
+def _device_strings(settings: _settings.Settings) -> dict[str, str]:
+    if STATE.context is None:
+        return {"mechanism": "none", "why": "nothing is redirected in this process"}
+    why = "TORCHADA_NATIVE=0" if settings.native == "0" else "this build has no native mechanism"
+    return {"mechanism": "portable", "why": why}
+
+
+def _environment(settings: _settings.Settings) -> dict[str, Any]:
+    return {
+        "in_force": _settings.in_force(),
+        "unknown": list(settings.unknown),
+        "not_understood": list(settings.not_understood),
+        "without_effect_yet": [
+            v.name for v in _settings.VARIABLES if not v.implemented and v.name in _settings.in_force()
+        ],
+    }
+
+
+def as_text(found: dict[str, Any]) -> str:
+    """The report for people."""
+    startup, finder, chosen = found["startup"], found["finder"], found["platform"]
+    lines = [
+        f"torchada {found['torchada']}: {'active' if found['active'] else 'inactive'}"
+        + (" (TORCHADA_DISABLE)" if found["disabled"] else ""),
+        f"start-up file   {startup['file'] or 'none in force'}"
+        + ("" if startup["bytecode_cached"] else " (no .pyc yet)"),
+        f"finder          {'position ' + str(finder['position']) + ' of ' + str(finder['of']) if finder['installed'] else 'none'}",
+        f"platform        {chosen['name']}: {chosen['why']}",
+        f"device strings  {found['device_strings']['mechanism']}: {found['device_strings']['why']}",
+        "versions        "
+        + ", ".join(f"{name} {number or 'not installed'}" for name, number in found["versions"].items()),
+        "modules",
+        *(f"    {name:32} {state}" for name, state in found["modules"].items()),
+        "areas" if found["areas"] else "areas           none applied yet (--probe imports torch and applies them)",
+        *(_area_line(area) for area in found["areas"]),
+        *_environment_lines(found["environment"]),
+        *(f"problem         {problem}" for problem in found["problems"]),
+    ]
+    return "\n".join(lines)
+
+
+def _area_line(area: dict[str, Any]) -> str:
+    detail = f"{area['patches']} patches" if area["outcome"] == "applied" else area["reason"]
+    return f"    {area['name']:20} {area['outcome']:8} {detail}"
+
+
+def _environment_lines(environment: dict[str, Any]) -> list[str]:
+    lines = ["environment" if environment["in_force"] else "environment     no TORCHADA_ variable is set"]
+    for name, value in environment["in_force"].items():
+        remark = ""
+        if name in environment["unknown"]:
+            remark = "   (unknown)"
+        elif any(entry.startswith(f"{name}=") for entry in environment["not_understood"]):
+            remark = "   (not understood, ignored)"
+        elif name in environment["without_effect_yet"]:
+            remark = "   (known, without effect in this version)"
+        lines.append(f"    {name}={value}{remark}")
+    return lines
+
+
+def applied_patches() -> dict[str, list[str]]:
+    """The `why` of every patch in force, by area."""
+    return {area: [record.patch.why for record in done] for area, done in ENGINE.applied().items()}

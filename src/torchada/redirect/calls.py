@@ -1,0 +1,78 @@
+"""Plain functions that translate one device argument and call on: for what C implements, where a call costs nanoseconds.
+
+They are functions and not wrapt proxies because their places are hot, because torch hands the function it finds there to
+`__torch_function__`, and because dynamo, TorchScript's table of builtins and fx take a plain function for what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torchada.redirect.devices import DeviceNames
+
+Function = Callable[..., Any]
+
+
+def keyword(original: Function, names: DeviceNames, argument: str = "device") -> Function:
+    """`original`, with the keyword `argument` translated."""
+    get = names.get
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if argument in kwargs:
+            value = kwargs[argument]
+            try:
+                kwargs[argument] = get(value, value)
+            except TypeError:  # unhashable: torch's own error names it
+                pass
+        return original(*args, **kwargs)
+
+    return disguise(call, original)
+
+
+def positional(original: Function, names: DeviceNames, position: int, argument: str = "device") -> Function:
+    """`original`, with the argument at `position`, or the keyword `argument`, translated."""
+    get = names.get
+    concerned = (str, names.torch_device)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # isinstance first: what stands there may be a tensor, and hashing one of a subclass is a torch function of its own.
+        if len(args) > position:
+            value = args[position]
+            if isinstance(value, concerned):
+                value = get(value, value)
+                args = (*args[:position], value, *args[position + 1 :])
+        elif argument in kwargs:
+            kwargs[argument] = names.translate(kwargs[argument])
+        return original(*args, **kwargs)
+
+    return disguise(call, original)
+
+
+def method(original: Function, names: DeviceNames, argument: str = "device") -> Function:
+    """`original`, a method, with its first argument after self, or the keyword `argument`, translated."""
+    get = names.get
+    concerned = (str, names.torch_device)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            value = args[0]
+            if isinstance(value, concerned):
+                return original(self, get(value, value), *args[1:], **kwargs)
+        if argument in kwargs:
+            kwargs[argument] = names.translate(kwargs[argument])
+        return original(self, *args, **kwargs)
+
+    return disguise(call, original)
+
+
+def disguise(function: Function, original: Any, *, module: str | None = None) -> Function:
+    """Give `function` the names of `original`, so that pickle and repr find it where the original was.
+
+    Not functools.wraps: `__wrapped__` would show inspect, and those who unwrap, a way around us.
+    """
+    function.__name__ = original.__name__
+    function.__qualname__ = getattr(original, "__qualname__", original.__name__).replace("_VariableFunctionsClass.", "")
+    function.__doc__ = original.__doc__
+    function.__module__ = module or getattr(original, "__module__", None) or "torch"
+    return function

@@ -1,0 +1,107 @@
+"""Apply the patches of an area all or none, and put everything back exactly. Idempotency and undo exist here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Any
+
+from torchada.redirect.owners import MISSING, Owner, owner_of
+
+
+class Skip(Exception):
+    """Raised by an area's `patches` when it does not concern this torch or this process; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
+
+    `why` is what status shows. `refresh` is called after the change and after its undo, for caches computed from the entry.
+    """
+
+    owner: Any
+    name: Any
+    replacement: Any
+    why: str
+    refresh: Callable[[], object] | None = None
+
+
+@dataclass
+class Applied:
+    """A patch in force, with the raw entry that it displaced (or MISSING)."""
+
+    patch: Patch
+    owner: Owner
+    before: Any
+
+    @property
+    def is_in_force(self) -> bool:
+        return self.owner.get(self.patch.name) is self.patch.replacement
+
+
+class Engine:
+    """Holds what is applied, by area, in order of application."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._applied: dict[str, list[Applied]] = {}
+
+    def apply(self, area: str, patches: Sequence[Patch]) -> None:
+        """Apply all of `patches`. If one raises, the others are undone and the error goes on."""
+        with self._lock:
+            if area in self._applied:
+                return
+            done: list[Applied] = []
+            try:
+                for patch in patches:
+                    done.append(_apply(patch))
+            except BaseException:
+                _undo(done)
+                raise
+            self._applied[area] = done
+            _refresh(done)
+
+    def revert(self, area: str) -> None:
+        """Undo one area, last patch first. An area that is not applied is left as it is."""
+        with self._lock:
+            _undo(self._applied.pop(area, []))
+
+    def revert_all(self) -> None:
+        """Undo every area, last first."""
+        with self._lock:
+            for area in reversed(list(self._applied)):
+                self.revert(area)
+
+    def applied(self) -> dict[str, list[Applied]]:
+        """What is in force, by area (a copy)."""
+        with self._lock:
+            return {area: list(done) for area, done in self._applied.items()}
+
+
+def _apply(patch: Patch) -> Applied:
+    owner = owner_of(patch.owner)
+    record = Applied(patch, owner, owner.get(patch.name))
+    owner.set(patch.name, patch.replacement)
+    return record
+
+
+def _undo(done: list[Applied]) -> None:
+    for record in reversed(done):
+        # What somebody else has put over our patch since is theirs to undo.
+        if not record.is_in_force:
+            continue
+        if record.before is MISSING:
+            record.owner.delete(record.patch.name)
+        else:
+            record.owner.set(record.patch.name, record.before)
+    _refresh(done)
+
+
+def _refresh(done: list[Applied]) -> None:
+    for refresh in dict.fromkeys(record.patch.refresh for record in done if record.patch.refresh):
+        refresh()
+
+
+ENGINE = Engine()

@@ -1,0 +1,55 @@
+"""A wrapt proxy for Python functions of torch that need an argument translated, safe where wrapt's own is not.
+
+dynamo looks through `__wrapped__`: a plain FunctionWrapper is bypassed under torch.compile, silently. This one hands dynamo a
+function without a `__wrapped__`, which does the translation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import wrapt
+
+from torchada.redirect.devices import DeviceNames
+
+
+class EntryPoint(wrapt.FunctionWrapper):  # type: ignore[type-arg]
+    """A module-level function; `redirected` is the pure-Python function that stands in for it.
+
+    Pickle takes it by reference to the name it is found under, copies are the proxy itself, and signature, source, annotations
+    and attributes are those of the original. Not for methods: dynamo refuses `_torchdynamo_inline` there, so these are
+    replaced by the functions of `redirect.calls`.
+    """
+
+    def __init__(self, original: Callable[..., Any], redirected: Callable[..., Any]) -> None:
+        super().__init__(original, lambda wrapped, instance, args, kwargs: redirected(*args, **kwargs))
+        self._self_redirected = redirected
+
+    @property
+    def _torchdynamo_inline(self) -> Callable[..., Any]:
+        redirected: Callable[..., Any] = self._self_redirected
+        return redirected
+
+    def __reduce_ex__(self, protocol: Any) -> str:
+        name: str = self.__wrapped__.__qualname__
+        return name
+
+    def __copy__(self) -> EntryPoint:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> EntryPoint:
+        return self
+
+
+def translating(original: Callable[..., Any], names: DeviceNames, argument: str, position: int) -> EntryPoint:
+    """`original` with one device argument translated, given as keyword `argument` or at `position`."""
+
+    def redirected(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > position:
+            args = (*args[:position], names.translate(args[position]), *args[position + 1 :])
+        elif argument in kwargs:
+            kwargs[argument] = names.translate(kwargs[argument])
+        return original(*args, **kwargs)
+
+    return EntryPoint(original, redirected)

@@ -1,0 +1,56 @@
+"""CUDA_VISIBLE_DEVICES and the backend's variable of that kind, kept in step."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+SOURCE = "CUDA_VISIBLE_DEVICES"
+# What we have set ourselves, inherited by child processes: there, too, it gives way to a new CUDA_VISIBLE_DEVICES.
+MARK = "TORCHADA_MIRRORED_VISIBLE_DEVICES"
+
+
+class Mirror:
+    """CUDA_VISIBLE_DEVICES alone means `variable`; a value the user gave to `variable` itself is never touched."""
+
+    def __init__(self, variable: str) -> None:
+        self.variable = variable
+
+    def bring_up_to_date(self) -> None:
+        """Copy CUDA_VISIBLE_DEVICES over, or take back our copy where it is no longer set."""
+        self._follow(os.environ.get(SOURCE))
+
+    def take_back(self) -> None:
+        """Remove what we have set."""
+        self._follow(None)
+
+    def putenv(self, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+        """os.putenv that follows CUDA_VISIBLE_DEVICES."""
+
+        def putenv(key: Any, value: Any) -> None:
+            original(key, value)
+            if os.fsdecode(key) == SOURCE:
+                self._follow(os.fsdecode(value))
+
+        return putenv
+
+    def unsetenv(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+        """os.unsetenv that follows CUDA_VISIBLE_DEVICES."""
+
+        def unsetenv(key: Any) -> None:
+            original(key)
+            if os.fsdecode(key) == SOURCE:
+                self._follow(None)
+
+        return unsetenv
+
+    def _follow(self, wanted: str | None) -> None:
+        own, ours = os.environ.get(self.variable), os.environ.get(MARK)
+        if own is not None and own != ours:
+            return  # the user's own
+        if wanted is not None:
+            os.environ[self.variable] = os.environ[MARK] = wanted
+        elif ours is not None:
+            os.environ.pop(self.variable, None)
+            os.environ.pop(MARK, None)

@@ -1,0 +1,49 @@
+"""The types that older code names: torch.cuda.FloatTensor and its sisters, as strings and as classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torchada.redirect.context import Context
+
+SCALAR_TYPES = {
+    "Float": "float32",
+    "Double": "float64",
+    "Half": "float16",
+    "BFloat16": "bfloat16",
+    "Byte": "uint8",
+    "Char": "int8",
+    "Short": "int16",
+    "Int": "int32",
+    "Long": "int64",
+    "Bool": "bool",
+}
+
+
+class LegacyTypes:
+    """Translation between torch.cuda.XTensor, the backend's own torch.<namespace>.XTensor, and dtypes."""
+
+    def __init__(self, context: Context) -> None:
+        torch, namespace = context.torch, context.backend.namespace
+        self._dtypes: dict[Any, Any] = {}
+        self._cuda_names: dict[str, str] = {}
+        for prefix, dtype in SCALAR_TYPES.items():
+            cuda = f"torch.cuda.{prefix}Tensor"
+            self._cuda_names[f"torch.{namespace}.{prefix}Tensor"] = cuda
+            classes = (
+                getattr(torch.cuda, f"{prefix}Tensor", None),
+                getattr(context.namespace, f"{prefix}Tensor", None),
+            )
+            for key in (cuda, *filter(None, classes)):
+                self._dtypes[key] = getattr(torch, dtype)
+
+    def as_cuda(self, name: str) -> str:
+        """The name that CUDA code expects for what the backend calls `name`."""
+        return self._cuda_names.get(name, name)
+
+    def scalar_type(self, legacy: Any) -> Any:
+        """The dtype of a legacy type that lives on the device, given as a string or a class; None for anything else."""
+        try:
+            return self._dtypes.get(legacy)
+        except TypeError:
+            return None

@@ -1,0 +1,47 @@
+"""Where torch keeps the functions it implements in C, which of them take a device, and every place that holds one of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import BuiltinFunctionType, ModuleType
+from typing import Any
+
+# Modules of torch._C beside the class of torch's own functions; looked up, for not every torch has each.
+_MODULES = ("_nn", "_fft", "_linalg", "_nested", "_sparse", "_special")
+# Take a device, but have no operator schema that says so, and are no constructors in torch.utils._device's sense.
+_WITHOUT_SCHEMA = frozenset({"asarray", "frombuffer", "nested_tensor", "sparse_coo_tensor", "tensor", "as_tensor"})
+
+
+def device_functions(torch: Any) -> Iterator[tuple[Any, str, Any]]:
+    """Yield (namespace, name, function) for every C function of the installed torch that takes a `device` keyword."""
+    namespaces = [torch._C._VariableFunctionsClass, *(getattr(torch._C, name, None) for name in _MODULES)]
+    for namespace in filter(None, namespaces):
+        for name in vars(namespace):
+            function = getattr(namespace, name)
+            if isinstance(function, BuiltinFunctionType) and takes_device(torch, name):
+                yield namespace, name, function
+
+
+def takes_device(torch: Any, name: str) -> bool:
+    """Whether the C function or method `name` takes a device, by the schemas of the operator it stands for."""
+    if name.startswith("__"):
+        return False
+    schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
+    return name in _WITHOUT_SCHEMA or any(
+        argument.name == "device" for schema in schemas for argument in schema.arguments
+    )
+
+
+def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
+    """Yield (module, name, value) for every module global, anywhere, that is one of `originals` (a dictionary by id).
+
+    `from torch import zeros` before the hook came leaves such globals behind.
+    """
+    for module in list(sys.modules.values()):
+        entries = getattr(module, "__dict__", None)
+        if type(entries) is not dict:
+            continue
+        for name, value in list(entries.items()):
+            if id(value) in originals:
+                yield module, name, value

@@ -1,0 +1,107 @@
+"""Where a patch lives: read, write and delete the raw entry of a name, exactly, in each kind of owner."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import MutableMapping
+from typing import Any, Protocol
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Any = _Missing()
+
+
+class Owner(Protocol):
+    """`get` returns the raw entry, or MISSING when the name is not the owner's own (an inherited attribute is not)."""
+
+    def get(self, name: Any) -> Any: ...
+
+    def set(self, name: Any, value: Any) -> None: ...
+
+    def delete(self, name: Any) -> None: ...
+
+
+class Attributes:
+    """A module, a Python class or an instance: its own dictionary, so that static and class methods come back as they were."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def get(self, name: str) -> Any:
+        return vars(self.owner).get(name, MISSING)
+
+    def set(self, name: str, value: Any) -> None:
+        setattr(self.owner, name, value)
+
+    def delete(self, name: str) -> None:
+        delattr(self.owner, name)
+
+
+class Items:
+    """A dictionary: registries and dispatch tables."""
+
+    def __init__(self, owner: MutableMapping[Any, Any]) -> None:
+        self.owner = owner
+
+    def get(self, name: Any) -> Any:
+        return self.owner.get(name, MISSING)
+
+    def set(self, name: Any, value: Any) -> None:
+        self.owner[name] = value
+
+    def delete(self, name: Any) -> None:
+        del self.owner[name]
+
+
+class BuiltinType:
+    """A type written in C: setattr refuses it, but its dictionary is there, and CPython has a call that says it has changed."""
+
+    def __init__(self, owner: type) -> None:
+        self.owner = owner
+        self.entries = _real_dictionary(owner)
+
+    def get(self, name: str) -> Any:
+        return self.entries.get(name, MISSING)
+
+    def set(self, name: str, value: Any) -> None:
+        self.entries[name] = value
+        self._modified()
+
+    def delete(self, name: str) -> None:
+        del self.entries[name]
+        self._modified()
+
+    def _modified(self) -> None:
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(self.owner))
+
+
+def _real_dictionary(owner: type) -> dict[str, Any]:
+    # vars(type) is a read-only proxy, and the one thing it refers to is the dictionary.
+    (entries,) = gc.get_referents(vars(owner))
+    if type(entries) is not dict:
+        raise TypeError(f"{owner!r} keeps its attributes in {type(entries).__name__}; expected a dict")
+    return entries
+
+
+def owner_of(thing: Any) -> Owner:
+    """The Owner for what a Patch names as its owner."""
+    if hasattr(thing, "__torchada_owner__"):
+        return thing  # type: ignore[no-any-return]
+    if isinstance(thing, MutableMapping):
+        return Items(thing)
+    if isinstance(thing, type) and _is_immutable(thing):
+        return BuiltinType(thing)
+    return Attributes(thing)
+
+
+_HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: types made by a class statement have it, C's static types do not
+_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from Python 3.10
+
+
+def _is_immutable(owner: type) -> bool:
+    return not owner.__flags__ & _HEAPTYPE or bool(owner.__flags__ & _IMMUTABLE)
