@@ -26,6 +26,12 @@ _LAZY = {
     "is_cuda_platform": "torchada.platforms",
     "is_gpu_device": "torchada.platforms",
     "is_musa_platform": "torchada.platforms",
+    "get_torch_device_module": "torchada.platforms",
+    "is_cuda_like_device": "torchada.platforms",
+    "cublas_to_mublas_name": "torchada.names",
+    "cuda_to_musa_name": "torchada.names",
+    "curand_to_murand_name": "torchada.names",
+    "nccl_to_mccl_name": "torchada.names",
     "TorchadaWarning": "torchada._warnings",
     "TorchadaError": "torchada._warnings",
 }

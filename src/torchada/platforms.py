@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from typing import Any
 
 from torchada import __version__, _settings
@@ -50,10 +49,15 @@ def get_device_name() -> str:
 
 
 def get_backend() -> Any:
-    """The torch module of the platform's devices: torch.cuda, torch.musa or torch.cpu."""
+    """The torch module of the platform's devices, torch.cuda or torch.musa; RuntimeError on a machine with neither."""
+    if is_cpu_platform():
+        raise RuntimeError("No GPU platform available. Running on CPU only.")
     import torch
 
     return getattr(torch, get_device_name())
+
+
+get_torch_device_module = get_backend
 
 
 def get_version() -> str:
@@ -67,6 +71,4 @@ def is_gpu_device(device: object) -> bool:
     return kind in ("cuda", "musa")
 
 
-def loaded_torch() -> Any:
-    """torch if it has been imported, else None."""
-    return sys.modules.get("torch")
+is_cuda_like_device = is_gpu_device

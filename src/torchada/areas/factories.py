@@ -12,11 +12,13 @@ from torchada.redirect.namespaces import device_functions, holders
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    from torch.utils._device import _device_constructors
+
     torch = context.torch
     replaced: dict[int, Any] = {}
     originals: dict[int, Any] = {}
     # torch.utils._device decides by this set what `with torch.device(...)` concerns.
-    refresh = torch.utils._device._device_constructors.cache_clear
+    refresh = _device_constructors.cache_clear
     for namespace, name, function in device_functions(torch):
         originals[id(function)] = function
         call = replaced.setdefault(id(function), keyword(function, context.devices))

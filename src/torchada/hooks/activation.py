@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 
 from torchada import _settings
@@ -30,6 +29,7 @@ def is_worthwhile() -> bool:
     STATE.selection = selection
     if selection.backend is None:
         return False
+    FINDER.watched[selection.backend.adapter] = True
     # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
     mirror(selection.backend).bring_up_to_date()
     return True
@@ -63,7 +63,7 @@ def catch_up() -> None:
     for name in list(FINDER.watched):
         module = sys.modules.get(name)
         if module is not None and not is_complete(module):
-            import_module(name)  # waits for the thread that is importing it
+            __import__(name)  # waits for the thread that is importing it
         if name in sys.modules:
             STATE.arrived(name)
     if STATE.has("torch"):
@@ -75,22 +75,22 @@ def catch_up() -> None:
 
 def _activate() -> None:
     """Choose and begin, once torch and the backend's adapter have both arrived; whichever comes last gets here."""
-    if not STATE.has("torch"):
-        return
     backend = STATE.selection.backend if STATE.selection else None
-    if backend is None:
+    if backend is None or not STATE.has("torch"):
         return
-    if backend.adapter not in sys.modules and STATE.claim(f"import {backend.adapter}"):
+    if not is_complete(sys.modules.get(backend.adapter)):
         _import_adapter(backend)
-    elif not STATE.has(backend.adapter) and backend.adapter in FINDER.watched:
-        return  # it is being executed further up the stack, and its own arrival leads here again
+    if backend.adapter in STATE.executing:
+        return  # further up this stack; its own arrival leads here again
     if STATE.context is None and STATE.claim("activate"):
         _begin(backend)
 
 
 def _import_adapter(backend: Backend) -> None:
+    """Import the adapter, or wait for the thread that is doing so."""
     try:
-        import_module(backend.adapter)
+        # Not importlib.import_module: two threads that wait for each other's module are an error there, and resolved here.
+        __import__(backend.adapter)
     except Exception as error:
         _report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
 

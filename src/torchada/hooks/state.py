@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import RLock
 from types import ModuleType
@@ -26,10 +28,11 @@ class AreaRecord:
 
 @dataclass
 class HookState:
-    """`modules` holds the watched modules that have arrived; areas and problems are kept in the order in which they came."""
+    """`modules` holds the watched modules that have arrived, `executing` those under way; areas and problems stay in order."""
 
     lock: RLock = field(default_factory=RLock)
     modules: set[str] = field(default_factory=set)
+    executing: set[str] = field(default_factory=set)
     claimed: set[str] = field(default_factory=set)
     areas: dict[str, AreaRecord] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -41,6 +44,15 @@ class HookState:
         """Note that `name` has been executed to its end."""
         with self.lock:
             self.modules.add(name)
+
+    @contextmanager
+    def executing_module(self, name: str) -> Iterator[None]:
+        """While a watched module is being executed."""
+        self.executing.add(name)
+        try:
+            yield
+        finally:
+            self.executing.discard(name)
 
     def has(self, name: str) -> bool:
         """Whether `name` has been executed to its end, under our eyes or before we came."""

@@ -12,6 +12,8 @@ from typing import Any
 from torchada.redirect.devices import DeviceNames
 
 Function = Callable[..., Any]
+# Where what these classes of torch._C hold is found in public.
+_PUBLIC_OWNERS = {"_VariableFunctionsClass.": "", "TensorBase.": "Tensor."}
 
 
 def keyword(original: Function, names: DeviceNames, argument: str = "device") -> Function:
@@ -66,13 +68,16 @@ def method(original: Function, names: DeviceNames, argument: str = "device") -> 
     return disguise(call, original)
 
 
-def disguise(function: Function, original: Any, *, module: str | None = None) -> Function:
+def disguise(function: Function, original: Any) -> Function:
     """Give `function` the names of `original`, so that pickle and repr find it where the original was.
 
     Not functools.wraps: `__wrapped__` would show inspect, and those who unwrap, a way around us.
     """
+    path = getattr(original, "__qualname__", original.__name__)
+    for inside, outside in _PUBLIC_OWNERS.items():
+        path = path.replace(inside, outside)
     function.__name__ = original.__name__
-    function.__qualname__ = getattr(original, "__qualname__", original.__name__).replace("_VariableFunctionsClass.", "")
+    function.__qualname__ = path
     function.__doc__ = original.__doc__
-    function.__module__ = module or getattr(original, "__module__", None) or "torch"
+    function.__module__ = getattr(original, "__module__", None) or "torch"
     return function

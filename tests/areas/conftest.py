@@ -1,0 +1,24 @@
+"""Everything here runs in the redirected process of pytest itself, and leaves default device and dtype as it found them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "areas" in item.path.parts:
+            item.add_marker(pytest.mark.musa)
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was() -> Iterator[None]:
+    dtype = torch.get_default_dtype()
+    current = torch.cuda.current_device()
+    yield
+    torch.set_default_device(None)
+    torch.set_default_dtype(dtype)
+    torch.cuda.set_device(current)

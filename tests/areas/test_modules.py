@@ -1,0 +1,90 @@
+"""Modules, storages and packed sequences move as on CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+
+@pytest.mark.parametrize(
+    ("move", "index"),
+    [
+        (lambda m: m.cuda(), 0),
+        (lambda m: m.cuda(1), 1),
+        (lambda m: m.cuda("cuda:1"), 1),
+        (lambda m: m.to("cuda"), 0),
+        (lambda m: m.to("cuda:1", torch.float64), 1),
+        (lambda m: m.to(device="cuda", dtype=torch.float16), 0),
+        (lambda m: m.to(1), 1),
+        (lambda m: m.to(torch.zeros(1, device="cuda:1")), 1),
+        (lambda m: m.to_empty(device="cuda"), 0),
+        (lambda m: m._apply(lambda t: t.cuda()), 0),
+    ],
+)
+def test_every_way_to_move(move: Any, index: int) -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    moved = move(model)
+    assert moved is model
+    assert {t.device for t in [*model.parameters(), *model.buffers()]} == {torch.device("cuda", index)}
+
+
+def test_parameters_and_tied_weights_stay_the_same_objects() -> None:
+    model = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+    model[1].weight = model[0].weight
+    weight = model[0].weight
+    model.cuda()
+    assert model[0].weight is weight
+    assert model[1].weight is weight
+
+
+def test_a_parameter_class_with_its_own_cuda_is_asked() -> None:
+    asked = []
+
+    class Quantised(nn.Parameter):
+        def cuda(self, *args: Any, **kwargs: Any) -> Any:
+            asked.append(args)
+            return super().cuda(*args, **kwargs)
+
+    model = nn.Linear(2, 2)
+    model.weight = Quantised(torch.zeros(2, 2))
+    model.cuda()
+    assert asked
+
+
+def test_lazy_modules() -> None:
+    model = nn.LazyLinear(3).to("cuda")
+    assert model(torch.zeros(2, 5, device="cuda")).is_cuda
+
+
+def test_typed_and_untyped_storages() -> None:
+    storage = torch.zeros(3).untyped_storage()
+    assert not storage.is_cuda
+    assert storage.cuda().is_cuda
+    assert storage.cuda(1).device == torch.device("cuda:1")
+    assert torch.zeros(3, device="cuda").untyped_storage().is_cuda
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+def test_typed_storage() -> None:
+    typed = torch.zeros(3, device="cuda").storage()
+    assert typed.is_cuda
+    assert not torch.zeros(3).storage().is_cuda
+    assert torch.zeros(3).storage().cuda().is_cuda
+
+
+def test_packed_sequences() -> None:
+    packed = nn.utils.rnn.pack_sequence([torch.ones(3, 2), torch.ones(2, 2)])
+    for moved in (packed.cuda(), packed.to("cuda"), packed.cuda(device="cuda:0")):
+        assert moved.is_cuda
+        assert moved.data.is_cuda
+    assert not packed.is_cuda
+
+
+def test_training_step_of_a_recurrent_net() -> None:
+    model = nn.LSTM(2, 4, batch_first=True).cuda()
+    output, _ = model(torch.ones(3, 5, 2, device="cuda"))
+    output.sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.is_cuda for parameter in model.parameters())

@@ -1,0 +1,51 @@
+"""Compiled code gives the answer of eager code through what the first areas redirect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.musa
+
+
+def _factory(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.ones(3, device="cuda")
+
+
+def _device(x: torch.Tensor) -> torch.Tensor:
+    return x + torch.zeros(3, device=torch.device("cuda", 0))
+
+
+def _to(x: torch.Tensor) -> torch.Tensor:
+    return x.to("cpu").to("cuda:0") * 2
+
+
+def _cuda(x: torch.Tensor) -> torch.Tensor:
+    return x.cpu().cuda() * 2
+
+
+def _is_cuda(x: torch.Tensor) -> torch.Tensor:
+    return x * 2 if x.is_cuda else x * 3
+
+
+def _autocast(x: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        return (x.view(1, 3) @ x.view(3, 1)).float()
+
+
+def _new(x: torch.Tensor) -> torch.Tensor:
+    return x + x.new_ones(3, device="cuda")
+
+
+@pytest.mark.parametrize("function", [_factory, _device, _to, _cuda, _is_cuda, _autocast, _new])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_same_answer(function: Callable[[torch.Tensor], torch.Tensor], backend: str) -> None:
+    torch._dynamo.reset()
+    x = torch.arange(3.0, device="cuda")
+    eager: Any = function(x)
+    compiled = torch.compile(function, backend=backend, fullgraph=True)(x)
+    assert compiled.device == eager.device
+    assert torch.equal(compiled.cpu(), eager.cpu())

@@ -1,0 +1,113 @@
+"""What was changed can be put back exactly, and changed again."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import Interpreter
+
+pytestmark = pytest.mark.musa
+
+# Every dictionary that a patch touches, by identity of owner and of each raw entry, in order.
+SNAPSHOT = """
+import gc
+import torchada, torch
+from torchada.redirect.engine import ENGINE
+
+def entries(owner):
+    if isinstance(owner, type):
+        (real,) = gc.get_referents(vars(owner))
+        return real
+    return owner if isinstance(owner, dict) else getattr(owner, "__dict__", {})
+
+def owners():
+    found = [r.patch.owner for done in ENGINE.applied().values() for r in done]
+    return {id(o): o for o in found if not hasattr(o, "__torchada_owner__")}
+
+def snapshot(owners):
+    return {key: [(name, id(value)) for name, value in entries(owner).items()] for key, owner in owners.items()}
+
+def slots():
+    return [r.owner.read() for done in ENGINE.applied().values() for r in done if hasattr(r.owner, "read")]
+"""
+
+
+def test_apply_undo_apply(musa: Interpreter) -> None:
+    found = musa.json(
+        SNAPSHOT
+        + """
+import json
+touched = owners()
+applied, slots_applied = snapshot(touched), slots()
+torchada.disable()
+undone = snapshot(touched)
+stray = [name for name in ("cuda", "to", "is_cuda") if name in vars(torch.Tensor) and name != "to"]
+left = sorted(m for m, v in vars(torch.cuda).items() if str(getattr(v, "__module__", "")).startswith("torchada"))
+torchada.enable()
+touched_again = owners()
+torchada.disable()
+undone_again = snapshot(touched)
+torchada.enable()
+print(json.dumps({
+    "touched": len(touched), "changed": applied != undone, "same_twice": undone == undone_again, "stray": stray, "left": left,
+    "owners": set(touched) == set(touched_again), "works": str(torch.zeros(1, device="cuda").device),
+}))
+"""
+    )
+    assert found["touched"] > 10
+    assert found["changed"] and found["same_twice"] and found["owners"]
+    assert found["stray"] == [] and found["left"] == []
+    assert found["works"] == "musa:0"
+
+
+def test_undo_leaves_what_native_torch_musa_leaves(musa: Interpreter) -> None:
+    """The dictionaries after undo are, name by name and object kind by object kind, those of a process without torchada."""
+    look = """
+import json, gc, torch, torch_musa, torch.jit, torch.utils.cpp_extension
+def kinds(owner):
+    entries = gc.get_referents(vars(owner))[0] if isinstance(owner, type) else vars(owner)
+    return [[name, type(value).__name__, str(getattr(value, "__module__", None)), getattr(value, "__qualname__", None)]
+            for name, value in entries.items() if not name.startswith("__") or name in ("__new__", "__init__", "__reduce__")]
+places = [torch, torch.cuda, torch.Tensor, torch._C.TensorBase, torch.device, torch._C.Generator, torch.UntypedStorage,
+          torch._C._VariableFunctionsClass, torch._C._nn, torch._C._fft, torch.amp, torch.amp.autocast_mode, torch.autocast,
+          torch.amp.GradScaler, torch.random, torch.serialization, torch.cuda.memory, torch.cuda.random, torch.storage.TypedStorage]
+print(json.dumps([kinds(p) for p in places]))
+"""
+    undone = musa.json("import torchada, torch; torch.zeros(1, device='cuda'); torchada.disable()\n" + look)
+    native = musa.json(
+        "import musasim; musasim.install()\nimport torch, torch_musa; torch.zeros(1, device='musa')\n" + look,
+        env={"TORCHADA_DISABLE": "1"},
+    )
+    for ours, theirs in zip(undone, native):
+        assert {tuple(entry) for entry in ours} == {tuple(entry) for entry in theirs}
+
+
+def test_disabled_for_a_while(musa: Interpreter) -> None:
+    musa.run(
+        """
+        import pytest, torch, torchada
+        assert torchada.is_patched()
+        with torchada.disabled():
+            assert not torchada.is_patched()
+            assert torch.device("cuda").type == "cuda"
+            with pytest.raises((AssertionError, RuntimeError)):
+                torch.zeros(1, device="cuda")
+            assert torch.zeros(1, device="musa").is_musa
+        assert torch.zeros(1, device="cuda").is_cuda
+        torchada.disable(); torchada.disable()
+        torchada.enable(); torchada.enable()
+        assert torch.zeros(1, device="cuda").is_cuda
+        """
+    )
+
+
+def test_what_others_put_over_a_patch_stays(musa: Interpreter) -> None:
+    musa.run(
+        """
+        import torch, torchada
+        mine = lambda: 7
+        torch.cuda.device_count = mine
+        torchada.disable()
+        assert torch.cuda.device_count is mine
+        """
+    )
