@@ -1,6 +1,6 @@
 """Every TORCHADA_ environment variable: its name, what values it takes, what it means. The only place that reads them.
 
-The one exception is TORCHADA_DISABLE, which the start-up function reads for itself: it may import nothing, not even this.
+The exception is the start-up function, which reads three flags for itself: it may import nothing, not even this.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
     """Read the environment (default: the process's). Values that are not understood are listed and count as not set."""
     env = os.environ if environ is None else environ
     ours = {name: value.strip() for name, value in env.items() if name.startswith(PREFIX)}
-    unknown = tuple(sorted(name for name in ours if name not in _BY_NAME and not name.startswith(PREFIXES)))
+    unknown = tuple(sorted(name for name in ours if variable(name) is None))
     bad = tuple(sorted(f"{name}={value!r}" for name, value in ours.items() if not _understood(name, value)))
     good = {name: value for name, value in ours.items() if _understood(name, value)}
     return Settings(
@@ -85,6 +85,14 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
     )
 
 
+def variable(name: str) -> Variable | None:
+    """What is known of the variable `name`; None for one that torchada does not know."""
+    for prefix in PREFIXES:
+        if name.startswith(prefix) and name != prefix:
+            return Variable(name, "flag", f"leave the operator {name[len(prefix) :]} alone", implemented=False)
+    return _BY_NAME.get(name)
+
+
 def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The TORCHADA_ variables that are set, by name."""
     env = os.environ if environ is None else environ
@@ -95,7 +103,9 @@ def warn_about(settings: Settings) -> None:
     """Name, once, what in the environment was not understood."""
     for entry in settings.not_understood:
         name = entry.partition("=")[0]
-        warn_once(f"{entry} is not understood and ignored; {_expected(_BY_NAME[name])}")
+        known = variable(name)
+        if known is not None:
+            warn_once(f"{entry} is not understood and ignored; {_expected(known)}")
     for name in settings.unknown:
         warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
 
@@ -105,19 +115,19 @@ def _flag(values: Mapping[str, str], name: str) -> bool:
 
 
 def _understood(name: str, value: str) -> bool:
-    variable = _BY_NAME.get(name)
-    if variable is None or value == "" or variable.kind in ("list", "internal"):
+    known = variable(name)
+    if known is None or value == "" or known.kind in ("list", "internal"):
         return True
-    if variable.kind == "flag":
+    if known.kind == "flag":
         return value.lower() in ON + OFF
-    if variable.kind == "choice":
-        return value.lower() in variable.choices
+    if known.kind == "choice":
+        return value.lower() in known.choices
     return value.replace("_", "").replace("-", "").isalnum()
 
 
-def _expected(variable: Variable) -> str:
-    if variable.kind == "choice":
-        return f"expected one of {', '.join(variable.choices)}"
-    if variable.kind == "flag":
+def _expected(known: Variable) -> str:
+    if known.kind == "choice":
+        return f"expected one of {', '.join(known.choices)}"
+    if known.kind == "flag":
         return "expected 1 or 0"
-    return f"expected {variable.meaning}"
+    return f"expected {known.meaning}"

@@ -1,42 +1,114 @@
 """What runs at every start of the interpreter: one finder is put first on sys.meta_path. Nothing costly may be imported here.
 
-The start-up files name `install`. Everything else waits until a watched name is imported, for at start-up sys.path may still grow.
+The start-up files name `install`. Everything else waits until a watched module is executed, for at start-up sys.path may still
+grow. The finder imports nothing at all: the import system holds its global lock while it asks finders, and a finder that waits
+for another thread's import under that lock never returns. What has to import something is done by the loaders.
 """
 
 import os
 import sys
 
+TYPE_CHECKING = False  # typing's own is too dear
+if TYPE_CHECKING:
+    from typing import Any
+
 DISABLE = "TORCHADA_DISABLE"
+SIMULATE = "TORCHADA_SIMULATE"
+STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
 OFF = ("", "0", "false", "no", "off")
-# torch, and the adapter modules that may be imported before it. Areas add the modules they concern once torch is there.
-WATCHED_AT_START = ("torch", "torch_musa")
+# torch, and the adapter modules that may be imported before it; True: it has a simulator. Areas add the modules they concern
+# once torch is there.
+WATCHED_AT_START = {"torch": False, "torch_musa": True}
 
 
 class HookFinder:
     """Answers None after one dictionary look-up for every name it does not watch."""
 
     def __init__(self) -> None:
-        self.watched = dict.fromkeys(WATCHED_AT_START, True)
+        self.watched = dict(WATCHED_AT_START)
 
-    def find_spec(self, name, path=None, target=None):  # type: ignore[no-untyped-def]
+    def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         if name not in self.watched:
             return None
-        from torchada.hooks.importer import find_spec
+        spec = self.ask_remaining(name, path, target)
+        if spec is not None:
+            if hasattr(spec.loader, "exec_module"):
+                spec.loader = ChainedLoader(spec.loader)
+        elif self.watched.get(name) and is_on(SIMULATE):
+            spec = type(sys.__spec__)(name, SimulatedLoader(), is_package=True)  # type: ignore[arg-type]
+        return spec
 
-        return find_spec(self, name, path, target)
+    def ask_remaining(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
+        """What the finders after this one say."""
+        # Entering the import system again (importlib.util.find_spec) would deadlock with threads and recurse with other hooks of
+        # our kind; the finders before ours have answered None already.
+        meta_path = list(sys.meta_path)
+        start = meta_path.index(self) + 1 if self in meta_path else 0
+        for finder in meta_path[start:]:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find else None
+            if spec is not None:
+                return spec
+        return None
+
+
+class ChainedLoader:
+    """Stands before the true loader until the module is executed, and then is nowhere to be seen."""
+
+    def __init__(self, loader: "Any") -> None:
+        self._torchada_loader = loader
+
+    def __getattr__(self, name: str) -> "Any":
+        # get_code, get_source, get_resource_reader, path ...: what others may ask of a spec that is not executed yet.
+        return getattr(self.__dict__["_torchada_loader"], name)
+
+    def create_module(self, spec: "Any") -> "Any":
+        create = getattr(self._torchada_loader, "create_module", None)
+        return create(spec) if create else None
+
+    def exec_module(self, module: "Any") -> None:
+        loader = self._torchada_loader
+        module.__loader__ = loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = loader
+        try:
+            from torchada.hooks.importer import execute
+        except Exception as error:
+            _not_started(error)
+            loader.exec_module(module)
+        else:
+            execute(module, loader)
+
+
+class SimulatedLoader:
+    """Stands for an adapter module that nobody has, where TORCHADA_SIMULATE=1 asks for its simulator."""
+
+    def create_module(self, spec: "Any") -> "Any":
+        from torchada.hooks.importer import become_simulated
+
+        become_simulated(spec)
+        return spec.loader.create_module(spec)
+
+    def exec_module(self, module: "Any") -> None:
+        raise ImportError(f"{module.__name__} is not executed by the loader that stands for it", name=module.__name__)
 
 
 FINDER = HookFinder()
 
 
+def is_on(variable: str) -> bool:
+    """Whether a flag is set. A value that is neither on nor off counts as off, and is named in a warning later."""
+    return os.environ.get(variable, "").strip().lower() in ON
+
+
 def is_disabled() -> bool:
-    """Whether TORCHADA_DISABLE opts out. A value that is neither on nor off counts as off, and is named later."""
-    return os.environ.get(DISABLE, "").strip().lower() in ON
+    """Whether TORCHADA_DISABLE opts out."""
+    return is_on(DISABLE)
 
 
 def install() -> None:
-    """Put the hook in force. Idempotent (a virtual environment runs each .pth line twice); never raises."""
+    """Put the hook in force. Idempotent (a venv runs each .pth line twice); never raises, unless TORCHADA_STRICT=1."""
     try:
         if FINDER in sys.meta_path or is_disabled():
             return
@@ -46,6 +118,11 @@ def install() -> None:
 
             catch_up()
     except Exception as error:
-        if os.environ.get("TORCHADA_STRICT", "") in ON:
-            raise
+        _not_started(error)
+
+
+def _not_started(error: Exception) -> None:
+    if is_on(STRICT):
+        raise error
+    if sys.stderr is not None:
         sys.stderr.write(f"torchada: not started: {type(error).__name__}: {error}\n")

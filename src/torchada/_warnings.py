@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-_said: set[str] = set()
+_said: dict[str, None] = {}
 
 
 class TorchadaWarning(RuntimeWarning):
@@ -20,8 +20,14 @@ def warn_once(message: str) -> None:
     """Warn, once per message. Where warnings are errors, one line on stderr instead: the user's import must go on."""
     if message in _said:
         return
-    _said.add(message)
+    _said[message] = None
     try:
         warnings.warn(f"torchada: {message}", TorchadaWarning, stacklevel=2)
     except TorchadaWarning:
-        sys.stderr.write(f"torchada: {message}\n")
+        if sys.stderr is not None:
+            sys.stderr.write(f"torchada: {message}\n")
+
+
+def said() -> list[str]:
+    """Everything warned of in this process, in order."""
+    return list(_said)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from torchada._startup import FINDER, WATCHED_AT_START
-from torchada.hooks import activation
+from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
 
@@ -18,7 +18,7 @@ def disable() -> None:
         sys.meta_path.remove(FINDER)
     ENGINE.revert_all()
     if STATE.context is not None:
-        activation.mirror(STATE.context.backend).take_back()
+        choice.mirror(STATE.context.backend).take_back()
     STATE.reset()
 
 
@@ -26,7 +26,7 @@ def enable() -> None:
     """Put the hook in force, also against TORCHADA_DISABLE=1, and redirect what has been imported. Idempotent."""
     if FINDER in sys.meta_path and STATE.context is not None:
         return
-    FINDER.watched.update(dict.fromkeys(WATCHED_AT_START, True))
+    FINDER.watched.update(WATCHED_AT_START)
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
     activation.catch_up()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada.redirect import native
 from torchada.redirect.calls import positional
 from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context
@@ -14,18 +15,26 @@ from torchada.redirect.entry_point import EntryPoint
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    yield from redirect_new(torch.device, lambda new: _device_new(context, new), 'torch.device("cuda")')
+    yield from _native(context) if context.mechanism.native else _portable(context)
     yield Patch(torch.device, "__reduce__", _reduce(context), "a saved device can be read on a CUDA machine")
+    get_module = _get_device_module(context, torch.get_device_module)
+    yield Patch(torch, "get_device_module", get_module, "the device module of CUDA code is torch.cuda")
+
+
+def _native(context: Context) -> Iterator[Patch]:
+    yield native.patch(context.backend.device_type)
+
+
+def _portable(context: Context) -> Iterator[Patch]:
+    torch, devices = context.torch, context.devices
+    yield from redirect_new(torch.device, lambda new: _device_new(context, new), 'torch.device("cuda")')
     for name in ("Generator", "Stream", "Event"):
         if hasattr(torch, name):
             yield from redirect_new(
-                getattr(torch, name), lambda new: positional(new, context.devices, 1), f'torch.{name}("cuda")'
+                getattr(torch, name), lambda new: positional(new, devices, 1), f'torch.{name}("cuda")'
             )
-    storage_new = torch._C.StorageBase.__new__
-    new = staticmethod(positional(storage_new, context.devices, 2))
+    new = staticmethod(positional(torch._C.StorageBase.__new__, devices, 2))
     yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
-    get_module = _get_device_module(context, torch.get_device_module)
-    yield Patch(torch, "get_device_module", get_module, "the device module of CUDA code is torch.cuda")
 
 
 def _device_new(context: Context, construct: New) -> New:
@@ -33,6 +42,7 @@ def _device_new(context: Context, construct: New) -> New:
     names = context.devices
     known = dict(_known_devices(context))
     find = known.get
+    remembered = (str, context.torch.device)  # an int means the accelerator of the moment
     in_mode = context.torch._C._is_torch_function_mode_enabled
 
     def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
@@ -46,8 +56,9 @@ def _device_new(context: Context, construct: New) -> New:
                 return device
         if args:
             args = (names.translate(args[0]), *args[1:])
-        translated = {name: names.translate(value) for name, value in kwargs.items()}
-        device = construct(cls, *args, **translated)
+        device = construct(cls, *args, **{name: names.translate(value) for name, value in kwargs.items()})
+        if args and not kwargs and isinstance(args[0], remembered):
+            known[args] = device
         return device
 
     return __new__

@@ -7,11 +7,13 @@ from typing import Any
 
 from torchada.redirect.calls import keyword
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.namespaces import device_functions, holders
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if context.mechanism.native:
+        raise Skip("PyTorch's own parser translates the device strings of these calls")
     from torch.utils._device import _device_constructors
 
     torch = context.torch

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 
 from torchada.redirect.calls import positional
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if context.mechanism.native:
+        raise Skip("PyTorch's own parser translates the device strings of these calls")
     functions = context.torch._C._nn
     yield Patch(functions, "_parse_to", positional(functions._parse_to, context.devices, 0), 'Module.to("cuda")')

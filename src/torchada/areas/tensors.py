@@ -17,7 +17,7 @@ _METHODS_WITHOUT_SCHEMA = ("new_tensor", "new")
 
 def patches(context: Context) -> Iterator[Patch]:
     tensor = context.torch.Tensor
-    for name in _device_methods(context):
+    for name in () if context.mechanism.native else _device_methods(context):
         yield Patch(tensor, name, method(getattr(tensor, name), context.devices), f'Tensor.{name}(device="cuda")')
     yield Patch(tensor, "cuda", _cuda(context), "Tensor.cuda()")
     yield Patch(tensor, "is_cuda", _is_cuda(context), "Tensor.is_cuda")
@@ -25,11 +25,9 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _device_methods(context: Context) -> Iterator[str]:
-    tensor = context.torch.Tensor
     for name in dir(context.torch._C.TensorBase):
         if takes_device(context.torch, name) or name in _METHODS_WITHOUT_SCHEMA:
             yield name
-    assert "to" in dir(tensor)
 
 
 def _cuda(context: Context) -> Callable[..., Any]:

@@ -92,7 +92,7 @@ def _named(platform: str) -> Backend | None:
         return None
     if platform in BUILT_IN:
         return BUILT_IN[platform]
-    from torchada.hooks.entry_points import entry_points
+    from torchada._entry_points import entry_points
 
     for _, backend in entry_points(GROUP, only=platform):
         if isinstance(backend, Backend):

@@ -73,5 +73,7 @@ def _python_path() -> dict[str, str]:
     folder = startup_files.sitecustomize_folder()
     if startup_files.in_force() is not None or folder is None:
         return {}
-    inherited = os.environ.get("PYTHONPATH")
-    return {"PYTHONPATH": str(folder) + (os.pathsep + inherited if inherited else "")}
+    # torchada itself may be importable here by the current directory alone; last, it hides nothing.
+    package = str(startup_files.PACKAGE.parent)
+    entries = [str(folder), os.environ.get("PYTHONPATH"), package]
+    return {"PYTHONPATH": os.pathsep.join(entry for entry in entries if entry)}

@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
 
 from torchada import _settings
 from torchada._startup import FINDER
-from torchada._warnings import TorchadaError, warn_once
+from torchada._warnings import TorchadaError
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
+from torchada.hooks import choice, late
+from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, AreaRecord, is_complete
 from torchada.redirect.context import Context
 from torchada.redirect.engine import ENGINE, Skip
-from torchada.redirect.environment import Mirror
 
 
-def is_worthwhile() -> bool:
-    """Asked before torch is executed, and answered without it: could there be anything to do in this process?"""
+def module_arrived(name: str, *, again: bool = False) -> None:
+    """A watched module has been executed (`again`: by importlib.reload). Called outside every lock of ours: areas import things."""
+    STATE.arrived(name)
     try:
-        settings = _settings.read()
-        _settings.warn_about(settings)
-        selection = select.before_torch(settings)
-    except Exception as error:
-        _report("choosing the platform", error)
-        return False
-    STATE.selection = selection
-    if selection.backend is None:
-        return False
-    FINDER.watched[selection.backend.adapter] = True
-    # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
-    mirror(selection.backend).bring_up_to_date()
-    return True
-
-
-def mirror(backend: Backend) -> Mirror:
-    """What keeps CUDA_VISIBLE_DEVICES and the backend's variable in step."""
-    return Mirror(backend.visible_devices)
-
-
-def stand_in(name: str) -> ModuleSpec | None:
-    """The simulator's spec for a backend's adapter module, where the user asked for it and nobody else has one."""
-    return select.simulated_spec(name, _settings.read())
-
-
-def module_arrived(name: str) -> None:
-    """A watched module has been executed. Called outside every lock of ours: areas import things."""
-    try:
+        if again:
+            _forget_areas(name)
         if STATE.context is None:
             _activate()
         else:
@@ -55,22 +30,34 @@ def module_arrived(name: str) -> None:
     except TorchadaError:
         raise
     except Exception as error:
-        _report(f"reacting to the import of {name}", error)
+        report(f"reacting to the import of {name}", error)
 
 
 def catch_up() -> None:
-    """The hook came late: treat what has been imported already as news."""
+    """The hook came late: treat what has been imported already as news, and what is being imported when it is done."""
     for name in list(FINDER.watched):
         module = sys.modules.get(name)
-        if module is not None and not is_complete(module):
-            __import__(name)  # waits for the thread that is importing it
-        if name in sys.modules:
+        if is_complete(module):
             STATE.arrived(name)
+        elif module is not None:
+            STATE.executing.add(name)
+            late.when_executed(module, _arrived_late)
     if STATE.has("torch"):
-        if is_worthwhile():
+        STATE.late = True
+        if choice.is_worthwhile():
             module_arrived("torch")
         else:
             FINDER.watched.clear()
+
+
+def _arrived_late(name: str) -> None:
+    STATE.executing.discard(name)
+    if name not in sys.modules:
+        return  # its import has failed
+    if name == "torch" and not choice.is_worthwhile():
+        FINDER.watched.clear()
+        return
+    module_arrived(name)
 
 
 def _activate() -> None:
@@ -80,8 +67,12 @@ def _activate() -> None:
         return
     if not is_complete(sys.modules.get(backend.adapter)):
         _import_adapter(backend)
-    if backend.adapter in STATE.executing:
-        return  # further up this stack; its own arrival leads here again
+    module = sys.modules.get(backend.adapter)
+    if module is not None and not is_complete(module) and not STATE.has(backend.adapter):
+        # Further up this stack, or waiting for us in another thread; its own arrival leads here again.
+        if backend.adapter not in STATE.executing:
+            late.when_executed(module, _arrived_late)
+        return
     if STATE.context is None and STATE.claim("activate"):
         _begin(backend)
 
@@ -92,18 +83,19 @@ def _import_adapter(backend: Backend) -> None:
         # Not importlib.import_module: two threads that wait for each other's module are an error there, and resolved here.
         __import__(backend.adapter)
     except Exception as error:
-        _report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
+        report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
 
 
 def _begin(backend: Backend) -> None:
     settings = _settings.read()
     STATE.selection = select.with_torch(backend, settings)
     if STATE.selection.backend is None:
+        choice.mirror(backend).take_back()
         FINDER.watched.clear()
         return
-    STATE.context = Context.of(backend, settings)
+    STATE.context = Context.of(backend, settings, late=STATE.late)
     modules = REGISTRY.modules()
-    FINDER.watched.update(dict.fromkeys(modules, True))
+    FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))
     for name in modules:
         if is_complete(sys.modules.get(name)) or STATE.has(name):
             STATE.arrived(name)
@@ -114,6 +106,13 @@ def _apply_areas(module: str) -> None:
     for area in REGISTRY.areas_of(module):
         if STATE.claim(f"area {area}"):
             apply_area(module, area)
+
+
+def _forget_areas(module: str) -> None:
+    """What a reload has defined anew is not redirected any more; the rest is put back, and all of it applied again."""
+    for area in REGISTRY.areas_of(module):
+        ENGINE.revert(area)
+        STATE.release(f"area {area}")
 
 
 def apply_area(module: str, area: str) -> None:
@@ -130,15 +129,6 @@ def apply_area(module: str, area: str) -> None:
         record.reason = str(skip)
     except Exception as error:
         record.outcome, record.reason = "failed", f"{type(error).__name__}: {error}"
-        _report(f"area {area!r} is not redirected (TORCHADA_SKIP_AREAS={area} switches it off)", error)
+        report(f"area {area!r} is not redirected (TORCHADA_SKIP_AREAS={area} switches it off)", error)
     else:
         record.outcome, record.patches = "applied", len(patches)
-
-
-def _report(what: str, error: Exception) -> None:
-    """Status shows it, the user is told once; under TORCHADA_STRICT=1 it is raised."""
-    message = f"{what}: {type(error).__name__}: {error}"
-    STATE.problems.append(message)
-    if _settings.read().strict:
-        raise TorchadaError(f"torchada: {message}") from error
-    warn_once(message)

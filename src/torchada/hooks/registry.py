@@ -8,7 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from torchada.hooks.entry_points import entry_points
+from torchada import _entry_points
+from torchada._warnings import warn_once
 
 # In the order in which they are applied: later areas may use what earlier ones redirect.
 AREAS: dict[str, tuple[str, ...]] = {
@@ -27,6 +28,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     ),
     "torch._dynamo": ("dynamo",),
 }
+_BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"
 GROUP = "torchada.areas"
 
@@ -53,13 +55,32 @@ class Registry:
             return import_module(f"{PACKAGE}.{area}")
         return self._found[module][area]
 
+    def names(self) -> set[str]:
+        """Every area's name, without loading any."""
+        return {*_BUILT_IN, *_entry_points.names(GROUP)}
+
     def _read_entry_points(self) -> None:
         if self._read:
             return
         self._read = True
-        for name, area in entry_points(GROUP):
+        for name, area in _entry_points.entry_points(GROUP):
+            fault = _fault(name, area)
+            if fault:
+                warn_once(f"entry point {name!r} of group {GROUP!r} is left out: {fault}")
+                continue
             for module in area.MODULES:
                 self._found.setdefault(module, {})[name] = area
+
+
+def _fault(name: str, area: Any) -> str | None:
+    if name in _BUILT_IN:
+        return "torchada has an area of that name itself"
+    modules = getattr(area, "MODULES", None)
+    if not isinstance(modules, (tuple, list)) or not all(isinstance(module, str) for module in modules):
+        return f"MODULES is {modules!r}; expected the names of the modules it concerns"
+    if not callable(getattr(area, "patches", None)):
+        return "it has no function patches(context)"
+    return None
 
 
 REGISTRY = Registry()

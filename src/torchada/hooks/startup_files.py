@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 NAMES = ("torchada-init.start", "torchada-init.pth") if sys.version_info >= (3, 15) else ("torchada-init.pth",)
-_PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
 # In a wheel, and in a checkout.
-_SITECUSTOMIZE = (_PACKAGE / "sitecustomize", _PACKAGE.parent.parent / "sitecustomize")
+_SITECUSTOMIZE = (PACKAGE / "sitecustomize", PACKAGE.parent.parent / "sitecustomize")
 
 
 def in_force() -> Path | None:
@@ -35,7 +35,7 @@ def sitecustomize_folder() -> Path | None:
 
 def bytecode_is_cached() -> bool:
     """Whether the start-up module has its .pyc; compiling it anew costs every interpreter start about two milliseconds."""
-    source = _PACKAGE / "_startup.py"
+    source = PACKAGE / "_startup.py"
     return Path(importlib.util.cache_from_source(str(source))).is_file()
 
 
@@ -51,8 +51,10 @@ def _site_folders() -> list[Path]:
 
 
 def _sitecustomize_in_force() -> Path | None:
-    folder = sitecustomize_folder()
-    paths = {os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry}
-    if folder is not None and str(folder) in paths and not sys.flags.ignore_environment:
-        return folder / "sitecustomize.py"
+    if sys.flags.ignore_environment:
+        return None
+    for entry in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        file = Path(os.path.abspath(entry), "sitecustomize.py")
+        if file.is_file():  # the first one is the interpreter's
+            return file if any(file.resolve() == (folder / file.name).resolve() for folder in _SITECUSTOMIZE) else None
     return None

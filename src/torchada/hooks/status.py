@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from torchada import __version__, _settings
+from torchada import __version__, _settings, _warnings
 from torchada._startup import FINDER, is_disabled
 from torchada.backends import select
 from torchada.hooks import startup_files
@@ -35,10 +35,11 @@ def report() -> dict[str, Any]:
         "versions": _versions(selection),
         "modules": _modules(),
         "areas": [vars(record) for record in STATE.areas.values()],
-        "device_strings": _device_strings(settings),
+        "device_strings": _device_strings(),
         "environment": _environment(settings),
         "problems": list(STATE.problems),
         "active": _is_active(selection),
+        "warnings": _warnings.said(),
     }
 
 
@@ -50,8 +51,8 @@ def exit_code(found: dict[str, Any]) -> int:
 
 
 def _is_active(selection: select.Selection) -> bool:
-    in_force = FINDER in sys.meta_path or STATE.context is not None
-    return in_force and not is_disabled() and selection.backend is not None
+    # torchada.enable() is stronger than TORCHADA_DISABLE=1, which keeps the finder away.
+    return FINDER in sys.meta_path and selection.backend is not None
 
 
 def _startup() -> dict[str, Any]:
@@ -111,20 +112,21 @@ def _module_state(name: str) -> str:
     return "imported, left as it is"
 
 
-def _device_strings(settings: _settings.Settings) -> dict[str, str]:
+def _device_strings() -> dict[str, str]:
     if STATE.context is None:
         return {"mechanism": "none", "why": "nothing is redirected in this process"}
-    why = "TORCHADA_NATIVE=0" if settings.native == "0" else "this build has no native mechanism"
-    return {"mechanism": "portable", "why": why}
+    mechanism = STATE.context.mechanism
+    return {"mechanism": mechanism.name, "why": mechanism.why}
 
 
 def _environment(settings: _settings.Settings) -> dict[str, Any]:
+    found = _settings.in_force()
     return {
-        "in_force": _settings.in_force(),
+        "in_force": found,
         "unknown": list(settings.unknown),
         "not_understood": list(settings.not_understood),
         "without_effect_yet": [
-            v.name for v in _settings.VARIABLES if not v.implemented and v.name in _settings.in_force()
+            name for name in found if (known := _settings.variable(name)) is not None and not known.implemented
         ],
     }
 
@@ -148,6 +150,7 @@ def as_text(found: dict[str, Any]) -> str:
         *(_area_line(area) for area in found["areas"]),
         *_environment_lines(found["environment"]),
         *(f"problem         {problem}" for problem in found["problems"]),
+        *(f"warning         {warning}" for warning in found["warnings"] if warning not in found["problems"]),
     ]
     return "\n".join(lines)
 

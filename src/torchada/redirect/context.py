@@ -5,26 +5,34 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torchada._settings import Settings
-from torchada.backends.descriptor import Backend
 from torchada.redirect.devices import DeviceNames
+from torchada.redirect.native import Mechanism, choose
+
+if TYPE_CHECKING:
+    from torchada._settings import Settings
+    from torchada.backends.descriptor import Backend
 
 
 @dataclass(frozen=True)
 class Context:
-    """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects."""
+    """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects.
+
+    `mechanism` says who translates device strings that are handed to torch: its own parser, or the areas call by call.
+    """
 
     backend: Backend
     settings: Settings
     torch: Any
     namespace: Any
     devices: DeviceNames
+    mechanism: Mechanism
 
     @classmethod
-    def of(cls, backend: Backend, settings: Settings) -> Context:
+    def of(cls, backend: Backend, settings: Settings, *, late: bool = False) -> Context:
         """The context of a process in which torch and the backend's adapter have been imported."""
         torch: ModuleType = sys.modules["torch"]
         namespace = getattr(torch, backend.namespace)
-        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type))
+        mechanism = choose(settings.native, torch, backend.device_type, late=late)
+        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)

@@ -22,6 +22,11 @@ def entry_points(group: str, only: str | None = None) -> Iterator[tuple[str, Any
             )
 
 
+def names(group: str) -> list[str]:
+    """The names in `group`, without loading what they stand for."""
+    return [entry.name for entry in _find(group)]
+
+
 def _find(group: str) -> Any:
     if sys.version_info >= (3, 10):
         from importlib.metadata import entry_points as find

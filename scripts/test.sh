@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Create a virtual environment and pass every check in it: ruff, mypy --strict, and the tests on the simulator,
+# once with the portable and once with the native way of translating device strings.
+#
+#   scripts/test.sh [pytest options]
+#
+# VENV names the environment's folder (default .venv); TORCHADA_NATIVE=0 or 1 runs the tests in that way alone.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+venv=${VENV:-.venv}
+python3 -m venv "$venv"
+export PATH="$(cd "$venv" && pwd)/bin:$PATH"
+python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev]'
+
+ruff check .
+ruff format --check .
+mypy src build_backend benchmarks
+python -m musasim build
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for native in ${TORCHADA_NATIVE:-0 1}; do
+    echo "== tests with TORCHADA_NATIVE=$native"
+    TORCHADA_NATIVE=$native python -m pytest -n 2 "$@" | tee -a "$log"
+done
+echo "== all checks passed"
+grep -E '[0-9]+ (passed|failed).* in [0-9.]+s' "$log"

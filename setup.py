@@ -1,0 +1,18 @@
+"""The optional C extension; everything else is in pyproject.toml. Without a compiler the install goes on, without it."""
+
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "torchada.redirect.native._device_parser",
+            ["src/torchada/redirect/native/device_parser.c"],
+            # What PyTorch throws for a bad device string passes through this C code.
+            extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2"],
+            define_macros=[("Py_LIMITED_API", "0x03090000")],
+            py_limited_api=True,
+            optional=True,
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp39"}},
+)

@@ -1,0 +1,16 @@
+"""What went wrong: status shows it, the user is told once; under TORCHADA_STRICT=1 it is raised."""
+
+from __future__ import annotations
+
+from torchada import _settings
+from torchada._warnings import TorchadaError, warn_once
+from torchada.hooks.state import STATE
+
+
+def report(what: str, error: Exception) -> None:
+    """Record that `what` failed by `error`."""
+    message = f"{what}: {type(error).__name__}: {error}"
+    STATE.problems.append(message)
+    if _settings.read().strict:
+        raise TorchadaError(f"torchada: {message}") from error
+    warn_once(message)

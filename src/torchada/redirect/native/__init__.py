@@ -1,0 +1,98 @@
+"""The native mechanism: no call of PyTorch is wrapped, its parser of device strings reads "cuda" as the backend's device.
+
+`choose` says whether it may be used in this process. Any doubt means the portable mechanism, with the reason in `status`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from torchada.redirect.engine import Patch
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """How device strings are translated in this process, and why so."""
+
+    native: bool
+    why: str
+
+    @property
+    def name(self) -> str:
+        return "native" if self.native else "portable"
+
+
+def choose(wanted: str, torch: Any, device_type: str, *, late: bool) -> Mechanism:
+    """`wanted` is TORCHADA_NATIVE: "0", "1" or "auto"; `late` says that torch was in use before the hook came."""
+    if wanted == "0":
+        return Mechanism(False, "TORCHADA_NATIVE=0")
+    if late:
+        return Mechanism(False, "torch was imported before torchada, so devices of type cuda may have been made")
+    try:
+        _check(_module(), torch, device_type)
+    except Exception as error:
+        return Mechanism(False, f"{type(error).__name__}: {error}")
+    return Mechanism(True, "checked in this process")
+
+
+def patch(device_type: str) -> Patch:
+    """The record that arms the mechanism when it is applied, and disarms it when it is undone."""
+    return Patch(_Parser(_module()), "device parser", device_type, 'device strings: "cuda", "cuda:N"')
+
+
+class _Parser:
+    """PyTorch's parser of device strings as the owner of a patch."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module: Any = module
+        self._device_type: str | None = None
+
+    def get(self, name: str) -> str | None:
+        return self._device_type if self._module.is_armed() else None
+
+    def set(self, name: str, value: str | None) -> None:
+        self._device_type = value
+        if value is None:
+            self._module.disarm()
+        else:
+            self._module.arm(value)
+
+    def delete(self, name: str) -> None:
+        self.set(name, None)
+
+
+def _module() -> ModuleType:
+    from torchada.redirect.native import _device_parser
+
+    return _device_parser
+
+
+def _check(parser: Any, torch: Any, device_type: str) -> None:
+    """Arm, look at what PyTorch makes of device strings, disarm; raises when anything is not as it must be."""
+    if torch.version.cuda and torch.cuda.device_count() > 0:
+        raise RuntimeError("a CUDA device is in reach, and it must stay spellable")
+    parser.arm(device_type)
+    try:
+        for name, expected in {"cuda": device_type, "cuda:1": f"{device_type}:1", "cpu": "cpu", "meta": "meta"}.items():
+            _expect(str(torch.device(name)), expected)
+            _expect(str(torch._C._nn._parse_to(name)[0]), expected)
+        _expect(_refusal(torch, "cuda:x"), "Invalid device string: 'cuda:x'")
+    finally:
+        parser.disarm()
+    _expect(torch.device("cuda").type, "cuda")
+
+
+def _refusal(torch: Any, name: str) -> str:
+    try:
+        return f"no error but {torch.device(name)!r}"
+    except RuntimeError as error:
+        return str(error).splitlines()[0]
+
+
+def _expect(found: str, expected: str) -> None:
+    if found != expected:
+        raise RuntimeError(f"self-check: PyTorch says {found!r} where {expected!r} was expected")
