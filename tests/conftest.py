@@ -20,18 +20,21 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
+# Here and not in pytest_configure: the conftest files of folders below import torch before that is called. The variable hands
+# the option on to the workers of pytest-xdist.
+if "--real-musa" in sys.argv:
+    os.environ["REAL_MUSA"] = "1"
+REAL_MUSA = "REAL_MUSA" in os.environ
+os.environ["TORCHADA_STRICT"] = "1"
+if not REAL_MUSA:
+    os.environ["TORCHADA_SIMULATE"] = "1"
+import torchada  # noqa: E402, F401  (where no start-up file is in force, this puts the hook in)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--real-musa", action="store_true", help="run on the real torch_musa of this machine, not on the simulator"
     )
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    os.environ["TORCHADA_STRICT"] = "1"
-    if not config.getoption("--real-musa"):
-        os.environ["TORCHADA_SIMULATE"] = "1"
-    import torchada  # noqa: F401  (where no start-up file is in force, this puts the hook in)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -108,10 +111,10 @@ def plain() -> Interpreter:
 
 
 @pytest.fixture
-def musa(request: pytest.FixtureRequest, tmp_path: Path) -> Interpreter:
+def musa(tmp_path: Path) -> Interpreter:
     """A fresh interpreter with a MUSA device, simulated unless --real-musa, in strict mode and in an empty folder."""
     env = {"TORCHADA_STRICT": "1"}
-    if not request.config.getoption("--real-musa"):
+    if not REAL_MUSA:
         env["TORCHADA_SIMULATE"] = "1"
     if "TORCHADA_NATIVE" in os.environ:
         env["TORCHADA_NATIVE"] = os.environ["TORCHADA_NATIVE"]

@@ -107,10 +107,10 @@ def test_grad_scaler_trains_and_skips_infinite_steps(make: Any) -> None:
     assert pickle.loads(pickle.dumps(scaler)).get_scale() == scaler.get_scale()
 
 
-def _function(forward: Any, backward: Any) -> type[torch.autograd.Function]:
+def _function(cast_forward: Any, cast_backward: Any) -> type[torch.autograd.Function]:
     class Product(torch.autograd.Function):
         @staticmethod
-        @forward
+        @cast_forward
         def forward(ctx: Any, a: torch.Tensor) -> torch.Tensor:
             ctx.save_for_backward(a)
             ctx.seen = a.dtype
@@ -118,7 +118,7 @@ def _function(forward: Any, backward: Any) -> type[torch.autograd.Function]:
             return a @ a
 
         @staticmethod
-        @backward
+        @cast_backward
         def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
             (a,) = ctx.saved_tensors
             return grad @ a.t() + a.t() @ grad
@@ -152,7 +152,7 @@ def test_checkpoint_keeps_the_autocast_state() -> None:
     def block(x: torch.Tensor) -> torch.Tensor:
         y = x @ x
         seen.append(y.dtype)
-        return y
+        return y @ x
 
     x = A.cuda().requires_grad_()
     with torch.autocast("cuda"):

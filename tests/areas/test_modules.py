@@ -40,6 +40,39 @@ def test_parameters_and_tied_weights_stay_the_same_objects() -> None:
     assert model[1].weight is weight
 
 
+def test_an_optimizer_made_before_the_move_trains_the_moved_model() -> None:
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    model.cuda()
+    before = model.weight.detach().clone()
+    model(torch.ones(1, 2, device="cuda")).sum().backward()
+    optimizer.step()
+    assert not torch.equal(model.weight.detach(), before)
+
+
+def test_class_attributes_and_gradient_of_a_parameter_move_with_it() -> None:
+    class Own(nn.Parameter):
+        pass
+
+    model = nn.Linear(2, 2, bias=False)
+    model.weight = Own(torch.ones(2, 2))
+    model.weight.tag = "mine"
+    model(torch.ones(1, 2)).sum().backward()
+    model.cuda()
+    assert type(model.weight) is Own
+    assert model.weight.tag == "mine"
+    assert model.weight.grad is not None and model.weight.grad.is_cuda
+
+
+def test_moving_between_forward_and_backward_is_an_error_as_on_cuda() -> None:
+    model = nn.Linear(2, 2)
+    held = model(torch.ones(1, 2)).sum()
+    model.cuda()
+    assert model.weight.is_cuda
+    with pytest.raises(RuntimeError):
+        held.backward()
+
+
 def test_a_parameter_class_with_its_own_cuda_is_asked() -> None:
     asked = []
 

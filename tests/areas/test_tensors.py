@@ -28,7 +28,6 @@ X = torch.arange(6.0).reshape(2, 3)
         (lambda x: x.to("cuda", torch.float32), 0),
         (lambda x: x.to("cuda", non_blocking=True, copy=True), 0),
         (lambda x: x.to(torch.zeros(1, device="cuda:1")), 1),
-        (lambda x: x.to(other=torch.zeros(1, device="cuda:1")), 1),
         (lambda x: x.to(torch.device("cuda:1"), dtype=torch.float32), 1),
     ],
 )
@@ -118,20 +117,21 @@ def test_subclasses_see_cuda_and_to() -> None:
     class Sub(torch.Tensor):
         @classmethod
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            seen.append(getattr(func, "__name__", str(func)))
+            seen.append(func)
             return super().__torch_function__(func, types, args, kwargs or {})
 
     x = X.as_subclass(Sub)
     assert isinstance(x.cuda(), Sub)
     assert isinstance(x.to("cuda"), Sub)
     assert x.cuda().is_cuda
-    assert {"cuda", "to"} <= set(seen)
+    assert torch.Tensor.cuda in seen
+    assert torch.Tensor.to in seen
 
 
-def test_data_and_set() -> None:
-    x = X.clone()
-    x.data = x.cuda()
-    assert x.is_cuda
+def test_data_between_devices_of_one_kind() -> None:
+    x = X.cuda()
+    x.data = X.cuda(1)
+    assert x.device == torch.device("cuda:1")
 
 
 def test_copies_and_pickles() -> None:

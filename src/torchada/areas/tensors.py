@@ -16,9 +16,10 @@ _METHODS_WITHOUT_SCHEMA = ("new_tensor", "new")
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    tensor = context.torch.Tensor
+    tensor, devices = context.torch.Tensor, context.devices
     for name in () if context.mechanism.native else _device_methods(context):
-        yield Patch(tensor, name, method(getattr(tensor, name), context.devices), f'Tensor.{name}(device="cuda")')
+        call = method(getattr(tensor, name), devices, path=f"Tensor.{name}")
+        yield Patch(tensor, name, call, f'Tensor.{name}(device="cuda")')
     yield Patch(tensor, "cuda", _cuda(context), "Tensor.cuda()")
     yield Patch(tensor, "is_cuda", _is_cuda(context), "Tensor.is_cuda")
     yield Patch(tensor, "type", _type(context), 'Tensor.type("torch.cuda.FloatTensor")')
@@ -44,7 +45,7 @@ def _cuda(context: Context) -> Callable[..., Any]:
             raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
         return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
 
-    return disguise(cuda, torch._C.TensorBase.cuda)
+    return disguise(cuda, torch._C.TensorBase.cuda, "Tensor.cuda")
 
 
 def _is_cuda(context: Context) -> Any:
@@ -63,4 +64,4 @@ def _type(context: Context) -> Callable[..., Any]:
             return self.to(context.backend.device_type, scalar_type, non_blocking)
         return original(self, dtype, non_blocking, **kwargs)
 
-    return disguise(type, original)
+    return disguise(type, original, "Tensor.type")

@@ -12,8 +12,6 @@ from typing import Any
 from torchada.redirect.devices import DeviceNames
 
 Function = Callable[..., Any]
-# Where what these classes of torch._C hold is found in public.
-_PUBLIC_OWNERS = {"_VariableFunctionsClass.": "", "TensorBase.": "Tensor."}
 
 
 def keyword(original: Function, names: DeviceNames, argument: str = "device") -> Function:
@@ -51,7 +49,7 @@ def positional(original: Function, names: DeviceNames, position: int, argument: 
     return disguise(call, original)
 
 
-def method(original: Function, names: DeviceNames, argument: str = "device") -> Function:
+def method(original: Function, names: DeviceNames, argument: str = "device", *, path: str | None = None) -> Function:
     """`original`, a method, with its first argument after self, or the keyword `argument`, translated."""
     get = names.get
     concerned = (str, names.torch_device)
@@ -65,19 +63,17 @@ def method(original: Function, names: DeviceNames, argument: str = "device") -> 
             kwargs[argument] = names.translate(kwargs[argument])
         return original(self, *args, **kwargs)
 
-    return disguise(call, original)
+    return disguise(call, original, path)
 
 
-def disguise(function: Function, original: Any) -> Function:
-    """Give `function` the names of `original`, so that pickle and repr find it where the original was.
+def disguise(function: Function, original: Any, path: str | None = None) -> Function:
+    """Give `function` the names of `original`, or `path` within torch, so that pickle and repr find it where the original was.
 
     Not functools.wraps: `__wrapped__` would show inspect, and those who unwrap, a way around us.
     """
-    path = getattr(original, "__qualname__", original.__name__)
-    for inside, outside in _PUBLIC_OWNERS.items():
-        path = path.replace(inside, outside)
-    function.__name__ = original.__name__
-    function.__qualname__ = path
+    name = path or getattr(original, "__qualname__", original.__name__).replace("_VariableFunctionsClass.", "")
+    function.__qualname__ = name
+    function.__name__ = name.rpartition(".")[2]
     function.__doc__ = original.__doc__
-    function.__module__ = getattr(original, "__module__", None) or "torch"
+    function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     return function

@@ -1,0 +1,24 @@
+"""Runs a piece of code in an interpreter that has imported nothing yet, with the simulator installed or only importable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+INSTALL = "import musasim; musasim.install()\n"
+
+
+def run(code: str, *, install: bool = True, ok: bool = True, **env: str) -> str:
+    """Output of `code`; with ok=False it must fail, and the answer is what it wrote to stderr."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
+    done = subprocess.run(
+        [sys.executable, "-c", INSTALL * install + textwrap.dedent(code)],
+        env={**clean, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done.stdout if ok else done.stderr

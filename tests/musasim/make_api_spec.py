@@ -1,0 +1,67 @@
+"""Cuts the recorded API of torch_musa down to what test_api_surface.py compares: names, kinds, signatures.
+
+python tests/musasim/make_api_spec.py /path/to/api.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+SPEC = Path(__file__).with_name("torch_musa_api.json")
+
+#: Subjects musasim does not imitate (yet); their top-level names are listed one by one in the test.
+OTHER_SUBJECTS = (
+    "torch_musa._dynamo",
+    "torch_musa._export",
+    "torch_musa._inductor",
+    "torch_musa.core.ao",
+    "torch_musa.core.lowering",
+    "torch_musa.core.ops",
+    "torch_musa.distributed",
+    "torch_musa.multi_tensor_apply",
+    "torch_musa.optim",
+    "torch_musa.utils.",
+)
+
+
+def argument(entry: dict[str, Any]) -> str:
+    """One argument as it is written in a signature."""
+    stars = {"var_positional": "*", "var_keyword": "**"}.get(entry["kind"], "")
+    default = f"={entry['default_repr']}" if entry["has_default"] else ""
+    return f"{stars}{entry['name']}{default}"
+
+
+def signature(entries: list[dict[str, Any]]) -> list[str]:
+    """All arguments, with the bare star that makes the rest keywords only."""
+    written: list[str] = []
+    for entry in entries:
+        needs_star = entry["kind"] == "keyword_only" and not any(name.startswith("*") for name in written)
+        written += ["*"] * needs_star + [argument(entry)]
+    return written
+
+
+def of_class(facts: dict[str, Any]) -> dict[str, Any]:
+    methods = {name: [method["kind"], *signature(method["args"])] for name, method in facts.get("methods", {}).items()}
+    return {"methods": methods, "properties": facts.get("properties", [])}
+
+
+def of_module(facts: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "functions": {name: signature(function["args"]) for name, function in facts["functions"].items()},
+        "classes": {name: of_class(entry) for name, entry in facts["classes"].items()},
+        "constants": sorted(facts["constants"]),
+    }
+
+
+def reduced(api: dict[str, Any]) -> dict[str, Any]:
+    modules = {name: of_module(facts) for name, facts in api["modules"].items() if not name.startswith(OTHER_SUBJECTS)}
+    top_level = {name: {"kind": facts["kind"], "when": facts["available"]} for name, facts in api["top_level"].items()}
+    return {"source": api["source"], "top_level": top_level, "modules": modules}
+
+
+if __name__ == "__main__":
+    facts = reduced(json.loads(Path(sys.argv[1]).read_text()))
+    SPEC.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")

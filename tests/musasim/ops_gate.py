@@ -1,0 +1,135 @@
+"""Runs one entry of PyTorch's operator database on the CPU and on the simulated device, and compares everything."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves, tree_map
+
+# Enough to meet every branch of a kernel's argument handling; a few operators have thousands of samples.
+SAMPLES = 24
+
+
+class Mismatch(AssertionError):
+    """What differed, and for which sample."""
+
+
+def forward(op: Any) -> None:
+    for number, sample in _samples(op, requires_grad=False):
+        expected = _call(op, sample)
+        values = op.name not in UNINITIALISED and not _differs(expected, _call(op, sample))
+        _compare(expected, _call(op, _on_device(sample)), f"sample {number}", values=values)
+
+
+def backward(op: Any) -> None:
+    for number, sample in _samples(op, requires_grad=True):
+        expected = _gradients(op, sample)
+        values = op.name not in UNINITIALISED and not _differs(expected, _gradients(op, sample))
+        _compare(expected, _gradients(op, _on_device(sample)), f"gradients of sample {number}", values=values)
+
+
+def has_backward(op: Any) -> bool:
+    return bool(op.supports_autograd) and torch.float32 in op.supported_backward_dtypes("cpu")
+
+
+# Random values differ by design, for the device has a generator of its own: what differs from call to call on the CPU is
+# not compared. Memory nobody has written to may look the same twice, so these are named.
+UNINITIALISED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+
+
+def _differs(expected: Any, again: Any) -> bool:
+    try:
+        _compare(expected, again, "again", values=True, device="cpu")
+    except Mismatch:
+        return True
+    return False
+
+
+def _samples(op: Any, *, requires_grad: bool) -> Any:
+    torch.manual_seed(0)
+    found = op.sample_inputs("cpu", torch.float32, requires_grad=requires_grad)
+    chosen = itertools.islice(found, SAMPLES)
+    return enumerate((s.input, s.args, s.kwargs, s.output_process_fn_grad) for s in chosen)
+
+
+def _call(op: Any, sample: Any) -> Any:
+    first, args, kwargs, _ = sample
+    return op(first, *args, **kwargs)
+
+
+def _on_device(value: Any) -> Any:
+    return tree_map(_leaf_on_device, value)
+
+
+def _leaf_on_device(leaf: Any) -> Any:
+    if isinstance(leaf, torch.Tensor):
+        return _tensor_on_device(leaf)
+    if isinstance(leaf, torch.device) or leaf == "cpu":
+        return torch.device("musa", 0)
+    return leaf
+
+
+def _tensor_on_device(tensor: torch.Tensor) -> torch.Tensor:
+    """With the same strides, which `to` gives to dense tensors only."""
+    if tensor.layout is not torch.strided or tensor.is_quantized:
+        return tensor.detach().to("musa").requires_grad_(tensor.requires_grad)
+    plain = tensor.detach()
+    made = torch.empty(plain.untyped_storage().nbytes() // plain.element_size(), dtype=plain.dtype, device="musa")
+    made = made.as_strided(plain.shape, plain.stride(), plain.storage_offset())
+    with torch.no_grad():
+        made.untyped_storage().copy_(plain.untyped_storage())
+        if plain.is_conj():
+            made = made.conj()
+        if plain.is_neg():
+            made = torch._neg_view(made)
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _gradients(op: Any, sample: Any) -> Any:
+    inputs = [t for t in tree_leaves(sample[:3]) if isinstance(t, torch.Tensor) and t.requires_grad]
+    result = sample[3](_call(op, sample))
+    outputs = [_dense(t) for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
+    if not inputs or not outputs:
+        return []
+    return torch.autograd.grad(outputs, inputs, [_weights(t) for t in outputs], allow_unused=True)
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+
+
+def _weights(output: torch.Tensor) -> torch.Tensor:
+    """Uneven, so that a transposed or shifted gradient shows."""
+    ramp = torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)
+    return ramp.to(output.dtype).to(output.device)
+
+
+def _compare(expected: Any, actual: Any, what: str, *, values: bool, device: str = "musa:0") -> None:
+    wanted, got = tree_leaves(expected), tree_leaves(actual)
+    if len(wanted) != len(got):
+        raise Mismatch(f"{what}: {len(got)} results instead of {len(wanted)}")
+    for number, (one, other) in enumerate(zip(wanted, got)):
+        if isinstance(one, torch.Tensor):
+            _compare_tensors(one, other, f"{what}, result {number}", values, device)
+        elif type(one) is not type(other) or (values and not isinstance(one, torch.device) and one != other):
+            raise Mismatch(f"{what}, result {number}: {other!r} instead of {one!r}")
+
+
+def _compare_tensors(expected: torch.Tensor, actual: torch.Tensor, what: str, values: bool, device: str) -> None:
+    if str(actual.device) != device:
+        raise Mismatch(f"{what}: on {actual.device}")
+    if actual.dtype != expected.dtype or actual.layout != expected.layout or actual.shape != expected.shape:
+        raise Mismatch(f"{what}: {actual.dtype} {actual.layout} {actual.shape}, not {expected.dtype} {expected.shape}")
+    if expected.layout is torch.strided and actual.stride() != expected.stride():
+        raise Mismatch(f"{what}: strides {actual.stride()} instead of {expected.stride()}")
+    if values:
+        _compare_values(expected, actual, what)
+
+
+def _compare_values(expected: torch.Tensor, actual: torch.Tensor, what: str) -> None:
+    try:
+        torch.testing.assert_close(actual.cpu(), expected.detach(), rtol=1e-5, atol=1e-6, equal_nan=True)
+    except AssertionError as error:
+        raise Mismatch(f"{what}: {error}") from error

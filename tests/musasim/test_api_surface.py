@@ -1,0 +1,222 @@
+"""The names of torch_musa 2.7.1, one by one and with their signatures, against what musasim shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch  # noqa: E402
+import torch_musa  # noqa: E402
+
+SPEC = json.loads(Path(__file__).with_name("torch_musa_api.json").read_text())
+
+DYNAMO = "torch.compile is not simulated; importing torch._dynamo would multiply the import time"
+FUSED = "kernels and operators that exist only in the vendor's torch"
+MCCL = "the process group and the distributed patches are not simulated yet"
+BUILDER = "the extension builder needs the vendor's compiler"
+LEFT_OUT: dict[str, str] = {
+    "BuildExtension": BUILDER,
+    "MUSAExtension": BUILDER,
+    "musa_extension": BUILDER,
+    "MusaInterface": DYNAMO,
+    "_dynamo": DYNAMO,
+    "_inductor": DYNAMO,
+    "_init_inductor_backend_registration": DYNAMO,
+    "backend": DYNAMO,
+    "device_interface": DYNAMO,
+    "get_registered_device_interfaces": DYNAMO,
+    "i": DYNAMO,
+    "musagraphs": DYNAMO,
+    "register_interface_for_device": DYNAMO,
+    "supported_ctx_manager_classes": DYNAMO,
+    "trace_rules": DYNAMO,
+    "variables": DYNAMO,
+    "_register_ao_intrinsic_modules": FUSED,
+    "apply_lowering_patch": FUSED,
+    "nn": FUSED,
+    "register_fake_impl": FUSED,
+    "_apply_distributed_patch": MCCL,
+    "_apply_sharded_grad_scaler_patch": MCCL,
+    "distributed": MCCL,
+}
+
+KERNEL_RECORDS = "reads kernel records of the driver, which the simulator does not write"
+#: What modules other than torch_musa itself lack, by dotted name.
+LEFT_OUT_BELOW: dict[str, str] = {
+    "torch_musa.profiler._pattern_matcher": KERNEL_RECORDS,
+    "torch_musa.profiler._utils": KERNEL_RECORDS,
+}
+
+#: In torch.musa, the one name the real package has not; below it, modules and functions it does differently.
+ADDED = {"__simulated__"}
+
+
+def visible(module: Any) -> set[str]:
+    """The names of a module without those that every module has."""
+    standard = set(dir(sys)) | {"__annotations__", "__builtins__", "__cached__", "__file__", "__path__"}
+    return {name for name in dir(module) if not (name.startswith("__") and name in standard)}
+
+
+@pytest.fixture(scope="module")
+def initialised() -> None:
+    torch.musa.synchronize()
+
+
+def test_every_name_is_there_or_written_down(initialised: None) -> None:
+    expected = set(SPEC["top_level"]) - set(LEFT_OUT)
+    assert sorted(expected - visible(torch.musa)) == []
+
+
+def test_a_name_left_out_is_really_missing(initialised: None) -> None:
+    assert sorted(set(LEFT_OUT) & visible(torch.musa)) == []
+    assert sorted(set(LEFT_OUT) - set(SPEC["top_level"])) == []
+
+
+def test_no_name_is_added(initialised: None) -> None:
+    assert visible(torch.musa) - set(SPEC["top_level"]) == ADDED
+
+
+def test_names_appear_when_they_do_on_the_real_one() -> None:
+    late = sorted(name for name, facts in SPEC["top_level"].items() if facts["when"] == "after lazy init")
+    code = (
+        "import musasim; musasim.install(); import torch, torch_musa\n"
+        f"late = {late!r}\n"
+        "assert not any(hasattr(torch.musa, name) for name in late)\n"
+        "torch.musa.synchronize()\n"
+        "assert all(hasattr(torch.musa, name) for name in late)\n"
+    )
+    assert late
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+KINDS = {"class": inspect.isclass, "module": inspect.ismodule, "function": callable}
+
+
+def shared_names() -> list[str]:
+    return sorted(name for name, facts in SPEC["top_level"].items() if facts["kind"] in KINDS and name not in LEFT_OUT)
+
+
+@pytest.mark.parametrize("name", shared_names())
+def test_kind(name: str) -> None:
+    assert KINDS[SPEC["top_level"][name]["kind"]](getattr(torch.musa, name))
+
+
+def modules() -> list[str]:
+    return sorted(name for name in SPEC["modules"] if name not in LEFT_OUT_BELOW)
+
+
+def found(dotted: str) -> Any:
+    """The module; torch.backends.mudnn is one behind an object with properties."""
+    return vars(sys.modules[dotted]).get("m", sys.modules[dotted])
+
+
+def functions() -> list[tuple[str, str]]:
+    pairs = [(module, name) for module in modules() for name in SPEC["modules"][module]["functions"]]
+    return [(module, name) for module, name in pairs if not (module == "torch_musa" and name in LEFT_OUT)]
+
+
+def classes() -> list[tuple[str, str]]:
+    return [(module, name) for module in modules() for name in SPEC["modules"][module]["classes"]]
+
+
+def value_of(written: str) -> Any:
+    """A default as source text, evaluated; the file it stands in is ours."""
+    return eval(written, {"torch": torch, "sys": sys})
+
+
+def written_signature(entries: list[str]) -> list[tuple[str, Any]]:
+    """("name", default or `empty`) for each argument; "*name" and "**name" keep their stars."""
+    pairs = [entry.partition("=") for entry in entries]
+    return [(name, value_of(default) if equals else inspect.Parameter.empty) for name, equals, default in pairs]
+
+
+def actual_signature(function: Any) -> list[tuple[str, Any]]:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    arguments = []
+    for parameter in inspect.signature(function).parameters.values():
+        keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        if keyword_only and not any(name.startswith("*") for name, _ in arguments):
+            arguments.append(("*", inspect.Parameter.empty))
+        arguments.append((stars.get(parameter.kind, "") + parameter.name, parameter.default))
+    return arguments
+
+
+def plain(raw: Any) -> Any:
+    """The function inside a decorator's object."""
+    if isinstance(raw, property):
+        return raw.fget
+    return getattr(raw, "__func__", raw)
+
+
+@pytest.mark.parametrize(("module", "name"), functions())
+def test_function(module: str, name: str) -> None:
+    function = plain(inspect.getattr_static(found(module), name))
+    if name == "_is_musa" and module == "torch_musa.core.tensor_attrs":
+        assert inspect.isbuiltin(function)  # native, for speed: see the comment there
+        return
+    assert actual_signature(function) == written_signature(SPEC["modules"][module]["functions"][name])
+
+
+@pytest.mark.parametrize(("module", "name"), classes())
+def test_class(module: str, name: str) -> None:
+    kind = getattr(found(module), name)
+    assert kind.__module__ == module
+    for method, (how, *arguments) in SPEC["modules"][module]["classes"][name]["methods"].items():
+        raw = inspect.getattr_static(kind, method)
+        assert isinstance(raw, staticmethod) == (how == "staticmethod" or method == "__new__"), method
+        if how != "classproperty":
+            assert isinstance(raw, classmethod) == (how == "classmethod"), method
+            assert actual_signature(plain(raw)) == written_signature(arguments), method
+    for name_of_property in SPEC["modules"][module]["classes"][name]["properties"]:
+        assert isinstance(inspect.getattr_static(kind, name_of_property), property)
+
+
+@pytest.mark.parametrize("module", modules())
+def test_constants(module: str) -> None:
+    wanted = [name for name in SPEC["modules"][module]["constants"] if hasattr(found(module), name)]
+    assert wanted == SPEC["modules"][module]["constants"]
+
+
+@pytest.mark.parametrize("module", modules())
+def test_no_public_name_is_added_below(module: str) -> None:
+    own = {
+        name
+        for name, value in vars(found(module)).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module and not inspect.ismodule(value)
+    }
+    facts = SPEC["modules"][module]
+    assert own - set(facts["functions"]) - set(facts["classes"]) - set(facts["constants"]) <= set(SPEC["top_level"])
+
+
+def test_modules_left_out_are_missing() -> None:
+    assert [name for name in LEFT_OUT_BELOW if name in sys.modules] == []
+
+
+def test_module_identity() -> None:
+    """An attribute and no module: a program that imports torch.musa fails on the real package, so it must here."""
+    assert torch.musa is torch_musa and torch.musa.__name__ == "torch_musa"
+    torch.zeros(1, device="musa")
+    assert "torch.musa" not in sys.modules
+    for statement in ("import torch.musa", "from torch.musa import Stream", "from torch.musa.amp import autocast"):
+        with pytest.raises(ModuleNotFoundError):
+            exec(statement)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("torch.musa")
+    assert importlib.util.find_spec("torch.musa") is None
+    assert not hasattr(torch.musa, "__all__")
+
+
+def test_versions() -> None:
+    assert torch_musa.__version__ == torch_musa.version.__version__ == "2.7.1+musasim" and torch_musa.__simulated__
+    assert torch.version.musa.isdigit()

@@ -1,0 +1,156 @@
+"""torch.musa's functions about devices, and torch.accelerator on top of them."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+import torch_musa
+from torch_musa.core._utils import _get_musa_arch, _get_musa_device_index
+
+
+@pytest.fixture(autouse=True)
+def first_device():
+    torch.musa.set_device(0)
+    yield
+    torch.musa.set_device(0)
+
+
+def test_counting() -> None:
+    assert torch.musa.is_available() and torch.musa.device_count() == 2
+    assert torch.musa.current_device() == 0
+
+
+@pytest.mark.parametrize("device", [1, "musa:1", torch.device("musa", 1), torch.device("musa:1")])
+def test_set_device(device) -> None:
+    torch.musa.set_device(device)
+    assert torch.musa.current_device() == 1
+    assert torch.ones(1, device="musa").device == torch.device("musa:1")
+
+
+def test_set_device_ignores_a_negative_index() -> None:
+    torch.musa.set_device(1)
+    torch.musa.set_device(-1)
+    assert torch.musa.current_device() == 1
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda:0", torch.device("cpu"), 1.5])
+def test_other_devices_are_refused(device) -> None:
+    with pytest.raises(ValueError, match="Expected a musa device, but got"):
+        torch.musa.set_device(device)
+
+
+def test_torch_device_without_index() -> None:
+    with pytest.raises(ValueError, match="specified index"):
+        torch.musa.set_device(torch.device("musa"))
+    torch.musa.set_device("musa")
+    torch.musa.synchronize(torch.device("musa"))
+    assert _get_musa_device_index("cpu", allow_cpu=True) == -1
+
+
+def test_index_out_of_range() -> None:
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.musa.set_device(7)
+
+
+def test_device_block() -> None:
+    with torch.musa.device(1) as nothing:
+        assert nothing is None and torch.musa.current_device() == 1
+        with torch.musa.device("musa:0"):
+            assert torch.musa.current_device() == 0
+        assert torch.musa.current_device() == 1
+    assert torch.musa.current_device() == 0
+    with torch.musa._DeviceGuard(1):
+        assert torch.musa.current_device() == 1
+    with torch_musa.core._lazy_init.device(1):
+        assert torch.musa.current_device() == 1
+    assert torch.musa.current_device() == 0
+
+
+def test_device_of() -> None:
+    with torch.musa.device_of(torch.ones(1, device="musa:1")):
+        assert torch.musa.current_device() == 1
+    assert torch.musa.current_device() == 0
+
+
+def test_negative_index_in_a_block_is_an_error_as_on_the_real_one() -> None:
+    for block in (torch.musa.device(-1), torch.musa.device_of(torch.ones(1))):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"), block:
+            pass
+    assert torch.musa.current_device() == 0
+
+
+def test_properties() -> None:
+    properties = torch.musa.get_device_properties(1)
+    fields = {name for name in dir(properties) if not name.startswith("_")}
+    assert fields == {
+        "name",
+        "major",
+        "minor",
+        "is_multi_gpu_board",
+        "is_integrated",
+        "multi_processor_count",
+        "total_memory",
+    }
+    assert torch.musa.get_device_name(1) == properties.name
+    assert torch.musa.get_device_capability() == (properties.major, properties.minor)
+    with pytest.raises(TypeError):
+        torch.musa.get_device_properties()
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.musa.get_device_properties(2)
+
+
+def test_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert torch.musa.get_arch_list() == ["22", "31"]
+    assert torch.musa.is_bf16_supported() and torch.musa.is_tf32_supported()
+    assert _get_musa_arch() >= 22
+    monkeypatch.setenv("TORCH_MUSA_ARCH", "21")
+    assert _get_musa_arch() == 21
+
+
+def test_peers() -> None:
+    assert torch.musa.can_device_access_peer(0, 1) and not torch.musa.can_device_access_peer(0, 0)
+    with pytest.raises(AssertionError, match="Invalid device id"):
+        torch.musa.can_device_access_peer(5, 0)
+    with pytest.raises(AssertionError, match="Invalid peer device id"):
+        torch.musa.can_device_access_peer(0, 5)
+
+
+def test_odds_and_ends() -> None:
+    assert isinstance(torch.musa.ipc_collect(), bool)
+    assert isinstance(torch.musa.current_blas_handle(), int) and isinstance(torch.musa.current_blaslt_handle(), int)
+
+
+def test_accelerator() -> None:
+    acc = torch.accelerator
+    assert acc.is_available() and acc.device_count() == 2
+    assert acc.current_accelerator().type == "musa"
+    acc.set_device_index(1)
+    assert torch.musa.current_device() == acc.current_device_index() == 1
+    stream = torch.musa.Stream(1)
+    acc.set_stream(stream)
+    assert torch.musa.current_stream() == stream and acc.current_stream().stream_id == stream.stream_id
+    torch.musa.set_stream(torch.musa.default_stream(1))
+
+
+def test_default_device() -> None:
+    torch.set_default_device("musa")
+    try:
+        assert torch.ones(2).device == torch.device("musa:0")
+        assert torch.nn.Linear(2, 2).weight.is_musa
+    finally:
+        torch.set_default_device(None)
+    with torch.device("musa:1"):
+        assert torch.randn(2).device == torch.device("musa:1")
+        assert torch.tensor([1, 2]).device == torch.device("musa:1")
+    assert torch.ones(2).device == torch.device("cpu")
+
+
+def test_get_device_module() -> None:
+    assert torch.get_device_module("musa") is torch_musa

@@ -1,0 +1,190 @@
+"""torch.musa's functions about memory."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import gc
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+import torch_musa
+from fresh_process import run
+
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def clean_slate():
+    torch.musa.set_device(0)
+    gc.collect()
+    torch.musa.empty_cache()
+
+
+def expected_keys() -> set[str]:
+    metrics = ("current", "peak", "allocated", "freed")
+    pooled = ("allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes")
+    pooled += ("active_bytes", "inactive_split_bytes", "requested_bytes")
+    keys = {"num_alloc_retries", "num_ooms", "max_split_size", "num_sync_all_streams"}
+    keys |= {"num_device_alloc", "num_device_free"}
+    keys |= {f"{k}.{pool}.{m}" for k in pooled for pool in ("all", "small_pool", "large_pool") for m in metrics}
+    return keys | {f"{k}.{m}" for k in ("oversize_allocations", "oversize_segments") for m in metrics}
+
+
+def test_keys() -> None:
+    torch.musa.synchronize()
+    stats = torch.musa.memory_stats()
+    assert set(stats) == expected_keys() and list(stats) == sorted(stats)
+    nested = torch.musa.memory_stats_as_nested_dict(1)
+    assert nested["allocated_bytes"]["all"]["peak"] == torch.musa.memory_stats(1)["allocated_bytes.all.peak"]
+    assert set(torch.musa.memory_stats_all()) == expected_keys()
+
+
+def test_nothing_before_initialisation() -> None:
+    run("""
+        import torch, torch_musa
+        assert torch.musa.memory_stats() == {} and torch.musa.memory_allocated() == 0
+        assert torch.musa.max_memory_reserved() == 0
+        torch.musa.empty_cache()
+    """)
+
+
+def test_counting_bytes() -> None:
+    before = torch.musa.memory_allocated(), torch.musa.memory_allocated(1)
+    torch.musa.reset_peak_memory_stats()
+    tensor = torch.empty(3 * MIB, dtype=torch.uint8, device="musa")
+    assert torch.musa.memory_allocated() - before[0] == 3 * MIB
+    assert torch.musa.memory_reserved() >= 3 * MIB
+    assert torch.musa.memory_allocated(1) == before[1]
+    del tensor
+    assert torch.musa.memory_allocated() == before[0]
+    assert torch.musa.max_memory_allocated() == before[0] + 3 * MIB <= torch.musa.max_memory_reserved()
+    torch.musa.reset_peak_memory_stats()
+    assert torch.musa.max_memory_allocated() == before[0]
+
+
+def test_sum_over_devices() -> None:
+    tensors = [torch.ones(MIB, device=index) for index in ("musa:0", "musa:1")]
+    each = [torch.musa.memory_stats(index) for index in (0, 1)]
+    both = torch.musa.memory_stats_all()
+    assert both["allocated_bytes.all.current"] == sum(stats["allocated_bytes.all.current"] for stats in each)
+    assert both["allocated_bytes.all.peak"] == max(stats["allocated_bytes.all.peak"] for stats in each)
+    del tensors
+
+
+def test_accumulated_counters() -> None:
+    torch.ones(2, device="musa")
+    assert torch.musa.memory_stats()["allocation.all.allocated"] > 0
+    torch.musa.reset_accumulated_memory_stats()
+    assert torch.musa.memory_stats()["allocation.all.allocated"] == 0
+
+
+@pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
+def test_old_names_reset_the_peaks(name: str) -> None:
+    """They raise NameError in torch_musa 2.7.1; what they do here is what they do from 2.9 on."""
+    torch.ones(MIB, device="musa")
+    with pytest.warns(FutureWarning, match=f"torch.musa.{name} now calls"):
+        getattr(torch.musa, name)()
+    assert torch.musa.max_memory_allocated() == torch.musa.memory_allocated()
+
+
+def test_empty_cache_gives_memory_back() -> None:
+    tensor = torch.ones(30 * MIB, dtype=torch.uint8, device="musa")
+    free = torch.musa.mem_get_info()[0]
+    del tensor
+    torch.musa.empty_cache()
+    assert torch.musa.mem_get_info()[0] >= free + 30 * MIB
+    assert torch.musa.mem_get_info(1)[1] == torch.musa.get_device_properties(1).total_memory
+
+
+def test_out_of_memory_and_limits() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match=r"^MUSA out of memory. Tried to allocate"):
+        torch.empty(1 << 50, dtype=torch.uint8, device="musa")
+    total = torch.musa.mem_get_info()[1]
+    torch.musa.set_per_process_memory_fraction(8 * MIB / total)
+    try:
+        with pytest.raises(torch.musa.OutOfMemoryError):
+            torch.empty(64 * MIB, dtype=torch.uint8, device="musa")
+        torch.empty(64 * MIB, dtype=torch.uint8, device="musa:1")
+    finally:
+        torch.musa.set_per_process_memory_fraction(1.0)
+    for fraction, error in ((1, TypeError), (1.5, ValueError), (-0.5, ValueError)):
+        with pytest.raises(error):
+            torch.musa.set_per_process_memory_fraction(fraction)
+
+
+def test_summary() -> None:
+    tensor = torch.ones(3 * MIB, dtype=torch.uint8, device="musa")
+    text = torch.musa.memory_summary()
+    assert "PyTorch MUSA memory summary, device ID 0" in text and "from small pool" in text
+    assert "from small pool" not in torch.musa.memory_summary(1, abbreviated=True)
+    assert len({len(line) for line in text.splitlines()}) == 1
+    del tensor
+
+
+def test_snapshot(tmp_path: Path) -> None:
+    tensor = torch.ones(3 * MIB, dtype=torch.uint8, device="musa")
+    snapshot = torch.musa.memory._snapshot()
+    assert set(snapshot) == {"segments", "device_traces", "allocator_settings", "external_annotations"}
+    blocks = [block for segment in torch.musa.memory_snapshot() for block in segment["blocks"]]
+    assert any(block["state"] == "active_allocated" and block["size"] >= 3 * MIB for block in blocks)
+    file = tmp_path / "snapshot.pickle"
+    torch.musa._dump_snapshot(str(file))
+    assert set(pickle.loads(file.read_bytes())) == set(snapshot)
+    json.dumps(snapshot["allocator_settings"])
+    del tensor
+
+
+def test_history() -> None:
+    for arguments in (("all",), (True,)):
+        torch.musa._record_memory_history(*arguments)
+        torch.ones(5, device="musa")
+        traces = torch.musa.memory._snapshot()["device_traces"]
+        assert any(entry["action"] == "alloc" for trace in traces for entry in trace)
+        torch.musa._record_memory_history(None if arguments == ("all",) else False)
+
+
+def test_settings() -> None:
+    assert torch.musa.get_allocator_backend() == "native"
+    torch.musa._set_allocator_settings("max_split_size_mb:64")
+    with pytest.raises((RuntimeError, ValueError)):
+        torch.musa._set_allocator_settings("neither key nor value")
+
+
+def test_pools() -> None:
+    pool = torch.musa.MemPool()
+    assert len(pool.id) == 2 and pool.allocator is None
+    assert torch.musa.MemPoolContext.active_pool() is None
+    with torch.musa.use_mem_pool(pool):
+        assert torch.musa.MemPoolContext.active_pool().id == pool.id
+        inside = torch.ones(4, device="musa")
+    assert torch.musa.MemPoolContext.active_pool() is None
+    assert inside.tolist() == [1] * 4 and torch.musa.MemPool().id != pool.id
+
+
+def test_the_allocator_cannot_be_replaced() -> None:
+    for call in (
+        lambda: torch.musa.MUSAPluggableAllocator(torch._C.__file__, "THPVariable_Wrap", "THPVariable_Wrap"),
+        lambda: torch.musa.change_current_allocator(torch_musa.core.memory._MUSAAllocator(None)),
+        torch_musa.core.memory._get_current_allocator,
+    ):
+        with pytest.raises((RuntimeError, AttributeError)):
+            call()
+
+
+def test_accelerator_statistics() -> None:
+    if not hasattr(torch.accelerator, "memory_allocated"):
+        pytest.skip("torch.accelerator has no memory functions before torch 2.9")
+    tensor = torch.ones(MIB, device="musa")
+    assert torch.accelerator.memory_allocated() == torch.musa.memory_allocated()
+    assert torch.accelerator.max_memory_reserved() == torch.musa.max_memory_reserved()
+    torch.accelerator.empty_cache()
+    del tensor

@@ -1,0 +1,228 @@
+"""Importing torch_musa, what it changes in torch, and when it takes the device."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+import torch_musa
+from fresh_process import run
+
+# --- import ---------------------------------------------------------------------------------------------------------
+
+
+def test_import_twice_and_reload_keep_one_layer_of_patches() -> None:
+    run("""
+        import importlib, torch, torch_musa
+        from torch.serialization import _package_registry
+        before = (torch.Tensor.orig_to, torch.UntypedStorage.is_shared_old, len(_package_registry), torch_musa.FloatTensor)
+        x = torch.ones(2, device="musa")
+        importlib.reload(torch_musa)
+        after = (torch.Tensor.orig_to, torch.UntypedStorage.is_shared_old, len(_package_registry), torch_musa.FloatTensor)
+        assert before == after
+        assert torch.musa is torch_musa and not hasattr(torch.musa, "_vendor_torch")
+        assert (x + x).to(1).tolist() == [2, 2] and not torch.is_autocast_enabled()
+        with torch.random.fork_rng():
+            pass
+    """)
+
+
+def test_import_by_autoload_inside_import_torch(tmp_path) -> None:
+    """An installed torch_musa has an entry point, which torch loads before its own import is complete."""
+    info = tmp_path / "fake_vendor-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-vendor\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[torch.backends]\ntorch_musa = torch_musa:_autoload\n")
+    for first in ("import torch", "import torch_musa"):
+        run(
+            f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{first}\n"
+            "import sys, torch; assert 'torch_musa' in sys.modules and torch.ones(1, device='musa').is_musa",
+            TORCH_DEVICE_BACKEND_AUTOLOAD="1",
+        )
+
+
+def test_import_refuses_an_old_torch() -> None:
+    error = run("import torch; torch.__version__ = '2.6.0'; import torch_musa", ok=False)
+    assert "RuntimeError: torch_musa needs torch 2.7.1 or newer" in error
+
+
+def test_import_refuses_when_another_backend_has_the_place() -> None:
+    error = run("import torch; torch.utils.rename_privateuse1_backend('npu'); import torch_musa", ok=False)
+    assert "'npu' has taken it" in error
+
+
+def test_import_is_quick_and_takes_no_device() -> None:
+    code = """
+        import torch, time, sys
+        start = time.perf_counter(); import torch_musa; took = time.perf_counter() - start
+        assert not torch.musa.is_initialized() and "torch._dynamo" not in sys.modules
+        print(took)
+    """
+    run(code)  # compiles, where that has not been done
+    assert statistics.median(float(run(code)) for _ in range(3)) < 0.2  # 0.03 on an idle machine
+
+
+# --- changes in torch -----------------------------------------------------------------------------------------------
+
+
+def test_patches_of_the_real_package_are_in_place() -> None:
+    assert torch.random.fork_rng is torch.musa.fork_rng
+    assert torch.cuda._lazy_init is torch.musa._lazy_init and torch.cuda._lazy_call is torch.musa._lazy_call
+    assert torch.backends.mudnn is torch_musa.core.mudnn
+    assert torch.profiler.ProfilerActivity.PrivateUse1 == torch.profiler.ProfilerActivity.MUSA
+    assert not torch.cuda.is_available()
+
+
+def test_mudnn_flags() -> None:
+    assert torch.backends.mudnn.allow_tf32 is True and isinstance(torch.backends.mudnn.version(), int)
+    with torch.backends.mudnn.flags(allow_tf32=False):
+        assert torch.backends.mudnn.allow_tf32 is False
+    torch.backends.mudnn.allow_tf32 = False
+    assert torch.backends.mudnn.set_flags(True) == (False,)
+    assert torch.backends.mudnn.allow_tf32 is True
+
+
+def test_mccl_has_a_version_and_no_collectives() -> None:
+    assert len(torch.musa.mccl.version()) >= 3 and not hasattr(torch.musa.mccl, "all_reduce")
+
+
+def test_autocast_functions_without_a_device_mean_musa() -> None:
+    assert not torch.is_autocast_enabled()
+    torch.set_autocast_enabled(True)
+    try:
+        assert torch.is_autocast_enabled() and torch.is_autocast_enabled("musa")
+        assert not torch.is_autocast_enabled("cuda") and not torch.is_autocast_enabled("cpu")
+    finally:
+        torch.set_autocast_enabled("musa", False)
+    assert not torch.is_autocast_enabled()
+
+
+# --- initialisation -------------------------------------------------------------------------------------------------
+
+
+def test_first_tensor_initialises_and_runs_what_was_queued() -> None:
+    run("""
+        import torch, torch_musa
+        order = []
+        torch.musa._lazy_call(lambda: order.append("queued"))
+        assert not torch.musa.is_initialized() and order == []
+        torch.zeros(1, device="musa")
+        assert torch.musa.is_initialized() and order == ["queued"]
+        torch.musa._lazy_call(lambda: order.append("at once"))
+        assert order == ["queued", "at once"]
+    """)
+
+
+def test_failing_queued_call_says_where_it_came_from() -> None:
+    error = run(
+        """
+        import torch, torch_musa
+        def come_from_here(): torch.musa._lazy_call(lambda: 1 / 0)
+        come_from_here()
+        torch.musa.synchronize()
+        """,
+        ok=False,
+    )
+    assert "DeferredMusaCallError: MUSA call failed lazily" in error and "come_from_here" in error
+
+
+def test_latest_seed_before_initialisation_wins() -> None:
+    run("""
+        import torch, torch_musa
+        torch.musa.manual_seed_all(1); torch.musa.manual_seed(2)
+        assert torch.musa.initial_seed() == 2
+        assert torch.musa.default_generators[1].initial_seed() == 1
+    """)
+    run("""
+        import torch, torch_musa
+        torch.musa.manual_seed(2); torch.manual_seed(7)
+        assert torch.musa.initial_seed() == 7 and torch.initial_seed() == 7
+    """)
+
+
+@pytest.mark.parametrize("touch", ["torch.zeros(1, device='musa')", "torch.musa.device_count()"])
+def test_forked_child_of_a_process_that_used_the_device(touch: str) -> None:
+    run(f"""
+        import os, torch, torch_musa
+        {touch}
+        read, write = os.pipe()
+        if os.fork() == 0:
+            try:
+                torch.zeros(1, device="musa")
+                os.write(write, b"no error")
+            except RuntimeError as error:
+                os.write(write, str(error).encode())
+            os._exit(0)
+        os.wait()
+        text = os.read(read, 10000).decode()
+        assert "Cannot re-initialize MUSA in forked subprocess" in text, text
+        assert not torch.musa._is_in_bad_fork()
+    """)
+
+
+def test_untouched_parent_may_fork() -> None:
+    run("""
+        import os, torch, torch_musa
+        child = os.fork()
+        if child == 0:
+            os._exit(int(torch.ones(3, device="musa").sum().item()))
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+    """)
+
+
+def test_without_a_device() -> None:
+    run(
+        """
+        import torch, torch_musa
+        assert torch.musa.device_count() == 0 and not torch.musa.is_available()
+        assert torch.musa.get_arch_list() == [] and torch.musa.memory_stats is not None
+        assert torch.musa.amp_definitely_not_available() and not torch.musa.amp.GradScaler().is_enabled()
+        assert torch.ones(2).sum() == 2
+        for ask in (lambda: torch.musa.set_device(None), lambda: torch.musa.stream(None)):
+            try:
+                ask()
+            except ValueError as error:
+                assert "Moore Threads GPUs are not available" in str(error)
+            else:
+                raise AssertionError("no error")
+        try:
+            torch.zeros(1, device="musa")
+        except RuntimeError as error:
+            print(error)
+        else:
+            raise AssertionError("no error")
+        """,
+        MUSASIM_DEVICE_COUNT="0",
+    )
+
+
+# --- errors ---------------------------------------------------------------------------------------------------------
+
+
+def test_runtime_errors() -> None:
+    success = torch.musa.musart().musaError.success
+    torch.musa.check_error(success)
+    with pytest.raises(torch.musa.MusaError, match=r"\(2\)"):
+        torch.musa.check_error(2)
+    assert issubclass(torch.musa.MusaError, RuntimeError)
+    assert torch.musa.OutOfMemoryError is torch.OutOfMemoryError
+
+
+def test_unified_memory_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    with torch.musa.use_unified_cpu_allocator():
+        assert torch.ones(2).sum() == 2
+    assert os.environ["CPU_UNIFIED_FLAG"] == "False"
+    monkeypatch.setenv("PYTORCH_MUSA_ALLOC_CONF", "cpu:unified")
+    monkeypatch.setenv("CPU_UNIFIED_FLAG", "False")
+    torch.musa.parseEnvForUMM()
+    assert os.environ["CPU_UNIFIED_FLAG"] == "True"

@@ -1,0 +1,186 @@
+"""The native mechanism is used where it works, and any doubt means the portable one, with the reason in status."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+import torch
+
+from conftest import Interpreter
+from torchada.redirect import native
+
+_device_parser = pytest.importorskip(
+    "torchada.redirect.native._device_parser", reason="built without a compiler, so there is no native mechanism"
+)
+
+
+class Parser:
+    """The native module, with one thing gone wrong."""
+
+    def __init__(self, **faults: Any) -> None:
+        self._faults = faults
+
+    def __getattr__(self, name: str) -> Any:
+        return self._faults.get(name) or getattr(_device_parser, name)
+
+
+def _raise(error: Exception) -> Any:
+    def function(*args: object) -> None:
+        raise error
+
+    return function
+
+
+def _choose(monkeypatch: pytest.MonkeyPatch, parser: Any, **options: Any) -> native.Mechanism:
+    monkeypatch.setattr(native, "_module", lambda: parser)
+    settings = {"wanted": "auto", "torch": torch, "device_type": "meta", "late": False, **options}
+    return native.choose(**settings)
+
+
+@pytest.fixture
+def unarmed(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A process in which nothing is redirected for the moment."""
+    import torchada
+
+    with torchada.disabled():
+        yield monkeypatch
+        assert not _device_parser.is_armed()
+        assert torch.device("cuda").type == "cuda"
+
+
+def test_the_self_check_passes_and_leaves_nothing_armed(unarmed: pytest.MonkeyPatch) -> None:
+    assert _choose(unarmed, _device_parser) == native.Mechanism(True, "checked in this process")
+
+
+def test_switched_off(unarmed: pytest.MonkeyPatch) -> None:
+    assert _choose(unarmed, _device_parser, wanted="0") == native.Mechanism(False, "TORCHADA_NATIVE=0")
+
+
+def test_a_late_hook(unarmed: pytest.MonkeyPatch) -> None:
+    found = _choose(unarmed, _device_parser, late=True)
+    assert not found.native and "imported before" in found.why
+
+
+def test_memory_that_cannot_be_made_writable(unarmed: pytest.MonkeyPatch) -> None:
+    found = _choose(unarmed, Parser(arm=_raise(PermissionError(13, "Permission denied"))))
+    assert not found.native and "Permission denied" in found.why
+
+
+def test_a_torch_without_the_call(unarmed: pytest.MonkeyPatch) -> None:
+    found = _choose(unarmed, Parser(arm=_raise(RuntimeError("no loaded library calls it"))))
+    assert not found.native and "no loaded library" in found.why
+
+
+def test_a_redirection_without_effect(unarmed: pytest.MonkeyPatch) -> None:
+    found = _choose(unarmed, Parser(arm=lambda device_type: 2))
+    assert not found.native and "self-check" in found.why
+
+
+def test_a_redirection_to_somewhere_else(unarmed: pytest.MonkeyPatch) -> None:
+    found = _choose(unarmed, Parser(arm=lambda device_type: _device_parser.arm("cpu")))
+    assert not found.native and "self-check" in found.why
+
+
+def test_a_cuda_device_in_use(unarmed: pytest.MonkeyPatch) -> None:
+    unarmed.setattr(torch.version, "cuda", "12.6")
+    unarmed.setattr(torch.cuda, "device_count", lambda: 1)
+    found = _choose(unarmed, _device_parser)
+    assert not found.native and "CUDA device" in found.why
+
+
+def test_a_name_too_long_is_refused() -> None:
+    with pytest.raises(ValueError, match="longer than"):
+        _device_parser.arm("x" * 40)
+
+
+@pytest.mark.musa
+@pytest.mark.parametrize(("value", "mechanism"), [("0", "portable"), ("1", "native"), (None, "native")])
+def test_status_tells(musa: Interpreter, value: str | None, mechanism: str) -> None:
+    musa.env.pop("TORCHADA_NATIVE", None)
+    env = {} if value is None else {"TORCHADA_NATIVE": value}
+    found = json.loads(musa.run(["-m", "torchada.hooks", "status", "--probe", "--json"], env=env).stdout)
+    assert found["device_strings"]["mechanism"] == mechanism
+    assert found["device_strings"]["why"]
+
+
+@pytest.mark.musa
+def test_without_the_module_the_portable_mechanism_does_the_job(musa: Interpreter) -> None:
+    musa.env.pop("TORCHADA_NATIVE", None)
+    code = """
+    import sys
+    sys.modules["torchada.redirect.native._device_parser"] = None     # as where there was no compiler
+    import torch
+    from torchada.hooks.status import report
+    assert report()["device_strings"]["mechanism"] == "portable", report()["device_strings"]
+    assert torch.zeros(1, device="cuda").is_cuda
+    """
+    musa.run(code)
+
+
+@pytest.mark.musa
+def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> None:
+    """The kernel's own memory-deny-write-execute does not forbid this write, so a filter that refuses mprotect stands in."""
+    musa.env.pop("TORCHADA_NATIVE", None)
+    code = """
+    import torchada.redirect.native._device_parser as parser, ctypes, struct, os, platform
+    import torchada; torchada.disable()
+    import torch, torch_musa
+    torch.zeros(1, device="musa")
+    number = {"x86_64": 10, "aarch64": 226}[platform.machine()]
+    # seccomp: load the system call's number; mprotect gives EACCES, anything else goes on.
+    program = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, number, 0x06, 0, 0, 0x00050000 | 13, 0x06, 0, 0, 0x7FFF0000)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    filter = ctypes.create_string_buffer(struct.pack("HxxxxxxP", 4, ctypes.addressof(buffer)), 16)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(filter)):
+        print("no seccomp here"); raise SystemExit
+    from torchada.redirect import native
+    print(native.choose("1", torch, "musa", late=False))
+    """
+    out = musa.run(code).stdout
+    assert "no seccomp here" in out or ("native=False" in out and "Permission denied" in out)
+
+
+@pytest.mark.musa
+def test_threads_make_tensors_while_it_arms_and_disarms(musa: Interpreter) -> None:
+    musa.run(
+        """
+        import threading, torch
+        from torchada.redirect.native import _device_parser as parser
+        stop, faults = threading.Event(), []
+
+        def work():
+            while not stop.is_set():
+                try:
+                    if torch.device("cuda:1").type not in ("cuda", "musa") or torch.zeros(2, device="cpu").sum() != 0:
+                        faults.append("wrong device")
+                except Exception as error:
+                    faults.append(repr(error))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        [thread.start() for thread in threads]
+        for _ in range(500):
+            parser.disarm(); parser.arm("musa")
+        stop.set()
+        [thread.join(60) for thread in threads]
+        assert not faults, faults[:3]
+        assert torch.zeros(1, device="cuda").device.type == "musa"
+        """,
+        env={"TORCHADA_NATIVE": "1"},
+    )
+
+
+@pytest.mark.musa
+@pytest.mark.skipif(
+    os.environ.get("TORCHADA_NATIVE") == "0", reason="TorchScript's own parser is reached by the native mechanism only"
+)
+def test_torchscript_string_constants() -> None:
+    @torch.jit.script
+    def moved(x: torch.Tensor) -> torch.Tensor:
+        return x.to("cuda") + torch.ones(2, device="cuda:0")
+
+    assert _device_parser.is_armed()
+    assert moved(torch.ones(2)).tolist() == [2, 2]
