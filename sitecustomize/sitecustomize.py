@@ -10,8 +10,11 @@ def _run_the_users_own():
     import os
     from importlib.machinery import PathFinder
 
-    here = os.path.dirname(os.path.abspath(__file__))
-    elsewhere = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    # Behind us on sys.path, never before: two copies of this file would otherwise call each other for ever.
+    folders = [os.path.realpath(entry) for entry in sys.path]
+    here = os.path.dirname(os.path.realpath(__file__))
+    behind = folders.index(here) + 1 if here in folders else 0
+    elsewhere = [entry for entry, folder in zip(sys.path[behind:], folders[behind:]) if folder != here]
     spec = PathFinder.find_spec("sitecustomize", elsewhere)
     if spec is None or spec.loader is None:
         return

@@ -127,6 +127,7 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
     code = """
     import torchada.redirect.native._device_parser as parser, ctypes, struct, os, platform
     import torchada; torchada.disable()
+    import musasim; musasim.install()
     import torch, torch_musa
     torch.zeros(1, device="musa")
     number = {"x86_64": 10, "aarch64": 226}[platform.machine()]
@@ -174,6 +175,7 @@ def test_threads_make_tensors_while_it_arms_and_disarms(musa: Interpreter) -> No
 
 
 @pytest.mark.musa
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")
 @pytest.mark.skipif(
     os.environ.get("TORCHADA_NATIVE") == "0", reason="TorchScript's own parser is reached by the native mechanism only"
 )

@@ -63,11 +63,14 @@ print(json.dumps({
 def test_undo_leaves_what_native_torch_musa_leaves(musa: Interpreter) -> None:
     """The dictionaries after undo are, name by name and object kind by object kind, those of a process without torchada."""
     look = """
-import json, gc, torch, torch_musa, torch.jit, torch.utils.cpp_extension
+import json, gc, types, torch, torch_musa, torch.jit, torch.utils.cpp_extension
+plain = (types.FunctionType, types.BuiltinFunctionType, type)
+def identity(value):
+    return [value.__module__, value.__qualname__] if isinstance(value, plain) else []
 def kinds(owner):
     entries = gc.get_referents(vars(owner))[0] if isinstance(owner, type) else vars(owner)
-    return [[name, type(value).__name__, str(getattr(value, "__module__", None)), getattr(value, "__qualname__", None)]
-            for name, value in entries.items() if not name.startswith("__") or name in ("__new__", "__init__", "__reduce__")]
+    return [[name, type(value).__name__, *map(str, identity(value))] for name, value in entries.items()
+            if not name.startswith("__") or name in ("__new__", "__init__", "__reduce__")]
 places = [torch, torch.cuda, torch.Tensor, torch._C.TensorBase, torch.device, torch._C.Generator, torch.UntypedStorage,
           torch._C._VariableFunctionsClass, torch._C._nn, torch._C._fft, torch.amp, torch.amp.autocast_mode, torch.autocast,
           torch.amp.GradScaler, torch.random, torch.serialization, torch.cuda.memory, torch.cuda.random, torch.storage.TypedStorage]

@@ -204,6 +204,16 @@ def test_without_a_device() -> None:
     )
 
 
+def test_program_may_end_right_after_a_backward_pass() -> None:
+    """Autograd's threads must have let go of their Python objects; without help one run in three aborts."""
+    for _ in range(8):
+        run("""
+            import torch, torch_musa
+            x = torch.ones(1000, device="musa", requires_grad=True)
+            (x * 2).sum().backward()
+        """)
+
+
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 

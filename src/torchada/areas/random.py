@@ -11,5 +11,5 @@ from torchada.redirect.entry_point import translating
 
 def patches(context: Context) -> Iterator[Patch]:
     random = context.torch.random
-    fork_rng = translating(random.fork_rng, context.devices, "device_type", 4)
+    fork_rng = translating(random.fork_rng, context.devices, "device_type", 4, "torch.random:fork_rng")
     yield Patch(random, "fork_rng", fork_rng, 'torch.random.fork_rng(device_type="cuda")')

@@ -47,7 +47,11 @@ def before_torch(settings: Settings) -> Selection:
 
 
 def with_torch(backend: Backend, settings: Settings) -> Selection:
-    """The final choice, once torch and the adapter have been imported."""
+    """The final choice, once torch and the adapter have been imported.
+
+    Not by asking the backend for devices: that would start its driver, and a process that has only imported torch must be free to
+    fork, and to say which devices it wants to see. An adapter without a device gives the adapter's own errors.
+    """
     if backend.adapter not in sys.modules:
         return Selection("cuda or cpu", f"{backend.adapter} could not be imported")
     simulated = is_simulated(backend)
@@ -59,7 +63,7 @@ def with_torch(backend: Backend, settings: Settings) -> Selection:
         return Selection("cuda", f"{backend.adapter} is installed, but this torch is a CUDA build with a GPU in reach")
     else:
         why = f"{backend.adapter} is installed"
-    return Selection(backend.name, why + _availability(backend), backend)
+    return Selection(backend.name, why, backend)
 
 
 def is_installed(adapter: str) -> bool:
@@ -110,8 +114,3 @@ def _usable_cuda_device() -> bool:
     torch = sys.modules["torch"]
     version = torch.version
     return bool(version.cuda or getattr(version, "hip", None)) and torch.cuda.device_count() > 0
-
-
-def _availability(backend: Backend) -> str:
-    namespace = getattr(sys.modules["torch"], backend.namespace, None)
-    return "" if namespace is not None and namespace.is_available() else "; no device is available now"

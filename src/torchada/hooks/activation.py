@@ -43,7 +43,7 @@ def catch_up() -> None:
             STATE.executing.add(name)
             late.when_executed(module, _arrived_late)
     if STATE.has("torch"):
-        STATE.late = True
+        STATE.late = STATE.late is not False
         if choice.is_worthwhile():
             module_arrived("torch")
         else:
@@ -93,6 +93,7 @@ def _begin(backend: Backend) -> None:
         choice.mirror(backend).take_back()
         FINDER.watched.clear()
         return
+    STATE.late = bool(STATE.late)
     STATE.context = Context.of(backend, settings, late=STATE.late)
     modules = REGISTRY.modules()
     FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))

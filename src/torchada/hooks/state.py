@@ -38,7 +38,7 @@ class HookState:
     problems: list[str] = field(default_factory=list)
     selection: Selection | None = None
     context: Context | None = None
-    late: bool = False  # torch was in use before the hook came
+    late: bool | None = None  # whether torch was in use before the hook came; None until redirection first begins
 
     def arrived(self, name: str) -> None:
         """Note that `name` has been executed to its end."""

@@ -80,9 +80,8 @@ def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
     if module is not None:
         kind = "simulated" if getattr(module, "__simulated__", False) else "real"
         return f"{_module_version(adapter)} ({kind})"
-    installed = _installed_version(adapter)
-    if installed is not None:
-        return f"{installed} (real, not imported)"
+    if FINDER.ask_remaining(adapter) is not None:  # not find_spec, which the simulator answers as well
+        return f"{_installed_version(adapter) or 'of unknown version'} (real, not imported)"
     return "simulated, not imported" if selection.backend is not None else None
 
 

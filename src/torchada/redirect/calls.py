@@ -6,7 +6,9 @@ They are functions and not wrapt proxies because their places are hot, because t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from torchada.redirect.devices import DeviceNames
@@ -75,5 +77,7 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     function.__qualname__ = name
     function.__name__ = name.rpartition(".")[2]
     function.__doc__ = original.__doc__
+    if isinstance(original, FunctionType):  # dynamo binds arguments by the signature of torch.autocast
+        function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     return function

@@ -1,0 +1,11 @@
+"""A simulated Moore Threads stack: torch_musa's API on a real PyTorch device that the CPU computes.
+
+``install()`` lets ``import torch_musa`` find the simulation where no real torch_musa is installed. Nothing here imports
+torch before that.
+"""
+
+from __future__ import annotations
+
+from musasim.finder import install, uninstall
+
+__all__ = ["install", "uninstall"]

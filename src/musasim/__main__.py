@@ -1,0 +1,67 @@
+"""``python -m musasim``: build, inspect or remove the compiled part."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from musasim import cache
+from musasim.build import MusasimBuildError, Target, build
+from musasim.toolchain import find_torch
+
+
+def _build(_: argparse.Namespace) -> int:
+    print(build())
+    return 0
+
+
+def _info(_: argparse.Namespace) -> int:
+    print(f"cache folder:       {cache.cache_path()}")
+    _describe_torch()
+    print(f"devices:            {os.environ.get('MUSASIM_DEVICE_COUNT') or 2}")
+    print(f"visible devices:    {os.environ.get('MUSA_VISIBLE_DEVICES', 'all')}")
+    print(f"memory per device:  {os.environ.get('MUSASIM_MEMORY_BYTES') or 16 << 30} bytes")
+    return 0
+
+
+def _describe_torch() -> None:
+    try:
+        target = Target(find_torch())
+    except MusasimBuildError as error:
+        print(f"torch:              {error}")
+        return
+    print(f"torch:              {target.torch.version} ({target.torch.folder})")
+    print(f"built:              {target.path if target.path.exists() else 'no'}")
+
+
+def _clean(_: argparse.Namespace) -> int:
+    print(f"removed {cache.clean()} build(s) from {cache.cache_path()}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m musasim", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for name, action, text in (
+        ("build", _build, "compile for the installed torch, if that has not been done"),
+        ("info", _info, "show the cache, the torch found, and the simulated hardware"),
+        ("clean", _clean, "remove everything that was compiled"),
+    ):
+        commands.add_parser(name, help=text, description=text).set_defaults(action=action)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 done, 1 not possible (the reason is on stderr), 2 wrong usage."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.action(options)
+    except MusasimBuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

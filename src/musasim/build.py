@@ -1,0 +1,151 @@
+"""Compiles the C++ part once per torch, Python and musasim, and loads it."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from importlib.machinery import ExtensionFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from musasim import cache
+from musasim.errors import MusasimBuildError
+from musasim.toolchain import Torch, find_compiler, find_ninja, find_torch, ninja_file
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["MusasimBuildError", "Target", "build", "load"]
+
+_MODULE = "torch_musa._MUSAC"
+_LIBRARY = "_MUSAC.so"
+_SOURCES = Path(__file__).parent / "csrc"
+# Longest first: the last object decides how long a build with two jobs takes.
+_UNITS = ("autocast", "ops", "python", "runtime")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The extension for one torch: where it belongs and what it is made from."""
+
+    torch: Torch
+
+    @property
+    def folder(self) -> str:
+        return f"torch-{self.torch.version}-{sysconfig.get_config_var('SOABI')}-{_source_hash()}"
+
+    @property
+    def path(self) -> Path:
+        return cache.cache_path() / self.folder / _LIBRARY
+
+
+def load() -> ModuleType:
+    """The module ``torch_musa._MUSAC``, compiled first if need be."""
+    loaded = sys.modules.get(_MODULE)
+    return loaded if loaded is not None else _import(build())
+
+
+def build() -> Path:
+    """The compiled extension's path. Compiles when there is none yet; at most one process does at a time."""
+    target = Target(find_torch())
+    folder = cache.open_cache()
+    if not target.path.exists():
+        with cache.locked(folder):
+            if not target.path.exists():
+                _compile(target, folder)
+    return target.path
+
+
+def _import(path: Path) -> ModuleType:
+    loader = ExtensionFileLoader(_MODULE, str(path))
+    spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
+    assert spec is not None  # a loader is given
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[_MODULE] = module
+    return module
+
+
+def _source_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(_SOURCES.rglob("*")):
+        if path.suffix in (".cpp", ".h"):
+            digest.update(str(path.relative_to(_SOURCES)).encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _compile(target: Target, folder: Path) -> None:
+    compiler = find_compiler()
+    ninja = find_ninja()
+    try:
+        with cache.workspace(folder) as workspace:
+            rules = ninja_file(target.torch, compiler, [_SOURCES / f"{unit}.cpp" for unit in _UNITS], _LIBRARY)
+            (workspace / "build.ninja").write_text(rules, encoding="utf-8")
+            _run_ninja(ninja, workspace, target.torch)
+            target.path.parent.mkdir(mode=0o700, exist_ok=True)
+            # Never write in place: a process that runs the old file would crash.
+            os.replace(workspace / _LIBRARY, target.path)
+    except OSError as error:
+        raise MusasimBuildError(_explain(error, folder)) from error
+
+
+def _explain(error: OSError, folder: Path) -> str:
+    if error.errno == errno.ENOSPC:
+        return f"musasim: no space left on the disk that holds {folder}. Free some, or set MUSASIM_CACHE_DIR."
+    return f"musasim cannot write to its cache folder {folder}: {error}. Set MUSASIM_CACHE_DIR to a folder of your own."
+
+
+def _run_ninja(ninja: str, workspace: Path, torch: Torch) -> None:
+    progress = _Progress(torch.version)
+    command = [ninja, f"-j{min(len(_UNITS), os.cpu_count() or 1)}"]
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+    output: list[str] = []
+    with subprocess.Popen(
+        command, cwd=workspace, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None  # it is a pipe
+        try:
+            for line in process.stdout:
+                output.append(line)
+                progress.show(line)
+        except BaseException:
+            process.terminate()  # ninja ends its compilers; the workspace may be removed only then
+            raise
+    progress.finish()
+    if process.returncode != 0:
+        raise MusasimBuildError(_explain_output("".join(output), torch))
+
+
+def _explain_output(output: str, torch: Torch) -> str:
+    advice = "Please report this, with the output above."
+    if "No space left on device" in output:
+        advice = "The disk is full: free some space, or set MUSASIM_CACHE_DIR and TMPDIR to another disk."
+    elif "Python.h" in output:
+        advice = "Python's headers are missing. Install them (Debian, Ubuntu: `apt install python3-dev`)."
+    elif "-std=c++20" in output.split("error:", 1)[-1]:
+        advice = "The compiler does not know C++20. Set CXX to a newer one (GCC 10 or Clang 12 at least)."
+    return f"musasim: compiling for torch {torch.version} failed.\n{output.rstrip()}\n{advice}"
+
+
+class _Progress:
+    """One line on stderr, and a counter on it where a person watches."""
+
+    def __init__(self, version: str) -> None:
+        self._text = f"musasim: compiling for torch {version} (once, about a minute) ..."
+        self._live = sys.stderr.isatty()
+        print(self._text, end="" if self._live else "\n", file=sys.stderr, flush=True)
+
+    def show(self, line: str) -> None:
+        if self._live and line.startswith("["):
+            print(f"\r{self._text} {line.split(']')[0]}]", end="", file=sys.stderr, flush=True)
+
+    def finish(self) -> None:
+        if self._live:
+            print(file=sys.stderr, flush=True)

@@ -1,0 +1,49 @@
+// Which operators autocast runs in lower precision: PyTorch's shared lists. A compiler run of its own, for the lists are
+// long and every entry is a template.
+#include <ATen/ATen.h>
+#include <ATen/autocast_mode.h>
+#include <torch/library.h>
+
+// The macros below name types that they expect to find in this namespace.
+namespace at::autocast {
+namespace {
+
+Tensor refuse_binary_cross_entropy(
+    const Tensor&, const Tensor&, const std::optional<Tensor>&, int64_t) {
+  TORCH_CHECK(
+      false,
+      "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+      "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+      "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+      "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+      "safe to autocast.");
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {
+  m.fallback(torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
+#define LOWER(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
+#define SINGLE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)
+#define SINGLE_DTYPE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
+#define PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
+
+  AT_FORALL_LOWER_PRECISION_FP(LOWER)
+  AT_FORALL_FP32(SINGLE)
+  AT_FORALL_FP32_SET_OPT_DTYPE(SINGLE_DTYPE)
+  AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE)
+  AT_FORALL_PROMOTE(PROMOTE)
+  KERNEL_PRIVATEUSEONE(convolution_overrideable, lower_precision_fp)
+
+  m.impl("binary_cross_entropy", &refuse_binary_cross_entropy);
+
+#undef LOWER
+#undef SINGLE
+#undef SINGLE_DTYPE
+#undef PROMOTE
+}
+
+} // namespace at::autocast

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/util/SmallVector.h>
+
+namespace musasim {
+
+// For the length of one operation: CPU tensors that stand for device tensors, over the same memory, and the way back.
+//
+// Storages map one to one, so that CPU kernels see which tensors overlap, and a result that shares a storage with an
+// input becomes a view of it again.
+class AliasTable {
+ public:
+  explicit AliasTable(c10::Device device) : device_(device) {}
+
+  at::Tensor to_cpu(const at::Tensor& tensor);
+  at::Tensor to_device(const at::Tensor& result);
+
+  // After the operation: carries a resize, new strides or a new storage of the stand-in over to the tensor it stands for.
+  static void sync_metadata(const at::Tensor& tensor, const at::Tensor& stand_in);
+  void sync_storage(const at::Tensor& tensor, const at::Tensor& stand_in);
+
+ private:
+  struct StoragePair {
+    c10::Storage device;
+    c10::Storage cpu;
+  };
+  struct TensorPair {
+    at::Tensor device;
+    at::Tensor cpu;
+  };
+
+  const c10::Storage& cpu_storage_for(const c10::Storage& storage);
+  const c10::Storage& device_storage_for(const c10::Storage& storage);
+  at::Tensor strided_to_cpu(const at::Tensor& tensor);
+  at::Tensor strided_to_device(const at::Tensor& result);
+  at::Tensor sparse_to_cpu(const at::Tensor& tensor);
+  at::Tensor sparse_to_device(const at::Tensor& result);
+
+  c10::Device device_;
+  c10::SmallVector<StoragePair, 4> storages_;
+  c10::SmallVector<TensorPair, 4> tensors_;
+};
+
+// While it lives, CPU allocations of this thread come from the device, so that the results of CPU kernels are device
+// memory from the start: counted, cached and refused like any other.
+class AllocateOnDevice {
+ public:
+  explicit AllocateOnDevice(c10::DeviceIndex device);
+  ~AllocateOnDevice();
+  AllocateOnDevice(const AllocateOnDevice&) = delete;
+  AllocateOnDevice& operator=(const AllocateOnDevice&) = delete;
+
+ private:
+  c10::DeviceIndex previous_;
+};
+
+void register_cpu_allocator();
+
+} // namespace musasim

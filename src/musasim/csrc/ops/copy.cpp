@@ -1,0 +1,97 @@
+#include "copy.h"
+
+#include "../runtime/capture.h"
+#include "../runtime/device.h"
+#include "../runtime/host_allocator.h"
+#include "alias.h"
+#include "record.h"
+
+#include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/library.h>
+
+namespace musasim {
+namespace {
+
+bool on_musa(const at::Tensor& tensor) {
+  return tensor.device().type() == kMusa;
+}
+
+c10::Device musa_device_of(const at::Tensor& a, const at::Tensor& b) {
+  return on_musa(a) ? a.device() : b.device();
+}
+
+void copy_values(const at::Tensor& source, const at::Tensor& destination) {
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  AliasTable aliases(musa_device_of(destination, source));
+  aliases.to_cpu(destination).copy_(aliases.to_cpu(source));
+}
+
+// A copy that the host waits for, or that reads pageable memory, cannot be part of a graph.
+bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  if (on_musa(source) && on_musa(destination)) {
+    return false;
+  }
+  const auto& host = on_musa(source) ? destination : source;
+  return !non_blocking || !is_pinned(host.storage().data());
+}
+
+void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& destination) {
+  if (on_musa(destination)) {
+    capture.before_write(destination.storage());
+  }
+  capture.nodes.push_back({"aten::_copy_from", [=] { copy_values(source, destination); }});
+}
+
+void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  const bool to_host = on_musa(source) && !on_musa(destination);
+  if (to_host && !non_blocking) {
+    wait_until(stream_state(current_stream(source.device().index())).busy_until.load());
+  }
+}
+
+} // namespace
+
+at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  refuse_after_fork();
+  TORCH_CHECK(source.defined() && destination.defined(), "copy: source and destination must be defined");
+  if (auto* capture = active_capture()) {
+    if (needs_host(source, destination, non_blocking)) {
+      refuse_host_access();
+    }
+    record_copy(*capture, source, destination);
+  }
+  wait_for_source(source, destination, non_blocking);
+  copy_values(source, destination);
+  return destination;
+}
+
+at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& destination) {
+  destination.resize_(source.sizes());
+  return copy_from(source, destination, false);
+}
+
+at::Scalar local_scalar_dense(const at::Tensor& tensor) {
+  refuse_after_fork();
+  refuse_host_access();
+  wait_until(stream_state(current_stream(tensor.device().index())).busy_until.load());
+  AliasTable aliases(tensor.device());
+  return at::_local_scalar_dense(aliases.to_cpu(tensor));
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("_copy_from", &copy_from);
+  library.impl("_copy_from_and_resize", &copy_from_and_resize);
+  library.impl("_local_scalar_dense", &local_scalar_dense);
+}
+
+// The conjugate and negative fallbacks would materialise the tensor with a copy, that is with _copy_from again. The bits
+// travel with the stand-ins instead, and the CPU's copy honours them.
+TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
+  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+TORCH_LIBRARY_IMPL(aten, Negative, library) {
+  library.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+} // namespace musasim

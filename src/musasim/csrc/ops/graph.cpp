@@ -1,0 +1,127 @@
+#include "graph.h"
+
+#include "../runtime/generator.h"
+
+#include <c10/core/DeviceGuard.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+namespace musasim {
+
+CaptureMode capture_mode(const std::string& name) {
+  if (name == "global") {
+    return CaptureMode::Global;
+  }
+  if (name == "thread_local") {
+    return CaptureMode::ThreadLocal;
+  }
+  TORCH_CHECK(
+      name == "relaxed",
+      "Unknown capture error mode. Expected `global`, `thread_local`, or `relaxed`, got ",
+      name);
+  return CaptureMode::Relaxed;
+}
+
+MusaGraph::~MusaGraph() {
+  try {
+    reset();
+  } catch (const std::exception& error) {
+    TORCH_WARN("resetting a MUSA graph failed: ", error.what());
+  }
+}
+
+void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
+  refuse_after_fork();
+  TORCH_CHECK(!ready_ && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  const auto stream = current_stream(-1);
+  TORCH_CHECK(
+      stream.id() != 0,
+      "MUSA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the "
+      "default stream.)");
+  device_ = stream.device_index();
+  pool_ = pool.value_or(PoolId{0, 0}) == PoolId{0, 0} ? new_pool_id(/*user_created=*/false) : *pool;
+  capture_ = std::make_unique<Capture>(stream, mode);
+  capture_->before_write = [this](const c10::Storage& storage) {
+    const bool known = std::any_of(
+        kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.storage.is_alias_of(storage); });
+    if (!known && storage.nbytes() > 0) {
+      const auto* data = static_cast<const char*>(storage.data());
+      kept_.push_back({storage, std::vector<char>(data, data + storage.nbytes())});
+    }
+  };
+  seed_offset_ = at::check_generator<MusaGenerator>(default_generator(device_))->get_offset();
+  begin_capture(*capture_);
+  begin_allocate_to_pool(device_, pool_, /*every_stream=*/false);
+  has_pool_ = true;
+}
+
+void MusaGraph::put_back() {
+  for (auto& kept : kept_) {
+    std::memcpy(kept.storage.mutable_data(), kept.bytes.data(), std::min(kept.bytes.size(), kept.storage.nbytes()));
+  }
+  kept_.clear();
+  at::check_generator<MusaGenerator>(default_generator(device_))->set_offset(seed_offset_);
+}
+
+void MusaGraph::capture_end() {
+  TORCH_CHECK(capture_ != nullptr && !ready_, "capture_end called before capture_begin");
+  TORCH_CHECK(
+      current_stream(device_) == capture_->origin, "Capture must end on the same stream it began on.");
+  end_allocate_to_pool(device_, pool_);
+  finish_capture(*capture_);
+  put_back();
+  capture_->before_write = nullptr;
+  if (capture_->invalidated) {
+    capture_.reset();
+    raise_musa_error("operation failed due to a previous error during capture");
+  }
+  ready_ = true;
+}
+
+void MusaGraph::replay() {
+  refuse_after_fork();
+  TORCH_CHECK(ready_, "Called MUSAGraph::replay without a preceding successful capture.");
+  const c10::DeviceGuard guard(c10::Device(kMusa, device_));
+  for (const auto& node : capture_->nodes) {
+    node.run();
+  }
+}
+
+void MusaGraph::reset() {
+  if (capture_ != nullptr && !ready_) {
+    end_allocate_to_pool(device_, pool_);
+    finish_capture(*capture_);
+    kept_.clear();
+  }
+  capture_.reset();
+  ready_ = false;
+  if (has_pool_) {
+    release_pool(device_, pool_);
+    has_pool_ = false;
+  }
+}
+
+PoolId MusaGraph::pool() const {
+  TORCH_CHECK(has_pool_, "Called MUSAGraph::pool() without a preceding successful capture.");
+  return pool_;
+}
+
+void MusaGraph::enable_debug_mode() {}
+
+void MusaGraph::debug_dump(const std::string& path) const {
+  std::ofstream file(path);
+  TORCH_CHECK(file.good(), "Cannot write ", path);
+  file << "digraph musa_graph {\n";
+  const size_t count = capture_ == nullptr ? 0 : capture_->nodes.size();
+  for (size_t i = 0; i < count; ++i) {
+    file << "  n" << i << " [label=\"" << capture_->nodes[i].name << "\"];\n";
+    if (i > 0) {
+      file << "  n" << i - 1 << " -> n" << i << ";\n";
+    }
+  }
+  file << "}\n";
+}
+
+} // namespace musasim

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "../runtime/capture.h"
+#include "signature.h"
+
+#include <ATen/core/stack.h>
+
+#include <functional>
+
+namespace musasim {
+
+// Runs one operation of a capture and records how to run it again, on the same inputs and into the same results.
+void record_and_run(
+    Capture& capture,
+    const c10::OperatorHandle& op,
+    const Signature& signature,
+    torch::jit::Stack& stack,
+    std::function<void(torch::jit::Stack*)> run);
+
+} // namespace musasim

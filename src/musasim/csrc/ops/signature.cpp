@@ -1,0 +1,123 @@
+#include "signature.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace musasim {
+namespace {
+
+std::string base_name(const c10::FunctionSchema& schema) {
+  std::string name = schema.name();
+  const auto colons = name.find("::");
+  return colons == std::string::npos ? name : name.substr(colons + 2);
+}
+
+std::string without_inplace(std::string name) {
+  if (!name.empty() && name.back() == '_' && name.compare(0, 2, "__") != 0) {
+    name.pop_back();
+  }
+  return name;
+}
+
+// CUDA moves these arguments itself, or wants them on the host.
+bool host_argument(const std::string& op, const std::string& argument) {
+  static const std::unordered_map<std::string, std::unordered_set<std::string>> known = {
+      {"index", {"indices"}},
+      {"index_put", {"indices"}},
+      {"_index_put_impl", {"indices"}},
+      {"_unsafe_index", {"indices"}},
+      {"_unsafe_index_put", {"indices"}},
+      {"_unsafe_masked_index", {"indices"}},
+      {"_unsafe_masked_index_put_accumulate", {"indices"}},
+      {"_ctc_loss", {"input_lengths", "target_lengths", "targets"}},
+      {"_ctc_loss_backward", {"input_lengths", "target_lengths", "targets"}},
+      {"_pack_padded_sequence_backward", {"batch_sizes"}},
+      {"bernoulli", {"p"}},
+      {"_fused_adam", {"lr"}},
+      {"_fused_adamw", {"lr"}},
+      {"_fused_sgd", {"lr"}},
+      {"_fused_adagrad", {"lr"}},
+  };
+  const auto found = known.find(op);
+  return found != known.end() && found->second.count(argument) != 0;
+}
+
+// Operators that take a 0-dim CPU tensor on CUDA without being tagged pointwise.
+bool takes_host_scalars(const std::string& op) {
+  static const std::unordered_set<std::string> known = {
+      "index_put", "_index_put_impl", "_unsafe_index_put", "index_fill", "masked_fill", "fill", "where", "clamp",
+      "clamp_min", "clamp_max", "lerp", "quantize_per_tensor", "fake_quantize_per_tensor_affine", "div", "mul", "add",
+      "sub", "pow", "eq", "ne", "lt", "le", "gt", "ge", "maximum", "minimum", "bitwise_and", "bitwise_or",
+      "bitwise_xor", "floor_divide", "remainder", "fmod", "xlogy", "atan2", "copysign", "logical_and", "logical_or",
+      "logical_xor", "isin", "normal", "poisson", "binomial", "linspace", "logspace", "_fake_quantize_learnable_per_tensor_affine",
+      "_fused_moving_avg_obs_fq_helper"};
+  return known.count(op) != 0 || op.rfind("_foreach_", 0) == 0 || op.rfind("special_", 0) == 0;
+}
+
+bool waits_for_host(const std::string& op) {
+  static const std::unordered_set<std::string> known = {
+      "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "equal",
+      "bincount", "repeat_interleave", "is_set_to_value", "_linalg_check_errors"};
+  return known.count(op) != 0;
+}
+
+bool is_generator(const c10::Argument& argument) {
+  const auto type = argument.type()->str();
+  return type == "Generator" || type == "Generator?";
+}
+
+void read_arguments(const c10::FunctionSchema& schema, const std::string& op, Signature& into) {
+  const auto& arguments = schema.arguments();
+  for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
+    const uint64_t bit = uint64_t{1} << i;
+    const auto* alias = arguments[i].alias_info();
+    if (alias != nullptr && alias->isWrite()) {
+      into.written |= bit;
+    }
+    if (host_argument(op, arguments[i].name())) {
+      into.host_allowed |= bit;
+    }
+    if (is_generator(arguments[i])) {
+      into.generators |= bit;
+    }
+  }
+}
+
+Signature read_signature(const c10::OperatorHandle& op) {
+  Signature made;
+  const auto& schema = op.schema();
+  const auto name = without_inplace(base_name(schema));
+  made.arguments = schema.arguments().size();
+  read_arguments(schema, name, made);
+  made.host_scalars = op.hasTag(at::Tag::pointwise) || takes_host_scalars(name);
+  made.seeded = op.hasTag(at::Tag::nondeterministic_seeded) && made.generators == 0;
+  made.synchronizes = waits_for_host(name);
+  made.cpu_only = name == "_sparse_mm_reduce_impl"; // no GPU has it either
+  made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
+  return made;
+}
+
+} // namespace
+
+const Signature& signature_of(const c10::OperatorHandle& op) {
+  // Per thread, so that the common case needs no lock. Schemas keep their address while their operator exists; one that
+  // is registered anew at the same address differs in its name, hence the check.
+  struct Entry {
+    c10::OperatorName name;
+    Signature signature;
+  };
+  thread_local std::unordered_map<const void*, std::unique_ptr<Entry>> cache;
+  auto& entry = cache[&op.schema()];
+  if (C10_UNLIKELY(entry == nullptr || !(entry->name == op.operator_name()))) {
+    entry = std::make_unique<Entry>(Entry{op.operator_name(), read_signature(op)});
+  }
+  return entry->signature;
+}
+
+} // namespace musasim

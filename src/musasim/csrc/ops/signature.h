@@ -1,0 +1,24 @@
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdint>
+
+namespace musasim {
+
+// What the fallback needs to know of an operator, worked out once from its schema.
+struct Signature {
+  size_t arguments;
+  uint64_t written = 0;        // arguments (by bit) that the operator writes to
+  uint64_t host_allowed = 0;   // arguments that CUDA takes from the CPU whatever their size
+  uint64_t generators = 0;     // generator arguments
+  bool host_scalars = false;   // 0-dim CPU tensors may stand among device tensors
+  bool seeded = false;         // draws from the default generator without naming it
+  bool synchronizes = false;   // its result depends on values, so the host waits for it
+  bool has_cpu_kernel = true;
+  bool cpu_only = false;       // has a CPU kernel that works only if it is called from the CPU's autograd
+};
+
+const Signature& signature_of(const c10::OperatorHandle& op);
+
+} // namespace musasim

@@ -1,0 +1,93 @@
+#include "parts.h"
+
+#include "../ops/graph.h"
+#include "../runtime/version.h"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+
+#if __has_include(<ATen/core/GraphImplInterface.h>)
+#include <ATen/core/GraphImplInterface.h>
+#define MUSASIM_HAS_GRAPH_INTERFACE 1
+#endif
+
+namespace musasim {
+namespace py = pybind11;
+namespace {
+
+#ifdef MUSASIM_HAS_GRAPH_INTERFACE
+// torch.accelerator.Graph
+struct AcceleratorGraph final : at::GraphImplInterface {
+  explicit AcceleratorGraph(const at::GraphImplArgs&) {}
+
+  void capture_begin(at::MempoolId_t pool, at::GraphCaptureMode mode) override {
+    const auto wanted = mode == at::GraphCaptureMode::ThreadLocal ? CaptureMode::ThreadLocal
+        : mode == at::GraphCaptureMode::Relaxed                    ? CaptureMode::Relaxed
+                                                                   : CaptureMode::Global;
+    graph_.capture_begin(PoolId(pool), wanted);
+  }
+  void capture_end() override {
+    graph_.capture_end();
+  }
+  void instantiate() override {}
+  void replay() override {
+    graph_.replay();
+  }
+  void reset() override {
+    graph_.reset();
+  }
+  at::MempoolId_t pool() const override {
+    return graph_.pool();
+  }
+  void enable_debug_mode() override {
+    graph_.enable_debug_mode();
+  }
+  void debug_dump(const std::string& path) override {
+    graph_.debug_dump(path);
+  }
+
+ private:
+  MusaGraph graph_;
+};
+
+std::unique_ptr<at::GraphImplInterface> make_graph(const at::GraphImplArgs& args) {
+  return std::make_unique<AcceleratorGraph>(args);
+}
+#endif
+
+void register_accelerator_graph() {
+#ifdef MUSASIM_HAS_GRAPH_INTERFACE
+  // The key is the name that the device type has by now, which is known only after the renaming.
+  const auto name = c10::DeviceTypeName(kMusa, /*lower_case=*/false);
+  if (!at::GraphImplRegistry()->Has(name)) {
+    at::GraphImplRegistry()->Register(name, &make_graph);
+  }
+#endif
+}
+
+} // namespace
+
+void add_graph_types(py::module_& module) {
+  register_accelerator_graph();
+  py::class_<MusaGraph>(module, "_MUSAGraph")
+      .def(py::init<>())
+      .def(
+          "capture_begin",
+          [](MusaGraph& graph, std::optional<PoolId> pool, const std::string& mode) {
+            graph.capture_begin(pool, capture_mode(mode));
+          },
+          py::arg("pool") = py::none(),
+          py::arg("capture_error_mode") = "global")
+      .def("capture_end", &MusaGraph::capture_end)
+      .def("replay", &MusaGraph::replay, py::call_guard<py::gil_scoped_release>())
+      .def("reset", &MusaGraph::reset)
+      .def("pool", &MusaGraph::pool)
+      .def("enable_debug_mode", &MusaGraph::enable_debug_mode)
+      .def("debug_dump", &MusaGraph::debug_dump, py::arg("debug_path"))
+      .def("reinstantiate_graph", [](MusaGraph&) {});
+  module.def("_graph_pool_handle", [] { return new_pool_id(/*user_created=*/true); });
+}
+
+} // namespace musasim

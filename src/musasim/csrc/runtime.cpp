@@ -1,0 +1,10 @@
+// One compiler run for the simulated driver: the headers cost far more than the code.
+#include "runtime/allocator.cpp"
+#include "runtime/capture.cpp"
+#include "runtime/device.cpp"
+#include "runtime/device_cache.cpp"
+#include "runtime/generator.cpp"
+#include "runtime/guard.cpp"
+#include "runtime/hooks.cpp"
+#include "runtime/host_allocator.cpp"
+#include "runtime/stream.cpp"

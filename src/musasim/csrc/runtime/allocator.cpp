@@ -1,0 +1,266 @@
+#include "allocator.h"
+
+#include "device_cache.h"
+
+#include <c10/util/Exception.h>
+#include <c10/util/flat_hash_map.h>
+
+#include <array>
+#include <cstring>
+#include <mutex>
+
+namespace musasim {
+namespace {
+
+std::array<DeviceCache, kMaxDevices>& caches() {
+  static auto* all = [] {
+    auto* made = new std::array<DeviceCache, kMaxDevices>(); // never destroyed: tensors may outlive static destruction
+    for (int i = 0; i < kMaxDevices; ++i) {
+      (*made)[i].attach(static_cast<c10::DeviceIndex>(i));
+    }
+    return made;
+  }();
+  return *all;
+}
+
+DeviceCache& cache_of(c10::DeviceIndex device) {
+  return caches()[resolve_device(device)];
+}
+
+struct Lease {
+  Block* block = nullptr;
+  c10::DeviceIndex device = -1;
+};
+
+// What is handed out, by address. The context of a DataPtr has to be the address itself: libraries inside CPU kernels use
+// raw_allocate, which insists on it and brings nothing else back.
+class Leases {
+ public:
+  void add(const void* address, Lease lease) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    by_address_[address] = lease;
+  }
+  Lease find(const void* address) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = by_address_.find(address);
+    return found == by_address_.end() ? Lease{} : found->second;
+  }
+  Lease remove(const void* address) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = by_address_.find(address);
+    const auto lease = found == by_address_.end() ? Lease{} : found->second;
+    if (lease.block != nullptr) {
+      by_address_.erase(found);
+    }
+    return lease;
+  }
+
+ private:
+  std::mutex mutex_;
+  ska::flat_hash_map<const void*, Lease> by_address_;
+};
+
+Leases& leases() {
+  static auto* all = new Leases();
+  return *all;
+}
+
+void report(const Lease& lease, int64_t sign) {
+  if (C10_LIKELY(!c10::memoryProfilingEnabled())) {
+    return;
+  }
+  const auto stats = caches()[lease.device].stats();
+  c10::reportMemoryUsageToProfiler(
+      lease.block->address,
+      sign * static_cast<int64_t>(lease.block->size),
+      stats.allocated_bytes[0].current,
+      stats.reserved_bytes[0].current,
+      c10::Device(kMusa, lease.device));
+}
+
+void give_back(void* address) {
+  if (!free_device_memory(address)) {
+    TORCH_WARN("musasim: freed memory that was not handed out: ", address);
+  }
+}
+
+c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device label) {
+  refuse_after_fork();
+  if (bytes == 0) {
+    return {nullptr, label};
+  }
+  TORCH_CHECK_WITH(
+      OutOfMemoryError, bytes < (size_t{1} << 60), "MUSA out of memory. Tried to allocate more than 1EB memory.");
+  const Lease lease{cache_of(device).allocate(bytes, current_stream(device)), device};
+  void* address = lease.block->address;
+  leases().add(address, lease);
+  report(lease, 1);
+  return {address, address, &give_back, label};
+}
+
+#if MUSASIM_TORCH_AT_LEAST(2, 9)
+using AllocatorBase = c10::DeviceAllocator;
+#else
+using AllocatorBase = c10::Allocator;
+#endif
+
+struct MusaAllocator final : AllocatorBase {
+  c10::DataPtr allocate(size_t bytes) override {
+    const auto device = current_device();
+    return lease_memory(device, bytes, c10::Device(kMusa, device));
+  }
+
+  void copy_data(void* destination, const void* source, std::size_t count) const override {
+    std::memcpy(destination, source, count);
+  }
+
+#if MUSASIM_TORCH_AT_LEAST(2, 9)
+  bool initialized() override {
+    return true;
+  }
+  void emptyCache(c10::MempoolId_t) override {
+    empty_cache();
+  }
+  void recordStream(const c10::DataPtr& ptr, c10::Stream stream) override {
+    record_stream(ptr, stream);
+  }
+  DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    return memory_stats(device);
+  }
+  void resetAccumulatedStats(c10::DeviceIndex device) override {
+    reset_accumulated_stats(device);
+  }
+  void resetPeakStats(c10::DeviceIndex device) override {
+    reset_peak_stats(device);
+  }
+  // Not in the first release that has the base class, hence no override.
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) {
+    return memory_info(device);
+  }
+#endif
+};
+
+} // namespace
+
+c10::Allocator* device_allocator() {
+  static auto* allocator = new MusaAllocator();
+  return allocator;
+}
+
+c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes) {
+  return lease_memory(device, bytes, c10::Device(c10::DeviceType::CPU));
+}
+
+bool free_device_memory(void* address) {
+  const auto lease = leases().remove(address);
+  if (lease.block == nullptr) {
+    return false;
+  }
+  report(lease, -1);
+  caches()[lease.device].free(lease.block);
+  return true;
+}
+
+bool is_device_memory(const c10::DataPtr& ptr) {
+  return ptr.get_deleter() == &give_back;
+}
+
+c10::Device device_of_pointer(const void* ptr) {
+  for (int i = 0; i < device_count(); ++i) {
+    if (caches()[i].owns(ptr)) {
+      return c10::Device(kMusa, static_cast<c10::DeviceIndex>(i));
+    }
+  }
+  TORCH_CHECK(false, "The specified pointer resides on host memory and is not registered with any MUSA device.");
+}
+
+void empty_cache() {
+  refuse_after_fork();
+  for (int i = 0; i < device_count(); ++i) {
+    caches()[i].empty();
+  }
+}
+
+void record_stream(const c10::DataPtr& ptr, c10::Stream stream) {
+  if (!is_device_memory(ptr)) {
+    return; // empty, or memory that is not ours to keep
+  }
+  const auto lease = leases().find(ptr.get_context());
+  if (lease.block != nullptr) {
+    caches()[lease.device].record_use(lease.block, stream);
+  }
+}
+
+DeviceStats memory_stats(c10::DeviceIndex device) {
+  return cache_of(device).stats();
+}
+
+void reset_peak_stats(c10::DeviceIndex device) {
+  cache_of(device).reset_peak();
+}
+
+void reset_accumulated_stats(c10::DeviceIndex device) {
+  cache_of(device).reset_accumulated();
+}
+
+std::pair<size_t, size_t> memory_info(c10::DeviceIndex device) {
+  return cache_of(device).info();
+}
+
+void set_memory_fraction(c10::DeviceIndex device, double fraction) {
+  TORCH_CHECK(
+      0 <= fraction && fraction <= 1,
+      "invalid fraction:",
+      fraction,
+      ". Please set within [0, 1].");
+  cache_of(device).set_fraction(fraction);
+}
+
+double memory_fraction(c10::DeviceIndex device) {
+  return cache_of(device).fraction();
+}
+
+std::vector<SegmentRecord> snapshot_segments() {
+  std::vector<SegmentRecord> records;
+  for (int i = 0; i < device_count(); ++i) {
+    caches()[i].collect_segments(records);
+  }
+  return records;
+}
+
+std::vector<std::vector<TraceRecord>> snapshot_traces() {
+  std::vector<std::vector<TraceRecord>> traces;
+  for (int i = 0; i < device_count(); ++i) {
+    traces.push_back(caches()[i].trace());
+  }
+  return traces;
+}
+
+PoolId new_pool_id(bool user_created) {
+  static std::atomic<unsigned long long> counters[2] = {{1}, {1}};
+  const auto number = counters[user_created ? 1 : 0]++;
+  return user_created ? PoolId{0, number} : PoolId{number, 0};
+}
+
+void retain_pool(c10::DeviceIndex device, PoolId pool) {
+  cache_of(device).retain_pool(pool);
+}
+
+void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream) {
+  const auto only = every_stream ? std::nullopt : std::make_optional(current_stream(device));
+  cache_of(device).begin_pool(pool, only);
+}
+
+void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool) {
+  cache_of(device).end_pool(pool);
+}
+
+void release_pool(c10::DeviceIndex device, PoolId pool) {
+  cache_of(device).release_pool(pool);
+}
+
+int pool_use_count(c10::DeviceIndex device, PoolId pool) {
+  return cache_of(device).pool_use_count(pool);
+}
+
+} // namespace musasim

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "stream.h"
+#include "version.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/core/CachingDeviceAllocator.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace musasim {
+
+using PoolId = std::pair<unsigned long long, unsigned long long>;
+using DeviceStats = c10::CachingDeviceAllocator::DeviceStats;
+
+// Snapshot records, in the shape that Python shows.
+struct BlockRecord {
+  uintptr_t address;
+  size_t size;
+  size_t requested;
+  const char* state; // "active_allocated", "active_pending_free" or "inactive"
+};
+
+struct SegmentRecord {
+  c10::DeviceIndex device;
+  uintptr_t address;
+  size_t total_size;
+  uintptr_t stream;
+  bool is_small;
+  PoolId pool;
+  std::vector<BlockRecord> blocks;
+};
+
+struct TraceRecord {
+  const char* action;
+  c10::DeviceIndex device;
+  uintptr_t address;
+  size_t size;
+  uintptr_t stream;
+  int64_t time_us;
+};
+
+using OutOfMemoryObserver = std::function<void(c10::DeviceIndex, size_t requested, size_t total, size_t free)>;
+
+c10::Allocator* device_allocator();
+
+// Memory for CPU kernels that work on behalf of `device`: musa memory that calls itself CPU memory.
+c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes);
+bool free_device_memory(void* address); // false when it is not such memory
+bool is_device_memory(const c10::DataPtr& ptr);
+c10::Device device_of_pointer(const void* ptr);
+
+void empty_cache();
+void record_stream(const c10::DataPtr& ptr, c10::Stream stream);
+DeviceStats memory_stats(c10::DeviceIndex device);
+void reset_peak_stats(c10::DeviceIndex device);
+void reset_accumulated_stats(c10::DeviceIndex device);
+std::pair<size_t, size_t> memory_info(c10::DeviceIndex device); // free, total
+void set_memory_fraction(c10::DeviceIndex device, double fraction);
+double memory_fraction(c10::DeviceIndex device);
+void attach_oom_observer(OutOfMemoryObserver observer);
+
+std::vector<SegmentRecord> snapshot_segments();
+std::vector<std::vector<TraceRecord>> snapshot_traces();
+void record_history(bool enabled, size_t max_entries);
+bool history_enabled();
+
+// Private pools: graphs and MemPool. `every_stream` sends the allocations of all streams and threads to the pool.
+PoolId new_pool_id(bool user_created);
+void retain_pool(c10::DeviceIndex device, PoolId pool);
+void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream);
+void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool);
+void release_pool(c10::DeviceIndex device, PoolId pool);
+int pool_use_count(c10::DeviceIndex device, PoolId pool);
+
+} // namespace musasim

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "stream.h"
+
+#include <c10/core/Storage.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace musasim {
+
+enum class CaptureMode { Global, ThreadLocal, Relaxed };
+
+// What one capture has recorded. `nodes` redo the work, in order, on the memory that the capture saw.
+struct Capture {
+  struct Node {
+    std::string name;
+    std::function<void()> run;
+  };
+
+  c10::Stream origin;
+  CaptureMode mode;
+  bool invalidated = false;
+  std::vector<Node> nodes;
+  std::vector<c10::Stream> joined; // streams that an event of this capture was waited on
+  std::function<void(const c10::Storage&)> before_write; // keeps what the capture is about to overwrite
+
+  Capture(c10::Stream origin_, CaptureMode mode_) : origin(origin_), mode(mode_) {}
+};
+
+void begin_capture(Capture& capture);
+void finish_capture(Capture& capture);
+
+// The capture that the calling thread's current stream takes part in, or nullptr. Cheap when nothing is captured.
+Capture* active_capture();
+bool is_capturing(c10::Stream stream);
+void join_capture(Capture* capture, c10::Stream stream);
+
+// Each of these raises the driver's error and spoils the capture if the operation is not permitted now.
+void refuse_during_capture(c10::Stream stream);
+void refuse_during_any_capture(c10::DeviceIndex device);
+void refuse_event_of_capture(const EventState& event);
+void refuse_host_access();
+
+} // namespace musasim

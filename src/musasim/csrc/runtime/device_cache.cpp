@@ -1,0 +1,514 @@
+#include "device_cache.h"
+
+#include "capture.h"
+
+#include <c10/util/Exception.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace musasim {
+namespace {
+
+constexpr size_t kRounding = 512;
+constexpr size_t kSmallLimit = size_t{1} << 20;
+constexpr size_t kSmallSegment = size_t{2} << 20;
+constexpr size_t kMediumLimit = size_t{10} << 20;
+constexpr size_t kMediumSegment = size_t{20} << 20;
+
+constexpr size_t round_up(size_t value, size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+size_t segment_size(size_t size) {
+  if (size <= kSmallLimit) {
+    return kSmallSegment;
+  }
+  return size < kMediumLimit ? kMediumSegment : round_up(size, kSmallSegment);
+}
+
+std::string readable(size_t bytes) {
+  char text[32];
+  if (bytes < 1024) {
+    std::snprintf(text, sizeof(text), "%zu bytes", bytes);
+    return text;
+  }
+  const char* unit = bytes < (size_t{1} << 20) ? "KiB" : bytes < (size_t{1} << 30) ? "MiB" : "GiB";
+  const double scale = bytes < (size_t{1} << 20) ? 1024.0 : bytes < (size_t{1} << 30) ? 1048576.0 : 1073741824.0;
+  std::snprintf(text, sizeof(text), "%.2f %s", static_cast<double>(bytes) / scale, unit);
+  return text;
+}
+
+std::mutex g_observer_mutex;
+std::vector<OutOfMemoryObserver>& observers() {
+  static auto* all = new std::vector<OutOfMemoryObserver>();
+  return *all;
+}
+
+std::atomic<bool> g_history{false};
+std::atomic<size_t> g_history_limit{0};
+
+bool is_split(const Block* block) {
+  return block->previous != nullptr || block->next != nullptr;
+}
+
+} // namespace
+
+void attach_oom_observer(OutOfMemoryObserver observer) {
+  std::lock_guard<std::mutex> lock(g_observer_mutex);
+  observers().push_back(std::move(observer));
+}
+
+void record_history(bool enabled, size_t max_entries) {
+  g_history_limit = max_entries;
+  g_history = enabled;
+}
+
+bool history_enabled() {
+  return g_history;
+}
+
+template <typename Change>
+void DeviceCache::for_stats(const BlockPool& pool, Change change) {
+  change(0);
+  change(pool.small ? 1 : 2);
+}
+
+void DeviceCache::count_inactive_split(const Block* block, int sign) {
+  if (block->allocated || !is_split(block)) {
+    return;
+  }
+  for_stats(*block->segment->pool, [&](int i) {
+    if (sign > 0) {
+      stats_.inactive_split[i].increase(1);
+      stats_.inactive_split_bytes[i].increase(block->size);
+    } else {
+      stats_.inactive_split[i].decrease(1);
+      stats_.inactive_split_bytes[i].decrease(block->size);
+    }
+  });
+}
+
+void DeviceCache::attach(c10::DeviceIndex device) {
+  device_ = device;
+}
+
+Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
+  const size_t size = std::max(round_up(bytes, kRounding), kRounding);
+  std::unique_lock<std::mutex> lock(mutex_);
+  collect_pending();
+  auto& pool = pool_for(size, stream);
+  Block* block = take_cached(pool, size, stream);
+  if (block == nullptr) {
+    block = take_from_device(pool, size, stream);
+  }
+  if (block == nullptr) {
+    raise_out_of_memory(size, lock);
+  }
+  return hand_out(block, size, bytes);
+}
+
+BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
+  PoolPair* pair = &default_;
+  for (auto it = redirects_.rbegin(); it != redirects_.rend() && pair == &default_; ++it) {
+    const bool stream_matches = !it->only.has_value() || *it->only == stream || is_capturing(stream);
+    if (stream_matches) {
+      pair = private_.at(it->id).get();
+    }
+  }
+  return size <= kSmallLimit ? pair->small : pair->large;
+}
+
+Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream) {
+  Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr};
+  Block key{&key_segment, nullptr, size};
+  const auto found = pool.free.lower_bound(&key);
+  if (found == pool.free.end() || (*found)->segment->stream != stream.id()) {
+    return nullptr;
+  }
+  Block* block = *found;
+  pool.free.erase(found);
+  count_inactive_split(block, -1);
+  return block;
+}
+
+Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream stream) {
+  const size_t bytes = segment_size(size);
+  Block* block = new_segment(pool, bytes, stream);
+  if (block == nullptr) {
+    ++stats_.num_alloc_retries;
+    release_cached();
+    block = new_segment(pool, bytes, stream);
+  }
+  return block;
+}
+
+bool DeviceCache::fits(size_t bytes) {
+  const auto total = static_cast<double>(device_properties().total_memory);
+  const auto reserved = static_cast<double>(stats_.reserved_bytes[0].current);
+  return reserved + static_cast<double>(bytes) <= total * fraction_;
+}
+
+Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream stream) {
+  if (!fits(bytes)) {
+    return nullptr;
+  }
+  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return nullptr;
+  }
+  auto* segment = new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr};
+  segment->first = new Block{segment, segment->address, bytes};
+  segments_[segment->address] = segment;
+  ++stats_.num_device_alloc;
+  for_stats(pool, [&](int i) {
+    stats_.segment[i].increase(1);
+    stats_.reserved_bytes[i].increase(bytes);
+  });
+  note("segment_alloc", segment->address, bytes, stream.id());
+  return segment->first;
+}
+
+Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested) {
+  const size_t rest = block->size - size;
+  if (block->segment->pool->small ? rest >= kRounding : rest > kSmallLimit) {
+    split(block, size);
+  }
+  block->allocated = true;
+  block->requested = requested;
+  for_stats(*block->segment->pool, [&](int i) {
+    stats_.allocation[i].increase(1);
+    stats_.allocated_bytes[i].increase(block->size);
+    stats_.active[i].increase(1);
+    stats_.active_bytes[i].increase(block->size);
+    stats_.requested_bytes[i].increase(requested);
+  });
+  note("alloc", block->address, requested, block->segment->stream);
+  return block;
+}
+
+void DeviceCache::split(Block* block, size_t size) {
+  auto* rest = new Block{block->segment, block->address + size, block->size - size};
+  rest->previous = block;
+  rest->next = block->next;
+  if (rest->next != nullptr) {
+    rest->next->previous = rest;
+  }
+  block->next = rest;
+  block->size = size;
+  block->segment->pool->free.insert(rest);
+  count_inactive_split(rest, 1);
+}
+
+void DeviceCache::free(Block* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  note("free_requested", block->address, block->requested, block->segment->stream);
+  for_stats(*block->segment->pool, [&](int i) {
+    stats_.allocation[i].decrease(1);
+    stats_.allocated_bytes[i].decrease(block->size);
+  });
+  if (block->uses.empty()) {
+    return_block(block);
+    return;
+  }
+  for (auto& [stream, done] : block->uses) {
+    done = completion_ns(stream);
+  }
+  pending_.push_back(block);
+  collect_pending();
+}
+
+void DeviceCache::return_block(Block* block) {
+  note("free_completed", block->address, block->requested, block->segment->stream);
+  for_stats(*block->segment->pool, [&](int i) {
+    stats_.active[i].decrease(1);
+    stats_.active_bytes[i].decrease(block->size);
+    stats_.requested_bytes[i].decrease(block->requested);
+  });
+  block->allocated = false;
+  block->requested = 0;
+  block = merge(block, block->previous);
+  block = merge(block, block->next);
+  block->segment->pool->free.insert(block);
+  count_inactive_split(block, 1);
+}
+
+// Joins a returned block with a free neighbour and gives back the block that remains, which is in no free list.
+Block* DeviceCache::merge(Block* block, Block* neighbour) {
+  if (neighbour == nullptr || neighbour->allocated) {
+    return block;
+  }
+  count_inactive_split(neighbour, -1);
+  block->segment->pool->free.erase(neighbour);
+  Block* left = neighbour == block->previous ? neighbour : block;
+  Block* right = left == block ? neighbour : block;
+  left->size += right->size;
+  left->next = right->next;
+  if (left->next != nullptr) {
+    left->next->previous = left;
+  }
+  delete right;
+  return left;
+}
+
+void DeviceCache::record_use(Block* block, c10::Stream stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stream.id() == block->segment->stream && stream.device_index() == device_) {
+    return;
+  }
+  for (const auto& use : block->uses) {
+    if (use.first == stream) {
+      return;
+    }
+  }
+  block->uses.emplace_back(stream, 0);
+}
+
+void DeviceCache::collect_pending() {
+  const auto now = pending_.empty() ? 0 : now_ns();
+  for (auto it = pending_.begin(); it != pending_.end();) {
+    Block* block = *it;
+    const bool done = std::all_of(block->uses.begin(), block->uses.end(), [&](const auto& u) { return u.second <= now; });
+    if (!done) {
+      ++it;
+      continue;
+    }
+    block->uses.clear();
+    it = pending_.erase(it);
+    return_block(block);
+  }
+}
+
+void DeviceCache::release_cached() {
+  std::vector<Segment*> idle;
+  for (const auto& [address, segment] : segments_) {
+    const bool pool_in_use = segment->pool->owner != PoolId{0, 0} && private_.count(segment->pool->owner) != 0 &&
+        private_.at(segment->pool->owner)->use_count > 0;
+    if (!segment->first->allocated && segment->first->next == nullptr && !pool_in_use) {
+      idle.push_back(segment);
+    }
+  }
+  for (auto* segment : idle) {
+    release_segment(segment);
+  }
+}
+
+void DeviceCache::release_segment(Segment* segment) {
+  auto& pool = *segment->pool;
+  pool.free.erase(segment->first);
+  ++stats_.num_device_free;
+  for_stats(pool, [&](int i) {
+    stats_.segment[i].decrease(1);
+    stats_.reserved_bytes[i].decrease(segment->size);
+  });
+  note("segment_free", segment->address, segment->size, segment->stream);
+  segments_.erase(segment->address);
+  munmap(segment->address, segment->size);
+  delete segment->first;
+  delete segment;
+}
+
+void DeviceCache::empty() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto* block : pending_) {
+    for (auto& use : block->uses) {
+      wait_until(use.second);
+    }
+  }
+  collect_pending();
+  release_cached();
+}
+
+void DeviceCache::raise_out_of_memory(size_t requested, std::unique_lock<std::mutex>& lock) {
+  ++stats_.num_ooms;
+  const size_t total = device_properties().total_memory;
+  const auto reserved = static_cast<size_t>(stats_.reserved_bytes[0].current);
+  const auto allocated = static_cast<size_t>(stats_.allocated_bytes[0].current);
+  const size_t free = total - std::min(total, reserved);
+  note("oom", reinterpret_cast<const char*>(free), requested, 0);
+  const std::string allowed = fraction_ < 1.0
+      ? readable(static_cast<size_t>(static_cast<double>(total) * fraction_)) + " allowed; "
+      : std::string();
+  lock.unlock(); // observers may ask for statistics
+  std::vector<OutOfMemoryObserver> told;
+  {
+    std::lock_guard<std::mutex> guard(g_observer_mutex);
+    told = observers();
+  }
+  for (const auto& observer : told) {
+    observer(device_, requested, total, free);
+  }
+  TORCH_CHECK_WITH(
+      OutOfMemoryError,
+      false,
+      "MUSA out of memory. Tried to allocate ",
+      readable(requested),
+      ". GPU ",
+      static_cast<int>(device_),
+      " has a total capacity of ",
+      readable(total),
+      " of which ",
+      readable(free),
+      " is free. ",
+      allowed,
+      "Of the allocated memory ",
+      readable(allocated),
+      " is allocated by PyTorch, and ",
+      readable(reserved - allocated),
+      " is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting "
+      "PYTORCH_MUSA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.");
+}
+
+DeviceStats DeviceCache::stats() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  collect_pending();
+  return stats_;
+}
+
+namespace {
+
+template <typename Action>
+void for_each_stat(DeviceStats& stats, Action action) {
+  for (auto* array :
+       {&stats.allocation,
+        &stats.segment,
+        &stats.active,
+        &stats.inactive_split,
+        &stats.allocated_bytes,
+        &stats.reserved_bytes,
+        &stats.active_bytes,
+        &stats.inactive_split_bytes,
+        &stats.requested_bytes}) {
+    for (auto& stat : *array) {
+      action(stat);
+    }
+  }
+  action(stats.oversize_allocations);
+  action(stats.oversize_segments);
+}
+
+} // namespace
+
+void DeviceCache::reset_peak() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for_each_stat(stats_, [](auto& stat) { stat.reset_peak(); });
+}
+
+void DeviceCache::reset_accumulated() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for_each_stat(stats_, [](auto& stat) { stat.reset_accumulated(); });
+  stats_.num_alloc_retries = 0;
+  stats_.num_ooms = 0;
+}
+
+std::pair<size_t, size_t> DeviceCache::info() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const size_t total = device_properties().total_memory;
+  return {total - std::min(total, static_cast<size_t>(stats_.reserved_bytes[0].current)), total};
+}
+
+void DeviceCache::set_fraction(double fraction) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  fraction_ = fraction;
+}
+
+double DeviceCache::fraction() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return fraction_;
+}
+
+bool DeviceCache::owns(const void* ptr) {
+  const auto* address = static_cast<const char*>(ptr);
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto after = segments_.upper_bound(address);
+  if (after == segments_.begin()) {
+    return false;
+  }
+  const Segment* segment = std::prev(after)->second;
+  return address < segment->address + segment->size;
+}
+
+void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [address, segment] : segments_) {
+    const auto stream = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, segment->stream)));
+    SegmentRecord record{
+        device_, reinterpret_cast<uintptr_t>(address), segment->size, stream, segment->pool->small, segment->pool->owner, {}};
+    for (const Block* block = segment->first; block != nullptr; block = block->next) {
+      const bool pending = std::find(pending_.begin(), pending_.end(), block) != pending_.end();
+      const char* state = pending ? "active_pending_free" : block->allocated ? "active_allocated" : "inactive";
+      record.blocks.push_back({reinterpret_cast<uintptr_t>(block->address), block->size, block->requested, state});
+    }
+    into.push_back(std::move(record));
+  }
+}
+
+void DeviceCache::note(const char* action, const char* address, size_t size, c10::StreamId stream) {
+  if (C10_LIKELY(!g_history.load(std::memory_order_relaxed))) {
+    return;
+  }
+  const auto handle = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, stream)));
+  trace_.push_back({action, device_, reinterpret_cast<uintptr_t>(address), size, handle, now_ns() / 1000});
+  while (trace_.size() > g_history_limit) {
+    trace_.pop_front();
+  }
+}
+
+std::vector<TraceRecord> DeviceCache::trace() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return {trace_.begin(), trace_.end()};
+}
+
+void DeviceCache::clear_trace() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  trace_.clear();
+}
+
+void DeviceCache::retain_pool(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& pair = private_[id];
+  if (pair == nullptr) {
+    pair = std::make_unique<PoolPair>(id);
+  } else {
+    ++pair->use_count;
+  }
+}
+
+void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& pair = private_[id];
+  if (pair == nullptr) {
+    pair = std::make_unique<PoolPair>(id);
+    pair->use_count = 0;
+  }
+  ++pair->use_count;
+  redirects_.push_back({id, only, std::this_thread::get_id()});
+}
+
+void DeviceCache::end_pool(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto it = redirects_.rbegin(); it != redirects_.rend(); ++it) {
+    if (it->id == id) {
+      redirects_.erase(std::next(it).base());
+      return;
+    }
+  }
+  TORCH_CHECK(false, "endAllocatePool: not currently recording to mempool_id");
+}
+
+void DeviceCache::release_pool(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = private_.find(id);
+  TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
+  --found->second->use_count; // its idle segments go at the next empty_cache or when memory is short
+}
+
+int DeviceCache::pool_use_count(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = private_.find(id);
+  return found == private_.end() ? 0 : found->second->use_count;
+}
+
+} // namespace musasim

@@ -1,0 +1,123 @@
+#pragma once
+
+#include "allocator.h"
+
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+namespace musasim {
+
+struct Segment;
+struct BlockPool;
+
+struct Block {
+  Segment* segment;
+  char* address;
+  size_t size;
+  size_t requested = 0;
+  bool allocated = false;
+  Block* previous = nullptr; // neighbours inside the segment
+  Block* next = nullptr;
+  std::vector<std::pair<c10::Stream, int64_t>> uses; // streams other than its own, and when they are done with it
+};
+
+// One piece of memory taken from the device. Its blocks form a list that covers it.
+struct Segment {
+  BlockPool* pool;
+  c10::StreamId stream;
+  char* address;
+  size_t size;
+  Block* first;
+};
+
+struct SmallestFirst {
+  bool operator()(const Block* a, const Block* b) const {
+    return std::tie(a->segment->stream, a->size, a->address) < std::tie(b->segment->stream, b->size, b->address);
+  }
+};
+
+struct BlockPool {
+  bool small;
+  PoolId owner;
+  std::set<Block*, SmallestFirst> free;
+};
+
+struct PoolPair {
+  BlockPool small;
+  BlockPool large;
+  int use_count = 1;
+  explicit PoolPair(PoolId id) : small{true, id, {}}, large{false, id, {}} {}
+};
+
+// The caching allocator of one device. Sizes follow torch_musa: 512 byte rounding, small blocks (up to 1 MiB) cut from
+// 2 MiB segments, medium ones from 20 MiB segments, large ones rounded to 2 MiB.
+class DeviceCache {
+ public:
+  void attach(c10::DeviceIndex device);
+  Block* allocate(size_t bytes, c10::Stream stream);
+  void free(Block* block);
+  void empty();
+  void record_use(Block* block, c10::Stream stream);
+
+  DeviceStats stats();
+  void reset_peak();
+  void reset_accumulated();
+  std::pair<size_t, size_t> info();
+  void set_fraction(double fraction);
+  double fraction();
+
+  bool owns(const void* ptr);
+  void collect_segments(std::vector<SegmentRecord>& into);
+  std::vector<TraceRecord> trace();
+  void clear_trace();
+
+  void retain_pool(PoolId id);
+  void begin_pool(PoolId id, std::optional<c10::Stream> only);
+  void end_pool(PoolId id);
+  void release_pool(PoolId id);
+  int pool_use_count(PoolId id);
+
+ private:
+  struct Redirect {
+    PoolId id;
+    std::optional<c10::Stream> only;
+    std::thread::id thread;
+  };
+
+  BlockPool& pool_for(size_t size, c10::Stream stream);
+  Block* take_cached(BlockPool& pool, size_t size, c10::Stream stream);
+  Block* take_from_device(BlockPool& pool, size_t size, c10::Stream stream);
+  Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream);
+  bool fits(size_t bytes);
+  Block* hand_out(Block* block, size_t size, size_t requested);
+  void split(Block* block, size_t size);
+  void return_block(Block* block);
+  Block* merge(Block* block, Block* neighbour);
+  void collect_pending();
+  void release_cached();
+  void release_segment(Segment* segment);
+  [[noreturn]] void raise_out_of_memory(size_t requested, std::unique_lock<std::mutex>& lock);
+  void note(const char* action, const char* address, size_t size, c10::StreamId stream);
+  template <typename Change>
+  void for_stats(const BlockPool& pool, Change change);
+  void count_inactive_split(const Block* block, int sign);
+
+  std::mutex mutex_;
+  c10::DeviceIndex device_ = 0;
+  DeviceStats stats_;
+  double fraction_ = 1.0;
+  PoolPair default_{PoolId{0, 0}};
+  std::map<PoolId, std::unique_ptr<PoolPair>> private_;
+  std::vector<Redirect> redirects_;
+  std::map<const char*, Segment*> segments_;
+  std::list<Block*> pending_; // freed by the program, still in use on another stream
+  std::deque<TraceRecord> trace_;
+};
+
+} // namespace musasim

@@ -1,0 +1,135 @@
+#include "generator.h"
+
+#include "capture.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/EmptyTensor.h>
+
+#include <cstring>
+#include <deque>
+#include <mutex>
+
+namespace musasim {
+namespace {
+
+constexpr size_t kStateBytes = 2 * sizeof(uint64_t);
+constexpr uint64_t kOffsetPerOperation = 4; // as CUDA's generator counts
+
+// Neighbouring offsets must give unrelated streams, and mt19937 looks at the low 32 bits of its seed only.
+uint64_t mix(uint64_t seed, uint64_t offset) {
+  uint64_t z = seed + (offset + 1) * 0x9E3779B97F4A7C15ULL;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+  return z ^ (z >> 31);
+}
+
+std::mutex& swap_mutex() {
+  static auto* mutex = new std::mutex();
+  return *mutex;
+}
+
+} // namespace
+
+MusaGenerator::MusaGenerator(c10::DeviceIndex device)
+    : c10::GeneratorImpl(c10::Device(kMusa, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+      cpu_(at::detail::createCPUGenerator()) {}
+
+void MusaGenerator::set_current_seed(uint64_t seed) {
+  refuse_host_access();
+  *state_ = State{seed, 0};
+}
+
+uint64_t MusaGenerator::current_seed() const {
+  return state_->seed;
+}
+
+uint64_t MusaGenerator::seed() {
+  const auto fresh = c10::detail::getNonDeterministicRandom();
+  set_current_seed(fresh);
+  return fresh;
+}
+
+void MusaGenerator::set_offset(uint64_t offset) {
+  state_->offset = offset;
+}
+
+uint64_t MusaGenerator::get_offset() const {
+  return state_->offset;
+}
+
+c10::intrusive_ptr<c10::TensorImpl> MusaGenerator::get_state() const {
+  auto bytes = at::detail::empty_cpu({static_cast<int64_t>(kStateBytes)}, c10::ScalarType::Byte);
+  const uint64_t words[2] = {state_->seed, state_->offset};
+  std::memcpy(bytes.mutable_data_ptr(), words, kStateBytes);
+  return bytes.getIntrusivePtr();
+}
+
+void MusaGenerator::set_state(const c10::TensorImpl& state) {
+  at::detail::check_rng_state(state);
+  TORCH_CHECK(static_cast<size_t>(state.numel()) == kStateBytes, "RNG state is wrong size");
+  uint64_t words[2];
+  std::memcpy(words, state.data(), kStateBytes);
+  *state_ = State{words[0], words[1]};
+}
+
+void MusaGenerator::graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) {
+  auto* other = dynamic_cast<MusaGenerator*>(state.get());
+  TORCH_CHECK(other != nullptr, "graphsafe_set_state: expected a state of a MUSA generator");
+  state_ = other->state_;
+}
+
+c10::intrusive_ptr<c10::GeneratorImpl> MusaGenerator::graphsafe_get_state() const {
+  auto view = c10::make_intrusive<MusaGenerator>(device_.index());
+  view->state_ = state_;
+  return view;
+}
+
+MusaGenerator* MusaGenerator::clone_impl() const {
+  auto* copy = new MusaGenerator(device_.index());
+  *copy->state_ = *state_;
+  return copy;
+}
+
+at::Generator MusaGenerator::draw() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto* cpu = at::check_generator<at::CPUGeneratorImpl>(cpu_);
+  std::lock_guard<std::mutex> cpu_lock(cpu->mutex_);
+  cpu->set_current_seed(mix(state_->seed, state_->offset));
+  state_->offset += kOffsetPerOperation;
+  return cpu_;
+}
+
+const at::Generator& default_generator(c10::DeviceIndex device) {
+  static auto* all = [] {
+    auto* made = new std::deque<at::Generator>(); // never destroyed: Python holds references until the very end
+    for (int i = 0; i < device_count(); ++i) {
+      made->push_back(make_generator(static_cast<c10::DeviceIndex>(i)));
+    }
+    return made;
+  }();
+  return (*all)[resolve_device(device)];
+}
+
+at::Generator make_generator(c10::DeviceIndex device) {
+  return at::make_generator<MusaGenerator>(resolve_device(device));
+}
+
+SwapDefaultCpuGenerator::SwapDefaultCpuGenerator(c10::DeviceIndex device) {
+  swap_mutex().lock();
+  auto fresh = at::check_generator<MusaGenerator>(default_generator(device))->draw();
+  const auto& cpu = at::detail::getDefaultCPUGenerator();
+  std::lock_guard<std::mutex> lock(cpu.unsafeGetGeneratorImpl()->mutex_);
+  saved_ = cpu.unsafeGetGeneratorImpl()->get_state();
+  cpu.unsafeGetGeneratorImpl()->set_state(*fresh.unsafeGetGeneratorImpl()->get_state());
+}
+
+SwapDefaultCpuGenerator::~SwapDefaultCpuGenerator() {
+  {
+    const auto& cpu = at::detail::getDefaultCPUGenerator();
+    std::lock_guard<std::mutex> lock(cpu.unsafeGetGeneratorImpl()->mutex_);
+    cpu.unsafeGetGeneratorImpl()->set_state(*saved_);
+  }
+  swap_mutex().unlock();
+}
+
+} // namespace musasim

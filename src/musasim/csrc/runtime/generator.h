@@ -1,0 +1,62 @@
+#pragma once
+
+#include "device.h"
+
+#include <ATen/core/Generator.h>
+#include <c10/core/GeneratorImpl.h>
+
+#include <memory>
+
+namespace musasim {
+
+// A counter-based generator in the manner of CUDA's: its state is a seed and an offset, and every random operation takes
+// the next offset. CPU kernels refuse a generator of another device, so it holds a CPU one, reseeded for each operation.
+class MusaGenerator final : public c10::GeneratorImpl {
+ public:
+  explicit MusaGenerator(c10::DeviceIndex device);
+
+  static c10::DeviceType device_type() {
+    return kMusa;
+  }
+
+  void set_current_seed(uint64_t seed) override;
+  uint64_t current_seed() const override;
+  uint64_t seed() override;
+  void set_offset(uint64_t offset) override;
+  uint64_t get_offset() const override;
+  void set_state(const c10::TensorImpl& state) override;
+  c10::intrusive_ptr<c10::TensorImpl> get_state() const override;
+  void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl>& state) override;
+  c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override;
+
+  // A CPU generator for one operation.
+  at::Generator draw();
+
+ private:
+  struct State {
+    uint64_t seed = c10::default_rng_seed_val;
+    uint64_t offset = 0;
+  };
+
+  MusaGenerator* clone_impl() const override;
+
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  at::Generator cpu_;
+};
+
+const at::Generator& default_generator(c10::DeviceIndex device);
+at::Generator make_generator(c10::DeviceIndex device);
+
+// Runs kernels that always draw from the CPU's default generator, and leaves the CPU's stream of numbers untouched.
+class SwapDefaultCpuGenerator {
+ public:
+  explicit SwapDefaultCpuGenerator(c10::DeviceIndex device);
+  ~SwapDefaultCpuGenerator();
+  SwapDefaultCpuGenerator(const SwapDefaultCpuGenerator&) = delete;
+  SwapDefaultCpuGenerator& operator=(const SwapDefaultCpuGenerator&) = delete;
+
+ private:
+  c10::intrusive_ptr<c10::TensorImpl> saved_;
+};
+
+} // namespace musasim

@@ -1,0 +1,7 @@
+#pragma once
+
+namespace musasim {
+
+void register_guard();
+
+} // namespace musasim

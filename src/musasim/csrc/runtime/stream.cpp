@@ -1,0 +1,206 @@
+#include "stream.h"
+
+#include "capture.h"
+
+#include <c10/util/Exception.h>
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace musasim {
+namespace {
+
+constexpr int kPriorities = 1 - kHighestPriority;
+
+// Stream ids: 0 is the default stream, an odd number is a slot of the pool, an even one is a foreign handle.
+constexpr c10::StreamId slot_id(int slot) {
+  return static_cast<c10::StreamId>(slot) << 1 | 1;
+}
+
+struct DeviceStreams {
+  StreamState default_stream;
+  std::array<StreamState, kPriorities * kStreamsPerPool> pool;
+  std::array<std::atomic<unsigned>, kPriorities> next{};
+  std::mutex mutex;
+  std::map<void*, StreamState*> foreign;
+};
+
+DeviceStreams& streams_of(c10::DeviceIndex device) {
+  // Never destroyed: Python objects may outlive static destruction.
+  static auto* all = new std::array<DeviceStreams, kMaxDevices>();
+  return (*all)[device];
+}
+
+thread_local std::array<c10::StreamId, kMaxDevices> t_current{};
+
+StreamState& foreign_state(DeviceStreams& streams, void* handle) {
+  std::lock_guard<std::mutex> lock(streams.mutex);
+  auto& state = streams.foreign[handle];
+  if (state == nullptr) {
+    state = new StreamState(); // handles of streams that musasim did not create get a clock on first sight
+  }
+  return *state;
+}
+
+int slot_of(const DeviceStreams& streams, const void* handle) {
+  const auto* first = streams.pool.data();
+  const auto* state = static_cast<const StreamState*>(handle);
+  const bool inside = state >= first && state < first + streams.pool.size();
+  return inside ? static_cast<int>(state - first) : -1;
+}
+
+} // namespace
+
+int64_t now_ns() noexcept {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
+  return c10::Stream(c10::Stream::UNSAFE, c10::Device(kMusa, device), id);
+}
+
+c10::Stream default_stream(c10::DeviceIndex device) {
+  return make_stream(resolve_device(device), 0);
+}
+
+c10::Stream current_stream(c10::DeviceIndex device) {
+  device = resolve_device(device);
+  return make_stream(device, t_current[device]);
+}
+
+void set_current_stream(c10::Stream stream) noexcept {
+  t_current[stream.device_index()] = stream.id();
+}
+
+c10::Stream pool_stream(c10::DeviceIndex device, int priority) {
+  device = resolve_device(device);
+  refuse_after_fork();
+  const int level = priority < 0 ? 1 : 0;
+  auto& streams = streams_of(device);
+  const int slot = level * kStreamsPerPool + static_cast<int>(streams.next[level]++ % kStreamsPerPool);
+  streams.pool[slot].priority = level == 0 ? 0 : kHighestPriority;
+  return make_stream(device, slot_id(slot));
+}
+
+StreamState& stream_state(c10::Stream stream) {
+  auto& streams = streams_of(stream.device_index());
+  const auto id = stream.id();
+  if (id == 0) {
+    return streams.default_stream;
+  }
+  if ((id & 1) == 0) {
+    return foreign_state(streams, reinterpret_cast<void*>(id));
+  }
+  const auto slot = static_cast<size_t>(id >> 1);
+  TORCH_CHECK(slot < streams.pool.size(), "MUSA error: invalid stream id ", id);
+  return streams.pool[slot];
+}
+
+int stream_priority(c10::Stream stream) {
+  return stream_state(stream).priority;
+}
+
+void* stream_handle(c10::Stream stream) {
+  const auto id = stream.id();
+  if (id == 0) {
+    return nullptr;
+  }
+  return (id & 1) == 0 ? reinterpret_cast<void*>(id) : &stream_state(stream);
+}
+
+c10::Stream external_stream(c10::DeviceIndex device, void* handle) {
+  device = resolve_device(device);
+  if (handle == nullptr) {
+    return make_stream(device, 0);
+  }
+  const int slot = slot_of(streams_of(device), handle);
+  return make_stream(device, slot >= 0 ? slot_id(slot) : reinterpret_cast<c10::StreamId>(handle));
+}
+
+void* create_external_stream() {
+  auto* state = new StreamState();
+  auto& streams = streams_of(resolve_device(-1));
+  std::lock_guard<std::mutex> lock(streams.mutex);
+  streams.foreign[state] = state;
+  return state;
+}
+
+int64_t completion_ns(c10::Stream stream) {
+  return std::max(now_ns(), stream_state(stream).busy_until.load());
+}
+
+void keep_busy(c10::Stream stream, int64_t nanoseconds) {
+  stream_state(stream).busy_until = completion_ns(stream) + nanoseconds;
+}
+
+void wait_for(c10::Stream stream, int64_t when_ns) {
+  auto& busy = stream_state(stream).busy_until;
+  auto current = busy.load();
+  while (current < when_ns && !busy.compare_exchange_weak(current, when_ns)) {
+  }
+}
+
+bool is_idle(c10::Stream stream) {
+  refuse_during_capture(stream);
+  return stream_state(stream).busy_until.load() <= now_ns();
+}
+
+void wait_until(int64_t when_ns) {
+  const auto ahead = when_ns - now_ns();
+  if (ahead > 0) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(ahead));
+  }
+}
+
+void synchronize_stream(c10::Stream stream) {
+  refuse_after_fork();
+  refuse_during_capture(stream);
+  wait_until(stream_state(stream).busy_until.load());
+}
+
+void synchronize_device(c10::DeviceIndex device) {
+  refuse_after_fork();
+  refuse_during_any_capture(device);
+  auto& streams = streams_of(resolve_device(device));
+  int64_t last = streams.default_stream.busy_until.load();
+  for (const auto& state : streams.pool) {
+    last = std::max(last, state.busy_until.load());
+  }
+  wait_until(last);
+}
+
+void record_event(EventState& event, c10::Stream stream) {
+  refuse_after_fork();
+  event.when_ns = completion_ns(stream);
+  event.device = stream.device_index();
+  event.capture = stream_state(stream).capture.load();
+}
+
+void block_on_event(const EventState& event, c10::Stream stream) {
+  refuse_after_fork();
+  if (event.capture != nullptr) {
+    join_capture(event.capture, stream);
+  }
+  wait_for(stream, event.when_ns);
+}
+
+bool is_complete(const EventState& event) {
+  refuse_event_of_capture(event);
+  return event.when_ns <= now_ns();
+}
+
+void synchronize_event(const EventState& event) {
+  refuse_event_of_capture(event);
+  wait_until(event.when_ns);
+}
+
+double elapsed_ms(const EventState& begin, const EventState& end) {
+  return static_cast<double>(end.when_ns - begin.when_ns) / 1e6;
+}
+
+} // namespace musasim

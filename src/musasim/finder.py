@@ -1,0 +1,47 @@
+"""How ``import torch_musa`` finds the simulation."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+_PACKAGE = "torch_musa"
+_FOLDER = Path(__file__).parent / _PACKAGE
+
+
+def find_spec(name: str) -> ModuleSpec | None:
+    """The spec of the simulated ``torch_musa``; None for every other name (its submodules are found through it)."""
+    if name != _PACKAGE:
+        return None
+    return importlib.util.spec_from_file_location(
+        name, _FOLDER / "__init__.py", submodule_search_locations=[str(_FOLDER)]
+    )
+
+
+class _Finder:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return find_spec(fullname)
+
+
+_FINDER = _Finder()
+
+
+def install() -> None:
+    """Put the finder last, so that a real torch_musa wins. Calling it again changes nothing."""
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+
+
+def uninstall() -> None:
+    """Take the finder away. A torch_musa that has been imported stays imported."""
+    if _FINDER in sys.meta_path:
+        sys.meta_path.remove(_FINDER)

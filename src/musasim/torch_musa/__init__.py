@@ -1,0 +1,244 @@
+"""torch_musa for machines without a Moore Threads GPU: the same names, on a `musa` device simulated by the CPU.
+
+The order of the steps below is the vendor's: name the backend, load the native part, publish `torch.musa`, then
+change torch. What the vendor ships as a patched torch is done in `_vendor_torch`, and only there.
+"""
+
+# The real package fills its namespace with star imports, so names it never meant to export are visible in
+# `torch.musa`. They are part of the surface programs see, and therefore kept (and nothing is added to them).
+# ruff: noqa: E402, F401, UP006, UP035
+
+import contextlib
+import os
+import re
+import sys
+import warnings
+from typing import Any, Iterator, Set, Type
+
+
+def _autoload() -> None:
+    """Entry point of torch's backend autoload; importing the package is what registers the backend.
+
+    It stands before `import torch`, because that import may run autoload, which looks here for this name.
+    """
+
+
+import torch
+from torch._vendor.packaging.version import Version
+
+torch_musa: Any = sys.modules[__name__]
+
+TORCH_MIN_VERSION = Version("2.7.1")
+TORCH_VERSION = Version(torch.__version__).base_version
+
+# The real package also warns when torch is not 2.7.1. It is built for that one version, this one for several.
+if Version(TORCH_VERSION) < TORCH_MIN_VERSION:
+    raise RuntimeError(f"torch_musa needs torch {TORCH_MIN_VERSION} or newer, but this is torch {torch.__version__}")
+
+_backend = torch._C._get_privateuse1_backend_name()
+if _backend not in ("privateuseone", "musa"):
+    raise RuntimeError(
+        f"torch has one place for a backend of this kind and {_backend!r} has taken it: "
+        "torch_musa cannot be imported into the same process"
+    )
+del _backend
+
+torch.utils.backend_registration.rename_privateuse1_backend("musa")
+
+from musasim.build import load
+
+_MUSAC: Any = load()
+del load
+
+# An attribute and no more: `import torch.musa` fails on the real package as well.
+torch.musa = torch_musa  # type: ignore[attr-defined]
+torch.version.musa = _MUSAC._musa_version  # type: ignore[attr-defined]
+
+OutOfMemoryError = torch._C.OutOfMemoryError
+_tensor_classes: Set[Type[Any]] = set()
+
+from . import _vendor_torch
+
+_vendor_torch.complete_torch()
+_vendor_torch.legacy_tensors.add_types(globals(), _tensor_classes)
+# A name the real package does not have may not stay visible here.
+del _vendor_torch
+
+from . import core, musa_graph, profiler, utils, version
+from .core import amp, current_blas_handle, current_blaslt_handle, mccl, memory
+from .core._lazy_init import (
+    MusaError,
+    _initialized,
+    _is_in_bad_fork,
+    _lazy_call,
+    _lazy_init,
+    check_error,
+    is_initialized,
+    musart,
+)
+from .core.amp.common import amp_definitely_not_available, get_amp_supported_dtype
+from .core.device import Device as device
+from .core.device import DeviceOf as device_of
+from .core.device import (
+    _DeviceGuard,
+    _exchange_device,
+    _maybe_exchange_device,
+    can_device_access_peer,
+    current_device,
+    device_count,
+    get_arch_list,
+    get_device_capability,
+    get_device_name,
+    get_device_properties,
+    is_available,
+    is_bf16_supported,
+    is_tf32_supported,
+    register_musa_hook,
+    set_device,
+    synchronize,
+)
+from .core.memory import (
+    MemPool,
+    MemPoolContext,
+    MUSAPluggableAllocator,
+    _dump_snapshot,
+    _record_memory_history,
+    _set_allocator_settings,
+    change_current_allocator,
+    empty_cache,
+    get_allocator_backend,
+    max_memory_allocated,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
+    memory_stats_all,
+    memory_stats_as_nested_dict,
+    memory_summary,
+    reset_accumulated_memory_stats,
+    reset_max_memory_allocated,
+    reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
+    use_mem_pool,
+)
+from .core.module_attrs import set_module_attributes
+from .core.musa import (
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
+)
+from .core.random import (
+    fork_rng,
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
+from .core.reductions import init_reductions
+from .core.serialization import register_deserialization
+from .core.storage import set_storage_attributes
+from .core.stream import (
+    Event,
+    ExternalStream,
+    Stream,
+    StreamContext,
+    _set_stream_by_id,
+    current_stream,
+    default_stream,
+    set_stream,
+    stream,
+)
+from .core.tensor_attrs import set_torch_attributes
+from .musa_graph import graphs
+from .musa_graph.graphs import (
+    MUSAGraph,
+    graph,
+    graph_pool_handle,
+    is_current_stream_capturing,
+    make_graphed_callables,
+    update_musa_graph_with_profile,
+)
+from .profiler import set_profiler_attributes
+from .version import __version__
+
+#: Tells a program (or a test) that there is no chip behind this module.
+__simulated__ = True
+
+
+def _sleep(cycles: int) -> None:
+    """Keep the current stream busy for about `cycles` clock cycles."""
+    _MUSAC._musa_sleep(cycles)
+
+
+def ipc_collect() -> bool:
+    """Free device memory that other processes have stopped using; whether there was any."""
+    _lazy_init()
+    return bool(_MUSAC._musa_ipc_collect())
+
+
+def set_attributes() -> None:
+    """Put the `musa` names on torch's own classes and modules."""
+    torch.random.fork_rng = fork_rng
+    torch.profiler.ProfilerActivity.MUSA = torch.profiler.ProfilerActivity.PrivateUse1  # type: ignore[attr-defined]
+    torch.backends.mudnn = core.mudnn  # type: ignore[attr-defined]
+    set_torch_attributes()
+    set_module_attributes()
+    set_storage_attributes()
+    set_profiler_attributes()
+
+
+def overwrite_cuda_api() -> None:
+    """Code in torch that knows CUDA only prepares the device by these two; let it prepare ours.
+
+    The real package also replaces torch._C._conv_determine_backend_memory_format, which knows muDNN's preferences;
+    CPU kernels have none.
+    """
+    torch.cuda._lazy_init = _lazy_init
+    torch.cuda._lazy_call = _lazy_call
+
+
+def parseEnvForUMM() -> None:
+    """Answer `PYTORCH_MUSA_ALLOC_CONF=cpu:unified`: host tensors in memory the device can read."""
+    unified = "cpu:unified" in os.environ.get("PYTORCH_MUSA_ALLOC_CONF", "")
+    os.environ["CPU_UNIFIED_FLAG"] = str(unified)
+    if unified:
+        _MUSAC._musa_register_unified_cpu_allocator()
+
+
+@contextlib.contextmanager
+def use_unified_cpu_allocator() -> Iterator[None]:
+    """Host tensors made inside the block lie in memory the device can read."""
+    _MUSAC._musa_register_unified_cpu_allocator()
+    try:
+        yield
+    finally:
+        _MUSAC._musa_reset_unified_cpu_allocator()
+
+
+def _apply_patches() -> None:
+    set_attributes()
+    overwrite_cuda_api()
+    register_deserialization()
+    init_reductions()
+    amp.common._hook_autocast_common()
+    parseEnvForUMM()
+
+
+register_musa_hook()
+_apply_patches()
+del Any, Iterator

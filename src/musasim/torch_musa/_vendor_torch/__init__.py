@@ -1,0 +1,21 @@
+"""What Moore Threads' build of torch has and PyPI's torch lacks, as far as programs notice.
+
+torch_musa is made for a torch with some fifty patches of its own. Everything that stands in for one of them is in
+this package, so that the rest of torch_musa can be read as if the vendor's torch were there:
+
+- `lazy_import`: C++ code initialises the backend through a module called torch.musa;
+- `legacy_tensors`: torch.musa.FloatTensor and its kin;
+- `sharing`: tensors of the device between processes;
+- `exit`: the end of a program that has just used autograd.
+"""
+
+from . import exit, lazy_import, legacy_tensors, sharing
+
+__all__ = ["complete_torch", "legacy_tensors"]
+
+
+def complete_torch() -> None:
+    """Do what the patches do. Called before the rest of torch_musa is imported; calling it again changes nothing."""
+    lazy_import.install()
+    sharing.install()
+    exit.install()

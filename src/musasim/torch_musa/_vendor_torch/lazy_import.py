@@ -1,0 +1,68 @@
+"""Lets stock C++ code find the module whose `_lazy_init` it calls before the first tensor is made.
+
+It imports "torch.musa"; the vendor's torch imports "torch_musa". The name may not simply be put into sys.modules:
+`import torch.musa` fails on the real thing, and a program that relies on it must fail here. So a finder answers
+for the name only when no Python code is asking.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import opcode
+import sys
+from importlib.machinery import ModuleSpec
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+_NAME = "torch.musa"
+_IMPORT_NAME = opcode.opmap["IMPORT_NAME"]
+
+
+class _ForNativeCode(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if fullname != _NAME or _asked_by_python(sys._getframe(1)):
+            return None
+        return ModuleSpec(fullname, self)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Alias(_NAME)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: the alias is complete."""
+
+
+class _Alias(ModuleType):
+    """Stands in sys.modules from the import until `_lazy_init` is looked up, which C++ does next.
+
+    Other threads may meet it in that moment, and find in it what they look for.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_lazy_init":
+            restore()
+        return getattr(sys.modules["torch_musa"], name)
+
+
+def restore() -> None:
+    """Undo what importing the alias did: an entry in sys.modules and an attribute of torch."""
+    sys.modules.pop(_NAME, None)
+    sys.modules["torch"].musa = sys.modules["torch_musa"]  # type: ignore[attr-defined]
+
+
+def _asked_by_python(frame: FrameType | None) -> bool:
+    """Whether the innermost frame outside the import machinery is an import statement or a function of importlib."""
+    while frame is not None and "importlib._bootstrap" in frame.f_code.co_filename:
+        frame = frame.f_back
+    if frame is None:
+        return False
+    return frame.f_globals.get("__name__", "").startswith("importlib") or _is_import(frame.f_code, frame.f_lasti)
+
+
+def _is_import(code: CodeType, offset: int) -> bool:
+    return code.co_code[offset] == _IMPORT_NAME
+
+
+def install() -> None:
+    if not any(type(finder).__name__ == _ForNativeCode.__name__ for finder in sys.meta_path):
+        sys.meta_path.append(_ForNativeCode())

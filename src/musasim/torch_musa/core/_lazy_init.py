@@ -1,0 +1,194 @@
+"""The device is touched by the first call that needs it, and never in a child forked after that."""
+
+# ruff: noqa: F401
+
+from __future__ import annotations
+
+import threading
+import traceback
+from typing import Any, Callable, Literal
+
+import torch
+
+from .. import _MUSAC, torch_musa
+from ._utils import _get_musa_device_index
+
+_tls = threading.local()
+_initialization_lock = threading.Lock()
+_initialized = False
+_queued_calls: list[tuple[Callable[[], None], list[str]]] = []
+_is_in_bad_fork: Callable[[], bool] = getattr(_MUSAC, "_musa_isInBadFork", lambda: False)
+_musart: Any = None
+default_generators: tuple[torch.Generator, ...] = ()
+
+
+class _LazySeedTracker:
+    """Of the seeds asked for before the device is there, the latest one wins, whichever call set it."""
+
+    def __init__(self) -> None:
+        self.manual_seed_all_cb: Any = None
+        self.manual_seed_cb: Any = None
+        self.call_order: list[Any] = []
+
+    def queue_seed_all(self, cb: Callable[[], None], traceback: list[str]) -> None:
+        self.manual_seed_all_cb = (cb, traceback)
+        self.call_order = [self.manual_seed_cb, self.manual_seed_all_cb]
+
+    def queue_seed(self, cb: Callable[[], None], traceback: list[str]) -> None:
+        self.manual_seed_cb = (cb, traceback)
+        self.call_order = [self.manual_seed_all_cb, self.manual_seed_cb]
+
+    def get_calls(self) -> list[Any]:
+        return self.call_order
+
+
+_lazy_seed_tracker = _LazySeedTracker()
+
+
+class DeferredMusaCallError(Exception):
+    """A call queued before initialisation failed when its turn came."""
+
+
+class MusaError(RuntimeError):
+    """A runtime call returned an error code."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"{musart().musaGetErrorString(code)} ({code})")
+
+
+def is_initialized() -> bool:
+    """Whether this process has taken the device; a forked child has not."""
+    return _initialized and not _is_in_bad_fork()
+
+
+def _lazy_call(callable: Callable[[], None], **kwargs: Any) -> None:
+    """Call now, or as soon as the device is there."""
+    with _initialization_lock:
+        if is_initialized():
+            callable()
+            return
+        # Formatting is costly and the text is needed only when the deferred call fails: keep the frames.
+        where = traceback.format_stack()
+        if kwargs.get("seed_all", False):
+            _lazy_seed_tracker.queue_seed_all(callable, where)
+        elif kwargs.get("seed", False):
+            _lazy_seed_tracker.queue_seed(callable, where)
+        else:
+            _queued_calls.append((callable, where))
+
+
+def init() -> None:
+    """Initialise the device now."""
+    _lazy_init()
+
+
+def _lazy_init() -> None:
+    if is_initialized() or hasattr(_tls, "is_initializing"):
+        return
+    with _initialization_lock:
+        if is_initialized():
+            return
+        _check_not_forked()
+        # What runs here uses the device and so comes back to _lazy_init: the flag keeps it from waiting for itself.
+        _tls.is_initializing = True
+        try:
+            _MUSAC._musa_init()
+            _run_queued_calls()
+        finally:
+            del _tls.is_initializing
+        _publish()
+
+
+def _check_not_forked() -> None:
+    if _is_in_bad_fork():
+        raise RuntimeError(
+            "Cannot re-initialize MUSA in forked subprocess. To use MUSA with "
+            "multiprocessing, you must use the 'spawn' start method"
+        )
+
+
+def _run_queued_calls() -> None:
+    _queued_calls.extend(calls for calls in _lazy_seed_tracker.get_calls() if calls)
+    for queued_call, where in _queued_calls:
+        try:
+            queued_call()
+        except Exception as error:
+            raise DeferredMusaCallError(
+                f"MUSA call failed lazily at initialization with error: {error}\n\n"
+                f"MUSA call was originally invoked at:\n\n{''.join(where)}"
+            ) from error
+
+
+def _publish() -> None:
+    global _initialized, default_generators
+    _initialized = True
+    default_generators = torch_musa.default_generators
+    # torch_musa 2.7.1 copies the flag at import, so torch.musa._initialized stays False for ever. torch's
+    # checkpoint() reads it to decide whether to keep the device's random state, and with False it recomputes with
+    # other dropout masks: wrong gradients and no message. A simulator that computes wrongly helps nobody.
+    torch_musa._initialized = True
+
+
+def musart() -> Any:
+    """The runtime's own functions, such as musaGetErrorString and musaMemGetInfo."""
+    global _musart
+    _lazy_init()
+    if _musart is None:
+        _musart = _MUSAC._musart
+    return _musart
+
+
+def check_error(res: int) -> None:
+    """Raise MusaError unless a runtime call returned success."""
+    if int(res) != int(musart().musaError.success):
+        raise MusaError(int(res))
+
+
+class device:
+    """Make `device` current inside the block. The public class of that name is core.device.Device."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _get_musa_device_index(device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = _MUSAC._musa_exchangeDevice(self.idx)
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> Literal[False]:
+        self.idx = _MUSAC._musa_maybeExchangeDevice(self.prev_idx)
+        return False
+
+
+@staticmethod  # type: ignore[misc]
+def _lazy_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    # Legacy constructors do not pass through the factory functions, which initialise by themselves.
+    _lazy_init()
+    return super(_MusaBase, cls).__new__(cls, *args, **kwargs)
+
+
+class _MusaBase:
+    """What legacy storage classes share."""
+
+    is_cuda = True
+    is_sparse = False
+
+    def type(self, *args: Any, **kwargs: Any) -> Any:
+        with device(self.get_device()):  # type: ignore[attr-defined]
+            return super().type(*args, **kwargs)  # type: ignore[misc]
+
+    __new__ = _lazy_new
+
+
+# Here and not at the top: the module imports this one. The real package shows the classes under both names.
+from .musa import (  # noqa: E402
+    BFloat16Storage,
+    BoolStorage,
+    ByteStorage,
+    CharStorage,
+    DoubleStorage,
+    FloatStorage,
+    HalfStorage,
+    IntStorage,
+    LongStorage,
+    ShortStorage,
+)

@@ -1,0 +1,59 @@
+"""Which device did the caller mean?"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Union
+
+import torch
+
+DeviceUnion = Union[torch.device, str, int, None]
+
+
+def _get_musa_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """The index that `device` names. None and "musa" mean the current device; `allow_cpu` answers -1 for the CPU.
+
+    A torch.device without an index is accepted only where the index is `optional`.
+    """
+    if isinstance(device, int):
+        return device
+    if device is None or device == "musa":
+        return _current_device()
+    asked = torch.device(device) if isinstance(device, str) else device
+    if not isinstance(asked, torch.device) or asked.type not in ("musa", "cpu" if allow_cpu else "musa"):
+        raise ValueError(f"Expected a musa device, but got: {device}")
+    if asked.type == "cpu":
+        return -1
+    if asked.index is not None:
+        return asked.index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+    return _current_device()
+
+
+def _current_device() -> int:
+    from .device import current_device, is_available
+
+    if not is_available():
+        raise ValueError("Moore Threads GPUs are not available")
+    return current_device()
+
+
+def _get_musa_arch() -> int:
+    """Compute architecture as one number, such as 22; TORCH_MUSA_ARCH overrides what the device reports."""
+    from .device import get_device_capability
+
+    override = os.environ.get("TORCH_MUSA_ARCH")
+    if override is not None:
+        return int(override)
+    major, minor = get_device_capability()
+    return major * 10 + minor
+
+
+def _dummy_type(name: str) -> type:
+    """A stand-in for a native class that this build lacks; using it is the error."""
+
+    def missing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(f"Tried to instantiate dummy base class {name}")
+
+    return type(name, (object,), {"__init__": missing, "__new__": missing})

@@ -1,0 +1,28 @@
+"""`torch.musa.amp.GradScaler`."""
+
+from __future__ import annotations
+
+import torch
+
+from .common import _musa_device, amp_definitely_not_available
+
+
+class GradScaler(torch.amp.grad_scaler.GradScaler):
+    """torch.amp.GradScaler("musa"); without a device it does nothing."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__(
+            _musa_device,
+            init_scale=init_scale,
+            growth_factor=growth_factor,
+            backoff_factor=backoff_factor,
+            growth_interval=growth_interval,
+            enabled=enabled and not amp_definitely_not_available(),
+        )

@@ -1,0 +1,45 @@
+"""`torch.backends.mudnn`: switches of the neural network library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch.backends
+
+from .. import _MUSAC
+
+_backends: Any = torch.backends
+
+
+def version() -> int:
+    """Version of muDNN."""
+    return int(_MUSAC._mudnn_version())
+
+
+def set_flags(_allow_tf32: bool) -> tuple[bool]:
+    """Set the flags; returns those that were set before."""
+    before = (bool(_MUSAC._get_allow_tf32()),)
+    _MUSAC._set_allow_tf32(_allow_tf32)
+    return before
+
+
+@contextmanager
+def flags(allow_tf32: bool = True) -> Iterator[None]:
+    """Other flags inside the block."""
+    before = set_flags(allow_tf32)
+    try:
+        yield
+    finally:
+        set_flags(*before)
+
+
+class MudnnModule(_backends.PropModule):  # type: ignore[misc]
+    """Lets `torch.backends.mudnn.allow_tf32 = True` reach native code."""
+
+    allow_tf32 = _backends.ContextProp(_MUSAC._get_allow_tf32, _MUSAC._set_allow_tf32)
+
+
+sys.modules[__name__] = MudnnModule(sys.modules[__name__], __name__)

@@ -1,0 +1,71 @@
+"""`musa` names of torch.UntypedStorage.
+
+Sharing between processes goes by the names torch calls for CUDA too: to torch, device memory is CUDA memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import _MUSAC
+from ._utils import _get_musa_device_index
+
+
+@property  # type: ignore[misc]
+def _is_musa(self: Any) -> bool:
+    return bool(self.device.type == "musa")
+
+
+def _musa(self: Any, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """This storage, or a copy of it, on `device`."""
+    index = _get_musa_device_index(device, optional=True)
+    return self.to(device=torch.device("musa", index), non_blocking=non_blocking)
+
+
+def _edit_device(self: Any, device: Any) -> Any:
+    """Call the memory of this storage memory of `device`, without a copy."""
+    return _native("_edit_device_musa")(self, device)
+
+
+@classmethod  # type: ignore[misc]
+def _new_shared_musa(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    return _native("_new_shared_musa")(*args, **kwargs)
+
+
+def _share_musa(self: Any, *args: Any, **kwargs: Any) -> Any:
+    return _native("_share_musa_")(self, *args, **kwargs)
+
+
+@classmethod  # type: ignore[misc]
+def _release_ipc_counter_musa(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    return _native("_release_ipc_counter_musa")(*args, **kwargs)
+
+
+def _is_shared(self: Any) -> bool:
+    """Device memory can always be shared."""
+    return bool(self.is_musa or self.is_shared_old())
+
+
+def _native(name: str) -> Any:
+    function = getattr(_MUSAC, name, None)
+    if function is None:
+        raise RuntimeError(
+            "a storage of the simulated device has no handle for other processes and cannot change its device: "
+            "send the tensor, or a copy in host memory"
+        )
+    return function
+
+
+def set_storage_attributes() -> None:
+    storage: Any = torch.UntypedStorage
+    storage.musa = _musa
+    storage.is_musa = storage.is_cuda = _is_musa
+    storage._share_musa_ = storage._share_cuda_ = _share_musa
+    storage._new_shared_musa = storage._new_shared_cuda = _new_shared_musa
+    storage._release_ipc_counter_musa = storage._release_ipc_counter_cuda = _release_ipc_counter_musa
+    storage.edit_device = _edit_device
+    if not hasattr(storage, "is_shared_old"):
+        storage.is_shared_old = storage.is_shared
+    storage.is_shared = _is_shared
