@@ -10,19 +10,20 @@ def _run_the_users_own():
     import os
     from importlib.machinery import PathFinder
 
-    # Behind us on sys.path, never before: two copies of this file would otherwise call each other for ever.
-    folders = [os.path.realpath(entry) for entry in sys.path]
-    here = os.path.dirname(os.path.realpath(__file__))
-    behind = folders.index(here) + 1 if here in folders else 0
-    elsewhere = [entry for entry, folder in zip(sys.path[behind:], folders[behind:]) if folder != here]
-    spec = PathFinder.find_spec("sitecustomize", elsewhere)
+    # Folders of other copies of this file that brought us here; without them two copies would call each other for ever.
+    tried = {os.path.dirname(os.path.realpath(__file__)), *globals().get("_torchada_tried", ())}
+    spec = PathFinder.find_spec("sitecustomize", [entry for entry in sys.path if os.path.realpath(entry) not in tried])
     if spec is None or spec.loader is None:
         return
     from importlib.util import module_from_spec
 
     module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module  # site.py and later imports see the user's module, as without us
-    spec.loader.exec_module(module)
+    module._torchada_tried = tried
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del module._torchada_tried
 
 
 try:

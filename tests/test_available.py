@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conftest import Interpreter
+from interpreter import Interpreter
 
 pytestmark = pytest.mark.musa
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from interpreter import ROOT
 from torchada import _settings
 
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT, Interpreter
+from interpreter import ROOT, Interpreter
 
 EXAMPLE = ROOT / "examples" / "train_digits.py"
 

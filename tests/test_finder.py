@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Interpreter
+from interpreter import Interpreter
 
 # A torch that notes each execution, and an adapter for it.
 TORCH = """

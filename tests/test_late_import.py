@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import Interpreter
+from interpreter import Interpreter
 
 pytestmark = pytest.mark.musa
 

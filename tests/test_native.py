@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
-from conftest import Interpreter
+import torchada
+from interpreter import Interpreter
 from torchada.redirect import native
 
 _device_parser = pytest.importorskip(
@@ -41,12 +43,10 @@ def _choose(monkeypatch: pytest.MonkeyPatch, parser: Any, **options: Any) -> nat
 
 
 @pytest.fixture
-def unarmed(monkeypatch: pytest.MonkeyPatch) -> Any:
+def unarmed() -> Iterator[pytest.MonkeyPatch]:
     """A process in which nothing is redirected for the moment."""
-    import torchada
-
-    with torchada.disabled():
-        yield monkeypatch
+    with torchada.disabled(), pytest.MonkeyPatch.context() as patch:
+        yield patch
         assert not _device_parser.is_armed()
         assert torch.device("cuda").type == "cuda"
 
@@ -138,7 +138,8 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(filter)):
         print("no seccomp here"); raise SystemExit
-    from torchada.redirect import native
+    import torchada
+from torchada.redirect import native
     print(native.choose("1", torch, "musa", late=False))
     """
     out = musa.run(code).stdout

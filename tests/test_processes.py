@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Interpreter
+from interpreter import Interpreter
 
 pytestmark = pytest.mark.musa
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import torchada
-from conftest import Interpreter
+from interpreter import Interpreter
 
 
 def test_every_public_name_resolves() -> None:

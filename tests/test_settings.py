@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import Interpreter
+from interpreter import Interpreter
 from torchada import _settings
 from torchada._settings import VARIABLES, Settings, read, variable
 from torchada._startup import OFF, ON

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Interpreter
+from interpreter import Interpreter
 from torchada import __version__
 
 STATUS = ["-m", "torchada.hooks", "status"]
@@ -253,9 +253,3 @@ def test_looking_changes_nothing(musa: Interpreter) -> None:
         assert before == (set(sys.modules), list(sys.meta_path), dict(vars(torch.cuda)), dict(vars(torch)))
         """
     )
-
-
-def _path() -> list[str]:
-    import sys
-
-    return [entry for entry in sys.path if entry]

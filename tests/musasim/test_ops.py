@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import stand_in_for_expecttest
+from expecttest_stand_in import stand_in_for_expecttest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -40,6 +40,11 @@ class Applied:
     def is_in_force(self) -> bool:
         return self.owner.get(self.patch.name) is self.patch.replacement
 
+    def displaced(self, other: Applied) -> bool:
+        """Whether this patch came over `other`."""
+        patch = other.patch
+        return self.patch.owner is patch.owner and self.patch.name == patch.name and self.before is patch.replacement
+
 
 class Engine:
     """Holds what is applied, by area, in order of application."""
@@ -53,20 +58,23 @@ class Engine:
         with self._lock:
             if area in self._applied:
                 return
-            done: list[Applied] = []
+            done = self._applied[area] = []
             try:
                 for patch in patches:
                     done.append(_apply(patch))
+                _refresh(done)
             except BaseException:
-                _undo(done)
+                self.revert(area)
                 raise
-            self._applied[area] = done
-            _refresh(done)
 
     def revert(self, area: str) -> None:
         """Undo one area, last patch first. An area that is not applied is left as it is."""
         with self._lock:
-            _undo(self._applied.pop(area, []))
+            done = self._applied.get(area, [])
+            for record in reversed(done):
+                self._undo(record)
+            self._applied.pop(area, None)
+            _refresh(done)
 
     def revert_all(self) -> None:
         """Undo every area, last first."""
@@ -79,24 +87,30 @@ class Engine:
         with self._lock:
             return {area: list(done) for area, done in self._applied.items()}
 
+    def _undo(self, record: Applied) -> None:
+        above = self._patch_above(record)
+        if above is not None:
+            above.before = record.before
+        elif not record.is_in_force:
+            pass  # what somebody else has put over our patch since is theirs to undo
+        elif record.before is MISSING:
+            record.owner.delete(record.patch.name)
+        else:
+            record.owner.set(record.patch.name, record.before)
+
+    def _patch_above(self, record: Applied) -> Applied | None:
+        """The patch of ours that displaced this one, where areas are undone in another order than they were applied."""
+        for other in (other for done in self._applied.values() for other in done):
+            if other is not record and other.displaced(record):
+                return other
+        return None
+
 
 def _apply(patch: Patch) -> Applied:
     owner = owner_of(patch.owner)
     record = Applied(patch, owner, owner.get(patch.name))
     owner.set(patch.name, patch.replacement)
     return record
-
-
-def _undo(done: list[Applied]) -> None:
-    for record in reversed(done):
-        # What somebody else has put over our patch since is theirs to undo.
-        if not record.is_in_force:
-            continue
-        if record.before is MISSING:
-            record.owner.delete(record.patch.name)
-        else:
-            record.owner.set(record.patch.name, record.before)
-    _refresh(done)
 
 
 def _refresh(done: list[Applied]) -> None:

@@ -1,0 +1,311 @@
+"""Compiling once, safely, with messages that help. A stand-in for ninja makes the slow part fast."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from musasim import __main__ as command_line
+from musasim import build, cache, toolchain
+from musasim.errors import MusasimBuildError
+
+# Does what a build does as far as the rest can see: takes a moment, counts itself, leaves a library.
+FAKE_NINJA = """#!{python}
+import os, sys, time
+with open(os.environ["BUILDS"], "a") as log:
+    log.write("built\\n")
+time.sleep(float(os.environ.get("BUILD_SECONDS", "0")))
+print(os.environ.get("BUILD_OUTPUT", "[1/5] compile"))
+open("_MUSAC.so", "w").write("library")
+sys.exit(int(os.environ.get("BUILD_STATUS", "0")))
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MUSASIM_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.delenv("CXX", raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def fake_ninja(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The log of builds; PATH finds the fake ninja first."""
+    script = tmp_path / "bin" / "ninja"
+    script.parent.mkdir()
+    script.write_text(FAKE_NINJA.format(python=sys.executable))
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{script.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("BUILDS", str(tmp_path / "builds"))
+    return tmp_path / "builds"
+
+
+def leftovers(place: Path) -> list[Path]:
+    return list(place.glob("tmp-*"))
+
+
+def start_build(**env: str) -> subprocess.Popen[str]:
+    code = "from musasim.build import build; print(build())"
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_for(condition: Any) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, "timed out"
+        time.sleep(0.02)
+
+
+class TestCacheFolder:
+    def test_order_of_choice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MUSASIM_CACHE_DIR", "/a")
+        monkeypatch.setenv("XDG_CACHE_HOME", "/b")
+        monkeypatch.setenv("HOME", "/c")
+        assert cache.cache_path() == Path("/a")
+        monkeypatch.delenv("MUSASIM_CACHE_DIR")
+        assert cache.cache_path() == Path("/b/musasim")
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        assert cache.cache_path() == Path("/c/.cache/musasim")
+
+    def test_it_is_private(self, place: Path) -> None:
+        assert cache.open_cache() == place
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+    def test_others_may_not_write(self, place: Path, mode: int) -> None:
+        place.mkdir()
+        place.chmod(mode)
+        with pytest.raises(MusasimBuildError, match=r"can be written to by others. Run `chmod 700"):
+            cache.open_cache()
+
+    def test_the_folder_of_another_user(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        place.mkdir(mode=0o700)
+        monkeypatch.setattr(os, "geteuid", lambda: place.stat().st_uid + 1)
+        with pytest.raises(MusasimBuildError, match="belongs to another user"):
+            cache.open_cache()
+
+    def test_no_folder_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("MUSASIM_CACHE_DIR", str(tmp_path / "file" / "cache"))
+        with pytest.raises(MusasimBuildError, match=r"cannot use its cache folder .* Set MUSASIM_CACHE_DIR"):
+            build.build()
+
+    def test_a_file_in_its_place(self, place: Path) -> None:
+        place.touch(mode=0o600)
+        with pytest.raises(MusasimBuildError, match="is not a folder"):
+            cache.open_cache()
+
+
+class TestToolchain:
+    def test_no_compiler(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "/nowhere")
+        with pytest.raises(MusasimBuildError, match=r"no C\+\+ compiler .* Install one .* or set CXX"):
+            build.build()
+
+    def test_cxx_is_honoured(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CXX", "/no/such/compiler -O0")
+        with pytest.raises(MusasimBuildError, match="CXX=/no/such/compiler -O0"):
+            build.build()
+        monkeypatch.setenv("CXX", f"{sys.executable} -x c++")
+        assert toolchain.find_compiler() == [sys.executable, "-x", "c++"]
+
+    def test_no_ninja(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CXX", sys.executable)
+        monkeypatch.setenv("PATH", "/nowhere")
+        find_spec = toolchain.importlib.util.find_spec
+        monkeypatch.setattr(
+            toolchain.importlib.util, "find_spec", lambda name: None if name == "ninja" else find_spec(name)
+        )
+        with pytest.raises(MusasimBuildError, match=r"no ninja. Run `pip install ninja`"):
+            build.build()
+
+    def test_the_ninja_package_will_do(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("ninja", reason="needs the ninja package")
+        monkeypatch.setenv("PATH", "/nowhere")
+        assert Path(toolchain.find_ninja()).exists()
+
+    def test_no_torch(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+        with pytest.raises(MusasimBuildError, match="needs PyTorch, which is not installed"):
+            build.build()
+
+
+class TestBuilding:
+    def test_once(self, fake_ninja: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        library = build.build()
+        assert library == build.build() and library.read_text() == "library"
+        assert fake_ninja.read_text().count("built") == 1
+        assert capfd.readouterr().err.count("musasim: compiling for torch") == 1
+        assert not leftovers(place)
+
+    def test_two_processes_build_once(self, fake_ninja: Path) -> None:
+        first = start_build(BUILD_SECONDS="1")
+        wait_for(fake_ninja.exists)
+        second = start_build()
+        results = [process.communicate(timeout=60) for process in (first, second)]
+        assert first.returncode == second.returncode == 0 and results[0][0] == results[1][0]
+        assert fake_ninja.read_text().count("built") == 1
+        assert results[1][1].strip() == "musasim: waiting for another process that is compiling ..."
+
+    def test_a_killed_build_leaves_no_lock(self, fake_ninja: Path, place: Path) -> None:
+        process = start_build(BUILD_SECONDS="30")
+        wait_for(fake_ninja.exists)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        assert leftovers(place)
+        started = time.monotonic()
+        assert build.build().exists() and time.monotonic() - started < 20
+        assert not leftovers(place)
+
+    def test_an_interrupted_build_cleans_up(self, fake_ninja: Path, place: Path) -> None:
+        process = start_build(BUILD_SECONDS="30")
+        wait_for(fake_ninja.exists)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode != 0 and not leftovers(place)
+        assert not list(place.glob("*/_MUSAC.so"))
+
+    def test_a_failed_build_says_why_and_is_tried_again(
+        self, fake_ninja: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("BUILD_STATUS", "1")
+        monkeypatch.setenv("BUILD_OUTPUT", "ops.cpp:1: error: something is wrong")
+        with pytest.raises(MusasimBuildError, match=r"(?s)ops.cpp:1: error: something is wrong.*Please report"):
+            build.build()
+        assert not leftovers(place) and not list(place.glob("*/_MUSAC.so"))
+        monkeypatch.setenv("BUILD_STATUS", "0")
+        assert build.build().exists()
+
+    @pytest.mark.parametrize(
+        ("output", "advice"),
+        [
+            ("fatal error: error writing to /tmp/x.s: No space left on device", "The disk is full"),
+            ("fatal error: Python.h: No such file or directory", "python3-dev"),
+            ("g++: error: unrecognized command line option '-std=c++20'", "does not know C\\+\\+20"),
+        ],
+    )
+    def test_advice(self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch, output: str, advice: str) -> None:
+        monkeypatch.setenv("BUILD_STATUS", "1")
+        monkeypatch.setenv("BUILD_OUTPUT", output)
+        with pytest.raises(MusasimBuildError, match=advice):
+            build.build()
+
+    def test_a_full_disk(self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_text", full)
+        with pytest.raises(MusasimBuildError, match="no space left on the disk"):
+            build.build()
+
+    def test_the_real_compilers_errors_are_shown(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("CXX", f"{toolchain.find_compiler()[0]} -no-such-option-at-all")
+        with pytest.raises(MusasimBuildError, match=r"(?s)compiling for torch .* failed.*no-such-option-at-all"):
+            build.build()
+
+    def test_changed_sources_are_compiled_anew(
+        self, fake_ninja: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = build.build()
+        (tmp_path / "csrc").mkdir()
+        (tmp_path / "csrc" / "one.cpp").write_text("int one;")
+        monkeypatch.setattr(build, "_SOURCES", tmp_path / "csrc")
+        assert build.build() != before
+        assert fake_ninja.read_text().count("built") == 2
+
+
+class TestCommandLine:
+    def test_info(self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command_line.main(["info"]) == 0
+        shown = capsys.readouterr().out
+        assert str(place) in shown and "built:              no" in shown and not place.exists()
+        build.build()
+        assert command_line.main(["info"]) == 0
+        assert "_MUSAC.so" in capsys.readouterr().out
+
+    def test_info_without_torch(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
+        assert command_line.main(["info"]) == 0
+        assert "pip install torch" in capsys.readouterr().out
+
+    def test_build_reports_failure(
+        self, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setenv("PATH", "/nowhere")
+        assert command_line.main(["build"]) == 1
+        assert "no C++ compiler" in capsys.readouterr().err
+
+    def test_clean(self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert command_line.main(["clean"]) == 0 and not place.exists()
+        build.build()
+        (place / "tmp-old").mkdir()
+        assert command_line.main(["clean"]) == 0
+        assert "removed 1 build(s)" in capsys.readouterr().out
+        assert not list(place.glob("*/_MUSAC.so")) and not leftovers(place)
+
+    def test_clean_waits_for_a_build(self, place: Path, fake_ninja: Path) -> None:
+        build.build()
+        with (place / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            cleaner = subprocess.Popen([sys.executable, "-m", "musasim", "clean"], stderr=subprocess.PIPE, text=True)
+            assert cleaner.stderr is not None
+            assert "waiting for another process" in cleaner.stderr.readline()
+            assert list(place.glob("*/_MUSAC.so"))
+        assert cleaner.wait(timeout=60) == 0
+        cleaner.stderr.close()
+        assert not list(place.glob("*/_MUSAC.so"))
+
+    def test_wrong_usage(self) -> None:
+        with pytest.raises(SystemExit) as caught:
+            command_line.main(["paint"])
+        assert caught.value.code == 2
+
+
+class TestFinder:
+    def run(self, code: str) -> str:
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    def test_importing_musasim_imports_no_torch(self) -> None:
+        code = "import sys, musasim, musasim.build; musasim.install(); print('torch' in sys.modules)"
+        assert self.run(code).strip() == "False"
+
+    def test_only_torch_musa_is_found(self) -> None:
+        from musasim.finder import find_spec
+
+        spec = find_spec("torch_musa")
+        assert spec is not None and spec.origin is not None and Path(spec.origin).exists()
+        assert find_spec("torch_musa.core") is None and find_spec("torch") is None
+
+    def test_install_is_last_idempotent_and_reversible(self) -> None:
+        code = (
+            "import sys, musasim; before = list(sys.meta_path); musasim.install(); musasim.install();"
+            "print(sys.meta_path[:-1] == before); musasim.uninstall(); musasim.uninstall(); print(sys.meta_path == before)"
+        )
+        assert self.run(code).split() == ["True", "True"]
+
+    def test_a_real_torch_musa_wins(self, tmp_path: Path) -> None:
+        (tmp_path / "torch_musa.py").write_text("real = True")
+        code = (
+            f"import sys, musasim; musasim.install(); sys.path.append({str(tmp_path)!r});"
+            "import torch_musa; print(torch_musa.real)"
+        )
+        assert self.run(code).strip() == "True"

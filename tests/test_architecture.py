@@ -1,0 +1,232 @@
+"""Who may know whom, read from the sources. See docs/architecture.md."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
+TORCHADA = SOURCE / "torchada"
+FILES = sorted(path for path in SOURCE.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+NAMES = {name_of(path): path for path in FILES}
+
+
+def tree(name: str) -> ast.Module:
+    return ast.parse(NAMES[name].read_text())
+
+
+def package(name: str) -> list[str]:
+    """The modules of a package, itself included; empty where there is none."""
+    return [each for each in NAMES if each == name or each.startswith(f"{name}.")]
+
+
+def run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node below `node`, without what stands under `if TYPE_CHECKING`."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING":
+            continue
+        yield child
+        yield from run_time_nodes(child)
+
+
+def start_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """As `run_time_nodes`, without the bodies of functions: what is executed when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        is_typing = isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"
+        if is_typing or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        yield child
+        yield from start_nodes(child)
+
+
+def imported(name: str, nodes: Iterator[ast.AST]) -> set[str]:
+    """Names of the modules that `nodes` of the module `name` import; `from package import module` names the module."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            module = ".".join(filter(None, [_base(name, node.level), node.module]))
+            submodules = {f"{module}.{alias.name}" for alias in node.names} & NAMES.keys()
+            found |= submodules or {module}
+    return found
+
+
+def _base(name: str, level: int) -> str:
+    """The package that a relative import of `name` starts from; nothing for an absolute import."""
+    parts = name.split(".") if NAMES.get(name, Path()).name == "__init__.py" else name.split(".")[:-1]
+    return ".".join(parts[: len(parts) - level + 1]) if level else ""
+
+
+def imports(name: str) -> set[str]:
+    return imported(name, run_time_nodes(tree(name)))
+
+
+def within(found: set[str], *packages: str) -> set[str]:
+    """Those of `found` that are, or are within, one of `packages`."""
+    return {name for name in found if any(name == each or name.startswith(f"{each}.") for each in packages)}
+
+
+def string_constants(name: str) -> set[str]:
+    return {
+        node.value for node in ast.walk(tree(name)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+
+def test_the_sources_are_found() -> None:
+    assert {
+        "torchada",
+        "torchada._startup",
+        "torchada.hooks.importer",
+        "torchada.areas.device",
+        "musasim",
+    } <= NAMES.keys()
+
+
+@pytest.mark.parametrize("name", ["torchada", "torchada._startup"])
+def test_the_start_up_path_imports_os_and_sys_alone(name: str) -> None:
+    """Not even __future__: every module costs every start of every interpreter."""
+    assert imported(name, start_nodes(tree(name))) <= {"os", "sys", "torchada._startup"}
+
+
+def test_the_finder_imports_nothing_when_it_is_asked() -> None:
+    """The import system holds its lock while it asks finders; only loaders and `install` may import."""
+    finder = next(node for node in tree("torchada._startup").body if getattr(node, "name", None) == "HookFinder")
+    assert imported("torchada._startup", run_time_nodes(finder)) == set()
+
+
+def test_start_up_knows_hooks_alone() -> None:
+    assert within(imports("torchada._startup"), "torchada") <= {
+        "torchada.hooks.importer",
+        "torchada.hooks.activation",
+    }
+
+
+def test_the_start_up_files_know_start_up_alone() -> None:
+    line = (ROOT / "sitecustomize" / "torchada-init.pth").read_text()
+    assert line == "import torchada._startup; torchada._startup.install()\n"
+    assert (ROOT / "sitecustomize" / "torchada-init.start").read_text() == "torchada._startup:install\n"
+    found = ast.parse((ROOT / "sitecustomize" / "sitecustomize.py").read_text())
+    assert within(imported("sitecustomize", run_time_nodes(found)), "torchada", "musasim") == {"torchada._startup"}
+
+
+@pytest.mark.parametrize("name", package("torchada.hooks"))
+def test_hooks_reach_areas_and_concrete_backends_by_string_only(name: str) -> None:
+    assert not within(
+        imports(name), "torchada.areas", "torchada.backends.musa", "torch", "torch_musa", "musasim", "wrapt"
+    )
+
+
+@pytest.mark.parametrize("name", package("torchada.redirect"))
+def test_redirect_knows_no_areas_backends_or_hooks(name: str) -> None:
+    """It gets objects and a descriptor handed in; torch as well, so it does not import it either."""
+    known = within(
+        imports(name), "torchada.areas", "torchada.backends", "torchada.hooks", "torchada.cli", "torch", "musasim"
+    )
+    assert known == set()
+
+
+@pytest.mark.parametrize("name", package("torchada.backends"))
+def test_backends_are_values_and_cheap_probes(name: str) -> None:
+    found = imports(name)
+    assert not within(found, "torchada.areas", "torchada.redirect", "torchada.hooks", "torch", "torch_musa", "musasim")
+    assert name == "torchada.backends.select" or within(found, "torchada") <= {"torchada.backends.descriptor"}
+
+
+AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_an_area_knows_redirect_alone(name: str) -> None:
+    found = imports(name)
+    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building")
+    assert others == set(), "no other area, no backend, no hook"
+    assert not within(found, "torch_musa", "musasim")
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_an_area_changes_nothing_itself(name: str) -> None:
+    for node in run_time_nodes(tree(name)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in ("setattr", "delattr"), f"line {node.lineno}"
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            place = f"{node.value.id}.{node.attr}"
+            assert place not in ("sys.modules", "sys.meta_path", "os.environ", "os.getenv"), f"line {node.lineno}"
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_an_area_names_no_concrete_backend(name: str) -> None:
+    names = {node.id for node in ast.walk(tree(name)) if isinstance(node, ast.Name)}
+    attributes = {node.attr for node in ast.walk(tree(name)) if isinstance(node, ast.Attribute)}
+    assert not {"musa", "torch_musa", "MUSA"} & (names | attributes | string_constants(name))
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_importing_an_area_imports_no_torch(name: str) -> None:
+    assert not within(imported(name, start_nodes(tree(name))), "torch")
+
+
+@pytest.mark.parametrize("name", package("musasim"))
+def test_the_simulator_knows_nothing_of_torchada(name: str) -> None:
+    assert not within(imports(name), "torchada")
+
+
+@pytest.mark.parametrize("name", package("torchada"))
+def test_torchada_imports_no_simulator_and_no_adapter(name: str) -> None:
+    assert not within(imports(name), "musasim", "torch_musa")
+
+
+@pytest.mark.parametrize("name", package("torchada"))
+def test_no_import_of_torchada_imports_torch(name: str) -> None:
+    assert not within(imported(name, start_nodes(tree(name))), "torch")
+
+
+def test_porting_needs_no_torch() -> None:
+    for name in package("torchada.porting"):
+        found = within(
+            imports(name), "torch", *(f"torchada.{room}" for room in ("hooks", "redirect", "areas", "backends"))
+        )
+        assert not found, name
+
+
+@pytest.mark.parametrize("name", package("torchada"))
+def test_variables_are_read_in_one_place(name: str) -> None:
+    """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
+    allowed = {"torchada._settings", "torchada._startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
+    allowed |= {"torchada.redirect.environment", "torchada.cli.run"}
+    reads = [
+        node.lineno
+        for node in run_time_nodes(tree(name))
+        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+    ]
+    assert name in allowed or not reads
+
+
+def test_no_cycles_at_import() -> None:
+    """Each module can be imported first."""
+    done: dict[str, bool] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " -> ".join((*path, name))
+        if done.get(name):
+            return
+        needed = within(imported(name, start_nodes(tree(name))), "torchada") & NAMES.keys()
+        for other in needed - {name}:
+            visit(other, (*path, name))
+        done[name] = True
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 2000))
+    for name in package("torchada"):
+        visit(name, ())
