@@ -138,12 +138,13 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(filter)):
         print("no seccomp here"); raise SystemExit
-    import torchada
-from torchada.redirect import native
+    from torchada.redirect import native
     print(native.choose("1", torch, "musa", late=False))
     """
     out = musa.run(code).stdout
-    assert "no seccomp here" in out or ("native=False" in out and "Permission denied" in out)
+    if "no seccomp here" in out:
+        pytest.skip("this kernel lets no process filter its own system calls")
+    assert "native=False" in out and "Permission denied" in out
 
 
 @pytest.mark.musa

@@ -71,10 +71,11 @@ class Engine:
         """Undo one area, last patch first. An area that is not applied is left as it is."""
         with self._lock:
             done = self._applied.get(area, [])
-            for record in reversed(done):
-                self._undo(record)
+            undone = list(done)
+            while done:
+                self._undo(done.pop())
             self._applied.pop(area, None)
-            _refresh(done)
+            _refresh(undone)
 
     def revert_all(self) -> None:
         """Undo every area, last first."""

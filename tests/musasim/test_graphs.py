@@ -1,0 +1,210 @@
+"""Captured graphs: what is recorded, what a replay does, and what is not allowed while capturing."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+torch = pytest.importorskip("torch", reason="needs torch")
+
+pytestmark = pytest.mark.musa
+
+
+@pytest.fixture
+def musa(torch_musa: Any) -> Any:
+    gc.collect()
+    # A capture that fails leaves its stream current, as torch.cuda.graph does.
+    torch_musa.set_stream(torch_musa.default_stream())
+    return torch_musa
+
+
+def capture(musa: Any, body: Callable[[], Any], **options: Any) -> tuple[Any, Any]:
+    graph = musa.MUSAGraph()
+    with musa.graph(graph, **options):
+        result = body()
+    return graph, result
+
+
+def test_a_replay_sees_new_inputs_and_fills_the_same_result(musa: Any) -> None:
+    x = torch.ones(4, device="musa")
+    graph, y = capture(musa, lambda: (x * 3).relu() + 1)
+    address = y.data_ptr()
+    for value in (2.0, -1.0):
+        x.fill_(value)
+        graph.replay()
+        assert y.tolist() == [max(value * 3, 0) + 1] * 4 and y.data_ptr() == address
+
+
+def test_capturing_itself_changes_nothing(musa: Any) -> None:
+    counter, buffer = torch.zeros(1, device="musa"), torch.zeros(2, 3, device="musa")
+
+    def body() -> None:
+        counter.add_(1)
+        buffer.t()[1].copy_(counter.expand(2))
+
+    graph, _ = capture(musa, body)
+    assert counter.item() == 0 and buffer.sum().item() == 0
+    graph.replay()
+    graph.replay()
+    assert counter.item() == 2 and buffer.tolist() == [[0, 2, 0], [0, 2, 0]]
+
+
+def test_random_numbers_differ_between_replays_and_repeat_with_the_seed(musa: Any) -> None:
+    graph, numbers = capture(musa, lambda: torch.rand(5, device="musa"))
+    drawn = []
+    for seed in (1, None, 1):
+        if seed is not None:
+            torch.manual_seed(seed)
+        graph.replay()
+        drawn.append(numbers.clone())
+    assert torch.equal(drawn[0], drawn[2]) and not torch.equal(drawn[0], drawn[1])
+
+
+def test_a_training_step(musa: Any) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.0), torch.nn.Linear(8, 1)).to("musa")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    given = torch.randn(16, 4, device="musa")
+    before = model[0].weight.detach().clone()
+
+    def step() -> Any:
+        loss = model(given).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    graph, loss = capture(musa, step)
+    assert torch.equal(model[0].weight, before)
+    losses = []
+    for _ in range(5):
+        graph.replay()
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize(
+    "forbidden",
+    [
+        lambda musa, x: x.sum().item(),
+        lambda musa, x: x.cpu(),
+        lambda musa, x: x.nonzero(),
+        lambda musa, x: torch.ones(2).to("musa"),
+        lambda musa, x: musa.synchronize(),
+        lambda musa, x: musa.current_stream().synchronize(),
+        lambda musa, x: musa.current_stream().query(),
+        lambda musa, x: musa.current_stream().record_event().synchronize(),
+    ],
+)
+def test_what_needs_the_host_is_refused(musa: Any, forbidden: Callable[[Any, Any], Any]) -> None:
+    x = torch.ones(2, device="musa")
+    graph = musa.MUSAGraph()
+    with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(graph):
+        forbidden(musa, x)
+    assert "operation not permitted" in str(caught.value.__context__)
+    with pytest.raises(RuntimeError, match="without a preceding successful capture"):
+        graph.replay()
+    assert (x + 1).tolist() == [2, 2]  # and the device goes on
+
+
+def test_pinned_copies_are_recorded(musa: Any) -> None:
+    host = torch.zeros(3).pin_memory()
+    x = torch.zeros(3, device="musa")
+
+    def body() -> None:
+        x.copy_(host, non_blocking=True)
+
+    graph, _ = capture(musa, body)
+    host.fill_(4)
+    graph.replay()
+    assert x.tolist() == [4, 4, 4]
+
+
+def test_a_stream_joins_by_waiting_for_an_event(musa: Any) -> None:
+    x, side = torch.ones(2, device="musa"), musa.Stream()
+
+    def body() -> Any:
+        side.wait_stream(musa.current_stream())
+        with musa.stream(side):
+            assert musa.is_current_stream_capturing()
+            y = x * 2
+        musa.current_stream().wait_stream(side)
+        return y + 1
+
+    graph, y = capture(musa, body)
+    x.fill_(5)
+    graph.replay()
+    assert y.tolist() == [11, 11]
+    with musa.stream(side):
+        assert not musa.is_current_stream_capturing()
+
+
+def test_the_default_stream_cannot_be_captured(musa: Any) -> None:
+    with pytest.raises(RuntimeError, match="must be captured on a non-default stream"):
+        musa.MUSAGraph().capture_begin()
+
+
+def test_memory_goes_back(musa: Any) -> None:
+    musa.empty_cache()
+    before, reserved = musa.memory_allocated(), musa.memory_reserved()
+    graph, y = capture(musa, lambda: torch.ones(1 << 20, device="musa") * 2)
+    assert musa.memory_allocated() > before + (4 << 20)
+    pool = graph.pool()
+    assert any(s["segment_pool_id"] == pool for s in musa.memory_snapshot())
+    del graph, y
+    gc.collect()
+    musa.empty_cache()
+    assert musa.memory_allocated() == before and musa.memory_reserved() == reserved
+
+
+def test_graphs_may_share_a_pool(musa: Any) -> None:
+    handle = musa.graph_pool_handle()
+    x = torch.ones(2, device="musa")
+    first, y = capture(musa, lambda: x + 1, pool=handle)
+    second, z = capture(musa, lambda: y + 1, pool=handle)
+    assert first.pool() == second.pool() == handle
+    first.replay()
+    second.replay()
+    assert z.tolist() == [3, 3]
+
+
+def test_modes(musa: Any) -> None:
+    with pytest.raises(RuntimeError, match="Unknown capture error mode"):
+        capture(musa, lambda: None, capture_error_mode="lenient")
+    capture(musa, lambda: None, capture_error_mode="relaxed")
+
+
+def test_dump(musa: Any, tmp_path: Path) -> None:
+    x = torch.ones(2, device="musa")
+    graph, _ = capture(musa, lambda: x.mul(2).relu())
+    graph.debug_dump(str(tmp_path / "graph.dot"))
+    text = (tmp_path / "graph.dot").read_text()
+    assert "aten::mul" in text and "aten::relu" in text
+
+
+@pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream does not match")
+def test_graphed_callables(musa: Any) -> None:
+    layer = torch.nn.Linear(4, 4).to("musa")
+    graphed = musa.make_graphed_callables(layer, (torch.randn(2, 4, device="musa", requires_grad=True),))
+    given = torch.randn(2, 4, device="musa", requires_grad=True)
+    out = graphed(given)
+    out.sum().backward()
+    torch.testing.assert_close(given.grad, layer.weight.detach().sum(0).expand(2, 4))
+
+
+def test_torch_accelerator_graph(musa: Any) -> None:
+    graph_type = getattr(torch.accelerator, "Graph", None)
+    if graph_type is None:
+        pytest.skip("this torch has no torch.accelerator.Graph")
+    x, graph = torch.ones(2, device="musa"), graph_type()
+    with musa.stream(musa.Stream()):
+        graph.capture_begin()
+        y = x + 1
+        graph.capture_end()
+    x.fill_(4)
+    graph.replay()
+    assert y.tolist() == [5, 5]
