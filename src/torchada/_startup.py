@@ -32,7 +32,7 @@ class HookFinder:
         if name not in self.watched:
             return None
         spec = self.ask_remaining(name, path, target)
-        if spec is not None:
+        if spec is not None and spec.loader is not None:  # without: a mere folder of that name
             if hasattr(spec.loader, "exec_module"):
                 spec.loader = ChainedLoader(spec.loader)
         elif self.watched.get(name) and is_on(SIMULATE):
@@ -75,7 +75,7 @@ class ChainedLoader:
         try:
             from torchada.hooks.importer import execute
         except Exception as error:
-            _not_started(error)
+            not_started(error)
             loader.exec_module(module)
         else:
             execute(module, loader)
@@ -118,10 +118,11 @@ def install() -> None:
 
             catch_up()
     except Exception as error:
-        _not_started(error)
+        not_started(error)
 
 
-def _not_started(error: Exception) -> None:
+def not_started(error: Exception) -> None:
+    """Say so; the user's program goes on without us."""
     if is_on(STRICT):
         raise error
     if sys.stderr is not None:

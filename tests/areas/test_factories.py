@@ -35,12 +35,13 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "sparse_compressed_tensor": ([0, 1, 2], [0, 1], [1.0, 2.0], (2, 2)),
 }
 KEYWORDS: dict[str, dict[str, Any]] = {
-    "empty_quantized": {},
     "sparse_compressed_tensor": {"layout": torch.sparse_csr},
 }
-# Need a quantized or sparse tensor of the device, which no kernel of the simulator makes.
-NOT_CALLED = {"empty_quantized": "takes a quantized tensor"}
-SPARSE = {name for name in ARGUMENTS if name.startswith("sparse_")}
+NOT_CALLED = {
+    "empty_quantized": "takes a quantized tensor, which no kernel of the simulator makes",
+    "fill": "takes a tensor and no device, but torch 2.7.1 lists it all the same",
+    "vander": "takes a tensor and no device, but torch 2.7.1 lists it all the same",
+}
 
 
 def _names() -> list[str]:

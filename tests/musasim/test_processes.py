@@ -67,6 +67,17 @@ def test_tensors_are_shared_and_not_copied() -> None:
     assert child.exitcode == 0
 
 
+def test_sending_again_keeps_the_memory() -> None:
+    tensor = torch.arange(3, device="musa")
+    ForkingPickler.dumps(tensor)
+    address = tensor.data_ptr()
+    assert tensor.tolist() == [0, 1, 2]
+    ForkingPickler.dumps(tensor)
+    view = tensor[1:]
+    ForkingPickler.dumps(view)
+    assert tensor.data_ptr() == address and view.data_ptr() == address + tensor.element_size()
+
+
 def test_what_cannot_be_sent_says_so() -> None:
     whole = torch.ones(4, device="musa")
     with pytest.raises(RuntimeError, match="shares its memory with other tensors"):

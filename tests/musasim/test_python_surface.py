@@ -85,6 +85,7 @@ def test_mudnn_flags() -> None:
     assert torch.backends.mudnn.allow_tf32 is True and isinstance(torch.backends.mudnn.version(), int)
     with torch.backends.mudnn.flags(allow_tf32=False):
         assert torch.backends.mudnn.allow_tf32 is False
+    assert torch.backends.mudnn.allow_tf32 is True
     torch.backends.mudnn.allow_tf32 = False
     assert torch.backends.mudnn.set_flags(True) == (False,)
     assert torch.backends.mudnn.allow_tf32 is True

@@ -217,10 +217,24 @@ def test_load_refuses_a_device_that_is_not_there() -> None:
 
 def test_load_refuses_cuda_and_advises() -> None:
     file = renamed(torch.ones(2, device="musa:1"), b"musa:1", b"cuda:1")
-    with pytest.raises(RuntimeError, match="map_location"):
+    with pytest.raises(RuntimeError, match=r"'cuda:1', and there is no CUDA here. .* map_location"):
         torch.load(file, weights_only=False)
     file.seek(0)
     assert torch.load(file, map_location="musa", weights_only=False).is_musa
+
+
+def test_registered_functions() -> None:
+    """Stock torch has handlers for backends like this, which come first; these are for torch that has none."""
+    from torch_musa.core import serialization
+
+    assert [entry[0] for entry in torch.serialization._package_registry].count(999) == 1
+    storage = torch.arange(3, dtype=torch.uint8).untyped_storage()
+    assert serialization._musa_tag(storage) is None and serialization._musa_tag(storage.musa(1)) == "musa:1"
+    assert serialization._musa_deserialize(storage, "musa:1").device == torch.device("musa:1")
+    assert serialization._musa_deserialize(storage, "musa").is_musa
+    assert serialization._musa_deserialize(storage, "musatic") is None
+    with pytest.raises(RuntimeError, match="MUSA device 7 but"):
+        serialization._musa_deserialize(storage, "musa:7")
 
 
 def test_deepcopy_and_pickle() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.calls import disguise, method, positional
+from torchada.redirect.calls import disguise, first, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
@@ -38,9 +38,10 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _state(context: Context, owner: Any) -> Iterator[Patch]:
-    for name in _STATE:
+    # Each of them parses a device string.
+    for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):
-            call = positional(getattr(owner, name), context.devices, 0, "device_type")
+            call = first(getattr(owner, name), context.devices, "device_type")
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
     # The older names mean CUDA's autocast by their names alone.
     device_type, torch = context.backend.device_type, context.torch

@@ -35,15 +35,22 @@ def _cuda(context: Context) -> Callable[..., Any]:
     torch, device_type = context.torch, context.backend.device_type
     overridden, handle = torch._C._has_torch_function_unary, torch.overrides.handle_torch_function
     preserve, current = torch.preserve_format, torch.device(device_type)
+    to = (
+        torch._C.TensorBase.to
+    )  # not Tensor.to: like CUDA's own, this is no call of a method that a subclass may have changed
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve) -> Any:
         if overridden(self):
             arguments = {"device": device, "non_blocking": non_blocking, "memory_format": memory_format}
             return handle(torch.Tensor.cuda, (self,), self, **arguments)
-        target = current if device is None else torch.device(device)
-        if target.type != device_type:
-            raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
-        return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
+        target = current
+        if device is not None:
+            target = torch.device(device)
+            if target.type != device_type:
+                raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
+        if non_blocking or memory_format is not preserve:
+            return to(self, target, non_blocking=non_blocking, memory_format=memory_format)
+        return to(self, target)
 
     return disguise(cuda, torch._C.TensorBase.cuda, "Tensor.cuda")
 

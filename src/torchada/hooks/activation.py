@@ -90,17 +90,27 @@ def _begin(backend: Backend) -> None:
     settings = _settings.read()
     STATE.selection = select.with_torch(backend, settings)
     if STATE.selection.backend is None:
-        choice.mirror(backend).take_back()
-        FINDER.watched.clear()
+        _leave_alone(backend)
         return
     STATE.late = bool(STATE.late)
-    STATE.context = Context.of(backend, settings, late=STATE.late)
+    try:
+        STATE.context = Context.of(backend, settings, late=STATE.late)
+    except Exception as error:
+        STATE.selection = select.Selection("cuda or cpu", f"{backend.adapter} is not usable")
+        _leave_alone(backend)
+        report(f"{backend.adapter} has been imported, but is not usable", error)
+        return
     modules = REGISTRY.modules()
     FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))
     for name in modules:
         if is_complete(sys.modules.get(name)) or STATE.has(name):
             STATE.arrived(name)
             _apply_areas(name)
+
+
+def _leave_alone(backend: Backend) -> None:
+    choice.mirror(backend).take_back()
+    FINDER.watched.clear()
 
 
 def _apply_areas(module: str) -> None:

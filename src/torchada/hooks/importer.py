@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from torchada._startup import FINDER, WATCHED_AT_START, ChainedLoader
+from torchada._startup import FINDER, WATCHED_AT_START, ChainedLoader, not_started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,17 +21,19 @@ if TYPE_CHECKING:
 def execute(module: ModuleType, loader: Any) -> None:
     """Execute `module` with its true loader. Called outside every lock but the module's own."""
     name = module.__name__
-    if name == "torch" and not _is_worthwhile():
-        FINDER.watched.clear()
+    try:
+        activation = _activation(name)
+    except Exception as error:
+        not_started(error)
+        activation = None
+    if activation is None:
         loader.exec_module(module)
         return
-    from torchada.hooks.activation import module_arrived
-    from torchada.hooks.state import STATE
-
-    again = STATE.has(name) and name not in STATE.executing
-    with STATE.executing_module(name):
+    state = activation.STATE
+    again = state.has(name) and name not in state.executing
+    with state.executing_module(name):
         loader.exec_module(module)
-    module_arrived(name, again=again)
+    activation.module_arrived(name, again=again)
 
 
 def become_simulated(spec: ModuleSpec) -> None:
@@ -44,6 +46,16 @@ def become_simulated(spec: ModuleSpec) -> None:
         raise ModuleNotFoundError(f"No module named {spec.name!r}, and no simulator of it either", name=spec.name)
     vars(spec).update(vars(found))
     spec.loader = ChainedLoader(found.loader)  # type: ignore[assignment]
+
+
+def _activation(name: str) -> Any:
+    """What acts on the news of `name`; None where nobody needs to."""
+    if name == "torch" and not _is_worthwhile():
+        FINDER.watched.clear()
+        return None
+    from torchada.hooks import activation
+
+    return activation
 
 
 def _is_worthwhile() -> bool:

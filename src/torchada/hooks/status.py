@@ -80,7 +80,8 @@ def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
     if module is not None:
         kind = "simulated" if getattr(module, "__simulated__", False) else "real"
         return f"{_module_version(adapter)} ({kind})"
-    if FINDER.ask_remaining(adapter) is not None:  # not find_spec, which the simulator answers as well
+    found = FINDER.ask_remaining(adapter)
+    if found is not None and found.loader is not None:  # not find_spec, which the simulator answers as well
         return f"{_installed_version(adapter) or 'of unknown version'} (real, not imported)"
     return "simulated, not imported" if selection.backend is not None else None
 

@@ -16,18 +16,23 @@ from torchada.redirect.devices import DeviceNames
 Function = Callable[..., Any]
 
 
-def keyword(original: Function, names: DeviceNames, argument: str = "device") -> Function:
-    """`original`, with the keyword `argument` translated."""
+class _Unset:
+    """Where no argument was given."""
+
+
+def keyword(original: Function, names: DeviceNames) -> Function:
+    """`original`, with the keyword `device` translated."""
     get = names.get
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if argument in kwargs:
-            value = kwargs[argument]
-            try:
-                kwargs[argument] = get(value, value)
-            except TypeError:  # unhashable: torch's own error names it
-                pass
-        return original(*args, **kwargs)
+    # A parameter of its own, for what stays in **kwargs would be looked up and stored again.
+    def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
+        if device is None:
+            return original(*args, **kwargs)
+        try:
+            device = get(device, device)
+        except TypeError:  # unhashable: torch's own error names it
+            pass
+        return original(*args, device=device, **kwargs)
 
     return disguise(call, original)
 
@@ -51,19 +56,40 @@ def positional(original: Function, names: DeviceNames, position: int, argument: 
     return disguise(call, original)
 
 
+def first(original: Function, names: DeviceNames, argument: str = "device") -> Function:
+    """`original`, with its first argument, or the keyword `argument`, translated."""
+    get = names.get
+    concerned = (str, names.torch_device)
+
+    def call(value: Any = _Unset, /, *rest: Any, **kwargs: Any) -> Any:
+        if isinstance(value, concerned):
+            value = get(value, value)
+        elif argument in kwargs:
+            kwargs[argument] = names.translate(kwargs[argument])
+        if value is _Unset:
+            return original(**kwargs)
+        if rest or kwargs:
+            return original(value, *rest, **kwargs)
+        return original(value)
+
+    return disguise(call, original)
+
+
 def method(original: Function, names: DeviceNames, argument: str = "device", *, path: str | None = None) -> Function:
     """`original`, a method, with its first argument after self, or the keyword `argument`, translated."""
     get = names.get
     concerned = (str, names.torch_device)
 
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            value = args[0]
-            if isinstance(value, concerned):
-                return original(self, get(value, value), *args[1:], **kwargs)
-        if argument in kwargs:
+    def call(self: Any, value: Any = _Unset, /, *rest: Any, **kwargs: Any) -> Any:
+        if isinstance(value, concerned):
+            value = get(value, value)
+        elif argument in kwargs:
             kwargs[argument] = names.translate(kwargs[argument])
-        return original(self, *args, **kwargs)
+        if value is _Unset:
+            return original(self, **kwargs)
+        if rest or kwargs:
+            return original(self, value, *rest, **kwargs)
+        return original(self, value)
 
     return disguise(call, original, path)
 
