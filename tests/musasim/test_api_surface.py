@@ -18,6 +18,7 @@ musasim.install()
 
 import torch  # noqa: E402
 import torch_musa  # noqa: E402
+from plain_torch import plain_torch  # noqa: E402, F401
 
 SPEC = json.loads(Path(__file__).with_name("torch_musa_api.json").read_text())
 
@@ -64,7 +65,8 @@ ADDED = {"__simulated__"}
 
 def visible(module: Any) -> set[str]:
     """The names of a module without those that every module has."""
-    standard = set(dir(sys)) | {"__annotations__", "__builtins__", "__cached__", "__file__", "__path__"}
+    standard = set(dir(sys)) | {"__builtins__", "__cached__", "__file__", "__path__"}
+    standard |= {"__annotate__", "__annotations__", "__conditional_annotations__"}
     return {name for name in dir(module) if not (name.startswith("__") and name in standard)}
 
 

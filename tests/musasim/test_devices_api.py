@@ -12,6 +12,7 @@ musasim.install()
 
 import torch
 import torch_musa
+from plain_torch import plain_torch  # noqa: F401
 from torch_musa.core._utils import _get_musa_arch, _get_musa_device_index
 
 

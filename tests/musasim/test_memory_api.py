@@ -18,6 +18,7 @@ musasim.install()
 import torch
 import torch_musa
 from fresh_process import run
+from plain_torch import plain_torch  # noqa: F401
 
 MIB = 1 << 20
 
@@ -159,6 +160,14 @@ def test_settings() -> None:
         torch.musa._set_allocator_settings("neither key nor value")
 
 
+def pool_of(tensor: torch.Tensor) -> tuple[int, int]:
+    """Identity of the pool whose segment holds `tensor`."""
+    for segment in torch.musa.memory_snapshot():
+        if 0 <= tensor.data_ptr() - segment["address"] < segment["total_size"]:
+            return segment["segment_pool_id"]
+    raise AssertionError("in no segment")
+
+
 def test_pools() -> None:
     pool = torch.musa.MemPool()
     assert len(pool.id) == 2 and pool.allocator is None
@@ -167,6 +176,8 @@ def test_pools() -> None:
         assert torch.musa.MemPoolContext.active_pool().id == pool.id
         inside = torch.ones(4, device="musa")
     assert torch.musa.MemPoolContext.active_pool() is None
+    outside = torch.ones(4, device="musa")
+    assert (pool_of(inside), pool_of(outside)) == (pool.id, (0, 0))
     assert inside.tolist() == [1] * 4 and torch.musa.MemPool().id != pool.id
 
 

@@ -15,6 +15,7 @@ musasim.install()
 import torch
 import torch.multiprocessing as mp
 import torch_musa
+from plain_torch import plain_torch  # noqa: F401
 from torch import nn
 
 

@@ -15,6 +15,7 @@ musasim.install()
 import torch
 import torch_musa
 from fresh_process import run
+from plain_torch import plain_torch  # noqa: F401
 
 # --- import ---------------------------------------------------------------------------------------------------------
 
@@ -119,6 +120,29 @@ def test_first_tensor_initialises_and_runs_what_was_queued() -> None:
         assert torch.musa.is_initialized() and order == ["queued"]
         torch.musa._lazy_call(lambda: order.append("at once"))
         assert order == ["queued", "at once"]
+    """)
+
+
+def test_native_code_finds_the_module_through_other_finders() -> None:
+    """Some finders ask the remaining ones themselves, and stand between torch_musa's and whoever imports."""
+    run("""
+        import sys, torch, torch_musa
+
+        class Asks:
+            def find_spec(self, name, path=None, target=None):
+                for finder in sys.meta_path:
+                    if finder is not self and (found := finder.find_spec(name, path, target)):
+                        return found
+
+        sys.meta_path.insert(0, Asks())
+        for statement in ("import torch.musa", "import torch.musa.amp", "__import__('importlib').import_module('torch.musa')"):
+            try:
+                exec(statement)
+            except ModuleNotFoundError:
+                continue
+            raise AssertionError(statement)
+        assert torch.ones(1, device="musa").is_musa and torch.musa.is_initialized()
+        assert torch.musa is torch_musa and "torch.musa" not in sys.modules
     """)
 
 

@@ -14,6 +14,7 @@ musasim.install()
 
 import torch
 import torch_musa
+from plain_torch import plain_torch  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ musasim.install()
 
 import torch
 import torch_musa  # noqa: F401
+from plain_torch import plain_torch  # noqa: F401
 
 LEGACY = ["Bool", "Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half", "BFloat16"]
 

@@ -16,6 +16,7 @@ musasim.install()
 
 import torch
 import torch_musa  # noqa: F401
+from plain_torch import plain_torch  # noqa: F401
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset

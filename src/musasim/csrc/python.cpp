@@ -1,4 +1,5 @@
 // One compiler run for the Python module.
+#include "python/comm.cpp"
 #include "python/device.cpp"
 #include "python/graph.cpp"
 #include "python/memory.cpp"

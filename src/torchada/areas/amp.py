@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.calls import disguise, first, method
+from torchada.redirect.calls import disguise, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
@@ -41,7 +41,7 @@ def _state(context: Context, owner: Any) -> Iterator[Patch]:
     # Each of them parses a device string.
     for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):
-            call = first(getattr(owner, name), context.devices, "device_type")
+            call = _by_device_type(getattr(owner, name), context)
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
     # The older names mean CUDA's autocast by their names alone.
     device_type, torch = context.backend.device_type, context.torch
@@ -60,6 +60,18 @@ def _state(context: Context, owner: Any) -> Iterator[Patch]:
             disguise(put, owner.set_autocast_gpu_dtype),
             "torch.set_autocast_gpu_dtype(dtype)",
         )
+
+
+def _by_device_type(original: Callable[..., Any], context: Context) -> Callable[..., Any]:
+    """`original`, with a device type as its first argument; entering and leaving autocast makes seven such calls."""
+    get = context.devices.get
+
+    def call(device_type: Any = None, *rest: Any, **kwargs: Any) -> Any:
+        if rest or kwargs:
+            return original(get(device_type, device_type), *rest, **kwargs)
+        return original() if device_type is None else original(get(device_type, device_type))
+
+    return disguise(call, original)
 
 
 def _scaler_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ def keyword(original: Function, names: DeviceNames) -> Function:
     """`original`, with the keyword `device` translated."""
     get = names.get
 
-    # A parameter of its own, for what stays in **kwargs would be looked up and stored again.
+    # A parameter of its own: what stays in **kwargs would have to be looked up and stored again.
     def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         if device is None:
             return original(*args, **kwargs)

@@ -120,7 +120,9 @@ void set_device(c10::DeviceIndex index) {
 }
 
 void set_device_unchecked(c10::DeviceIndex index) noexcept {
-  t_device = index;
+  if (index >= 0) {
+    t_device = index;
+  }
 }
 
 c10::DeviceIndex exchange_device(c10::DeviceIndex index) {

@@ -461,11 +461,6 @@ std::vector<TraceRecord> DeviceCache::trace() {
   return {trace_.begin(), trace_.end()};
 }
 
-void DeviceCache::clear_trace() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  trace_.clear();
-}
-
 void DeviceCache::retain_pool(PoolId id) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& pair = private_[id];
@@ -484,7 +479,7 @@ void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
     pair->use_count = 0;
   }
   ++pair->use_count;
-  redirects_.push_back({id, only, std::this_thread::get_id()});
+  redirects_.push_back({id, only});
 }
 
 void DeviceCache::end_pool(PoolId id) {

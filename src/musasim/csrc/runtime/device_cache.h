@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <thread>
+#include <tuple>
 
 namespace musasim {
 
@@ -75,7 +75,6 @@ class DeviceCache {
   bool owns(const void* ptr);
   void collect_segments(std::vector<SegmentRecord>& into);
   std::vector<TraceRecord> trace();
-  void clear_trace();
 
   void retain_pool(PoolId id);
   void begin_pool(PoolId id, std::optional<c10::Stream> only);
@@ -87,7 +86,6 @@ class DeviceCache {
   struct Redirect {
     PoolId id;
     std::optional<c10::Stream> only;
-    std::thread::id thread;
   };
 
   BlockPool& pool_for(size_t size, c10::Stream stream);

@@ -118,6 +118,7 @@ c10::Stream external_stream(c10::DeviceIndex device, void* handle) {
   if (handle == nullptr) {
     return make_stream(device, 0);
   }
+  TORCH_CHECK((reinterpret_cast<uintptr_t>(handle) & 1) == 0, "MUSA error: invalid resource handle");
   const int slot = slot_of(streams_of(device), handle);
   return make_stream(device, slot >= 0 ? slot_id(slot) : reinterpret_cast<c10::StreamId>(handle));
 }

@@ -12,7 +12,7 @@ import importlib.util
 import opcode
 import sys
 from importlib.machinery import ModuleSpec
-from types import CodeType, FrameType, ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 _NAME = "torch.musa"
@@ -51,16 +51,29 @@ def restore() -> None:
 
 
 def _asked_by_python(frame: FrameType | None) -> bool:
-    """Whether the innermost frame outside the import machinery is an import statement or a function of importlib."""
-    while frame is not None and "importlib._bootstrap" in frame.f_code.co_filename:
+    """Whether an import statement, or a function of importlib, is looking for the name.
+
+    Between this finder and the import machinery there may be other finders that ask it.
+    """
+    while frame is not None and not _loads_the_name(frame):
         frame = frame.f_back
-    if frame is None:
-        return False
-    return frame.f_globals.get("__name__", "").startswith("importlib") or _is_import(frame.f_code, frame.f_lasti)
+    if frame is None:  # importlib.util.find_spec, which loads nothing
+        return True
+    asker = frame.f_back
+    return asker is not None and (_of_import_machinery(asker) or _at_import_statement(asker))
 
 
-def _is_import(code: CodeType, offset: int) -> bool:
-    return code.co_code[offset] == _IMPORT_NAME
+def _of_import_machinery(frame: FrameType) -> bool:
+    return frame.f_code.co_filename == "<frozen importlib._bootstrap>"
+
+
+def _loads_the_name(frame: FrameType) -> bool:
+    loads = _of_import_machinery(frame) and frame.f_code.co_name == "_find_and_load"
+    return loads and frame.f_locals.get("name") == _NAME
+
+
+def _at_import_statement(frame: FrameType) -> bool:
+    return frame.f_code.co_code[frame.f_lasti] == _IMPORT_NAME
 
 
 def install() -> None:
