@@ -27,7 +27,7 @@ def _run_the_users_own():
 
 
 try:
-    from torchada._startup import install
+    from _torchada_startup import install
 except ImportError as error:
     sys.stderr.write(f"torchada: sitecustomize found no torchada to start: {error}\n")
 else:

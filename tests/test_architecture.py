@@ -88,27 +88,27 @@ def string_constants(name: str) -> set[str]:
 def test_the_sources_are_found() -> None:
     assert {
         "torchada",
-        "torchada._startup",
+        "_torchada_startup",
         "torchada.hooks.importer",
         "torchada.areas.device",
         "musasim",
     } <= NAMES.keys()
 
 
-@pytest.mark.parametrize("name", ["torchada", "torchada._startup"])
-def test_the_start_up_path_imports_os_and_sys_alone(name: str) -> None:
+def test_the_start_up_path_imports_os_and_sys_alone() -> None:
     """Not even __future__: every module costs every start of every interpreter."""
-    assert imported(name, start_nodes(tree(name))) <= {"os", "sys", "torchada._startup"}
+    name = "_torchada_startup"
+    assert imported(name, start_nodes(tree(name))) <= {"os", "sys"}
 
 
 def test_the_finder_imports_nothing_when_it_is_asked() -> None:
     """The import system holds its lock while it asks finders; only loaders and `install` may import."""
-    finder = next(node for node in tree("torchada._startup").body if getattr(node, "name", None) == "HookFinder")
-    assert imported("torchada._startup", run_time_nodes(finder)) == set()
+    finder = next(node for node in tree("_torchada_startup").body if getattr(node, "name", None) == "HookFinder")
+    assert imported("_torchada_startup", run_time_nodes(finder)) == set()
 
 
 def test_start_up_knows_hooks_alone() -> None:
-    assert within(imports("torchada._startup"), "torchada") <= {
+    assert within(imports("_torchada_startup"), "torchada") <= {
         "torchada.hooks.importer",
         "torchada.hooks.activation",
     }
@@ -116,10 +116,12 @@ def test_start_up_knows_hooks_alone() -> None:
 
 def test_the_start_up_files_know_start_up_alone() -> None:
     line = (ROOT / "sitecustomize" / "torchada-init.pth").read_text()
-    assert line == "import torchada._startup; torchada._startup.install()\n"
-    assert (ROOT / "sitecustomize" / "torchada-init.start").read_text() == "torchada._startup:install\n"
+    assert line == "import _torchada_startup; _torchada_startup.install()\n"
+    assert (ROOT / "sitecustomize" / "torchada-init.start").read_text() == "_torchada_startup:install\n"
     found = ast.parse((ROOT / "sitecustomize" / "sitecustomize.py").read_text())
-    assert within(imported("sitecustomize", run_time_nodes(found)), "torchada", "musasim") == {"torchada._startup"}
+    assert within(imported("sitecustomize", run_time_nodes(found)), "_torchada_startup", "torchada", "musasim") == {
+        "_torchada_startup"
+    }
 
 
 @pytest.mark.parametrize("name", package("torchada.hooks"))
@@ -204,7 +206,7 @@ def test_porting_needs_no_torch() -> None:
 @pytest.mark.parametrize("name", package("torchada"))
 def test_variables_are_read_in_one_place(name: str) -> None:
     """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
-    allowed = {"torchada._settings", "torchada._startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
+    allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
     allowed |= {"torchada.redirect.environment", "torchada.cli.run"}
     reads = [
         node.lineno

@@ -50,9 +50,7 @@ class Fake:
         (self.folder / name / "__init__.py").write_text(textwrap.dedent(body))
 
     def run(self, plain: Interpreter, code: str, **options: object) -> str:
-        preamble = (
-            f"import sys; sys.path.insert(0, {str(self.folder)!r}); sys.dont_write_bytecode = True\n{CONTEXT}{SEEN}"
-        )
+        preamble = f"import sys, _torchada_startup; sys.path.insert(0, {str(self.folder)!r}); sys.dont_write_bytecode = True\n{CONTEXT}{SEEN}"
         script = self.folder / "script.py"
         script.write_text(preamble + textwrap.dedent(code))
         # A deadlock ends in a traceback of every thread, not in a run that has to be killed.
@@ -72,7 +70,7 @@ def fake(tmp_path: Path) -> Fake:
 def test_unwatched_names_are_answered_by_one_look_up(plain: Interpreter) -> None:
     plain.run(
         """
-        from torchada._startup import FINDER
+        from _torchada_startup import FINDER
         class Watched(dict):
             asked = []
             def __contains__(self, name):
@@ -93,10 +91,10 @@ def test_the_finder_is_first_and_there_once(plain: Interpreter) -> None:
     plain.run(
         """
         import sys
-        from torchada import _startup
-        _startup.install(), _startup.install()
-        assert sys.meta_path[0] is _startup.FINDER
-        assert sys.meta_path.count(_startup.FINDER) == 1
+        import _torchada_startup as startup
+        startup.install(), startup.install()
+        assert sys.meta_path[0] is startup.FINDER
+        assert sys.meta_path.count(startup.FINDER) == 1
         """
     )
 
@@ -345,7 +343,7 @@ def test_another_import_hook(plain: Interpreter, fake: Fake, order: str) -> None
         if {order!r} != "last":
             sys.meta_path.insert(0, hooks[0])
         if {order!r} != "first":
-            sys.meta_path.insert(sys.meta_path.index(torchada._startup.FINDER) + 1, hooks[-1])
+            sys.meta_path.insert(sys.meta_path.index(_torchada_startup.FINDER) + 1, hooks[-1])
         import torch
         assert torch.runs == 1 and "torch_musa" in sys.modules
         assert all(hook.notified == 1 for hook in hooks)
@@ -361,7 +359,7 @@ def test_wrapt_post_import_hooks(plain: Interpreter, fake: Fake, first: str) -> 
         import wrapt
         told = []
         wrapt.when_imported("torch")(told.append)
-        finder = torchada._startup.FINDER
+        finder = _torchada_startup.FINDER
         if {first!r} == "torchada":
             sys.meta_path.remove(finder)
             sys.meta_path.insert(0, finder)
@@ -377,7 +375,7 @@ def test_two_of_our_own_kind(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
-        sys.meta_path.insert(1, torchada._startup.HookFinder())
+        sys.meta_path.insert(1, _torchada_startup.HookFinder())
         import torch
         assert torch.runs == 1 and "torch_musa" in sys.modules
         assert seen(torch) == {"_frozen_importlib_external", "_frozen_importlib"}
@@ -443,7 +441,7 @@ def test_a_thread_that_imports_what_the_hook_needs(plain: Interpreter, fake: Fak
         import dataclasses, os, threading, time
         from importlib import import_module
         # What the hook loads is not there yet, and one module of it takes long.
-        for name in [name for name in sys.modules if name.startswith("torchada.") and name != "torchada._startup"]:
+        for name in [name for name in sys.modules if name.startswith("torchada.")]:
             del sys.modules[name]
         sys.modules["_true_dataclasses"] = sys.modules.pop("dataclasses")
         os.rename(sys.path[0] + "/slow.py", sys.path[0] + "/dataclasses.py")

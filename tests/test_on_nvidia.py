@@ -46,7 +46,7 @@ def test_nothing_was_touched(plain: Interpreter) -> None:
 
 
 def test_the_finder_watches_nothing_any_more(plain: Interpreter) -> None:
-    plain.run("import torch, torchada._startup as startup; assert not startup.FINDER.watched, startup.FINDER.watched")
+    plain.run("import torch, _torchada_startup as startup; assert not startup.FINDER.watched, startup.FINDER.watched")
 
 
 def test_hot_calls_are_torchs_own(plain: Interpreter) -> None:

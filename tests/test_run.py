@@ -176,7 +176,7 @@ def test_help(here: Interpreter) -> None:
 def test_where_no_start_up_file_is_in_force(here: Interpreter) -> None:
     """torchada is importable in the parent by a path that the child does not inherit; the hook is there all the same."""
     assert here.cwd is not None
-    code = "import sys; print(any(type(finder).__module__ == 'torchada._startup' for finder in sys.meta_path))"
+    code = "import sys; print(any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path))"
     start = f"import sys, runpy; sys.path[:0] = {sys.path!r}; sys.argv[1:] = ['run', '-c', {code!r}]; "
     env = clean_environment()
     env.pop("PYTHONPATH", None)
@@ -192,7 +192,7 @@ def test_where_no_start_up_file_is_in_force(here: Interpreter) -> None:
 
 
 def test_grandchildren_are_hooked_as_well(here: Interpreter) -> None:
-    hooked = "import sys; print(any(type(finder).__module__ == 'torchada._startup' for finder in sys.meta_path))"
+    hooked = "import sys; print(any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path))"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hooked!r}], check=True)"
     assert here.run([*RUN, "-c", code]).stdout.strip() == "True"
 

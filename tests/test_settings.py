@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from _torchada_startup import OFF, ON
 from interpreter import Interpreter
 from torchada import _settings
 from torchada._settings import VARIABLES, Settings, read, variable
-from torchada._startup import OFF, ON
 
 FLAGS = [known.name for known in VARIABLES if known.kind == "flag"]
 # A tiny torch makes these tests about the hook alone.

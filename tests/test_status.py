@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -156,7 +157,7 @@ def test_no_start_up_file(tmp_path: Path) -> None:
     """
     script = tmp_path / "status.py"
     script.write_text(
-        f"import sys\nsys.path[:] = {_path()!r}\n" + "\n".join(line.strip() for line in code.splitlines())
+        f"import sys\nsys.path[:] = {sys.path!r}\n" + "\n".join(line.strip() for line in code.splitlines())
     )
     done = Interpreter().run(["-S", str(script)], check=False)
     assert "start-up file   none in force" in done.stdout, done.stderr

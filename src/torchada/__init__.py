@@ -6,7 +6,7 @@ process in which that file was not read, also after torch has been imported. Imp
 
 from __future__ import annotations
 
-from torchada._startup import install as _install
+from _torchada_startup import install as _install
 
 __version__ = "0.2.0"
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from torchada._startup import OFF, ON
+from _torchada_startup import OFF, ON
 from torchada._warnings import warn_once
 
 PREFIX = "TORCHADA_"

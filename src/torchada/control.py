@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torchada._startup import FINDER, WATCHED_AT_START
+from _torchada_startup import FINDER, WATCHED_AT_START
 from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE

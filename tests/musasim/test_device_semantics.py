@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fresh_process
@@ -583,3 +584,39 @@ class TestDeviceOnlyOperators:
             torch.tensor([200], device="musa"),
         )
         torch.testing.assert_close(grad_input.cpu(), expected_input.grad)
+
+
+class TestOtherLayouts:
+    def test_sparse_tensors(self) -> None:
+        a = torch.eye(3).to_sparse().to("musa")
+        a.add_(a)
+        assert a.is_sparse and a.to_dense().cpu().diag().tolist() == [2, 2, 2]
+        assert (a @ torch.ones(3, 2, device="musa")).sum().item() == 12
+
+    @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+    def test_quantized_tensors(self) -> None:
+        a = torch.quantize_per_tensor(torch.tensor([0.5, 1.0], device="musa"), 0.5, 0, torch.qint8)
+        assert a.device.type == "musa" and a.is_quantized
+        assert a[1:].dequantize().tolist() == [1.0] and a.int_repr().tolist() == [1, 2]
+
+
+class TestBetweenDevices:
+    def test_copies(self) -> None:
+        a = torch.arange(6.0, device="musa:1").reshape(2, 3)
+        assert torch.equal(a.t().to("musa:0").cpu(), a.cpu().t()) and a.t().to("musa:0").device.index == 0
+
+    def test_what_data_parallel_uses(self, core: Any) -> None:
+        rows = torch.arange(6.0, device="musa").reshape(3, 2)
+        parts = core._scatter(rows, [0, 1], [1, 2], 0, None)
+        assert [(p.device.index, len(p)) for p in parts] == [(0, 1), (1, 2)]
+        assert torch.equal(core._gather(parts, 0, -1), rows.cpu()) and core._gather(parts, 0, 1).device.index == 1
+        copies = core._broadcast_coalesced([rows, rows + 1], [0, 1], 1024)
+        assert [[t.device.index for t in part] for part in copies] == [[0, 0], [1, 1]]
+
+
+def test_every_exported_name_is_documented(core: Any) -> None:
+    import musasim
+
+    text = (Path(musasim.__file__).parent / "csrc" / "README.md").read_text(encoding="utf-8")
+    names = {name for name in dir(core) if not name.startswith("__")}
+    assert {name for name in names if f"`{name}" not in text and f"{name}(" not in text} == set()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from _torchada_startup import FINDER
 from torchada import _settings
-from torchada._startup import FINDER
 from torchada._warnings import TorchadaError
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
@@ -103,9 +103,12 @@ def _begin(backend: Backend) -> None:
     modules = REGISTRY.modules()
     FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))
     for name in modules:
-        if is_complete(sys.modules.get(name)) or STATE.has(name):
+        module = sys.modules.get(name)
+        if is_complete(module) or STATE.has(name):
             STATE.arrived(name)
             _apply_areas(name)
+        elif module is not None and name not in STATE.executing:  # by another thread, since before it was watched
+            late.when_executed(module, _arrived_late)
 
 
 def _leave_alone(backend: Backend) -> None:

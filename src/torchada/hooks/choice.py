@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from _torchada_startup import FINDER
 from torchada import _settings
-from torchada._startup import FINDER
 from torchada._warnings import warn_once
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.hooks.problems import report
-from torchada.hooks.registry import REGISTRY
+from torchada.hooks.registry import AREAS, REGISTRY
 from torchada.hooks.state import STATE
 from torchada.redirect.environment import Mirror
 
@@ -26,7 +26,9 @@ def is_worthwhile() -> bool:
     STATE.selection = selection
     if selection.backend is None:
         return False
-    FINDER.watched.setdefault(selection.backend.adapter, False)
+    # From here on, and not from the choice's end: another thread may import them while torch and the adapter are executed.
+    for name in (selection.backend.adapter, *AREAS):
+        FINDER.watched.setdefault(name, False)
     # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
     mirror(selection.backend).bring_up_to_date()
     return True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from torchada._startup import FINDER, WATCHED_AT_START, ChainedLoader, not_started
+from _torchada_startup import FINDER, WATCHED_AT_START, ChainedLoader, not_started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

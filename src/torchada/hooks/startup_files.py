@@ -8,6 +8,8 @@ import site
 import sys
 from pathlib import Path
 
+import _torchada_startup
+
 NAMES = ("torchada-init.start", "torchada-init.pth") if sys.version_info >= (3, 15) else ("torchada-init.pth",)
 PACKAGE = Path(__file__).resolve().parent.parent
 # In a wheel, and in a checkout.
@@ -35,7 +37,7 @@ def sitecustomize_folder() -> Path | None:
 
 def bytecode_is_cached() -> bool:
     """Whether the start-up module has its .pyc; compiling it anew costs every interpreter start about two milliseconds."""
-    source = PACKAGE / "_startup.py"
+    source = _torchada_startup.__file__
     return Path(importlib.util.cache_from_source(str(source))).is_file()
 
 

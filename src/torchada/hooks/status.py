@@ -7,8 +7,8 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from _torchada_startup import FINDER, is_disabled
 from torchada import __version__, _settings, _warnings
-from torchada._startup import FINDER, is_disabled
 from torchada.backends import select
 from torchada.hooks import startup_files
 from torchada.hooks.registry import REGISTRY
