@@ -50,7 +50,8 @@ class Fake:
         (self.folder / name / "__init__.py").write_text(textwrap.dedent(body))
 
     def run(self, plain: Interpreter, code: str, **options: object) -> str:
-        preamble = f"import sys, _torchada_startup; sys.path.insert(0, {str(self.folder)!r}); sys.dont_write_bytecode = True\n{CONTEXT}{SEEN}"
+        path = f"sys.path.insert(0, {str(self.folder)!r}); sys.dont_write_bytecode = True"
+        preamble = f"import sys, _torchada_startup\n{path}\n{CONTEXT}{SEEN}"
         script = self.folder / "script.py"
         script.write_text(preamble + textwrap.dedent(code))
         # A deadlock ends in a traceback of every thread, not in a run that has to be killed.
@@ -255,6 +256,38 @@ def test_what_a_reload_defines_anew_is_redirected_anew(plain: Interpreter, fake:
         """,
     )
     assert out.splitlines() == ["redirected original", "redirected original", "original"]
+
+
+def test_a_module_that_another_thread_is_importing_when_its_area_is_found(plain: Interpreter, fake: Fake) -> None:
+    """It was not watched when its execution began; the area is applied when it ends."""
+    fake.package("slow", "import time; time.sleep(0.3)\nvalue = 'original'\n")
+    fake.package(
+        "torch_musa",
+        """
+        import threading, time, torch
+        thread = threading.Thread(target=__import__, args=("slow",))
+        thread.start()
+        time.sleep(0.1)
+        """,
+    )
+    out = fake.run(
+        plain,
+        """
+        from types import SimpleNamespace
+        from torchada.hooks.registry import REGISTRY
+        from torchada.redirect.engine import Patch
+
+        def patches(context):
+            yield Patch(sys.modules["slow"], "value", "redirected", "a test")
+
+        REGISTRY._found["slow"] = {"slow": SimpleNamespace(patches=patches)}
+        import torch_musa
+        assert not hasattr(sys.modules["slow"], "value"), "too late to be a test"
+        torch_musa.thread.join()
+        print(sys.modules["slow"].value)
+        """,
+    )
+    assert out.strip() == "redirected"
 
 
 def test_a_torch_whose_import_raises(plain: Interpreter, fake: Fake) -> None:

@@ -137,20 +137,18 @@ def test_each_first(musa: Interpreter, first: str) -> None:
     assert end_state(musa, f"import {first}", autoload="0") == expected(musa)
 
 
-@pytest.mark.parametrize(
-    "order", [("torch",), ("torch_musa",), ("torchada", "torch_musa"), ("torch.distributed",)], ids=str
-)
+@pytest.mark.parametrize("order", [("torch",), ("torch_musa",)], ids="-".join)
 @pytest.mark.parametrize("autoload", ["0", "1"])
 def test_autoload(autoloaded: Interpreter, order: tuple[str, ...], autoload: str) -> None:
     assert end_state(autoloaded, imports(order), autoload) == expected(autoloaded)
 
 
-@pytest.mark.parametrize("order", permutations(4), ids="-".join)
+@pytest.mark.parametrize("order", permutations(2), ids="-".join)
 def test_sampled_orders(musa: Interpreter, order: tuple[str, ...]) -> None:
     assert end_state(musa, imports(order)) == expected(musa)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_eight_threads(musa: Interpreter, seed: int) -> None:
     assert end_state(musa, threads(8, seed)) == expected(musa)
 

@@ -275,9 +275,44 @@ Tensor norm_backward_elemt(
   return grad.to(input.scalar_type());
 }
 
+// Kaiser windows alone among the windows are filled by a kernel per device, which is not asked for by dispatch.
+Tensor kaiser_window_beta(
+    int64_t length,
+    bool periodic,
+    double beta,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory) {
+  const auto window = at::kaiser_window(length, periodic, beta, dtype, layout, at::kCPU, pin_memory);
+  return window.to(device.value_or(at::Device(kMusa)));
+}
+
+Tensor kaiser_window_periodic(
+    int64_t length,
+    bool periodic,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory) {
+  return kaiser_window_beta(length, periodic, 12.0, dtype, layout, device, pin_memory);
+}
+
+Tensor kaiser_window(
+    int64_t length,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory) {
+  return kaiser_window_periodic(length, true, dtype, layout, device, pin_memory);
+}
+
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("kaiser_window", &kaiser_window);
+  library.impl("kaiser_window.periodic", &kaiser_window_periodic);
+  library.impl("kaiser_window.beta", &kaiser_window_beta);
   library.impl("convolution_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution>());
   library.impl("convolution_backward_overrideable", &convolution_backward);
   library.impl("_thnn_fused_lstm_cell", &lstm_cell);

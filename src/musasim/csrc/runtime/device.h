@@ -11,7 +11,8 @@ constexpr int kMaxDevices = 64;
 constexpr const char* kSdkVersion = "50100";
 
 struct DeviceProperties {
-  std::string name = "MTT S5000";
+  // Figures and results are the CPU's, so whatever prints the name says so.
+  std::string name = "MTT S5000 (simulated)";
   int major = 3;
   int minor = 1;
   bool is_multi_gpu_board = false;
