@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import torch
 
+import torchada
+
 pytestmark = pytest.mark.musa
 
 
@@ -38,6 +40,16 @@ def _autocast(x: torch.Tensor) -> torch.Tensor:
 
 def _new(x: torch.Tensor) -> torch.Tensor:
     return x + x.new_ones(3, device="cuda")
+
+
+def test_redirection_that_comes_after_the_compiler() -> None:
+    torch._dynamo.reset()
+    x = torch.arange(3.0, device="cuda")
+    torch.compile(_factory, backend="eager", fullgraph=True)(x)
+    with torchada.disabled():
+        torch.compile(lambda y: y + torch.ones(3), backend="eager", fullgraph=True)(torch.ones(3))
+    torch._dynamo.reset()
+    assert torch.compile(_factory, backend="eager", fullgraph=True)(x).tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("function", [_factory, _device, _to, _cuda, _is_cuda, _autocast, _new])

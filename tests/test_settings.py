@@ -142,6 +142,13 @@ def test_warnings_as_errors_do_not_break_the_import(tiny: Interpreter) -> None:
     assert len(warned(done)) == 2
 
 
+@pytest.mark.parametrize("filters", ["always", "error", "ignore"])
+def test_the_same_thing_is_said_once(plain: Interpreter, filters: str) -> None:
+    code = "from torchada._warnings import said, warn_once; warn_once('a'); warn_once('a'); print(said())"
+    done = plain.run(["-W", filters, "-c", code])
+    assert done.stdout.strip() == "['a']" and len(warned(done)) == (0 if filters == "ignore" else 1)
+
+
 def test_a_program_without_stderr(tiny: Interpreter) -> None:
     code = "import sys; sys.stderr = None; import torch; print(torch.loaded)"
     assert tiny.run(["-W", "error", "-c", code], env={"TORCHADA_NATIVE": GARBAGE}).stdout.strip() == "True"

@@ -15,7 +15,7 @@ def run(code: str, *, install: bool = True, ok: bool = True, **env: str) -> str:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     done = subprocess.run(
         [sys.executable, "-c", INSTALL * install + textwrap.dedent(code)],
-        env={**clean, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env},
+        env={**clean, "TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env},
         capture_output=True,
         text=True,
         timeout=300,

@@ -87,7 +87,8 @@ def test_mudnn_flags() -> None:
     with torch.backends.mudnn.flags(allow_tf32=False):
         assert torch.backends.mudnn.allow_tf32 is False
     assert torch.backends.mudnn.allow_tf32 is True
-    torch.backends.mudnn.allow_tf32 = False
+    with torch.backends.__allow_nonbracketed_mutation():  # PyTorch's own test helpers forbid it to the whole process
+        torch.backends.mudnn.allow_tf32 = False
     assert torch.backends.mudnn.set_flags(True) == (False,)
     assert torch.backends.mudnn.allow_tf32 is True
 

@@ -8,30 +8,28 @@ from typing import Any
 from torchada.redirect.calls import keyword
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.namespaces import device_functions, holders
+from torchada.redirect.namespaces import device_functions, forget_functions, holders
 
 
 def patches(context: Context) -> Iterator[Patch]:
     if context.mechanism.native:
         raise Skip("PyTorch's own parser translates the device strings of these calls")
-    from torch.utils._device import _device_constructors
-
     torch = context.torch
     replaced: dict[int, Any] = {}
     originals: dict[int, Any] = {}
-    # torch.utils._device decides by this set what `with torch.device(...)` concerns.
-    refresh = _device_constructors.cache_clear
     for namespace, name, function in device_functions(torch):
         originals[id(function)] = function
         call = replaced.setdefault(id(function), keyword(function, context.devices))
         entry = staticmethod(call) if isinstance(namespace, type) else call
-        yield Patch(namespace, name, entry, f'{function.__name__}(device="cuda")', refresh)
+        yield Patch(namespace, name, entry, f'{function.__name__}(device="cuda")', forget_functions)
     in_namespaces = {
         id(torch._C._VariableFunctions),
         *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),
     }
     for module, name, function in holders(originals):
         if id(module) not in in_namespaces:
-            yield Patch(module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', refresh)
+            yield Patch(
+                module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
+            )
     # TorchScript finds builtins by the identity of the function; the table is made again from what is in place then.
     yield Patch(torch.jit._builtins, "_builtin_table", None, "TorchScript knows the functions above as builtins")

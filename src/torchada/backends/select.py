@@ -69,7 +69,8 @@ def with_torch(backend: Backend, settings: Settings) -> Selection:
 def is_installed(adapter: str) -> bool:
     """Whether `import adapter` would find a module, the simulator's included where TORCHADA_SIMULATE=1 asks for it."""
     try:
-        return find_spec(adapter) is not None
+        spec = find_spec(adapter)
+        return spec is not None and spec.loader is not None  # a folder of that name without code has no loader
     except ValueError:  # in sys.modules without a __spec__
         return sys.modules.get(adapter) is not None
 

@@ -72,4 +72,4 @@ def _deserves_a_closer_look() -> bool:
     if any(name.startswith("TORCHADA_") for name in os.environ):
         return True
     adapters = (name for name in WATCHED_AT_START if name != "torch")
-    return any(name in sys.modules or FINDER.ask_remaining(name) for name in adapters)
+    return any(name in sys.modules or getattr(FINDER.ask_remaining(name), "loader", None) for name in adapters)
