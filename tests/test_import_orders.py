@@ -86,13 +86,15 @@ def imports(order: tuple[str, ...]) -> str:
     return "".join(f"import {name}\n" for name in order)
 
 
-def threads(count: int, seed: int) -> str:
+def threads(count: int, seed: int, *, autoload: bool = False) -> str:
     """Code that imports in `count` threads, each in an order of its own, with torch before its submodules.
 
     Without torchada, too, torch breaks when one thread imports torch.cuda, say, while another imports torch: the one holds the
-    submodule and waits for the package, the other the reverse.
+    submodule and waits for the package, the other the reverse. With autoload, the same goes for torch and its plug-ins.
     """
     orders = [order for order in itertools.permutations(MODULES) if _torch_is_there(order)]
+    if autoload:
+        orders = [order for order in orders if order.index("torch") < order.index("torch_musa")]
     return THREADS.format(count=count, orders=random.Random(seed).sample(orders, count))
 
 
@@ -176,4 +178,10 @@ def test_all_orders(musa: Interpreter, order: tuple[str, ...]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_eight_threads_many_times(autoloaded: Interpreter, seed: int) -> None:
-    assert end_state(autoloaded, threads(8, seed)) == expected(autoloaded)
+    assert end_state(autoloaded, threads(8, seed, autoload=True)) == expected(autoloaded)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(200, 240))
+def test_eight_threads_many_times_without_autoload(musa: Interpreter, seed: int) -> None:
+    assert end_state(musa, threads(8, seed)) == expected(musa)

@@ -49,9 +49,9 @@ def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
 
 def forget_functions() -> None:
     """Empty the caches in which torch keeps functions: they are made anew from what is in place then."""
-    from torch.utils._device import _device_constructors
-
-    _device_constructors.cache_clear()  # what `with torch.device(...)` concerns
+    device_contexts: Any = sys.modules.get("torch.utils._device")
+    if device_contexts is not None:
+        device_contexts._device_constructors.cache_clear()  # what `with torch.device(...)` concerns
     trace_rules: Any = sys.modules.get("torch._dynamo.trace_rules")
     if trace_rules is not None:
         trace_rules.clear_lru_cache()  # what torch.compile puts into its graphs as it is
