@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 
+from _torchada_startup import SimulatedLoader
 from torchada._settings import Settings
 from torchada._warnings import warn_once
 from torchada.backends.descriptor import Backend
@@ -40,7 +41,7 @@ def before_torch(settings: Settings) -> Selection:
         return Selection("cuda or cpu", f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed")
     for backend in BUILT_IN.values():
         if is_installed(backend.adapter):
-            return Selection(backend.name, f"{backend.adapter} is installed", backend)
+            return Selection(backend.name, _why(backend.adapter, _is_stand_in(backend.adapter)), backend)
     return Selection(
         "cuda or cpu", "no adapter module (" + ", ".join(b.adapter for b in BUILT_IN.values()) + ") is installed"
     )
@@ -57,12 +58,10 @@ def with_torch(backend: Backend, settings: Settings) -> Selection:
     simulated = is_simulated(backend)
     if settings.platform == backend.name:
         why = f"TORCHADA_PLATFORM={backend.name}"
-    elif simulated:
-        why = f"TORCHADA_SIMULATE=1 and no real {backend.adapter} is installed"
-    elif _usable_cuda_device():
+    elif not simulated and _usable_cuda_device():
         return Selection("cuda", f"{backend.adapter} is installed, but this torch is a CUDA build with a GPU in reach")
     else:
-        why = f"{backend.adapter} is installed"
+        why = _why(backend.adapter, simulated)
     return Selection(backend.name, why, backend)
 
 
@@ -73,6 +72,15 @@ def is_installed(adapter: str) -> bool:
         return spec is not None and spec.loader is not None  # a folder of that name without code has no loader
     except ValueError:  # in sys.modules without a __spec__
         return sys.modules.get(adapter) is not None
+
+
+def _is_stand_in(adapter: str) -> bool:
+    """Whether `import adapter`, not done yet, would load the simulator."""
+    return adapter not in sys.modules and isinstance(getattr(find_spec(adapter), "loader", None), SimulatedLoader)
+
+
+def _why(adapter: str, simulated: bool) -> str:
+    return f"TORCHADA_SIMULATE=1 and no real {adapter} is installed" if simulated else f"{adapter} is installed"
 
 
 def is_simulated(backend: Backend) -> bool:
