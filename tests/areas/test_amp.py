@@ -83,6 +83,16 @@ def test_autocast_dtype_questions() -> None:
     assert torch.get_autocast_dtype("cuda") is torch.float16
 
 
+def test_state_by_keyword() -> None:
+    torch.set_autocast_enabled(device_type="cuda", enabled=True)
+    try:
+        assert torch.is_autocast_enabled(device_type="cuda")
+        assert torch.get_autocast_dtype(device_type="cuda") is torch.float16
+    finally:
+        torch.set_autocast_enabled("cuda", False)
+    assert not torch.is_autocast_enabled("cuda")
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda: torch.amp.GradScaler("cuda"), lambda: torch.amp.GradScaler(), lambda: torch.GradScaler(device="cuda")],

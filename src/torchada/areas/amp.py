@@ -41,7 +41,7 @@ def _state(context: Context, owner: Any) -> Iterator[Patch]:
     # Each of them parses a device string.
     for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):
-            call = _by_device_type(getattr(owner, name), context)
+            call = _by_device_type(getattr(owner, name), context, sets=name.startswith("set_"))
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
     # The older names mean CUDA's autocast by their names alone.
     device_type, torch = context.backend.device_type, context.torch
@@ -62,16 +62,25 @@ def _state(context: Context, owner: Any) -> Iterator[Patch]:
         )
 
 
-def _by_device_type(original: Callable[..., Any], context: Context) -> Callable[..., Any]:
-    """`original`, with a device type as its first argument; entering and leaving autocast makes seven such calls."""
-    get = context.devices.get
+def _by_device_type(original: Callable[..., Any], context: Context, *, sets: bool) -> Callable[..., Any]:
+    """`original`, with a device type as its first argument; entering and leaving autocast makes seven such calls.
 
-    def call(device_type: Any = None, *rest: Any, **kwargs: Any) -> Any:
-        if rest or kwargs:
-            return original(get(device_type, device_type), *rest, **kwargs)
+    Hence no *args and no **kwargs, whose unpacking costs more than the translation. A setter's value has one name or the other.
+    """
+    get, unset = context.devices.get, object()
+
+    def ask(device_type: Any = None) -> Any:
         return original() if device_type is None else original(get(device_type, device_type))
 
-    return disguise(call, original)
+    def put(device_type: Any, value: Any = unset, *, enabled: Any = unset, dtype: Any = unset) -> Any:
+        if value is not unset:
+            return original(get(device_type, device_type), value)
+        named = {"enabled": enabled, "dtype": dtype}
+        return original(
+            get(device_type, device_type), **{name: given for name, given in named.items() if given is not unset}
+        )
+
+    return disguise(put if sets else ask, original)
 
 
 def _scaler_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
