@@ -12,11 +12,22 @@ import torch
 
 import torchada
 from interpreter import Interpreter
+from torchada.hooks.status import report
 from torchada.redirect import native
 
-_device_parser = pytest.importorskip(
-    "torchada.redirect.native._device_parser", reason="built without a compiler, so there is no native mechanism"
-)
+if os.environ.get("TORCHADA_NATIVE") == "1":
+    from torchada.redirect.native import _device_parser  # asked for, so its absence is no reason to skip
+else:
+    _device_parser = pytest.importorskip(
+        "torchada.redirect.native._device_parser", reason="built without a compiler, so there is no native mechanism"
+    )
+
+
+@pytest.mark.musa
+def test_the_tests_run_under_the_mechanism_they_were_asked_to() -> None:
+    assert torch.zeros(1, device="cuda").is_cuda
+    expected = "portable" if os.environ.get("TORCHADA_NATIVE") == "0" else "native"
+    assert report()["device_strings"]["mechanism"] == expected
 
 
 class Parser:

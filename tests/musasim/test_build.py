@@ -198,7 +198,7 @@ class TestBuilding:
     @pytest.mark.parametrize(
         ("output", "advice"),
         [
-            ("fatal error: error writing to /tmp/x.s: No space left on device", "The disk is full"),
+            ("fatal error: error writing to x.s: No space left on device", "The disk is full"),
             ("fatal error: Python.h: No such file or directory", "python3-dev"),
             ("g++: error: unrecognized command line option '-std=c++20'", "does not know C\\+\\+20"),
         ],

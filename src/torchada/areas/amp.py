@@ -43,23 +43,23 @@ def _state(context: Context, owner: Any) -> Iterator[Patch]:
         if name in vars(owner):
             call = _by_device_type(getattr(owner, name), context, sets=name.startswith("set_"))
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
-    # The older names mean CUDA's autocast by their names alone.
-    device_type, torch = context.backend.device_type, context.torch
-    if "get_autocast_gpu_dtype" in vars(owner):
-        get: Callable[[], Any] = lambda: torch.get_autocast_dtype(device_type)  # noqa: E731
-        yield Patch(
-            owner,
-            "get_autocast_gpu_dtype",
-            disguise(get, owner.get_autocast_gpu_dtype),
-            "torch.get_autocast_gpu_dtype()",
-        )
-        put: Callable[[Any], Any] = lambda dtype: torch.set_autocast_dtype(device_type, dtype)  # noqa: E731
-        yield Patch(
-            owner,
-            "set_autocast_gpu_dtype",
-            disguise(put, owner.set_autocast_gpu_dtype),
-            "torch.set_autocast_gpu_dtype(dtype)",
-        )
+    yield from _gpu_dtype(context, owner)
+
+
+def _gpu_dtype(context: Context, owner: Any) -> Iterator[Patch]:
+    """The older names, which mean CUDA's autocast by their names alone."""
+    torch, device_type = context.torch, context.backend.device_type
+
+    def get_autocast_gpu_dtype() -> Any:
+        return torch.get_autocast_dtype(device_type)
+
+    def set_autocast_gpu_dtype(dtype: Any) -> None:
+        torch.set_autocast_dtype(device_type, dtype)
+
+    for call in (get_autocast_gpu_dtype, set_autocast_gpu_dtype):
+        original = vars(owner).get(call.__name__)
+        if original is not None:
+            yield Patch(owner, call.__name__, disguise(call, original), f"torch.{call.__name__}")
 
 
 def _by_device_type(original: Callable[..., Any], context: Context, *, sets: bool) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.calls import disguise, first
+from torchada.redirect.calls import disguise, positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
@@ -17,7 +17,7 @@ def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     functions, module, uninitialized = torch._C._nn, torch.nn.Module, torch.nn.parameter.UninitializedTensorMixin
     if not context.mechanism.native:
-        parse = first(functions._parse_to, context.devices)
+        parse = positional(functions._parse_to, context.devices, 0)
         yield Patch(functions, "_parse_to", parse, 'Module.to("cuda")')
     yield Patch(
         module, "_apply", _apply(context, module._apply), "a parameter that moves to the device stays the object it is"

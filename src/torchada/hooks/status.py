@@ -13,7 +13,6 @@ from torchada.backends import select
 from torchada.hooks import startup_files
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, is_complete
-from torchada.redirect.engine import ENGINE
 
 ACTIVE, INACTIVE, FAILED = 0, 1, 2
 
@@ -172,8 +171,3 @@ def _environment_lines(environment: dict[str, Any]) -> list[str]:
             remark = "   (known, without effect in this version)"
         lines.append(f"    {name}={value}{remark}")
     return lines
-
-
-def applied_patches() -> dict[str, list[str]]:
-    """The `why` of every patch in force, by area."""
-    return {area: [record.patch.why for record in done] for area, done in ENGINE.applied().items()}

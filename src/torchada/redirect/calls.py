@@ -56,25 +56,6 @@ def positional(original: Function, names: DeviceNames, position: int, argument: 
     return disguise(call, original)
 
 
-def first(original: Function, names: DeviceNames, argument: str = "device") -> Function:
-    """`original`, with its first argument, or the keyword `argument`, translated."""
-    get = names.get
-    concerned = (str, names.torch_device)
-
-    def call(value: Any = _Unset, /, *rest: Any, **kwargs: Any) -> Any:
-        if isinstance(value, concerned):
-            value = get(value, value)
-        elif argument in kwargs:
-            kwargs[argument] = names.translate(kwargs[argument])
-        if value is _Unset:
-            return original(**kwargs)
-        if rest or kwargs:
-            return original(value, *rest, **kwargs)
-        return original(value)
-
-    return disguise(call, original)
-
-
 def method(original: Function, names: DeviceNames, argument: str = "device", *, path: str | None = None) -> Function:
     """`original`, a method, with its first argument after self, or the keyword `argument`, translated."""
     get = names.get

@@ -58,7 +58,7 @@ class _Slot:
     def get(self, name: str) -> Any:
         # The engine asks by identity whether a patch is in force, so the same number must be the same object.
         value = self.read()
-        if self._last is None or self._last != value:
+        if self._last != value:
             self._last = value
         return self._last
 

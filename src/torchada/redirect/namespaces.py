@@ -9,8 +9,8 @@ from typing import Any
 
 # Modules of torch._C beside the class of torch's own functions; looked up, for not every torch has each.
 _MODULES = ("_nn", "_fft", "_linalg", "_nested", "_sparse", "_special")
-# Take a device, but have no operator schema that says so, and are no constructors in torch.utils._device's sense.
-_WITHOUT_SCHEMA = frozenset({"asarray", "frombuffer", "nested_tensor", "sparse_coo_tensor", "tensor", "as_tensor"})
+# Take a device, but stand for no operator whose schema would say so.
+_WITHOUT_SCHEMA = frozenset({"asarray", "nested_tensor"})
 
 
 def device_functions(torch: Any) -> Iterator[tuple[Any, str, Any]]:
