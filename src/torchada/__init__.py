@@ -32,6 +32,7 @@ _LAZY = {
     "cuda_to_musa_name": "torchada.names",
     "curand_to_murand_name": "torchada.names",
     "nccl_to_mccl_name": "torchada.names",
+    "UnsupportedError": "torchada.redirect.unsupported",
     "TorchadaWarning": "torchada._warnings",
     "TorchadaError": "torchada._warnings",
 }

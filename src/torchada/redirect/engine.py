@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any
+from typing import Any, Literal
 
 from torchada.redirect.owners import MISSING, Owner, owner_of
 
@@ -14,11 +14,17 @@ class Skip(Exception):
     """Raised by an area's `patches` when it does not concern this torch or this process; the text is the reason."""
 
 
+# How an API of CUDA is answered: by the backend's own object; by the backend, called in its own way; by torchada, for the backend
+# has none; or by a clear error.
+Kind = Literal["same", "adapted", "emulated", "unsupported"]
+
+
 @dataclass(frozen=True)
 class Patch:
     """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
 
-    `why` is what status shows. `refresh` is called after the change and after its undo, for caches computed from the entry.
+    `why` is the API in CUDA's terms, which status and reports show, `to` what answers it where that is not the same API on the
+    backend's device. `refresh` is called after the change and after its undo, for caches computed from the entry.
     """
 
     owner: Any
@@ -26,6 +32,8 @@ class Patch:
     replacement: Any
     why: str
     refresh: Callable[[], object] | None = None
+    kind: Kind = "adapted"
+    to: str = ""
 
 
 @dataclass
