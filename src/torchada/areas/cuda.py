@@ -10,13 +10,11 @@ from typing import Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
 
 # Private names that well-known callers use.
 _PRIVATE = (
-    "_DeviceGuard",
-    "_exchange_device",
     "_is_in_bad_fork",
     "_lazy_call",
     "_lazy_init",
@@ -24,26 +22,35 @@ _PRIVATE = (
     "_set_stream_by_id",
     "_sleep",
 )
-# Public in both, but of different meaning, or an area of their own.
-_NOT_ALIASED = frozenset({"is_available", "amp", "nccl"})
+# Public in both, but of different meaning, or an area of their own. torch.cuda's own `device` and `device_of` stand on
+# _exchange_device, and so take -1 for a no-op as documented; those of torch_musa 2.7.1 do not.
+_NOT_ALIASED = frozenset({"is_available", "amp", "nccl", "device", "device_of", "get_device_properties"})
 
 
 def patches(context: Context) -> Iterator[Patch]:
     cuda = context.torch.cuda
     replaced = dict(_aliases(context))
-    replaced["get_device_properties"] = _get_device_properties(context, cuda.get_device_properties)
-    replaced["_get_device_index"] = _get_device_index(context, cuda._get_device_index)
     if context.settings.force_cuda_available:
         replaced["is_available"] = context.namespace.is_available
-    originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
-    by_id = {id(vars(cuda)[name]): own for name, own in replaced.items()}
-    for name, own in replaced.items():
-        yield Patch(cuda, name, own, f"torch.cuda.{name}")
-    # torch.cuda.memory, .random and others hold some of them under names of their own.
-    for module, name, original in holders(originals):
-        if module is not cuda and not _is_the_backends(context, module):
-            yield Patch(module, name, by_id[id(original)], f"{module.__name__}.{name}")
+    adapted = {"_get_device_index": _get_device_index(context, cuda._get_device_index)}
+    if hasattr(context.namespace, "_maybe_exchange_device"):
+        adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)
+    yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced))
     yield from _submodules(context)
+
+
+def _everywhere(context: Context, replaced: dict[str, Any], same: frozenset[str]) -> Iterator[Patch]:
+    """Patches of torch.cuda, and of the modules (torch.cuda.memory, .random) that hold the same objects under their own names."""
+    cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
+    originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
+    name_of = {id(vars(cuda)[name]): name for name in replaced}
+    for module, name, original in holders(originals):
+        if _is_the_backends(context, module):
+            continue
+        cuda_name = name_of[id(original)]
+        kind: Kind = "same" if cuda_name in same else "adapted"
+        to = f"{space}.{cuda_name}" if kind == "same" else ""
+        yield Patch(module, name, replaced[cuda_name], f"{module.__name__}.{name}", kind=kind, to=to)
 
 
 def _aliases(context: Context) -> Iterator[tuple[str, Any]]:
@@ -63,21 +70,22 @@ def _submodules(context: Context) -> Iterator[Patch]:
         for entry in getattr(cuda_module, "__all__", ()):
             own = getattr(own_module, entry, None)
             if callable(own) and entry not in vars(context.torch.cuda):
-                yield Patch(cuda_module, entry, own, f"torch.cuda.{name}.{entry}")
+                to = f"torch.{context.backend.namespace}.{entry}"
+                yield Patch(cuda_module, entry, own, f"torch.cuda.{name}.{entry}", kind="same", to=to)
 
 
 def _is_the_backends(context: Context, module: Any) -> bool:
     return str(getattr(module, "__name__", "")).partition(".")[0] == context.backend.adapter
 
 
-def _get_device_properties(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """torch_musa's has no default for `device`; CUDA's is the current device."""
-    namespace = context.namespace
+def _exchange_device(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A negative index changes nothing. A function of its own: dynamo tells the two of torch.cuda apart by identity."""
+    exchange = context.namespace._maybe_exchange_device
 
-    def get_device_properties(device: Any = None) -> Any:
-        return namespace.get_device_properties(namespace.current_device() if device is None else device)
+    def _exchange_device(device: int) -> int:
+        return int(exchange(device))
 
-    return disguise(get_device_properties, original)
+    return disguise(_exchange_device, original)
 
 
 def _get_device_index(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,6 +13,10 @@ class Backend:
     `name` is what TORCHADA_PLATFORM says, `device_type` what torch.device says, `adapter` the module whose import registers the
     device, `namespace` the attribute of torch that mirrors torch.cuda. `collectives` maps the names of communication backends,
     `dispatch_keys` those of CUDA's dispatch keys, `renames` the names of torch.cuda that are spelled differently in the namespace.
+    `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names to
+    CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI that
+    has it; `device_attribute` the runtime library and its function that takes cudaDeviceAttr's numbers; `arch_flag` is the
+    compiler's option for one architecture.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -24,4 +28,9 @@ class Backend:
     collectives: Mapping[str, str] = field(default_factory=dict)
     dispatch_keys: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
+    native: str | None = None
+    native_spellings: Mapping[str, str] = field(default_factory=dict)
+    management: tuple[str, str] | None = None
+    device_attribute: tuple[str, str] | None = None
+    arch_flag: str = "{}"
     simulator: str | None = None

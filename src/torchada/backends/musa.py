@@ -28,5 +28,16 @@ MUSA = Backend(
         "cudart": "musart",
         "nccl": "mccl",
     },
+    native="_MUSAC",
+    native_spellings={
+        "musa": "cuda",
+        "Musa": "Cuda",
+        "MUSA": "CUDA",
+        "Mublas": "Cublas",
+        "mccl": "nccl",
+    },
+    management=("pymtml", "mthreads-ml-py"),
+    device_attribute=("libmusart.so", "musaDeviceGetAttribute"),
+    arch_flag="--offload-arch=mp_{}",
     simulator="musasim",
 )

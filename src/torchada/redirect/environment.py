@@ -54,3 +54,18 @@ class Mirror:
         elif ours is not None:
             os.environ.pop(self.variable, None)
             os.environ.pop(MARK, None)
+
+
+def visible_devices(variable: str) -> list[int] | list[str] | None:
+    """What `variable` leaves visible, in torch.cuda._parse_visible_devices' terms; None where it is not set.
+
+    Numbers, or identities as they stand; a repeated number hides every device, as in CUDA.
+    """
+    value = os.environ.get(variable)
+    if value is None:
+        return None
+    entries = [entry.strip() for entry in value.split(",")]
+    if not all(entry.isdigit() for entry in entries):
+        return [entry for entry in entries if entry and not entry.startswith("-")]
+    numbers = [int(entry) for entry in entries]
+    return numbers if len(set(numbers)) == len(numbers) else []

@@ -13,6 +13,10 @@ class UnsupportedError(NotImplementedError):
     """A program used an API of CUDA that has no counterpart on the backend. The message names the API, and says why."""
 
 
+class UnsupportedAttributeError(UnsupportedError, AttributeError):
+    """The same for a field of an object: hasattr answers False, and getattr with a default gives the default."""
+
+
 def error(context: Context, api: str, why: str) -> UnsupportedError:
     """The error for `api`, such as "torch.cuda.jiterator", with the reason, and what to do instead where there is something."""
     return UnsupportedError(f"{api} has no counterpart on {context.backend.name.upper()}: {why}")

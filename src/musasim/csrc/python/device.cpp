@@ -9,6 +9,7 @@
 #include <torch/csrc/Generator.h>
 
 #include <string>
+#include <vector>
 
 namespace musasim {
 namespace py = pybind11;
@@ -88,9 +89,11 @@ py::tuple default_generators() {
   return py::tuple(all);
 }
 
+// One object for each device, as a driver's are, although all say the same.
 const DeviceProperties& checked_properties(int index) {
   check_device(static_cast<c10::DeviceIndex>(index));
-  return device_properties();
+  static const std::vector<DeviceProperties> all(kMaxDevices, device_properties());
+  return all.at(static_cast<size_t>(index));
 }
 
 // The attributes that torch_musa has after initialisation only.

@@ -147,33 +147,9 @@ py::dict snapshot() {
 }
 
 // Memory handed out by address: the address is all that comes back.
-struct RawMemory {
-  std::mutex mutex;
-  std::unordered_map<uintptr_t, c10::DataPtr> leases;
-};
-
-RawMemory& raw_memory() {
-  static auto* memory = new RawMemory();
-  return *memory;
-}
-
-uintptr_t raw_alloc(size_t bytes, uintptr_t stream_handle) {
-  const auto device = current_device();
-  const auto previous = current_stream(device);
-  set_current_stream(external_stream(device, reinterpret_cast<void*>(stream_handle)));
-  auto lease = device_allocator()->allocate(bytes);
-  set_current_stream(previous);
-  const auto address = reinterpret_cast<uintptr_t>(lease.get());
-  auto& memory = raw_memory();
-  const std::lock_guard<std::mutex> lock(memory.mutex);
-  memory.leases[address] = std::move(lease);
-  return address;
-}
-
+// torch_musa 2.7.1 has this one and not its counterpart raw_alloc, so Python has no address that it could be given.
 void raw_delete(uintptr_t address) {
-  auto& memory = raw_memory();
-  const std::lock_guard<std::mutex> lock(memory.mutex);
-  TORCH_CHECK(memory.leases.erase(address) == 1, "invalid device pointer: ", address);
+  TORCH_CHECK(false, "invalid device pointer: ", address);
 }
 
 void attach_observer(py::function observer) {
@@ -268,9 +244,7 @@ void add_memory_functions(py::module_& module) {
   module.def("_musa_setMemoryFraction", [](double fraction, int device) {
     set_memory_fraction(static_cast<c10::DeviceIndex>(device), fraction);
   });
-  module.def("_musa_getMemoryFraction", [](int device) { return memory_fraction(static_cast<c10::DeviceIndex>(device)); });
   module.def("_musa_getAllocatorBackend", [] { return "native"; });
-  module.def("_musa_musaCachingAllocator_raw_alloc", &raw_alloc);
   module.def("_musa_musaCachingAllocator_raw_delete", &raw_delete);
   module.def("_musa_musaCachingAllocator_set_allocator_settings", &set_allocator_settings);
   module.def("_musa_attach_out_of_memory_observer", &attach_observer);

@@ -1,0 +1,62 @@
+"""Every name of torch.cuda and its submodules, of the installed torch: discovered, not listed."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple
+
+# Programs to be run, and modules that import what only Linux kernels for NVIDIA need when they are imported.
+_PROGRAMS = frozenset({"torch.cuda._annotate_cuda_graph_trace"})
+
+
+class Name(NamedTuple):
+    """`module` is where it stands ("torch.cuda.memory"), `public` whether the module promises it."""
+
+    module: str
+    name: str
+    public: bool
+
+    @property
+    def path(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+def modules() -> list[str]:
+    """torch.cuda and its submodules, by the file system; packages within it one level deep."""
+    root = import_module("torch.cuda")
+    found = [root.__name__]
+    for info in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
+        if info.name not in _PROGRAMS:
+            found.append(info.name)
+    return sorted(found)
+
+
+def names() -> list[Name]:
+    """All names, module by module: what `__all__` promises, and what the module defines itself."""
+    return [name for module in modules() for name in _of(import_module(module))]
+
+
+def is_in_private_module(name: Name) -> bool:
+    """Whether it stands in torch.cuda._something: nobody promises such a module, and few use one."""
+    return any(part.startswith("_") for part in name.module.split("."))
+
+
+def _of(module: ModuleType) -> Iterator[Name]:
+    promised = getattr(module, "__all__", None)
+    for name in sorted({*vars(module), *(promised or ())}):
+        if name.startswith("__") or isinstance(vars(module).get(name), ModuleType):
+            continue
+        public = name in promised if promised is not None else not name.startswith("_")
+        if public or is_cudas_own(module, vars(module).get(name)):
+            yield Name(module.__name__, name, public)
+
+
+def is_cudas_own(module: ModuleType, value: Any) -> bool:
+    """Whether the module defines `value`, and has not imported it: constants have no home, and count."""
+    home = getattr(value, "__module__", None)
+    if isinstance(value, type) or callable(value):
+        return home == module.__name__ or (module.__name__ == "torch.cuda" and str(home).startswith("torch.cuda"))
+    return home is None

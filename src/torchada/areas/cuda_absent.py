@@ -1,0 +1,88 @@
+"""What NVIDIA has and nobody else: jiterator, GPUDirect Storage, green contexts, TunableOp, NVRTC. Each name says so when used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.unsupported import error, unsupported, unsupported_class
+
+_JIT = (
+    "it compiles CUDA source with NVRTC while the program runs; write the operation in PyTorch, or build an extension"
+)
+_GDS = "GPUDirect Storage is NVIDIA's; read into host memory and copy"
+_GREEN = "a device cannot be divided this way"
+_TUNABLE = "there are no tunable GEMMs here"
+_ABSENT = {
+    "torch.cuda": {"_compile_kernel": _JIT, "GreenContext": _GREEN},
+    "torch.cuda._utils": {"_nvrtc_compile": _JIT, "_cuda_load_module": _JIT, "_get_nvrtc_library": _JIT},
+    "torch.cuda.jiterator": {"_create_jit_fn": _JIT, "_create_multi_output_jit_fn": _JIT},
+    "torch.cuda.gds": {"gds_register_buffer": _GDS, "gds_deregister_buffer": _GDS, "GdsFile": _GDS},
+    "torch.cuda.green_contexts": {"GreenContext": _GREEN},
+}
+# torch.cuda.tunable: what it is to say while it is off, which it always is.
+_OFF: dict[str, Any] = {
+    "is_enabled": False,
+    "tuning_is_enabled": False,
+    "record_untuned_is_enabled": False,
+    "get_results": (),
+    "get_validators": (),
+}
+_SWITCHES = frozenset({"enable", "tuning_enable", "record_untuned_enable"})
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    for module_name, names in _ABSENT.items():
+        module = _module(context, module_name)
+        for name, why in names.items():
+            if module is not None and name in vars(module):
+                yield _refusing(context, module, name, why)
+    if hasattr(context.torch.cuda, "tunable"):
+        yield from _tunable(context, context.torch.cuda.tunable)
+
+
+def _module(context: Context, name: str) -> ModuleType | None:
+    module: Any = context.torch
+    for part in name.split(".")[1:]:
+        module = getattr(module, part, None)
+    return module if isinstance(module, ModuleType) else None
+
+
+def _refusing(context: Context, module: ModuleType, name: str, why: str) -> Patch:
+    api, original = f"{module.__name__}.{name}", vars(module)[name]
+    if isinstance(original, type):
+        return Patch(module, name, unsupported_class(context, api, why), api, kind="unsupported")
+    return Patch(module, name, unsupported(context, api, why, original), api, kind="unsupported")
+
+
+def _tunable(context: Context, tunable: ModuleType) -> Iterator[Patch]:
+    """Switching it off is what it is already; whatever else it is asked to do, it cannot."""
+    for name in tunable.__all__:
+        if name not in vars(tunable):
+            continue
+        api = f"torch.cuda.tunable.{name}"
+        if name in _OFF:
+            yield Patch(tunable, name, _answer(_OFF[name], vars(tunable)[name]), api, kind="emulated", to="off")
+        elif name in _SWITCHES:
+            yield Patch(tunable, name, _switch(context, api, vars(tunable)[name]), api, kind="emulated", to="off")
+        else:
+            yield _refusing(context, tunable, name, _TUNABLE)
+
+
+def _answer(value: Any, original: Any) -> Any:
+    def answer() -> Any:
+        return value
+
+    return disguise(answer, original)
+
+
+def _switch(context: Context, api: str, original: Any) -> Any:
+    def switch(val: bool = True) -> None:
+        if val:
+            raise error(context, f"{api}(True)", _TUNABLE)
+
+    return disguise(switch, original)

@@ -1,0 +1,28 @@
+"""torch._C._cuda_*: the backend's own C functions under CUDA's names, for code that imports them from there.
+
+Much of torch.cuda's Python (the raw allocator, streams of other libraries, memory fractions) works as it is on top of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.native_names import native_names
+
+# Its presence is how torch.cuda._is_compiled, and so is_available, find CUDA.
+_DETECTION = "_cuda_getDeviceCount"
+# Not counterparts of anything: a submodule with names of its own, a number, and what the backend calls at its import.
+_OWN = frozenset({"_cudart", "_cuda_version", "_cuda_register_device_hook"})
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    names = native_names(context)
+    if not names:
+        raise Skip(f"torch.{context.backend.namespace} shows no native module")
+    detection = () if context.settings.force_cuda_available else (_DETECTION,)
+    for cuda, (name, own) in names.items():
+        if cuda not in _OWN and cuda not in detection:
+            to = f"torch.{context.backend.namespace}.{context.backend.native}.{name}"
+            yield Patch(context.torch._C, cuda, own, f"torch._C.{cuda}", kind="same", to=to)

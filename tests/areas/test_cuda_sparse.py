@@ -1,0 +1,21 @@
+"""torch.cuda.sparse.FloatTensor and its sisters."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("FloatTensor", torch.float32), ("LongTensor", torch.int64)])
+def test_sparse_constructors(name: str, dtype: torch.dtype) -> None:
+    kind = getattr(torch.cuda.sparse, name)
+    x = kind(torch.tensor([[0, 1], [2, 0]]), torch.tensor([3, 4], dtype=dtype), (2, 3))
+    assert x.is_sparse and x.is_cuda and x.dtype == dtype and x.shape == (2, 3)
+    assert x.to_dense().tolist() == [[0, 0, 3], [4, 0, 0]]
+    assert isinstance(x, kind)
+    assert not isinstance(x.cpu(), kind) and not isinstance(x.to_dense(), kind)
+
+
+def test_an_empty_one_by_its_sizes() -> None:
+    x = torch.cuda.sparse.FloatTensor(2, 3)
+    assert x.shape == (2, 3) and x._nnz() == 0 and x.is_cuda
