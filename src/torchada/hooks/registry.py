@@ -25,7 +25,10 @@ AREAS: dict[str, tuple[str, ...]] = {
         "amp",
         "serialization",
         "visible_devices",
+        "cuda_runtime",
+        "cdll",
     ),
+    "ctypes.util": ("find_library",),
     "torch._dynamo": ("dynamo",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
