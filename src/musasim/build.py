@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from musasim import cache
 from musasim.errors import MusasimBuildError
-from musasim.toolchain import Torch, find_compiler, find_ninja, find_torch, ninja_file
+from musasim.toolchain import Library, Torch, find_compiler, find_ninja, find_torch, ninja_file, torch_extension
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -25,6 +25,8 @@ __all__ = ["MusasimBuildError", "Target", "build", "load"]
 
 _MODULE = "torch_musa._MUSAC"
 _LIBRARY = "_MUSAC.so"
+# The simulated driver and runtime. The extension loads it, and from then on the dynamic linker finds it by this name.
+_RUNTIME = "libmusart.so"
 _SOURCES = Path(__file__).parent / "csrc"
 # Longest first: the last object decides how long a build with two jobs takes.
 _UNITS = ("autocast", "ops", "python", "runtime")
@@ -43,6 +45,14 @@ class Target:
     @property
     def path(self) -> Path:
         return cache.cache_path() / self.folder / _LIBRARY
+
+    @property
+    def libraries(self) -> list[Library]:
+        runtime = Library(_RUNTIME, [_SOURCES / "musart.cpp"], link=["-pthread"])
+        return [
+            torch_extension(self.torch, _LIBRARY, [_SOURCES / f"{unit}.cpp" for unit in _UNITS], [runtime]),
+            runtime,
+        ]
 
 
 def load() -> ModuleType:
@@ -86,12 +96,12 @@ def _compile(target: Target, folder: Path) -> None:
     ninja = find_ninja()
     try:
         with cache.workspace(folder) as workspace:
-            rules = ninja_file(target.torch, compiler, [_SOURCES / f"{unit}.cpp" for unit in _UNITS], _LIBRARY)
-            (workspace / "build.ninja").write_text(rules, encoding="utf-8")
+            (workspace / "build.ninja").write_text(ninja_file(compiler, target.libraries), encoding="utf-8")
             _run_ninja(ninja, workspace, target.torch)
             target.path.parent.mkdir(mode=0o700, exist_ok=True)
-            # Never write in place: a process that runs the old file would crash.
-            os.replace(workspace / _LIBRARY, target.path)
+            # Never write in place: a process that runs the old file would crash. The extension last: its presence says done.
+            for name in (_RUNTIME, _LIBRARY):
+                os.replace(workspace / name, target.path.with_name(name))
     except OSError as error:
         raise MusasimBuildError(_explain(error, folder)) from error
 

@@ -8,7 +8,7 @@ import re
 import shlex
 import shutil
 import sysconfig
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from musasim.errors import MusasimBuildError
@@ -63,24 +63,54 @@ def find_ninja() -> str:
     raise MusasimBuildError("musasim compiles its C++ part once, and found no ninja. Run `pip install ninja`.")
 
 
-def ninja_file(torch: Torch, compiler: list[str], sources: list[Path], output: str) -> str:
-    """A build file that makes `output` from `sources`, one object each."""
+@dataclass(frozen=True)
+class Library:
+    """A shared library, made from one object for each source; `flags` and `link` are what it needs beyond the usual."""
+
+    name: str
+    sources: list[Path]
+    flags: list[str] = field(default_factory=list)
+    link: list[str] = field(default_factory=list)
+    needs: list[Library] = field(default_factory=list)
+
+
+def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Library]) -> Library:
+    """A library against torch and Python that finds those it needs in its own folder."""
     include = torch.folder / "include"
     folders = [include, include / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
     libraries = torch.folder / "lib"
-    flags = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wno-unknown-pragmas"]
-    flags += [f"-isystem{folder}" for folder in folders]
-    link = ["-shared", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
-    command = shlex.join(compiler)
+    link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
+    return Library(name, sources, [f"-isystem{folder}" for folder in folders], ["-Wl,-rpath,$ORIGIN", *link], needs)
+
+
+def ninja_file(compiler: list[str], libraries: list[Library]) -> str:
+    """A build file that makes every one of `libraries`."""
+    command = _escape(shlex.join(compiler))
+    flags = _escape(shlex.join(["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wno-unknown-pragmas"]))
     lines = [
         "rule compile",
-        f"  command = {_escape(command)} {_escape(shlex.join(flags))} -c $in -o $out",
+        f"  command = {command} {flags} $flags -c $in -o $out",
         "rule link",
-        f"  command = {_escape(command)} $in -o $out {_escape(shlex.join(link))}",
-        *(f"build {source.stem}.o: compile {_escape_path(str(source))}" for source in sources),
-        f"build {output}: link {' '.join(source.stem + '.o' for source in sources)}",
+        f"  command = {command} -shared -Wl,-soname,$out $objects -o $out $link",
     ]
+    for library in libraries:
+        lines += _build(library)
     return "\n".join(lines) + "\n"
+
+
+def _build(library: Library) -> list[str]:
+    objects = " ".join(source.stem + ".o" for source in library.sources)
+    needed = " ".join(other.name for other in library.needs)
+    lines = []
+    for source in library.sources:
+        lines += [f"build {source.stem}.o: compile {_escape_path(str(source))}"]
+        lines += [f"  flags = {_escape(shlex.join(library.flags))}"]
+    return [
+        *lines,
+        f"build {library.name}: link {objects} {needed}".rstrip(),
+        f"  objects = {objects} {needed}".rstrip(),
+        f"  link = {_escape(shlex.join(library.link))}",
+    ]
 
 
 def _escape(text: str) -> str:

@@ -7,12 +7,28 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
+class NativeLibrary:
+    """What stands in for one of CUDA's C libraries.
+
+    `name` is the library's, as the linker's -l takes it. `prefixes` maps the beginnings of its functions' names, before a capital
+    letter, and `renames` the names that do not follow them. `optional_suffix` ends names of CUDA's functions, and not always those
+    of their counterparts.
+    """
+
+    name: str
+    prefixes: Mapping[str, str]
+    renames: Mapping[str, str] = field(default_factory=dict)
+    optional_suffix: str = ""
+
+
+@dataclass(frozen=True)
 class Backend:
     """A PyTorch device that can stand in for CUDA.
 
     `name` is what TORCHADA_PLATFORM says, `device_type` what torch.device says, `adapter` the module whose import registers the
     device, `namespace` the attribute of torch that mirrors torch.cuda. `collectives` maps the names of communication backends,
-    `dispatch_keys` those of CUDA's dispatch keys, `renames` the names of torch.cuda that are spelled differently in the namespace.
+    `dispatch_keys` those of CUDA's dispatch keys, `renames` the names of torch.cuda that are spelled differently in the namespace,
+    as a path where they are not at its top. `libraries` maps the names of CUDA's C libraries ("cudart") to their counterparts.
     `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names to
     CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI that
     has it; `device_attribute` the runtime library and its function that takes cudaDeviceAttr's numbers; `arch_flag` is the
@@ -33,4 +49,5 @@ class Backend:
     management: tuple[str, str] | None = None
     device_attribute: tuple[str, str] | None = None
     arch_flag: str = "{}"
+    libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
     simulator: str | None = None

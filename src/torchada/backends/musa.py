@@ -2,7 +2,37 @@
 
 from __future__ import annotations
 
-from torchada.backends.descriptor import Backend
+from torchada.backends.descriptor import Backend, NativeLibrary
+
+# Left out: cuDNN (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
+_LIBRARIES = {
+    "cudart": NativeLibrary(
+        "musart",
+        {"cuda": "musa", "__cuda": "__musa"},
+        renames={"cudaDeviceGetNvSciSyncAttributes": "musaDeviceGetMtSciSyncAttributes"},
+    ),
+    "cuda": NativeLibrary(
+        "musa", {"cu": "mu"}, renames={"cuDeviceGetNvSciSyncAttributes": "muDeviceGetMtSciSyncAttributes"}
+    ),
+    "nccl": NativeLibrary("mccl", {"nccl": "mccl"}),
+    # muBLAS has one version of each function: mublasSgemm for cublasSgemm_v2.
+    "cublas": NativeLibrary(
+        "mublas",
+        {"cublas": "mublas"},
+        renames={"cublasGetCudartVersion": "mublasGetMusartVersion"},
+        optional_suffix="_v2",
+    ),
+    "cublasLt": NativeLibrary(
+        "mublasLt", {"cublasLt": "mublasLt"}, renames={"cublasLtGetCudartVersion": "mublasLtGetMusartVersion"}
+    ),
+    "cufft": NativeLibrary("mufft", {"cufft": "mufft"}),
+    "cupti": NativeLibrary("mupti", {"cupti": "mupti"}, renames={"cuptiGetCubinCrc": "muptiGetMubinCrc"}),
+    "curand": NativeLibrary("murand", {"curand": "murand"}),
+    "cusolver": NativeLibrary("musolver", {"cusolver": "musolver"}),
+    "cusparse": NativeLibrary("musparse", {"cusparse": "musparse"}),
+    "nvjpeg": NativeLibrary("mtjpeg", {"nvjpeg": "mtjpeg"}),
+    "nvrtc": NativeLibrary("mtrtc", {"nvrtc": "mtrtc"}),
+}
 
 MUSA = Backend(
     name="musa",
@@ -25,6 +55,7 @@ MUSA = Backend(
         "CUDAGraph": "MUSAGraph",
         "CUDAPluggableAllocator": "MUSAPluggableAllocator",
         "CudaError": "MusaError",
+        "DeferredCudaCallError": "core._lazy_init.DeferredMusaCallError",
         "cudart": "musart",
         "nccl": "mccl",
     },
@@ -39,5 +70,6 @@ MUSA = Backend(
     management=("pymtml", "mthreads-ml-py"),
     device_attribute=("libmusart.so", "musaDeviceGetAttribute"),
     arch_flag="--offload-arch=mp_{}",
+    libraries=_LIBRARIES,
     simulator="musasim",
 )

@@ -32,8 +32,11 @@ AREAS: dict[str, tuple[str, ...]] = {
         "amp",
         "serialization",
         "visible_devices",
+        "cuda_runtime",
+        "cdll",
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
+    "ctypes.util": ("find_library",),
     "torch._dynamo": ("dynamo",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)

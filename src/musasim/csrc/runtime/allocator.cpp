@@ -166,10 +166,8 @@ bool is_device_memory(const c10::DataPtr& ptr) {
 }
 
 c10::Device device_of_pointer(const void* ptr) {
-  for (int i = 0; i < device_count(); ++i) {
-    if (caches()[i].owns(ptr)) {
-      return c10::Device(kMusa, static_cast<c10::DeviceIndex>(i));
-    }
+  if (const auto found = musart::find_allocation(ptr)) {
+    return c10::Device(kMusa, static_cast<c10::DeviceIndex>(found->device));
   }
   TORCH_CHECK(false, "The specified pointer resides on host memory and is not registered with any MUSA device.");
 }
@@ -204,7 +202,7 @@ void reset_accumulated_stats(c10::DeviceIndex device) {
 }
 
 std::pair<size_t, size_t> memory_info(c10::DeviceIndex device) {
-  return cache_of(device).info();
+  return musart::memory_info(resolve_device(device));
 }
 
 void set_memory_fraction(c10::DeviceIndex device, double fraction) {

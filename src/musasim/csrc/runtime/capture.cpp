@@ -2,95 +2,47 @@
 
 #include <c10/util/Exception.h>
 
-#include <algorithm>
-#include <mutex>
-#include <thread>
-
 namespace musasim {
 namespace {
 
-struct Running {
-  Capture* capture;
-  std::thread::id thread;
-};
-
-std::atomic<int> g_running{0};
-std::mutex g_mutex;
-
-std::vector<Running>& running() {
-  static auto* all = new std::vector<Running>();
-  return *all;
+// Captures begin here alone, so that is what the driver's are.
+Capture* as_ours(musart::Capture* capture) {
+  return static_cast<Capture*>(capture);
 }
 
-[[noreturn]] void refuse(Capture& capture, const char* what) {
+bool none_is_running() {
+  return C10_LIKELY(musart::running_captures.load(std::memory_order_relaxed) == 0);
+}
+
+[[noreturn]] void refuse(musart::Capture& capture, const char* what) {
   capture.invalidated = true;
   raise_musa_error(what);
 }
 
 constexpr const char* kNotPermitted = "operation not permitted when stream is capturing";
 
-// In "global" mode an unsafe call from any thread spoils the capture, in "thread_local" only one from its own thread.
-Capture* forbidding_capture() {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  for (const auto& entry : running()) {
-    const bool mine = entry.thread == std::this_thread::get_id();
-    if (entry.capture->mode == CaptureMode::Global || (entry.capture->mode == CaptureMode::ThreadLocal && mine)) {
-      return entry.capture;
-    }
-  }
-  return nullptr;
-}
-
 } // namespace
 
 void begin_capture(Capture& capture) {
-  auto& state = stream_state(capture.origin);
-  Capture* none = nullptr;
   TORCH_CHECK(
-      state.capture.compare_exchange_strong(none, &capture),
+      musart::begin_capture(capture, stream_state(capture.origin)),
       "MUSA error: operation not permitted when stream is capturing");
-  std::lock_guard<std::mutex> lock(g_mutex);
-  running().push_back({&capture, std::this_thread::get_id()});
-  ++g_running;
 }
 
 void finish_capture(Capture& capture) {
-  stream_state(capture.origin).capture = nullptr;
-  for (const auto& stream : capture.joined) {
-    stream_state(stream).capture = nullptr;
-  }
-  std::lock_guard<std::mutex> lock(g_mutex);
-  auto& all = running();
-  all.erase(
-      std::remove_if(all.begin(), all.end(), [&](const Running& entry) { return entry.capture == &capture; }),
-      all.end());
-  g_running = static_cast<int>(all.size());
+  musart::finish_capture(capture, stream_state(capture.origin));
 }
 
 Capture* active_capture() {
-  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0)) {
-    return nullptr;
-  }
-  return stream_state(current_stream(-1)).capture.load();
+  return none_is_running() ? nullptr : as_ours(stream_state(current_stream(-1)).capture.load());
 }
 
 bool is_capturing(c10::Stream stream) {
-  return g_running.load(std::memory_order_relaxed) != 0 && stream_state(stream).capture.load() != nullptr;
-}
-
-void join_capture(Capture* capture, c10::Stream stream) {
-  auto& state = stream_state(stream);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto& all = running();
-  const bool alive = std::any_of(all.begin(), all.end(), [&](const Running& e) { return e.capture == capture; });
-  if (alive && state.capture.load() == nullptr) {
-    state.capture = capture;
-    capture->joined.push_back(stream);
-  }
+  return !none_is_running() && stream_state(stream).capture.load() != nullptr;
 }
 
 void refuse_during_capture(c10::Stream stream) {
-  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0)) {
+  if (none_is_running()) {
     return;
   }
   if (auto* capture = stream_state(stream).capture.load()) {
@@ -99,26 +51,20 @@ void refuse_during_capture(c10::Stream stream) {
 }
 
 void refuse_during_any_capture(c10::DeviceIndex device) {
-  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0)) {
+  if (none_is_running()) {
     return;
   }
-  if (auto* capture = forbidding_capture()) {
+  if (auto* capture = musart::forbidding_capture()) {
     refuse(*capture, kNotPermitted);
   }
   refuse_during_capture(current_stream(device));
 }
 
 void refuse_event_of_capture(const EventState& event) {
-  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0) || event.capture == nullptr) {
+  if (none_is_running() || event.capture == nullptr) {
     return;
   }
-  bool alive = false;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    const auto& all = running();
-    alive = std::any_of(all.begin(), all.end(), [&](const Running& e) { return e.capture == event.capture; });
-  }
-  if (alive) {
+  if (musart::is_running(event.capture)) {
     refuse(*event.capture, "operation not permitted on an event last recorded in a capturing stream");
   }
 }

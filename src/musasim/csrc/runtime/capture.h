@@ -5,28 +5,17 @@
 #include <c10/core/Storage.h>
 
 #include <functional>
-#include <string>
-#include <vector>
 
 namespace musasim {
 
-enum class CaptureMode { Global, ThreadLocal, Relaxed };
+using musart::CaptureMode;
 
-// What one capture has recorded. `nodes` redo the work, in order, on the memory that the capture saw.
-struct Capture {
-  struct Node {
-    std::string name;
-    std::function<void()> run;
-  };
-
+// The driver's record of a capture, and what PyTorch's side has to know of it.
+struct Capture : musart::Capture {
   c10::Stream origin;
-  CaptureMode mode;
-  bool invalidated = false;
-  std::vector<Node> nodes;
-  std::vector<c10::Stream> joined; // streams that an event of this capture was waited on
   std::function<void(const c10::Storage&)> before_write; // keeps what the capture is about to overwrite
 
-  Capture(c10::Stream origin_, CaptureMode mode_) : origin(origin_), mode(mode_) {}
+  Capture(c10::Stream origin_, CaptureMode mode_) : musart::Capture(mode_), origin(origin_) {}
 };
 
 void begin_capture(Capture& capture);
@@ -35,7 +24,6 @@ void finish_capture(Capture& capture);
 // The capture that the calling thread's current stream takes part in, or nullptr. Cheap when nothing is captured.
 Capture* active_capture();
 bool is_capturing(c10::Stream stream);
-void join_capture(Capture* capture, c10::Stream stream);
 
 // Each of these raises the driver's error and spoils the capture if the operation is not permitted now.
 void refuse_during_capture(c10::Stream stream);

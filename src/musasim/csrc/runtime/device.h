@@ -1,5 +1,7 @@
 #pragma once
 
+#include "../musart/driver.h"
+
 #include <c10/core/Device.h>
 
 #include <string>
@@ -7,23 +9,14 @@
 namespace musasim {
 
 constexpr c10::DeviceType kMusa = c10::DeviceType::PrivateUse1;
-constexpr int kMaxDevices = 64;
+using musart::kMaxDevices;
 constexpr const char* kSdkVersion = "50100";
 
-struct DeviceProperties {
-  // Figures and results are the CPU's, so whatever prints the name says so.
-  std::string name = "MTT S5000 (simulated)";
-  int major = 3;
-  int minor = 1;
-  bool is_multi_gpu_board = false;
-  bool is_integrated = false;
-  int multi_processor_count = 56;
-  size_t total_memory = 0;
-};
+using musart::DeviceProperties;
 
-// Devices are counted once per process, as a driver does, so the environment is read at the first call only.
+// The simulated driver's (musart/driver.h), in PyTorch's types and with PyTorch's exceptions.
 c10::DeviceIndex device_count() noexcept;
-const DeviceProperties& device_properties();
+using musart::device_properties;
 
 c10::DeviceIndex current_device() noexcept;
 void set_device(c10::DeviceIndex index);
@@ -35,9 +28,8 @@ void check_device(c10::DeviceIndex index);
 // Index -1 means the current device everywhere in PyTorch.
 c10::DeviceIndex resolve_device(c10::DeviceIndex index);
 
-// A driver does not survive a fork. After `arm_fork_guard` a forked child is refused any device work.
-void arm_fork_guard();
-bool in_bad_fork() noexcept;
+using musart::arm_fork_guard;
+using musart::in_bad_fork;
 void refuse_after_fork();
 
 [[noreturn]] void raise_musa_error(const std::string& what);

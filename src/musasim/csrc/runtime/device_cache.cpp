@@ -3,7 +3,6 @@
 #include "capture.h"
 
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -154,9 +153,8 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
   if (!fits(bytes)) {
     return nullptr;
   }
-  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
+  void* memory = musart::allocate(device_, bytes, musart::Owner::Framework);
+  if (memory == nullptr) {
     return nullptr;
   }
   auto* segment = new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr};
@@ -305,7 +303,7 @@ void DeviceCache::release_segment(Segment* segment) {
   });
   note("segment_free", segment->address, segment->size, segment->stream);
   segments_.erase(segment->address);
-  munmap(segment->address, segment->size);
+  musart::release(segment->address, musart::Owner::Framework);
   delete segment->first;
   delete segment;
 }
@@ -323,10 +321,9 @@ void DeviceCache::empty() {
 
 void DeviceCache::raise_out_of_memory(size_t requested, std::unique_lock<std::mutex>& lock) {
   ++stats_.num_ooms;
-  const size_t total = device_properties().total_memory;
+  const auto [free, total] = musart::memory_info(device_);
   const auto reserved = static_cast<size_t>(stats_.reserved_bytes[0].current);
   const auto allocated = static_cast<size_t>(stats_.allocated_bytes[0].current);
-  const size_t free = total - std::min(total, reserved);
   note("oom", reinterpret_cast<const char*>(free), requested, 0);
   const std::string allowed = fraction_ < 1.0
       ? readable(static_cast<size_t>(static_cast<double>(total) * fraction_)) + " allowed; "
@@ -403,12 +400,6 @@ void DeviceCache::reset_accumulated() {
   stats_.num_ooms = 0;
 }
 
-std::pair<size_t, size_t> DeviceCache::info() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const size_t total = device_properties().total_memory;
-  return {total - std::min(total, static_cast<size_t>(stats_.reserved_bytes[0].current)), total};
-}
-
 void DeviceCache::set_fraction(double fraction) {
   std::lock_guard<std::mutex> lock(mutex_);
   fraction_ = fraction;
@@ -417,17 +408,6 @@ void DeviceCache::set_fraction(double fraction) {
 double DeviceCache::fraction() {
   std::lock_guard<std::mutex> lock(mutex_);
   return fraction_;
-}
-
-bool DeviceCache::owns(const void* ptr) {
-  const auto* address = static_cast<const char*>(ptr);
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto after = segments_.upper_bound(address);
-  if (after == segments_.begin()) {
-    return false;
-  }
-  const Segment* segment = std::prev(after)->second;
-  return address < segment->address + segment->size;
 }
 
 void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {

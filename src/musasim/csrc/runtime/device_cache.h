@@ -68,11 +68,9 @@ class DeviceCache {
   DeviceStats stats();
   void reset_peak();
   void reset_accumulated();
-  std::pair<size_t, size_t> info();
   void set_fraction(double fraction);
   double fraction();
 
-  bool owns(const void* ptr);
   void collect_segments(std::vector<SegmentRecord>& into);
   std::vector<TraceRecord> trace();
 

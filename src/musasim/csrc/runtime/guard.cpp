@@ -77,7 +77,8 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
     return is_capturing(stream);
   }
 
-  void record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag) const override {
+  void record(void** event, const c10::Stream& stream, c10::DeviceIndex device, c10::EventFlag flag)
+      const override {
     TORCH_CHECK(
         device == -1 || device == stream.device_index(),
         "Event device index ",
@@ -86,7 +87,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
         stream.device_index(),
         ".");
     if (*event == nullptr) {
-      *event = new EventState();
+      *event = musart::create_event(flag == c10::EventFlag::BACKEND_DEFAULT);
     }
     record_event(*static_cast<EventState*>(*event), stream);
   }
@@ -104,7 +105,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
     }
   }
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
-    delete static_cast<EventState*>(event);
+    musart::destroy_event(static_cast<EventState*>(event));
   }
   double elapsedTime(void* begin, void* end, c10::DeviceIndex) const override {
     TORCH_CHECK(begin != nullptr && end != nullptr, "Both events must be recorded before calculating elapsed time.");

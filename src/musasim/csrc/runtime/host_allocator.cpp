@@ -6,30 +6,13 @@
 
 #include <ATen/core/CachingHostAllocator.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <shared_mutex>
 
 namespace musasim {
 namespace {
 
-constexpr size_t kPage = 4096;
-
-struct Ranges {
-  std::shared_mutex mutex;
-  std::map<const char*, size_t> sizes;
-};
-
-Ranges& ranges() {
-  static auto* all = new Ranges();
-  return *all;
-}
-
-void forget_and_free(void* ptr) {
-  unregister_host_range(ptr);
-  std::free(ptr);
+void release(void* ptr) {
+  musart::release_pinned(ptr);
 }
 
 c10::DataPtr allocate_pinned(size_t bytes) {
@@ -38,10 +21,9 @@ c10::DataPtr allocate_pinned(size_t bytes) {
   if (bytes == 0) {
     return {nullptr, host};
   }
-  void* memory = nullptr;
-  TORCH_CHECK(posix_memalign(&memory, kPage, bytes) == 0, "MUSA error: out of memory (pinned allocation)");
-  register_host_range(memory, bytes);
-  return {memory, memory, &forget_and_free, host};
+  void* memory = musart::allocate_pinned(bytes);
+  TORCH_CHECK(memory != nullptr, "MUSA error: out of memory (pinned allocation)");
+  return {memory, memory, &release, host};
 }
 
 #if MUSASIM_TORCH_AT_LEAST(2, 8)
@@ -62,7 +44,7 @@ struct PinnedAllocator final : c10::Allocator {
     return allocate_pinned(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override {
-    return &forget_and_free;
+    return &release;
   }
   void copy_data(void* destination, const void* source, std::size_t count) const override {
     std::memcpy(destination, source, count);
@@ -78,30 +60,6 @@ PinnedAllocator& instance() {
 
 c10::Allocator* pinned_allocator() {
   return &instance();
-}
-
-bool is_pinned(const void* ptr) {
-  const auto* address = static_cast<const char*>(ptr);
-  auto& known = ranges();
-  std::shared_lock<std::shared_mutex> lock(known.mutex);
-  auto after = known.sizes.upper_bound(address);
-  if (after == known.sizes.begin()) {
-    return false;
-  }
-  --after;
-  return address < after->first + after->second;
-}
-
-bool register_host_range(const void* ptr, size_t bytes) {
-  auto& known = ranges();
-  std::unique_lock<std::shared_mutex> lock(known.mutex);
-  return known.sizes.emplace(static_cast<const char*>(ptr), bytes).second;
-}
-
-bool unregister_host_range(const void* ptr) {
-  auto& known = ranges();
-  std::unique_lock<std::shared_mutex> lock(known.mutex);
-  return known.sizes.erase(static_cast<const char*>(ptr)) == 1;
 }
 
 void register_host_allocator() {

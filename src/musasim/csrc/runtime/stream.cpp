@@ -5,11 +5,8 @@
 #include <c10/util/Exception.h>
 
 #include <array>
-#include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <thread>
 
 namespace musasim {
 namespace {
@@ -22,26 +19,44 @@ constexpr c10::StreamId slot_id(int slot) {
 }
 
 struct DeviceStreams {
-  StreamState default_stream;
   std::array<StreamState, kPriorities * kStreamsPerPool> pool;
   std::array<std::atomic<unsigned>, kPriorities> next{};
   std::mutex mutex;
   std::map<void*, StreamState*> foreign;
 };
 
+// Enlisted, so that the runtime API takes their handles too.
+void prepare(DeviceStreams& streams, int device) {
+  for (size_t slot = 0; slot < streams.pool.size(); ++slot) {
+    streams.pool[slot].device = device;
+    streams.pool[slot].priority = slot < kStreamsPerPool ? 0 : kHighestPriority;
+    musart::enlist(streams.pool[slot]);
+  }
+}
+
 DeviceStreams& streams_of(c10::DeviceIndex device) {
   // Never destroyed: Python objects may outlive static destruction.
-  static auto* all = new std::array<DeviceStreams, kMaxDevices>();
+  static auto* all = [] {
+    auto* made = new std::array<DeviceStreams, kMaxDevices>();
+    for (int index = 0; index < device_count(); ++index) {
+      prepare((*made)[index], index);
+    }
+    return made;
+  }();
   return (*all)[device];
 }
 
 thread_local std::array<c10::StreamId, kMaxDevices> t_current{};
 
-StreamState& foreign_state(DeviceStreams& streams, void* handle) {
+StreamState& foreign_state(DeviceStreams& streams, c10::DeviceIndex device, void* handle) {
+  if (auto* known = musart::find_stream(handle)) {
+    return *known;
+  }
   std::lock_guard<std::mutex> lock(streams.mutex);
   auto& state = streams.foreign[handle];
   if (state == nullptr) {
     state = new StreamState(); // handles of streams that musasim did not create get a clock on first sight
+    state->device = device;
   }
   return *state;
 }
@@ -54,11 +69,6 @@ int slot_of(const DeviceStreams& streams, const void* handle) {
 }
 
 } // namespace
-
-int64_t now_ns() noexcept {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-}
 
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id) {
   return c10::Stream(c10::Stream::UNSAFE, c10::Device(kMusa, device), id);
@@ -83,18 +93,17 @@ c10::Stream pool_stream(c10::DeviceIndex device, int priority) {
   const int level = priority < 0 ? 1 : 0;
   auto& streams = streams_of(device);
   const int slot = level * kStreamsPerPool + static_cast<int>(streams.next[level]++ % kStreamsPerPool);
-  streams.pool[slot].priority = level == 0 ? 0 : kHighestPriority;
   return make_stream(device, slot_id(slot));
 }
 
 StreamState& stream_state(c10::Stream stream) {
-  auto& streams = streams_of(stream.device_index());
   const auto id = stream.id();
   if (id == 0) {
-    return streams.default_stream;
+    return musart::default_stream(stream.device_index());
   }
+  auto& streams = streams_of(stream.device_index());
   if ((id & 1) == 0) {
-    return foreign_state(streams, reinterpret_cast<void*>(id));
+    return foreign_state(streams, stream.device_index(), reinterpret_cast<void*>(id));
   }
   const auto slot = static_cast<size_t>(id >> 1);
   TORCH_CHECK(slot < streams.pool.size(), "MUSA error: invalid stream id ", id);
@@ -123,16 +132,8 @@ c10::Stream external_stream(c10::DeviceIndex device, void* handle) {
   return make_stream(device, slot >= 0 ? slot_id(slot) : reinterpret_cast<c10::StreamId>(handle));
 }
 
-void* create_external_stream() {
-  auto* state = new StreamState();
-  auto& streams = streams_of(resolve_device(-1));
-  std::lock_guard<std::mutex> lock(streams.mutex);
-  streams.foreign[state] = state;
-  return state;
-}
-
 int64_t completion_ns(c10::Stream stream) {
-  return std::max(now_ns(), stream_state(stream).busy_until.load());
+  return musart::completion_ns(stream_state(stream));
 }
 
 void keep_busy(c10::Stream stream, int64_t nanoseconds) {
@@ -140,22 +141,12 @@ void keep_busy(c10::Stream stream, int64_t nanoseconds) {
 }
 
 void wait_for(c10::Stream stream, int64_t when_ns) {
-  auto& busy = stream_state(stream).busy_until;
-  auto current = busy.load();
-  while (current < when_ns && !busy.compare_exchange_weak(current, when_ns)) {
-  }
+  musart::wait_for(stream_state(stream), when_ns);
 }
 
 bool is_idle(c10::Stream stream) {
   refuse_during_capture(stream);
   return stream_state(stream).busy_until.load() <= now_ns();
-}
-
-void wait_until(int64_t when_ns) {
-  const auto ahead = when_ns - now_ns();
-  if (ahead > 0) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(ahead));
-  }
 }
 
 void synchronize_stream(c10::Stream stream) {
@@ -167,27 +158,17 @@ void synchronize_stream(c10::Stream stream) {
 void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
-  auto& streams = streams_of(resolve_device(device));
-  int64_t last = streams.default_stream.busy_until.load();
-  for (const auto& state : streams.pool) {
-    last = std::max(last, state.busy_until.load());
-  }
-  wait_until(last);
+  wait_until(musart::last_completion(resolve_device(device), /*blocking_only=*/false));
 }
 
 void record_event(EventState& event, c10::Stream stream) {
   refuse_after_fork();
-  event.when_ns = completion_ns(stream);
-  event.device = stream.device_index();
-  event.capture = stream_state(stream).capture.load();
+  musart::record_event(event, stream_state(stream));
 }
 
 void block_on_event(const EventState& event, c10::Stream stream) {
   refuse_after_fork();
-  if (event.capture != nullptr) {
-    join_capture(event.capture, stream);
-  }
-  wait_for(stream, event.when_ns);
+  musart::block_on_event(event, stream_state(stream));
 }
 
 bool is_complete(const EventState& event) {

@@ -4,25 +4,17 @@
 
 #include <c10/core/Stream.h>
 
-#include <atomic>
 #include <cstdint>
 
 namespace musasim {
 
-struct Capture;
-
-// Kernels run at once on the calling thread, so a stream is only a clock: `busy_until` says when the work queued on it
-// would be done. It makes query, wait and elapsed_time honest without worker threads.
-struct StreamState {
-  std::atomic<int64_t> busy_until{0};
-  std::atomic<Capture*> capture{nullptr};
-  int priority = 0;
-};
+// A clock of the driver's; see musart/driver.h.
+using StreamState = musart::Stream;
+using EventState = musart::Event;
 
 constexpr int kStreamsPerPool = 32;
-constexpr int kHighestPriority = -1;
-
-int64_t now_ns() noexcept;
+using musart::kHighestPriority;
+using musart::now_ns;
 
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id);
 c10::Stream default_stream(c10::DeviceIndex device);
@@ -33,7 +25,6 @@ c10::Stream pool_stream(c10::DeviceIndex device, int priority);
 // The native handle is 0 for the default stream and the address of the state for every other one.
 void* stream_handle(c10::Stream stream);
 c10::Stream external_stream(c10::DeviceIndex device, void* handle);
-void* create_external_stream();
 
 StreamState& stream_state(c10::Stream stream);
 int stream_priority(c10::Stream stream);
@@ -46,13 +37,7 @@ void synchronize_stream(c10::Stream stream);
 void synchronize_device(c10::DeviceIndex device);
 
 // Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
-void wait_until(int64_t when_ns);
-
-struct EventState {
-  int64_t when_ns = 0;
-  c10::DeviceIndex device = -1;
-  Capture* capture = nullptr;
-};
+using musart::wait_until;
 
 void record_event(EventState& event, c10::Stream stream);
 void block_on_event(const EventState& event, c10::Stream stream);

@@ -1,0 +1,11 @@
+// One compiler run for libmusart.so: the simulated driver and the MUSA runtime API over it. Knows nothing of PyTorch.
+#include "musart/error.cpp"
+
+#include "musart/capture.cpp"
+#include "musart/device.cpp"
+#include "musart/event.cpp"
+#include "musart/host_memory.cpp"
+#include "musart/ipc.cpp"
+#include "musart/memory.cpp"
+#include "musart/stream.cpp"
+#include "musart/transfer.cpp"

@@ -1,0 +1,25 @@
+// What the functions of the C API begin and end with.
+#pragma once
+
+#include "driver.h"
+#include "include/musa_runtime_api.h"
+
+namespace musart {
+
+// Remembers an error for musaGetLastError and passes it on; success changes nothing.
+musaError_t remember(musaError_t error) noexcept;
+
+// Whether the calling process may use a device at all. From the first call on, a forked child may not.
+musaError_t enter();
+
+// As enter(), for calls that no capture permits; spoils the capture that is under way.
+musaError_t enter_unsafe();
+
+// The stream of a handle, nullptr when there is none such. 0 and the two special handles are the current device's own.
+Stream* stream_of(musaStream_t handle);
+
+inline bool is_device(int device) noexcept {
+  return device >= 0 && device < device_count();
+}
+
+} // namespace musart

@@ -1,0 +1,147 @@
+// The simulated driver: what the runtime API and the PyTorch backend have in common. Knows nothing of PyTorch, so that a
+// program compiled against libmusart.so alone starts without it. Nothing here throws; nothing is ever destroyed, for the
+// objects of Python and of other libraries may outlive static destruction.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#pragma GCC visibility push(default)
+namespace musart {
+
+// --- devices -----------------------------------------------------------------------------------------------------------
+
+constexpr int kMaxDevices = 64;
+
+struct DeviceProperties {
+  // Figures and results are the CPU's, so whatever prints the name says so.
+  std::string name = "MTT S5000 (simulated)";
+  int major = 3;
+  int minor = 1;
+  bool is_multi_gpu_board = false;
+  bool is_integrated = false;
+  int multi_processor_count = 56;
+  size_t total_memory = 0;
+};
+
+// Devices are counted once per process, as a driver does, so the environment is read at the first call only.
+int device_count() noexcept;
+const DeviceProperties& device_properties();
+
+int current_device() noexcept; // of the calling thread
+void set_current_device(int device) noexcept;
+
+// A driver does not survive a fork. After `arm_fork_guard` a forked child is refused any device work.
+void arm_fork_guard();
+bool in_bad_fork() noexcept;
+
+// --- memory ------------------------------------------------------------------------------------------------------------
+
+enum class Owner { Program, Framework, Imported }; // musaMalloc, PyTorch's caching allocator, another process
+
+struct Allocation {
+  char* base = nullptr;
+  size_t size = 0;
+  int device = -1;
+  Owner owner = Owner::Program;
+  int shared = -1; // the file descriptor behind it, once it has been exported to other processes
+};
+
+void* allocate(int device, size_t bytes, Owner owner); // nullptr when the device is full
+bool release(void* base, Owner owner); // false when it is no such allocation
+void release_all(int device, Owner owner);
+std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
+std::pair<size_t, size_t> memory_info(int device); // free, total
+
+// Puts the allocation on shared pages, at the same address and with the same contents; its descriptor, or -1.
+int share(const Allocation& allocation);
+void add_import(const Allocation& allocation);
+bool remove_import(char* base, size_t* size);
+
+// --- pinned host memory ------------------------------------------------------------------------------------------------
+
+void* allocate_pinned(size_t bytes);
+bool release_pinned(void* pointer);
+bool is_pinned(const void* pointer);
+bool register_host_range(const void* pointer, size_t bytes); // false when part of it is registered already
+bool unregister_host_range(const void* pointer);
+
+// --- graph capture -----------------------------------------------------------------------------------------------------
+
+struct Stream;
+
+enum class CaptureMode { Global, ThreadLocal, Relaxed };
+
+// What one capture has recorded. `nodes` redo the work, in order, on the memory that the capture saw.
+struct Capture {
+  struct Node {
+    std::string name;
+    std::function<void()> run;
+  };
+
+  CaptureMode mode;
+  bool invalidated = false;
+  std::vector<Node> nodes;
+  std::vector<Stream*> joined; // streams that an event of this capture was waited on
+
+  explicit Capture(CaptureMode mode_) : mode(mode_) {}
+};
+
+extern std::atomic<int> running_captures; // 0 is the usual case, and then nothing else need be asked
+
+bool begin_capture(Capture& capture, Stream& origin); // false when the stream is being captured already
+void finish_capture(Capture& capture, Stream& origin);
+bool is_running(const Capture* capture);
+void join_capture(Capture* capture, Stream& stream); // nothing when the capture is over
+
+// The capture that forbids an unsafe call: in "global" mode one from any thread, in "thread_local" one from its own thread.
+Capture* forbidding_capture();
+
+// --- streams and events ------------------------------------------------------------------------------------------------
+
+// Kernels run at once on the calling thread, so a stream is only a clock: `busy_until` says when the work queued on it
+// would be done. It makes query, wait and elapsed time honest without worker threads.
+struct Stream {
+  std::atomic<int64_t> busy_until{0};
+  std::atomic<Capture*> capture{nullptr};
+  int priority = 0;
+  int device = -1;
+  bool blocking = false; // whether the default stream waits for it
+};
+
+constexpr int kHighestPriority = -1;
+
+int64_t now_ns() noexcept;
+void wait_until(int64_t when_ns);
+int64_t completion_ns(const Stream& stream);
+void wait_for(Stream& stream, int64_t when_ns); // the stream, not the host
+
+Stream& default_stream(int device);
+Stream* create_stream(int device, int priority, bool blocking);
+void enlist(Stream& stream); // makes one that somebody else keeps known by its address
+Stream* find_stream(const void* handle); // nullptr for the address of no stream
+bool destroy_stream(const void* handle);
+int64_t last_completion(int device, bool blocking_only);
+
+struct Event {
+  int64_t when_ns = 0;
+  int device = -1;
+  Capture* capture = nullptr;
+  bool recorded = false;
+  bool timing = true;
+};
+
+Event* create_event(bool timing);
+bool destroy_event(Event* event);
+bool is_event(const void* handle);
+void record_event(Event& event, Stream& stream);
+void block_on_event(const Event& event, Stream& stream);
+
+} // namespace musart
+#pragma GCC visibility pop

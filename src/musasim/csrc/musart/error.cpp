@@ -1,0 +1,108 @@
+#include "api.h"
+
+namespace musart {
+namespace {
+
+thread_local musaError_t t_last = musaSuccess;
+
+struct Text {
+  musaError_t code;
+  const char* name;
+  const char* text;
+};
+
+#define ENTRY(name, text) Text{name, #name, text}
+constexpr Text kTexts[] = {
+    ENTRY(musaSuccess, "no error"),
+    ENTRY(musaErrorInvalidValue, "invalid argument"),
+    ENTRY(musaErrorMemoryAllocation, "out of memory"),
+    ENTRY(musaErrorInitializationError, "initialization error"),
+    ENTRY(musaErrorInvalidConfiguration, "invalid configuration argument"),
+    ENTRY(musaErrorInvalidSymbol, "invalid device symbol"),
+    ENTRY(musaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
+    ENTRY(musaErrorInvalidDeviceFunction, "invalid device function"),
+    ENTRY(musaErrorNoDevice, "no MUSA-capable device is detected"),
+    ENTRY(musaErrorInvalidDevice, "invalid device ordinal"),
+    ENTRY(musaErrorDeviceUninitialized, "invalid device context"),
+    ENTRY(musaErrorMapBufferObjectFailed, "mapping of buffer object failed"),
+    ENTRY(musaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
+    ENTRY(musaErrorInvalidResourceHandle, "invalid resource handle"),
+    ENTRY(musaErrorNotReady, "device not ready"),
+    ENTRY(musaErrorIllegalAddress, "an illegal memory access was encountered"),
+    ENTRY(musaErrorLaunchOutOfResources, "too many resources requested for launch"),
+    ENTRY(musaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
+    ENTRY(musaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    ENTRY(musaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
+    ENTRY(musaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
+    ENTRY(musaErrorLaunchFailure, "unspecified launch failure"),
+    ENTRY(musaErrorNotPermitted, "operation not permitted"),
+    ENTRY(musaErrorNotSupported, "operation not supported"),
+    ENTRY(musaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
+    ENTRY(musaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    ENTRY(musaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
+    ENTRY(musaErrorUnknown, "unknown error"),
+};
+#undef ENTRY
+
+const Text* find_text(musaError_t code) {
+  for (const auto& entry : kTexts) {
+    if (entry.code == code) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+constexpr const char* kUnrecognized = "unrecognized error code";
+
+} // namespace
+
+musaError_t remember(musaError_t error) noexcept {
+  if (error != musaSuccess) {
+    t_last = error;
+  }
+  return error;
+}
+
+musaError_t enter() {
+  if (in_bad_fork()) {
+    return musaErrorInitializationError;
+  }
+  arm_fork_guard();
+  return device_count() > 0 ? musaSuccess : musaErrorNoDevice;
+}
+
+musaError_t enter_unsafe() {
+  const auto error = enter();
+  if (error == musaSuccess) {
+    if (auto* capture = forbidding_capture()) {
+      capture->invalidated = true;
+      return musaErrorStreamCaptureUnsupported;
+    }
+  }
+  return error;
+}
+
+} // namespace musart
+
+using namespace musart;
+
+const char* musaGetErrorString(musaError_t error) {
+  const auto* found = find_text(error);
+  return found == nullptr ? kUnrecognized : found->text;
+}
+
+const char* musaGetErrorName(musaError_t error) {
+  const auto* found = find_text(error);
+  return found == nullptr ? kUnrecognized : found->name;
+}
+
+musaError_t musaGetLastError(void) {
+  const auto last = t_last;
+  t_last = musaSuccess;
+  return last;
+}
+
+musaError_t musaPeekAtLastError(void) {
+  return t_last;
+}

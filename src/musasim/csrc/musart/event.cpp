@@ -1,0 +1,147 @@
+#include "api.h"
+
+#include <mutex>
+#include <set>
+
+namespace musart {
+namespace {
+
+std::mutex g_events_mutex;
+
+std::set<const void*>& events() {
+  static auto* all = new std::set<const void*>();
+  return *all;
+}
+
+// An event that a capture has recorded has no time of its own.
+musaError_t check_event(musaEvent_t handle) {
+  if (const auto error = enter()) {
+    return error;
+  }
+  if (!is_event(handle)) {
+    return musaErrorInvalidResourceHandle;
+  }
+  auto* capture = reinterpret_cast<Event*>(handle)->capture;
+  if (capture != nullptr && is_running(capture)) {
+    capture->invalidated = true;
+    return musaErrorCapturedEvent;
+  }
+  return musaSuccess;
+}
+
+} // namespace
+
+Event* create_event(bool timing) {
+  auto* event = new Event();
+  event->timing = timing;
+  const std::lock_guard<std::mutex> lock(g_events_mutex);
+  events().insert(event);
+  return event;
+}
+
+bool destroy_event(Event* event) {
+  {
+    const std::lock_guard<std::mutex> lock(g_events_mutex);
+    if (events().erase(event) == 0) {
+      return false;
+    }
+  }
+  delete event;
+  return true;
+}
+
+bool is_event(const void* handle) {
+  const std::lock_guard<std::mutex> lock(g_events_mutex);
+  return events().count(handle) != 0;
+}
+
+void record_event(Event& event, Stream& stream) {
+  event.when_ns = completion_ns(stream);
+  event.device = stream.device;
+  event.capture = stream.capture.load();
+  event.recorded = true;
+}
+
+void block_on_event(const Event& event, Stream& stream) {
+  if (event.capture != nullptr) {
+    join_capture(event.capture, stream);
+  }
+  wait_for(stream, event.when_ns);
+}
+
+} // namespace musart
+
+using namespace musart;
+
+musaError_t musaEventCreate(musaEvent_t* event) {
+  return musaEventCreateWithFlags(event, musaEventDefault);
+}
+
+musaError_t musaEventCreateWithFlags(musaEvent_t* event, unsigned int flags) {
+  constexpr unsigned int kKnown = musaEventBlockingSync | musaEventDisableTiming | musaEventInterprocess;
+  const bool timing = (flags & musaEventDisableTiming) == 0;
+  if (event == nullptr || (flags & ~kKnown) != 0 || ((flags & musaEventInterprocess) != 0 && timing)) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  *event = reinterpret_cast<musaEvent_t>(create_event(timing));
+  return musaSuccess;
+}
+
+musaError_t musaEventDestroy(musaEvent_t event) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  return remember(destroy_event(reinterpret_cast<Event*>(event)) ? musaSuccess : musaErrorInvalidResourceHandle);
+}
+
+musaError_t musaEventRecord(musaEvent_t event, musaStream_t handle) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  auto* stream = stream_of(handle);
+  if (stream == nullptr || !is_event(event)) {
+    return remember(musaErrorInvalidResourceHandle);
+  }
+  record_event(*reinterpret_cast<Event*>(event), *stream);
+  return musaSuccess;
+}
+
+musaError_t musaEventSynchronize(musaEvent_t event) {
+  if (const auto error = check_event(event)) {
+    return remember(error);
+  }
+  wait_until(reinterpret_cast<Event*>(event)->when_ns);
+  return musaSuccess;
+}
+
+musaError_t musaEventQuery(musaEvent_t event) {
+  if (const auto error = check_event(event)) {
+    return remember(error);
+  }
+  const bool done = reinterpret_cast<Event*>(event)->when_ns <= now_ns();
+  return remember(done ? musaSuccess : musaErrorNotReady);
+}
+
+musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEvent_t end) {
+  if (milliseconds == nullptr) {
+    return remember(musaErrorInvalidValue);
+  }
+  for (const auto& event : {begin, end}) {
+    if (const auto error = check_event(event)) {
+      return remember(error);
+    }
+  }
+  const auto& first = *reinterpret_cast<Event*>(begin);
+  const auto& second = *reinterpret_cast<Event*>(end);
+  if (!first.timing || !second.timing || !first.recorded || !second.recorded) {
+    return remember(musaErrorInvalidResourceHandle);
+  }
+  if (first.when_ns > now_ns() || second.when_ns > now_ns()) {
+    return remember(musaErrorNotReady);
+  }
+  *milliseconds = static_cast<float>(static_cast<double>(second.when_ns - first.when_ns) / 1e6);
+  return musaSuccess;
+}

@@ -1,0 +1,240 @@
+#include "api.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+namespace musart {
+namespace {
+
+constexpr size_t kPage = 4096;
+
+// Every piece of device memory of the process, by address, and what it comes to on each device.
+struct Memory {
+  std::mutex mutex;
+  std::map<const char*, Allocation> allocations;
+  std::array<size_t, kMaxDevices> used{};
+};
+
+Memory& memory() {
+  static auto* all = new Memory();
+  return *all;
+}
+
+constexpr size_t whole_pages(size_t bytes) {
+  return (bytes + kPage - 1) / kPage * kPage;
+}
+
+using Position = std::map<const char*, Allocation>::iterator;
+
+void give_back(Memory& all, Position at) {
+  const auto allocation = at->second;
+  all.allocations.erase(at);
+  all.used[allocation.device] -= whole_pages(allocation.size);
+  munmap(allocation.base, whole_pages(allocation.size));
+  if (allocation.shared >= 0) {
+    close(allocation.shared);
+  }
+}
+
+// Untouched pages cost nothing and are to stay so: they are all zero, and a new file is too.
+bool copy_touched_pages(const char* from, size_t bytes, int file) {
+  static const char zeros[kPage] = {};
+  for (size_t offset = 0; offset < bytes; offset += kPage) {
+    if (std::memcmp(from + offset, zeros, kPage) != 0 &&
+        pwrite(file, from + offset, kPage, static_cast<off_t>(offset)) != static_cast<ssize_t>(kPage)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool move_to_file(const Allocation& allocation, int file) {
+  const size_t bytes = whole_pages(allocation.size);
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !copy_touched_pages(allocation.base, bytes, file)) {
+    return false;
+  }
+  const int flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
+  return mmap(allocation.base, bytes, PROT_READ | PROT_WRITE, flags, file, 0) != MAP_FAILED;
+}
+
+} // namespace
+
+void* allocate(int device, size_t bytes, Owner owner) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const size_t total = device_properties().total_memory;
+  if (bytes > total || all.used[device] + whole_pages(bytes) > total) {
+    return nullptr;
+  }
+  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
+  const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* base = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (base == MAP_FAILED) {
+    return nullptr;
+  }
+  all.used[device] += whole_pages(bytes);
+  auto* address = static_cast<char*>(base);
+  all.allocations[address] = Allocation{address, bytes, device, owner, -1};
+  return base;
+}
+
+bool release(void* base, Owner owner) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.allocations.find(static_cast<const char*>(base));
+  if (found == all.allocations.end() || found->second.owner != owner) {
+    return false;
+  }
+  give_back(all, found);
+  return true;
+}
+
+void release_all(int device, Owner owner) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (auto it = all.allocations.begin(); it != all.allocations.end();) {
+    const auto at = it++;
+    if (at->second.device == device && at->second.owner == owner) {
+      give_back(all, at);
+    }
+  }
+}
+
+std::optional<Allocation> find_allocation(const void* pointer) {
+  const auto* address = static_cast<const char*>(pointer);
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  auto after = all.allocations.upper_bound(address);
+  if (after == all.allocations.begin()) {
+    return std::nullopt;
+  }
+  const auto& candidate = std::prev(after)->second;
+  return address < candidate.base + candidate.size ? std::make_optional(candidate) : std::nullopt;
+}
+
+std::pair<size_t, size_t> memory_info(int device) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const size_t total = device_properties().total_memory;
+  return {total - std::min(total, all.used[device]), total};
+}
+
+int share(const Allocation& allocation) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.allocations.find(allocation.base);
+  if (found == all.allocations.end() || found->second.owner == Owner::Imported) {
+    return -1;
+  }
+  int& file = found->second.shared;
+  if (file < 0) {
+    const int made = memfd_create("musart", MFD_CLOEXEC);
+    if (made >= 0 && move_to_file(found->second, made)) {
+      file = made;
+    } else if (made >= 0) {
+      close(made);
+    }
+  }
+  return file;
+}
+
+void add_import(const Allocation& allocation) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.allocations[allocation.base] = allocation;
+}
+
+bool remove_import(char* base, size_t* size) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.allocations.find(base);
+  if (found == all.allocations.end() || found->second.owner != Owner::Imported) {
+    return false;
+  }
+  *size = whole_pages(found->second.size);
+  all.allocations.erase(found);
+  return true;
+}
+
+} // namespace musart
+
+using namespace musart;
+
+musaError_t musaMalloc(void** pointer, size_t size) {
+  if (pointer == nullptr) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  *pointer = size == 0 ? nullptr : allocate(current_device(), size, Owner::Program);
+  return remember(size == 0 || *pointer != nullptr ? musaSuccess : musaErrorMemoryAllocation);
+}
+
+// Waits for the device first, as CUDA's does: work that is queued may still use the memory.
+musaError_t musaFree(void* pointer) {
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  if (pointer == nullptr) {
+    return musaSuccess;
+  }
+  const auto found = find_allocation(pointer);
+  if (!found || found->base != pointer || found->owner != Owner::Program) {
+    return remember(musaErrorInvalidValue);
+  }
+  wait_until(last_completion(found->device, false));
+  return remember(release(pointer, Owner::Program) ? musaSuccess : musaErrorInvalidValue);
+}
+
+// Kernels run when they are queued, so by now whatever was queued before has had its memory.
+musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream) {
+  return stream_of(stream) == nullptr ? remember(musaErrorInvalidResourceHandle) : musaMalloc(pointer, size);
+}
+
+musaError_t musaFreeAsync(void* pointer, musaStream_t stream) {
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  if (stream_of(stream) == nullptr) {
+    return remember(musaErrorInvalidResourceHandle);
+  }
+  const bool freed = pointer == nullptr || release(pointer, Owner::Program);
+  return remember(freed ? musaSuccess : musaErrorInvalidValue);
+}
+
+musaError_t musaMemGetInfo(size_t* free, size_t* total) {
+  if (free == nullptr || total == nullptr) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  std::tie(*free, *total) = memory_info(current_device());
+  return musaSuccess;
+}
+
+musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer) {
+  if (attributes == nullptr) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  auto* address = const_cast<void*>(pointer);
+  if (const auto found = find_allocation(pointer)) {
+    *attributes = {musaMemoryTypeDevice, found->device, address, nullptr};
+  } else if (is_pinned(pointer)) {
+    *attributes = {musaMemoryTypeHost, current_device(), address, address};
+  } else {
+    *attributes = {musaMemoryTypeUnregistered, musaInvalidDeviceId, nullptr, address};
+  }
+  return musaSuccess;
+}
