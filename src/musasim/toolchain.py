@@ -70,6 +70,7 @@ def ninja_file(torch: Torch, compiler: list[str], sources: list[Path], output: s
     libraries = torch.folder / "lib"
     flags = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wno-unknown-pragmas"]
     flags += [f"-isystem{folder}" for folder in folders]
+    flags += [f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}"]
     link = ["-shared", f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     command = shlex.join(compiler)
     lines = [

@@ -25,6 +25,8 @@ AREAS: dict[str, tuple[str, ...]] = {
         "amp",
         "serialization",
         "visible_devices",
+        "profiler",
+        "nvtx",
     ),
     "torch._dynamo": ("dynamo",),
 }
