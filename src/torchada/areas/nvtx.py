@@ -21,7 +21,7 @@ _NO_RANGE = -1
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     profiler = torch.autograd.profiler
-    yield Patch(torch.cuda.nvtx, "_nvtx", Ranges(profiler), "torch.cuda.nvtx", kind="emulated", to="record_function")
+    yield Patch(torch.cuda.nvtx, "_nvtx", Ranges(torch), "torch.cuda.nvtx", kind="emulated", to="record_function")
     enter, leave = profiler.emit_nvtx.__enter__, profiler.emit_nvtx.__exit__
     why = "torch.autograd.profiler.emit_nvtx"
     yield Patch(profiler.emit_nvtx, "__enter__", _enter(context, enter), why, kind="emulated", to="no tool listens")
@@ -29,17 +29,18 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class Ranges:
-    """What torch._C._nvtx has, under its names. `profiler` is torch.autograd.profiler."""
+    """What torch._C._nvtx has, under its names."""
 
-    def __init__(self, profiler: Any) -> None:
-        self._profiler = profiler
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self._profiler = torch.autograd.profiler
         self._open = threading.local()
         self._handles = itertools.count(1)
 
     def rangePushA(self, message: str) -> int:
         """Open a range on this thread's stack. Its depth, from 0."""
         stack = self._stack()
-        stack.append(self._record(message))
+        stack.append(self._begin(message))
         return len(stack) - 1
 
     def rangePop(self) -> int:
@@ -47,16 +48,12 @@ class Ranges:
         stack = self._stack()
         if not stack:
             return _NO_RANGE
-        record = stack.pop()
-        if record is not None:
-            record.__exit__(None, None, None)
+        self._end(stack.pop())
         return len(stack)
 
     def markA(self, message: str) -> None:
         """An event without duration."""
-        record = self._record(message)
-        if record is not None:
-            record.__exit__(None, None, None)
+        self._end(self._begin(message))
 
     def rangeStartA(self, message: str) -> int:
         """Open a range that any thread may end. A handle; never 0. Such ranges overlap, and are not in torch's traces."""
@@ -80,13 +77,16 @@ class Ranges:
             stack = self._open.stack = []
         return stack
 
-    def _record(self, message: str) -> Any:
+    def _begin(self, message: str) -> Any:
+        # Not the class record_function: its first use imports a module, on which torch 2.13's tracer of Python stacks trips.
         _check(message)
         if not self._profiler._is_profiler_enabled:
             return None
-        record = self._profiler.record_function(message)
-        record.__enter__()
-        return record
+        return self._torch.ops.profiler._record_function_enter_new(message, None)
+
+    def _end(self, record: Any) -> None:
+        if record is not None:
+            self._torch.ops.profiler._record_function_exit._RecordFunction(record)
 
 
 def _check(message: Any) -> None:

@@ -1,7 +1,7 @@
 """torch.profiler, torch.autograd.profiler and torch.cuda.profiler.
 
-The classes stay what they are. What CUDA code calls ProfilerActivity.CUDA and use_device="cuda" means the backend's device, and what
-it reads from events by names that say cuda is there, also where torch has removed them.
+The classes stay what they are. What CUDA code calls ProfilerActivity.CUDA and use_device="cuda" means the backend's device, and
+what it reads from events by names that say cuda is there, also where torch has removed them.
 """
 
 from __future__ import annotations
@@ -74,13 +74,14 @@ def _kineto_init(
             return {on_device(key): value for key, value in entry.items()}
         return activity.PrivateUse1 if entry == activity.CUDA else entry
 
+    def on_devices(activities: Iterable[Any]) -> list[Any]:
+        given = list(activities)
+        # Whoever passes on all of supported_activities() names the device twice.
+        twice = activity.CUDA in given
+        return [on_device(entry) for entry in given if not (twice and entry == activity.PrivateUse1)]
+
     def __init__(self: Any, *, activities: Iterable[Any] | None = None, **kwargs: Any) -> None:
-        wanted = supported() if activities is None else list(map(on_device, activities))
-        if activity.PrivateUse1 in wanted and isinstance(wanted, list):
-            # Whoever passes on all of supported_activities() names the device twice.
-            others = [entry for entry in wanted if entry != activity.PrivateUse1]
-            wanted = [*others, activity.PrivateUse1]
-        original(self, activities=wanted, **kwargs)
+        original(self, activities=supported() if activities is None else on_devices(activities), **kwargs)
 
     return disguise(__init__, original)
 
