@@ -79,8 +79,10 @@ def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Li
     include = torch.folder / "include"
     folders = [include, include / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
     libraries = torch.folder / "lib"
+    # Behind every other folder: what the wheel of torch leaves out of Kineto's headers.
+    compile_flags = [*(f"-isystem{folder}" for folder in folders), f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}"]
     link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
-    return Library(name, sources, [f"-isystem{folder}" for folder in folders], ["-Wl,-rpath,$ORIGIN", *link], needs)
+    return Library(name, sources, compile_flags, ["-Wl,-rpath,$ORIGIN", *link], needs)
 
 
 def ninja_file(compiler: list[str], libraries: list[Library]) -> str:

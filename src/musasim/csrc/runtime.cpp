@@ -7,4 +7,6 @@
 #include "runtime/guard.cpp"
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
+#include "runtime/profiler.cpp"
 #include "runtime/stream.cpp"
+#include "runtime/trace.cpp"

@@ -34,6 +34,8 @@ AREAS: dict[str, tuple[str, ...]] = {
         "visible_devices",
         "cuda_runtime",
         "cdll",
+        "profiler",
+        "nvtx",
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "ctypes.util": ("find_library",),

@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/host_allocator.h"
+#include "../runtime/trace.h"
 #include "alias.h"
 #include "record.h"
 
@@ -21,7 +22,16 @@ c10::Device musa_device_of(const at::Tensor& a, const at::Tensor& b) {
   return on_musa(a) ? a.device() : b.device();
 }
 
+const char* direction(const at::Tensor& source, const at::Tensor& destination) {
+  if (on_musa(source) && on_musa(destination)) {
+    return "Memcpy DtoD (Device -> Device)";
+  }
+  return on_musa(source) ? "Memcpy DtoH (Device -> Host)" : "Memcpy HtoD (Host -> Device)";
+}
+
 void copy_values(const at::Tensor& source, const at::Tensor& destination) {
+  const TracedWork traced(
+      Work::Copy, direction(source, destination), musa_device_of(destination, source).index());
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   AliasTable aliases(musa_device_of(destination, source));
   aliases.to_cpu(destination).copy_(aliases.to_cpu(source));

@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
+#include "../runtime/trace.h"
 #include "alias.h"
 #include "record.h"
 #include "signature.h"
@@ -295,6 +296,7 @@ void compute(
     c10::Device device,
     bool dense,
     Stack* stack) {
+  const TracedWork traced(Work::Kernel, op.schema().name().c_str(), device.index());
   Call(op, signature, device, *stack).run(kernel, dense && kernel == op);
 }
 

@@ -4,6 +4,7 @@
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
 #include "../runtime/stream.h"
+#include "../runtime/trace.h"
 
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
@@ -134,6 +135,15 @@ void add_properties(py::module_& module) {
       .def("__repr__", &describe);
 }
 
+void spin(int64_t cycles) {
+  const auto stream = current_stream(-1);
+  const auto start_ns = completion_ns(stream);
+  keep_busy(stream, cycles);
+  if (is_tracing() && active_capture() == nullptr) {
+    trace_work(Work::Kernel, "musasim::spin", stream, start_ns, start_ns + cycles);
+  }
+}
+
 } // namespace
 
 void add_raw_functions(py::module_& module, PyMethodDef* table) {
@@ -160,7 +170,7 @@ void add_device_functions(py::module_& module) {
   module.def("_musa_getCurrentBlasHandle", handle);
   module.def("_musa_getCurrentBlasLtHandle", handle);
   module.def("_musa_clearMublasWorkspaces", [] {});
-  module.def("_musa_sleep", [](int64_t cycles) { keep_busy(current_stream(-1), cycles); });
+  module.def("_musa_sleep", &spin);
   module.def("_musa_isCurrentStreamCapturing", [] { return active_capture() != nullptr; });
   module.def("_mudnn_version", [] { return 3000; });
   module.def("_mccl_version", [] { return 21105; });

@@ -6,6 +6,7 @@
 #include "../runtime/guard.h"
 #include "../runtime/hooks.h"
 #include "../runtime/host_allocator.h"
+#include "../runtime/profiler.h"
 
 #include <torch/csrc/Exceptions.h>
 
@@ -33,6 +34,7 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::register_host_allocator();
   musasim::register_guard();
   musasim::register_hooks();
+  musasim::register_profiler();
   musasim::add_device_functions(module);
   musasim::add_stream_types(module);
   musasim::add_memory_functions(module);

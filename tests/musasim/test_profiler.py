@@ -1,0 +1,213 @@
+"""PyTorch's profiler on the simulated device: events around operators, Kineto's records of what ran, memory."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+import torch_musa  # noqa: F401
+from fresh_process import run
+from torch.autograd import DeviceType
+from torch.profiler import ProfilerActivity, profile
+
+BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
+
+
+def on_device(prof: Any) -> list[Any]:
+    return [event for event in prof.events() if event.device_type == DeviceType.PrivateUse1]
+
+
+def by_key(prof: Any) -> dict[str, Any]:
+    return {event.key: event for event in prof.key_averages()}
+
+
+@pytest.fixture
+def matrix() -> torch.Tensor:
+    return torch.ones(64, 64, device="musa")
+
+
+def test_kernels_belong_to_their_operators(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH) as prof:
+        matrix @ matrix
+    (kernel,) = on_device(prof)
+    (operator,) = (event for event in prof.events() if event.name == "aten::mm")
+    assert kernel.name == "musasim::mm"
+    assert [(k.name, k.device) for k in operator.kernels] == [("musasim::mm", 0)]
+    assert operator.time_range.start <= kernel.time_range.start <= kernel.time_range.end <= operator.time_range.end
+    assert operator.self_device_time_total == pytest.approx(kernel.device_time_total)
+
+
+def test_work_of_another_thread_belongs_to_its_operators() -> None:
+    x = torch.ones(8, 8, device="musa", requires_grad=True)
+    with profile(activities=BOTH) as prof:
+        (x @ x).sum().backward()
+    (kernel,) = {e.name for e in on_device(prof)} & {"musasim::mm"}
+    assert sum(e.name == kernel for e in on_device(prof)) == 3
+    assert by_key(prof)["MmBackward0"].device_time_total > 0
+
+
+def test_device_and_stream_of_a_kernel() -> None:
+    stream = torch.musa.Stream(device=1)
+    with profile(activities=BOTH) as prof, torch.musa.stream(stream):
+        torch.ones(4, device="musa:1").exp()
+    kernels = {event.name: event for event in on_device(prof)}
+    assert kernels["musasim::exp"].device_index == 1
+    assert kernels["musasim::exp"].device_resource_id == stream.stream_id
+
+
+def test_copies(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH) as prof:
+        matrix.cpu().to("musa").to("musa:1")
+    assert [event.name for event in on_device(prof)] == [
+        "Memcpy DtoH (Device -> Host)",
+        "Memcpy HtoD (Host -> Device)",
+        "Memcpy DtoD (Device -> Device)",
+    ]
+
+
+def test_work_waits_for_its_stream(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH) as prof:
+        torch.musa._sleep(20_000_000)
+        matrix.exp()
+    spin, kernel = on_device(prof)
+    assert (spin.name, spin.device_time_total) == ("musasim::spin", pytest.approx(20_000))
+    assert kernel.time_range.start >= spin.time_range.end - 1
+
+
+def test_a_profile_of_the_host_alone_has_no_kernels(matrix: torch.Tensor) -> None:
+    with profile(activities=[ProfilerActivity.CPU]) as prof:
+        matrix @ matrix
+    assert on_device(prof) == [] and "aten::mm" in by_key(prof)
+
+
+def test_a_profile_of_the_device_alone(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH[1:]) as prof:
+        matrix @ matrix
+    assert [event.name for event in prof.events()] == ["musasim::mm"]
+
+
+def test_nothing_is_left_from_one_profile_to_the_next(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH) as first:
+        matrix @ matrix
+    matrix.exp()
+    with profile(activities=BOTH) as second:
+        matrix.log()
+    assert [event.name for event in on_device(first)] == ["musasim::mm"]
+    assert [event.name for event in on_device(second)] == ["musasim::log"]
+
+
+def test_an_operator_that_outlives_its_profile(matrix: torch.Tensor) -> None:
+    outer = torch.autograd.profiler.record_function("outer")
+    first = profile(activities=BOTH)
+    first.start()
+    outer.__enter__()
+    first.stop()
+    with profile(activities=BOTH) as second:
+        matrix @ matrix
+        outer.__exit__(None, None, None)
+    (operator,) = (event for event in second.events() if event.name == "aten::mm")
+    assert len(operator.kernels) == 1
+
+
+def test_chrome_trace(tmp_path: Path, matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH) as prof:
+        matrix @ matrix
+    path = tmp_path / "trace.json"
+    prof.export_chrome_trace(str(path))
+    (kernel,) = (event for event in json.loads(path.read_text())["traceEvents"] if event.get("cat") == "kernel")
+    assert kernel["name"] == "musasim::mm" and kernel["dur"] > 0
+    assert (kernel["args"]["device"], kernel["args"]["stream"]) == (0, 0)
+
+
+def test_memory(matrix: torch.Tensor) -> None:
+    with profile(activities=BOTH, profile_memory=True) as prof:
+        kept = matrix @ matrix
+    assert by_key(prof)["aten::mm"].self_device_memory_usage == kept.nbytes
+    with profile(activities=BOTH, profile_memory=True) as prof:
+        del kept
+    assert by_key(prof)["[memory]"].device_memory_usage == -matrix.nbytes
+
+
+def test_events_around_operators(matrix: torch.Tensor) -> None:
+    """Without Kineto's records: the stopwatch mode, where an operator's time is that between two events."""
+    with torch.autograd.profiler.profile(use_device="musa") as prof:
+        matrix @ matrix
+    event = by_key(prof)["aten::mm"]
+    assert event.is_legacy and 0 < event.device_time_total <= 1000 * 1000
+    assert by_key(prof)["aten::matmul"].device_time_total >= event.device_time_total
+
+
+def test_events_see_the_streams_clock() -> None:
+    with torch.autograd.profiler.profile(use_device="musa") as prof, torch.autograd.profiler.record_function("spin"):
+        torch.musa._sleep(20_000_000)
+    assert by_key(prof)["spin"].device_time_total == pytest.approx(20_000, rel=0.5)
+    assert by_key(prof)["spin"].cpu_time_total < 20_000
+
+
+@pytest.mark.parametrize("make", [
+    lambda: profile(activities=BOTH, profile_memory=True),
+    lambda: torch.autograd.profiler.profile(use_device="musa", profile_memory=True),
+], ids=["kineto", "events"])  # fmt: skip
+def test_graphs(make: Callable[[], Any], matrix: torch.Tensor) -> None:
+    graph = torch.musa.MUSAGraph()
+    with make():
+        with torch.musa.graph(graph):
+            result = matrix @ matrix
+        graph.replay()
+    assert result[0, 0].item() == 64
+    with make():
+        graph.replay()
+    graph.reset()
+
+
+def test_work_counts_when_it_is_replayed_and_not_when_it_is_captured(matrix: torch.Tensor) -> None:
+    graph = torch.musa.MUSAGraph()
+    with profile(activities=BOTH) as prof:
+        with torch.musa.graph(graph):
+            result = matrix @ matrix
+        captured = torch.musa.memory_allocated()
+        graph.replay()
+        graph.replay()
+    assert sum(event.name == "musasim::mm" for event in on_device(prof)) == 2
+    assert captured > 0 and result.shape == matrix.shape
+
+
+def test_threads_at_once(matrix: torch.Tensor) -> None:
+    def work() -> None:
+        for _ in range(50):
+            matrix @ matrix
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    with profile(activities=BOTH) as prof:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sum(event.name == "musasim::mm" for event in on_device(prof)) == 200
+
+
+def test_profiler_before_torch_musa() -> None:
+    """Kineto has started when the device arrives."""
+    run("""
+        import musasim, torch
+        from torch.profiler import profile, ProfilerActivity
+        with profile(activities=[ProfilerActivity.CPU]):
+            torch.ones(2).exp()
+        musasim.install()
+        import torch_musa
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as prof:
+            torch.ones(2, device="musa").exp()
+        assert "musasim::exp" in {event.name for event in prof.events()}
+    """)
