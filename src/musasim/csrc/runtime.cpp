@@ -7,4 +7,6 @@
 #include "runtime/guard.cpp"
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
+#include "runtime/pluggable.cpp"
+#include "runtime/replay_memory.cpp"
 #include "runtime/stream.cpp"

@@ -27,6 +27,16 @@ std::vector<Running>& running() {
   raise_musa_error(what);
 }
 
+StreamKey key_of(c10::Stream stream) {
+  return {stream.device_index(), stream.id()};
+}
+
+void merge(Progress& into, const Progress& other) {
+  for (const auto& [stream, count] : other) {
+    into[stream] = std::max(into[stream], count);
+  }
+}
+
 constexpr const char* kNotPermitted = "operation not permitted when stream is capturing";
 
 // In "global" mode an unsafe call from any thread spoils the capture, in "thread_local" only one from its own thread.
@@ -42,6 +52,28 @@ Capture* forbidding_capture() {
 }
 
 } // namespace
+
+void Capture::add(std::string name, std::function<void()> run) {
+  nodes.push_back({std::move(name), std::move(run)});
+  const auto key = key_of(current_stream(-1));
+  reached[key][key] = nodes.size();
+}
+
+bool Capture::has_unjoined_work() const {
+  const auto known = reached.find(key_of(origin));
+  for (const auto& [stream, progress] : reached) {
+    const auto own = progress.find(stream);
+    if (own == progress.end() || stream == key_of(origin)) {
+      continue;
+    }
+    const bool joined = known != reached.end() && known->second.count(stream) != 0 &&
+        known->second.at(stream) >= own->second;
+    if (!joined) {
+      return true;
+    }
+  }
+  return false;
+}
 
 void begin_capture(Capture& capture) {
   auto& state = stream_state(capture.origin);
@@ -78,7 +110,17 @@ bool is_capturing(c10::Stream stream) {
   return g_running.load(std::memory_order_relaxed) != 0 && stream_state(stream).capture.load() != nullptr;
 }
 
-void join_capture(Capture* capture, c10::Stream stream) {
+Progress progress_of(c10::Stream stream) {
+  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0)) {
+    return {};
+  }
+  const auto* capture = stream_state(stream).capture.load();
+  return capture == nullptr || capture->reached.count(key_of(stream)) == 0 ? Progress{}
+                                                                           : capture->reached.at(key_of(stream));
+}
+
+void join_capture(const EventState& event, c10::Stream stream) {
+  auto* capture = event.capture;
   auto& state = stream_state(stream);
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto& all = running();
@@ -86,6 +128,9 @@ void join_capture(Capture* capture, c10::Stream stream) {
   if (alive && state.capture.load() == nullptr) {
     state.capture = capture;
     capture->joined.push_back(stream);
+  }
+  if (alive && state.capture.load() == capture) {
+    merge(capture->reached[key_of(stream)], event.progress);
   }
 }
 
@@ -127,6 +172,24 @@ void refuse_host_access() {
   if (auto* capture = active_capture()) {
     refuse(*capture, kNotPermitted);
   }
+}
+
+// The allocator asks the driver for memory in relaxed mode where its own stream is captured, and plainly elsewhere.
+void refuse_device_allocation(c10::DeviceIndex device) {
+  if (C10_LIKELY(g_running.load(std::memory_order_relaxed) == 0) || is_capturing(current_stream(device))) {
+    return;
+  }
+  if (auto* capture = forbidding_capture()) {
+    refuse(*capture, kNotPermitted);
+  }
+}
+
+void assert_not_capturing(const char* attempt) {
+  TORCH_CHECK(
+      active_capture() == nullptr,
+      attempt,
+      " during MUSA graph capture. If you need this call to be captured, please file an issue. "
+      "Current musaStreamCaptureStatus: musaStreamCaptureStatusActive");
 }
 
 } // namespace musasim

@@ -5,6 +5,7 @@
 #include <c10/core/Storage.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,9 +25,14 @@ struct Capture {
   bool invalidated = false;
   std::vector<Node> nodes;
   std::vector<c10::Stream> joined; // streams that an event of this capture was waited on
+  std::map<StreamKey, Progress> reached; // by stream, how far into each stream's work its own next work comes after
   std::function<void(const c10::Storage&)> before_write; // keeps what the capture is about to overwrite
 
   Capture(c10::Stream origin_, CaptureMode mode_) : origin(origin_), mode(mode_) {}
+
+  // Work of the current stream.
+  void add(std::string name, std::function<void()> run);
+  bool has_unjoined_work() const;
 };
 
 void begin_capture(Capture& capture);
@@ -35,12 +41,17 @@ void finish_capture(Capture& capture);
 // The capture that the calling thread's current stream takes part in, or nullptr. Cheap when nothing is captured.
 Capture* active_capture();
 bool is_capturing(c10::Stream stream);
-void join_capture(Capture* capture, c10::Stream stream);
+void join_capture(const EventState& event, c10::Stream stream);
+Progress progress_of(c10::Stream stream); // empty where nothing is captured
 
 // Each of these raises the driver's error and spoils the capture if the operation is not permitted now.
 void refuse_during_capture(c10::Stream stream);
 void refuse_during_any_capture(c10::DeviceIndex device);
 void refuse_event_of_capture(const EventState& event);
 void refuse_host_access();
+void refuse_device_allocation(c10::DeviceIndex device);
+
+// The generator's own refusal, which leaves the capture alone.
+void assert_not_capturing(const char* attempt);
 
 } // namespace musasim

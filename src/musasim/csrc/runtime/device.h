@@ -40,6 +40,9 @@ void arm_fork_guard();
 bool in_bad_fork() noexcept;
 void refuse_after_fork();
 
+// A number from the environment, at least `low`; `fallback` where there is none, and with a warning where it is no such number.
+long long read_number(const char* name, long long fallback, long long low);
+
 [[noreturn]] void raise_musa_error(const std::string& what);
 
 } // namespace musasim

@@ -180,12 +180,13 @@ void record_event(EventState& event, c10::Stream stream) {
   event.when_ns = completion_ns(stream);
   event.device = stream.device_index();
   event.capture = stream_state(stream).capture.load();
+  event.progress = progress_of(stream);
 }
 
 void block_on_event(const EventState& event, c10::Stream stream) {
   refuse_after_fork();
   if (event.capture != nullptr) {
-    join_capture(event.capture, stream);
+    join_capture(event, stream);
   }
   wait_for(stream, event.when_ns);
 }

@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <utility>
 
 namespace musasim {
 
@@ -48,10 +50,15 @@ void synchronize_device(c10::DeviceIndex device);
 // Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
 void wait_until(int64_t when_ns);
 
+// Which work of a capture comes before something: for each stream, how many of the capture's operations.
+using StreamKey = std::pair<c10::DeviceIndex, c10::StreamId>;
+using Progress = std::map<StreamKey, size_t>;
+
 struct EventState {
   int64_t when_ns = 0;
   c10::DeviceIndex device = -1;
   Capture* capture = nullptr;
+  Progress progress;
 };
 
 void record_event(EventState& event, c10::Stream stream);
