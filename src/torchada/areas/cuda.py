@@ -25,7 +25,8 @@ _PRIVATE = (
     "_sleep",
 )
 # Public in both, but of different meaning, or an area of their own.
-_NOT_ALIASED = frozenset({"is_available", "amp", "nccl"})
+# The last three are Python code over other names of torch.cuda: as they are, they know every argument of the installed torch.
+_NOT_ALIASED = frozenset({"is_available", "amp", "nccl", "graph", "make_graphed_callables", "memory_snapshot"})
 
 
 def patches(context: Context) -> Iterator[Patch]:

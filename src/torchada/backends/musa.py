@@ -28,5 +28,6 @@ MUSA = Backend(
         "cudart": "musart",
         "nccl": "mccl",
     },
+    graph_executables=2048,
     simulator="musasim",
 )

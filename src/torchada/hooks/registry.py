@@ -20,6 +20,9 @@ AREAS: dict[str, tuple[str, ...]] = {
         "modules",
         "storages",
         "cuda",
+        "cuda_streams",
+        "cuda_graphs",
+        "cuda_pools",
         "legacy_types",
         "random",
         "amp",
@@ -27,6 +30,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "visible_devices",
     ),
     "torch._dynamo": ("dynamo",),
+    "torch.cuda._graph_annotations": ("cuda_graph_annotations",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"
