@@ -22,6 +22,7 @@ def _info(_: argparse.Namespace) -> int:
     print(f"devices:            {os.environ.get('MUSASIM_DEVICE_COUNT') or 2}")
     print(f"visible devices:    {os.environ.get('MUSA_VISIBLE_DEVICES', 'all')}")
     print(f"memory per device:  {os.environ.get('MUSASIM_MEMORY_BYTES') or 16 << 30} bytes")
+    print(f"graph executables:  {os.environ.get('MUSASIM_GRAPH_EXECUTABLES') or 2048}")
     return 0
 
 

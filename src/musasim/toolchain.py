@@ -80,7 +80,10 @@ def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Li
     folders = [include, include / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
     libraries = torch.folder / "lib"
     # Behind every other folder: what the wheel of torch leaves out of Kineto's headers.
-    compile_flags = [*(f"-isystem{folder}" for folder in folders), f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}"]
+    compile_flags = [
+        *(f"-isystem{folder}" for folder in folders),
+        f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}",
+    ]
     link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     return Library(name, sources, compile_flags, ["-Wl,-rpath,$ORIGIN", *link], needs)
 

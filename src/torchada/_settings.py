@@ -17,7 +17,7 @@ PREFIX = "TORCHADA_"
 
 @dataclass(frozen=True)
 class Variable:
-    """One environment variable: `kind` is "flag", "choice", "name", "list" or "internal"."""
+    """One environment variable: `kind` is "flag", "choice", "name", "list", "path" or "internal"."""
 
     name: str
     kind: str
@@ -41,6 +41,7 @@ VARIABLES = (
         ("0", "1", "auto"),
     ),
     Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
+    Variable("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH", "path", "folder that gets a file for each graph that is captured"),
     Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
     Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
@@ -61,6 +62,7 @@ class Settings:
     strict: bool = False
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
+    graph_dumps: str | None = None
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
 
@@ -80,6 +82,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         strict=_flag(good, "TORCHADA_STRICT"),
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
+        graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
         unknown=unknown,
         not_understood=bad,
     )
@@ -116,7 +119,7 @@ def _flag(values: Mapping[str, str], name: str) -> bool:
 
 def _understood(name: str, value: str) -> bool:
     known = variable(name)
-    if known is None or value == "" or known.kind in ("list", "internal"):
+    if known is None or value == "" or known.kind in ("list", "path", "internal"):
         return True
     if known.kind == "flag":
         return value.lower() in ON + OFF

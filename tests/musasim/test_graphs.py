@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import fresh_process
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 torch = pytest.importorskip("torch", reason="needs torch")
 
 pytestmark = pytest.mark.musa
+
+#: A state of the generator: seed 3, offset 0.
+STATE = torch.tensor([3, *[0] * 15], dtype=torch.uint8)
 
 
 @pytest.fixture
@@ -175,13 +180,26 @@ def test_graphs_may_share_a_pool(musa: Any) -> None:
 def test_modes(musa: Any) -> None:
     with pytest.raises(RuntimeError, match="Unknown capture error mode"):
         capture(musa, lambda: None, capture_error_mode="lenient")
-    capture(musa, lambda: None, capture_error_mode="relaxed")
+    x = torch.ones(1, device="musa")
+    capture(musa, lambda: x + 1, capture_error_mode="relaxed")
+
+
+def test_an_empty_graph_gets_a_warning(musa: Any) -> None:
+    with pytest.warns(UserWarning, match="The MUSA Graph is empty"):
+        capture(musa, lambda: None)
 
 
 def test_dump(musa: Any, tmp_path: Path) -> None:
     x = torch.ones(2, device="musa")
-    graph, _ = capture(musa, lambda: x.mul(2).relu())
-    graph.debug_dump(str(tmp_path / "graph.dot"))
+    graph = musa.MUSAGraph()
+    graph.enable_debug_mode()
+    with musa.graph(graph):
+        x.mul(2).relu()
+    with pytest.warns(UserWarning, match="DEBUG: calling"):
+        graph.debug_dump(str(tmp_path / "graph.dot"))
+    graph.replay()
+    with pytest.raises(RuntimeError):
+        graph.reinstantiate_graph()  # a dump uses up the recording, and leaves the executable
     text = (tmp_path / "graph.dot").read_text()
     assert "aten::mul" in text and "aten::relu" in text
 
@@ -208,3 +226,161 @@ def test_torch_accelerator_graph(musa: Any) -> None:
     x.fill_(4)
     graph.replay()
     assert y.tolist() == [5, 5]
+
+
+def test_a_nested_capture_is_refused_and_spoils_nothing(musa: Any) -> None:
+    x, outer, inner = torch.ones(2, device="musa"), musa.MUSAGraph(), musa.MUSAGraph()
+    with musa.graph(outer):
+        y = x + 1
+        with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
+            inner.capture_begin()
+        del inner
+        z = y * 2
+    x.fill_(4)
+    outer.replay()
+    assert z.tolist() == [10, 10]
+
+
+def test_work_of_a_side_stream_has_to_be_joined(musa: Any) -> None:
+    x, side, graph = torch.ones(2, device="musa"), musa.Stream(), musa.MUSAGraph()
+    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+        side.wait_stream(musa.current_stream())
+        with musa.stream(side):
+            x + 1
+    with musa.stream(side):
+        assert (x + 1).tolist() == [2, 2]
+
+
+def test_work_given_after_the_join_is_unjoined_again(musa: Any) -> None:
+    x, side, graph = torch.ones(2, device="musa"), musa.Stream(), musa.MUSAGraph()
+    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+        side.wait_stream(musa.current_stream())
+        with musa.stream(side):
+            x + 1
+        musa.current_stream().wait_stream(side)
+        with musa.stream(side):
+            x + 2
+
+
+def test_work_may_be_joined_by_way_of_a_third_stream(musa: Any) -> None:
+    x, one, two = torch.ones(2, device="musa"), musa.Stream(), musa.Stream()
+
+    def body() -> Any:
+        one.wait_stream(musa.current_stream())
+        with musa.stream(one):
+            y = x + 1
+        two.wait_stream(one)
+        with musa.stream(two):
+            z = y * 3
+        musa.current_stream().wait_stream(two)
+        return z
+
+    graph, z = capture(musa, body)
+    x.fill_(2)
+    graph.replay()
+    assert z.tolist() == [9, 9]
+
+
+def test_a_replay_takes_no_memory_of_the_device(musa: Any) -> None:
+    a, b = torch.randn(64, 64, device="musa"), torch.randn(64, 64, device="musa")
+    graph, out = capture(musa, lambda: torch.linalg.svd(a @ b).S.softmax(0).sort().values)
+    graph.replay()
+    musa.reset_peak_memory_stats()
+    before = musa.memory_stats()
+    for _ in range(5):
+        graph.replay()
+    assert musa.memory_stats() == before
+    torch.testing.assert_close(out, torch.linalg.svd(a @ b).S.softmax(0).sort().values)
+
+
+def test_results_keep_apart_in_a_replay(musa: Any) -> None:
+    """Several results of one size, a temporary one of the same size, and an argument that is made larger."""
+    x, grown = torch.rand(50, device="musa"), torch.empty(0, device="musa")
+
+    def body() -> Any:
+        values, indices = x.double().sort()
+        lowest, highest = torch.aminmax(values.reshape(1, -1), dim=1)
+        torch.cumsum(x.flip(0), 0, out=grown)
+        return values, indices, lowest, highest, grown * 1, x.median(), torch.var_mean(x)
+
+    graph, found = capture(musa, body)
+    for _ in range(3):
+        x.uniform_()
+        graph.replay()
+        values, indices = x.double().sort()
+        expected = (values, indices, values[:1], values[-1:], x.flip(0).cumsum(0), x.median(), torch.var_mean(x))
+        torch.testing.assert_close(found, expected)
+
+
+def test_executables_are_limited() -> None:
+    fresh_process.run(
+        """
+        import torch, torch_musa
+        x = torch.ones(1, device="musa")
+        def captured():
+            graph = torch.musa.MUSAGraph()
+            with torch.musa.graph(graph):
+                x + 1
+            return graph
+        graphs = [captured() for _ in range(3)]
+        try:
+            captured()
+        except RuntimeError as error:
+            assert "illegal memory access" in str(error)
+        else:
+            raise AssertionError
+        torch.musa.set_stream(torch.musa.default_stream())
+        graphs.pop().reset()
+        graphs.append(captured())
+        graphs[0].reinstantiate_graph()
+        """,
+        MUSASIM_GRAPH_EXECUTABLES="3",
+    )
+
+
+@pytest.mark.parametrize(
+    ("attempt", "message"),
+    [
+        (lambda musa: torch.manual_seed(12345), "only if new seed is the same"),
+        (lambda musa: musa.set_rng_state(STATE), "set_state during MUSA graph capture"),
+        (lambda musa: musa.seed(), "during MUSA graph capture"),
+    ],
+)
+def test_the_generator_refuses_and_the_capture_goes_on(musa: Any, attempt: Callable[[Any], Any], message: str) -> None:
+    musa.manual_seed(7)
+    x, graph = torch.ones(2, device="musa"), musa.MUSAGraph()
+    with musa.graph(graph):
+        y = x + 1
+        with pytest.raises(RuntimeError, match=message):
+            attempt(musa)
+    graph.replay()
+    assert y.tolist() == [2, 2]
+
+
+def test_memory_from_the_driver_is_refused_outside_the_captured_stream(musa: Any) -> None:
+    musa.empty_cache()
+    graph = musa.MUSAGraph()
+    with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(graph):
+        with musa.stream(musa.default_stream()):
+            torch.empty(64 << 20, device="musa")
+    assert "not permitted" in str(caught.value.__context__)
+
+
+def test_a_graph_in_a_capture_is_refused(musa: Any) -> None:
+    x = torch.ones(2, device="musa")
+    inner, _ = capture(musa, lambda: x + 1)
+    with musa.graph(musa.MUSAGraph()):
+        x + 2
+        with pytest.raises(NotImplementedError, match="into a capture"):
+            inner.replay()
+
+
+def test_masks_that_only_fill_are_recorded(musa: Any) -> None:
+    x = torch.tensor([1.0, -1.0], device="musa")
+
+    def body() -> None:
+        x[x > 0] = 7.0
+
+    graph, _ = capture(musa, body)
+    graph.replay()
+    assert x.tolist() == [7, -1]

@@ -181,14 +181,20 @@ def test_pools() -> None:
     assert inside.tolist() == [1] * 4 and torch.musa.MemPool().id != pool.id
 
 
-def test_the_allocator_cannot_be_replaced() -> None:
-    for call in (
-        lambda: torch.musa.MUSAPluggableAllocator(torch._C.__file__, "THPVariable_Wrap", "THPVariable_Wrap"),
-        lambda: torch.musa.change_current_allocator(torch_musa.core.memory._MUSAAllocator(None)),
-        torch_musa.core.memory._get_current_allocator,
-    ):
-        with pytest.raises((RuntimeError, AttributeError)):
-            call()
+def test_the_allocator_cannot_be_replaced_once_it_is_used() -> None:
+    torch.ones(1, device="musa")
+    with pytest.raises(RuntimeError, match="already initialized"):
+        torch.musa.change_current_allocator(torch_musa.core.memory._get_current_allocator())
+
+
+def test_a_history_is_forgotten_when_it_is_switched_off() -> None:
+    torch.musa._record_memory_history(max_entries=100)
+    held = torch.ones(MIB, device="musa")
+    assert any(
+        entry["action"] == "alloc" for entry in torch.musa.memory._snapshot()["device_traces"][held.get_device()]
+    )
+    torch.musa._record_memory_history(None)
+    assert torch.musa.memory._snapshot()["device_traces"][0] == []
 
 
 def test_accelerator_statistics() -> None:

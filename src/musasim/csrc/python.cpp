@@ -1,4 +1,5 @@
 // One compiler run for the Python module.
+#include "python/allocators.cpp"
 #include "python/comm.cpp"
 #include "python/device.cpp"
 #include "python/graph.cpp"

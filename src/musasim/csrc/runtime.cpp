@@ -8,5 +8,7 @@
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
 #include "runtime/profiler.cpp"
+#include "runtime/pluggable.cpp"
+#include "runtime/replay_memory.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"

@@ -22,9 +22,11 @@ _PRIVATE = (
     "_set_stream_by_id",
     "_sleep",
 )
-# Public in both, but of different meaning, or an area of their own. torch.cuda's own `device` and `device_of` stand on
-# _exchange_device, and so take -1 for a no-op as documented; those of torch_musa 2.7.1 do not.
-_NOT_ALIASED = frozenset({"is_available", "amp", "nccl", "device", "device_of", "get_device_properties"})
+# Public in both, but of different meaning, or an area of their own.
+_OWN_AREA = frozenset({"is_available", "amp", "nccl", "get_device_properties"})
+# Python of torch over other names of torch.cuda: as they are, they know every argument of the installed torch, and `device` and
+# `device_of` take -1 for a no-op as documented, which those of torch_musa 2.7.1 do not.
+_AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callables", "memory_snapshot"})
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -58,7 +60,7 @@ def _aliases(context: Context) -> Iterator[tuple[str, Any]]:
     cuda, namespace = context.torch.cuda, context.namespace
     for name in (*cuda.__all__, *_PRIVATE):
         own = getattr(namespace, name, None)
-        if callable(own) and callable(vars(cuda).get(name)) and name not in _NOT_ALIASED:
+        if callable(own) and callable(vars(cuda).get(name)) and name not in _OWN_AREA | _AS_THEY_ARE:
             yield name, own
 
 

@@ -32,7 +32,8 @@ class Backend:
     `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names to
     CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI that
     has it; `device_attribute` the runtime library and its function that takes cudaDeviceAttr's numbers; `arch_flag` is the
-    compiler's option for one architecture.
+    compiler's option for one architecture. `graph_executables` is how many executable graphs the driver allows per process,
+    about, or None for no known limit.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -50,4 +51,5 @@ class Backend:
     device_attribute: tuple[str, str] | None = None
     arch_flag: str = "{}"
     libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
+    graph_executables: int | None = None
     simulator: str | None = None

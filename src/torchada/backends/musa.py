@@ -71,5 +71,6 @@ MUSA = Backend(
     device_attribute=("libmusart.so", "musaDeviceGetAttribute"),
     arch_flag="--offload-arch=mp_{}",
     libraries=_LIBRARIES,
+    graph_executables=2048,
     simulator="musasim",
 )

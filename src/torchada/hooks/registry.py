@@ -27,6 +27,9 @@ AREAS: dict[str, tuple[str, ...]] = {
         "cuda_sparse",
         "cuda_sync_debug",
         "cuda_absent",
+        "cuda_streams",
+        "cuda_graphs",
+        "cuda_pools",
         "legacy_types",
         "random",
         "amp",
@@ -40,6 +43,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "ctypes.util": ("find_library",),
     "torch._dynamo": ("dynamo",),
+    "torch.cuda._graph_annotations": ("cuda_graph_annotations",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"

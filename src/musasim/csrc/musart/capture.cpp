@@ -24,9 +24,36 @@ bool is_listed(const Capture* capture) {
   return std::any_of(all.begin(), all.end(), [&](const Running& entry) { return entry.capture == capture; });
 }
 
+void merge(Progress& into, const Progress& other) {
+  for (const auto& [stream, count] : other) {
+    into[stream] = std::max(into[stream], count);
+  }
+}
+
 } // namespace
 
 std::atomic<int> running_captures{0};
+
+void Capture::add(std::string name, std::function<void()> run, const Stream& stream) {
+  nodes.push_back({std::move(name), std::move(run)});
+  reached[&stream][&stream] = nodes.size();
+}
+
+bool Capture::has_unjoined_work(const Stream& origin) const {
+  const auto known = reached.find(&origin);
+  for (const auto& [stream, progress] : reached) {
+    const auto own = progress.find(stream);
+    if (own == progress.end() || stream == &origin) {
+      continue;
+    }
+    const bool joined = known != reached.end() && known->second.count(stream) != 0 &&
+        known->second.at(stream) >= own->second;
+    if (!joined) {
+      return true;
+    }
+  }
+  return false;
+}
 
 bool begin_capture(Capture& capture, Stream& origin) {
   Capture* none = nullptr;
@@ -56,11 +83,18 @@ bool is_running(const Capture* capture) {
   return is_listed(capture);
 }
 
-void join_capture(Capture* capture, Stream& stream) {
+void join_capture(const Event& event, Stream& stream) {
+  auto* capture = event.capture;
   const std::lock_guard<std::mutex> lock(g_captures_mutex);
-  if (is_listed(capture) && stream.capture.load() == nullptr) {
+  if (!is_listed(capture)) {
+    return;
+  }
+  if (stream.capture.load() == nullptr) {
     stream.capture = capture;
     capture->joined.push_back(&stream);
+  }
+  if (stream.capture.load() == capture) {
+    merge(capture->reached[&stream], event.progress);
   }
 }
 

@@ -17,6 +17,8 @@ constexpr size_t kDefaultMemory = size_t{16} << 30;
 thread_local int t_device = 0;
 bool g_bad_fork = false;
 
+} // namespace
+
 long long read_number(const char* name, long long fallback, long long low) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') {
@@ -30,6 +32,8 @@ long long read_number(const char* name, long long fallback, long long low) {
   }
   return value;
 }
+
+namespace {
 
 // A device mask lists ids; the first entry that names no device ends the list, as in the CUDA driver.
 int count_visible(const char* mask, int physical) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,9 @@ struct DeviceProperties {
 // Devices are counted once per process, as a driver does, so the environment is read at the first call only.
 int device_count() noexcept;
 const DeviceProperties& device_properties();
+
+// A number from the environment, at least `low`; `fallback` where there is none, and with a warning where it is no such number.
+long long read_number(const char* name, long long fallback, long long low);
 
 int current_device() noexcept; // of the calling thread
 void set_current_device(int device) noexcept;
@@ -74,7 +78,11 @@ bool unregister_host_range(const void* pointer);
 
 // --- graph capture -----------------------------------------------------------------------------------------------------
 
+struct Event;
 struct Stream;
+
+// Which work of a capture comes before something: for each stream, how many of the capture's operations.
+using Progress = std::map<const Stream*, size_t>;
 
 enum class CaptureMode { Global, ThreadLocal, Relaxed };
 
@@ -89,8 +97,12 @@ struct Capture {
   bool invalidated = false;
   std::vector<Node> nodes;
   std::vector<Stream*> joined; // streams that an event of this capture was waited on
+  std::map<const Stream*, Progress> reached; // by stream, how far into each stream's work its own next work comes after
 
   explicit Capture(CaptureMode mode_) : mode(mode_) {}
+
+  void add(std::string name, std::function<void()> run, const Stream& stream);
+  bool has_unjoined_work(const Stream& origin) const;
 };
 
 extern std::atomic<int> running_captures; // 0 is the usual case, and then nothing else need be asked
@@ -98,7 +110,7 @@ extern std::atomic<int> running_captures; // 0 is the usual case, and then nothi
 bool begin_capture(Capture& capture, Stream& origin); // false when the stream is being captured already
 void finish_capture(Capture& capture, Stream& origin);
 bool is_running(const Capture* capture);
-void join_capture(Capture* capture, Stream& stream); // nothing when the capture is over
+void join_capture(const Event& event, Stream& stream); // nothing when its capture is over
 
 // The capture that forbids an unsafe call: in "global" mode one from any thread, in "thread_local" one from its own thread.
 Capture* forbidding_capture();
@@ -133,6 +145,7 @@ struct Event {
   int64_t when_ns = 0;
   int device = -1;
   Capture* capture = nullptr;
+  Progress progress; // of the capture, when it was recorded
   bool recorded = false;
   bool timing = true;
 };

@@ -59,12 +59,14 @@ void record_event(Event& event, Stream& stream) {
   event.when_ns = completion_ns(stream);
   event.device = stream.device;
   event.capture = stream.capture.load();
+  const auto* capture = event.capture;
+  event.progress = capture == nullptr || capture->reached.count(&stream) == 0 ? Progress{} : capture->reached.at(&stream);
   event.recorded = true;
 }
 
 void block_on_event(const Event& event, Stream& stream) {
   if (event.capture != nullptr) {
-    join_capture(event.capture, stream);
+    join_capture(event, stream);
   }
   wait_for(stream, event.when_ns);
 }

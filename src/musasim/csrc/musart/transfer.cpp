@@ -39,7 +39,7 @@ musaError_t run_on(Stream* stream, const char* name, std::function<void()> work)
     return musaErrorInvalidResourceHandle;
   }
   if (auto* capture = stream->capture.load()) {
-    capture->nodes.push_back({name, std::move(work)});
+    capture->add(name, std::move(work), *stream);
   } else {
     work();
   }

@@ -4,6 +4,7 @@
 #include "../runtime/device.h"
 #include "../runtime/host_allocator.h"
 #include "../runtime/trace.h"
+#include "../runtime/replay_memory.h"
 #include "alias.h"
 #include "record.h"
 
@@ -50,7 +51,10 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
   if (on_musa(destination)) {
     capture.before_write(destination.storage());
   }
-  capture.nodes.push_back({"aten::_copy_from", [=] { copy_values(source, destination); }});
+  capture.add("aten::_copy_from", [=] {
+    const FollowAllocations from_the_host(kNothingPlanned);
+    copy_values(source, destination);
+  });
 }
 
 void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {

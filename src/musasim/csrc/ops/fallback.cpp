@@ -14,6 +14,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 
@@ -289,6 +290,17 @@ class Call {
   c10::SmallVector<IValue, 2> stand_ins_;
 };
 
+// Indexing by a mask asks the device how many elements it has, unless all it does is to fill them with one value.
+bool counts_a_mask(const Signature& signature, const Stack& stack) {
+  const IValue* arguments = stack.data() + (stack.size() - signature.arguments);
+  const auto& indices = arguments[1].toListRef();
+  const bool masked = std::any_of(indices.begin(), indices.end(), [](const IValue& index) {
+    return index.isTensor() && (index.toTensor().scalar_type() == at::kBool || index.toTensor().scalar_type() == at::kByte);
+  });
+  const bool puts = signature.arguments > 2 && (signature.written >> 2 & 1) == 0;
+  return masked && !(puts && arguments[2].toTensor().numel() == 1);
+}
+
 void compute(
     const c10::OperatorHandle& op,
     const c10::OperatorHandle& kernel,
@@ -313,7 +325,7 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
       op.operator_name(),
       "' with arguments from the 'PrivateUse1' backend. musasim computes with CPU kernels, and this operator has none.");
   if (auto* capture = active_capture()) {
-    if (signature.synchronizes) {
+    if (signature.synchronizes || (signature.indexes && counts_a_mask(signature, *stack))) {
       refuse_host_access();
     }
     const auto device = check.device();

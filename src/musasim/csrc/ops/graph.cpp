@@ -5,10 +5,30 @@
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 
 namespace musasim {
+
+namespace {
+
+std::atomic<long long> g_executables{0};
+std::atomic<bool> g_debug{false};
+
+} // namespace
+
+GraphExecutable::GraphExecutable() {
+  static const long long limit = read_number("MUSASIM_GRAPH_EXECUTABLES", 2048, 0);
+  if (++g_executables > limit) {
+    --g_executables;
+    raise_musa_error("an illegal memory access was encountered"); // which is what the driver says
+  }
+}
+
+GraphExecutable::~GraphExecutable() {
+  --g_executables;
+}
 
 CaptureMode capture_mode(const std::string& name) {
   if (name == "global") {
@@ -40,9 +60,11 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
       stream.id() != 0,
       "MUSA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the "
       "default stream.)");
+  auto capture = std::make_unique<Capture>(stream, mode);
+  begin_capture(*capture); // raises where the stream is being captured already, and then nothing of ours has changed
+  capture_ = std::move(capture);
   device_ = stream.device_index();
   pool_ = pool.value_or(PoolId{0, 0}) == PoolId{0, 0} ? new_pool_id(/*user_created=*/false) : *pool;
-  capture_ = std::make_unique<Capture>(stream, mode);
   capture_->before_write = [this](const c10::Storage& storage) {
     const bool known = std::any_of(
         kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.storage.is_alias_of(storage); });
@@ -52,7 +74,6 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
     }
   };
   seed_offset_ = at::check_generator<MusaGenerator>(default_generator(device_))->get_offset();
-  begin_capture(*capture_);
   begin_allocate_to_pool(device_, pool_, /*every_stream=*/false);
   has_pool_ = true;
 }
@@ -74,15 +95,35 @@ void MusaGraph::capture_end() {
   put_back();
   capture_->before_write = nullptr;
   if (capture_->invalidated) {
-    capture_.reset();
-    raise_musa_error("operation failed due to a previous error during capture");
+    fail("operation failed due to a previous error during capture");
   }
-  ready_ = true;
+  if (capture_->has_unjoined_work()) {
+    fail("capturing stream has unjoined work");
+  }
+  if (capture_->nodes.empty()) {
+    TORCH_WARN(
+        "The MUSA Graph is empty. This usually means that the graph was ",
+        "attempted to be captured on wrong device or stream.");
+  }
+  executable_.emplace();
+  ready_ = has_template_ = true;
+}
+
+void MusaGraph::fail(const char* what) {
+  capture_.reset();
+  raise_musa_error(what);
+}
+
+void MusaGraph::reinstantiate() {
+  TORCH_CHECK(ready_ && has_template_, "The graph_ musa has been created in the graph capture stage");
+  executable_.reset();
+  executable_.emplace();
 }
 
 void MusaGraph::replay() {
   refuse_after_fork();
   TORCH_CHECK(ready_, "Called MUSAGraph::replay without a preceding successful capture.");
+  TORCH_CHECK_NOT_IMPLEMENTED(active_capture() == nullptr, "musasim: a graph cannot be replayed into a capture");
   const c10::DeviceGuard guard(c10::Device(kMusa, device_));
   for (const auto& node : capture_->nodes) {
     node.run();
@@ -96,7 +137,8 @@ void MusaGraph::reset() {
     kept_.clear();
   }
   capture_.reset();
-  ready_ = false;
+  executable_.reset();
+  ready_ = has_template_ = false;
   if (has_pool_) {
     release_pool(device_, pool_);
     has_pool_ = false;
@@ -108,11 +150,27 @@ PoolId MusaGraph::pool() const {
   return pool_;
 }
 
-void MusaGraph::enable_debug_mode() {}
+void MusaGraph::enable_debug_mode() {
+  g_debug = true;
+}
 
-void MusaGraph::debug_dump(const std::string& path) const {
+// As the real one: it says what it does by warnings, and can be done once.
+void MusaGraph::debug_dump(const std::string& path) {
+  if (!g_debug) {
+    TORCH_WARN("MUSA Graphs debug not enabled, set with [graph].enable_debug_mode()");
+    return;
+  }
+  TORCH_WARN("DEBUG: calling debug_dump()");
+  if (!has_template_) {
+    return;
+  }
+  TORCH_WARN("DEBUG: calling musaGraphDebugDotPrint() with ", path);
+  has_template_ = false;
   std::ofstream file(path);
-  TORCH_CHECK(file.good(), "Cannot write ", path);
+  if (!file.good()) {
+    TORCH_WARN("MUSA warning: operation not supported (cannot write ", path, ")");
+    return;
+  }
   file << "digraph musa_graph {\n";
   const size_t count = capture_ == nullptr ? 0 : capture_->nodes.size();
   for (size_t i = 0; i < count; ++i) {

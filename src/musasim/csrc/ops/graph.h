@@ -12,6 +12,15 @@ namespace musasim {
 
 CaptureMode capture_mode(const std::string& name);
 
+// An executable graph of the driver, which allows so many of them per process (MUSASIM_GRAPH_EXECUTABLES) and no more.
+class GraphExecutable {
+ public:
+  GraphExecutable();
+  ~GraphExecutable();
+  GraphExecutable(const GraphExecutable&) = delete;
+  GraphExecutable& operator=(const GraphExecutable&) = delete;
+};
+
 // Operations are executed while they are captured, because only that tells the shapes of their results; what they wrote
 // to memory from outside the capture is put back when it ends. After that a graph behaves as on a device.
 class MusaGraph {
@@ -24,10 +33,11 @@ class MusaGraph {
   void capture_begin(std::optional<PoolId> pool, CaptureMode mode);
   void capture_end();
   void replay();
+  void reinstantiate();
   void reset();
   PoolId pool() const;
-  void enable_debug_mode();
-  void debug_dump(const std::string& path) const;
+  void enable_debug_mode(); // of all graphs, as the real one
+  void debug_dump(const std::string& path);
 
  private:
   struct Kept {
@@ -36,6 +46,7 @@ class MusaGraph {
   };
 
   void put_back();
+  [[noreturn]] void fail(const char* what);
 
   std::unique_ptr<Capture> capture_;
   std::vector<Kept> kept_;
@@ -44,6 +55,8 @@ class MusaGraph {
   PoolId pool_{0, 0};
   bool has_pool_ = false;
   bool ready_ = false;
+  bool has_template_ = false;
+  std::optional<GraphExecutable> executable_;
 };
 
 } // namespace musasim

@@ -1,7 +1,13 @@
 #include "record.h"
 
+#include "../runtime/replay_memory.h"
+
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace musasim {
 namespace {
@@ -34,17 +40,59 @@ void keep_for_restore(const Capture& capture, const Signature& signature, const 
   }
 }
 
-// A replay computes into fresh memory; whoever holds the results of the capture looks at theirs.
+bool lies_elsewhere(const at::Tensor& recorded, const at::Tensor& fresh) {
+  return recorded.defined() && fresh.defined() && recorded.has_storage() && fresh.has_storage() &&
+      recorded.storage().data() != fresh.storage().data();
+}
+
+// Whoever holds the results of the capture looks at theirs. As a rule the replay has written them there; a result that it has
+// put elsewhere, perhaps into the place of another, is copied.
 void copy_results(const Stack& recorded, const Stack& fresh) {
+  std::vector<std::pair<at::Tensor, at::Tensor>> moves;
   for (size_t i = 0; i < recorded.size(); ++i) {
     const auto to = tensors_in(recorded[i]);
     const auto from = tensors_in(fresh[i]);
     for (size_t j = 0; j < to.size() && j < from.size(); ++j) {
-      if (to[j].defined() && from[j].defined() && !to[j].storage().is_alias_of(from[j].storage())) {
-        to[j].copy_(from[j]);
+      if (lies_elsewhere(to[j], from[j])) {
+        moves.emplace_back(to[j], from[j]);
       }
     }
   }
+  if (moves.size() > 1) {
+    for (auto& move : moves) {
+      move.second = move.second.clone();
+    }
+  }
+  for (const auto& [to, from] : moves) {
+    to.copy_(from);
+  }
+}
+
+std::set<const void*> addresses_of(const Stack& values) {
+  std::set<const void*> found;
+  for (const auto& value : values) {
+    for (const auto& tensor : tensors_in(value)) {
+      if (tensor.defined() && tensor.has_storage()) {
+        found.insert(tensor.storage().data());
+      }
+    }
+  }
+  return found;
+}
+
+// Of the allocations noted, those at the address of a result have become it: the last one there, where memory was used twice.
+// An argument that was made larger is no such result, for it has its size already when the operation is replayed.
+AllocationPlan plan_for(AllocationPlan noted, const Stack& arguments, const Stack& results) {
+  auto wanted = addresses_of(results);
+  for (const void* address : addresses_of(arguments)) {
+    wanted.erase(address);
+  }
+  for (auto it = noted.rbegin(); it != noted.rend(); ++it) {
+    if (wanted.erase(it->address) == 0) {
+      it->address = nullptr;
+    }
+  }
+  return noted;
 }
 
 } // namespace
@@ -58,14 +106,20 @@ void record_and_run(
   const auto first = stack.end() - static_cast<std::ptrdiff_t>(signature.arguments);
   Stack arguments(first, stack.end());
   keep_for_restore(capture, signature, arguments);
-  run(&stack);
+  AllocationPlan noted;
+  {
+    const NoteAllocations note(noted);
+    run(&stack);
+  }
   Stack results(stack.end() - static_cast<std::ptrdiff_t>(op.schema().returns().size()), stack.end());
-  capture.nodes.push_back({op.schema().name(), [=, run = std::move(run)] {
+  capture.add(op.schema().name(), [=, run = std::move(run), plan = plan_for(std::move(noted), arguments, results)] {
     at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const FollowAllocations follow(plan);
     Stack again = arguments;
     run(&again);
+    const FollowAllocations from_the_host(kNothingPlanned);
     copy_results(results, again);
-  }});
+  });
 }
 
 } // namespace musasim

@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
+#include "../runtime/pluggable.h"
 #include "../runtime/stream.h"
 #include "../runtime/trace.h"
 
@@ -102,6 +103,7 @@ void initialise() {
   refuse_after_fork();
   TORCH_CHECK(device_count() > 0, "No Moore Threads GPUs are available");
   arm_fork_guard();
+  mark_allocator_used();
   const py::dict loaded = py::module_::import("sys").attr("modules");
   if (loaded.contains("torch_musa")) {
     py::object package = loaded["torch_musa"];

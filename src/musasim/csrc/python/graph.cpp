@@ -4,6 +4,7 @@
 #include "../runtime/version.h"
 
 #include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <optional>
 #include <string>
@@ -80,13 +81,14 @@ void add_graph_types(py::module_& module) {
           },
           py::arg("pool") = py::none(),
           py::arg("capture_error_mode") = "global")
-      .def("capture_end", &MusaGraph::capture_end)
+      // Through torch, so that warnings arrive as Python's.
+      .def("capture_end", torch::wrap_pybind_function(&MusaGraph::capture_end))
       .def("replay", &MusaGraph::replay, py::call_guard<py::gil_scoped_release>())
       .def("reset", &MusaGraph::reset)
       .def("pool", &MusaGraph::pool)
       .def("enable_debug_mode", &MusaGraph::enable_debug_mode)
-      .def("debug_dump", &MusaGraph::debug_dump, py::arg("debug_path"))
-      .def("reinstantiate_graph", [](MusaGraph&) {});
+      .def("debug_dump", torch::wrap_pybind_function(&MusaGraph::debug_dump), py::arg("debug_path"))
+      .def("reinstantiate_graph", &MusaGraph::reinstantiate);
   module.def("_graph_pool_handle", [] { return new_pool_id(/*user_created=*/true); });
 }
 

@@ -2,6 +2,7 @@
 
 #include "../runtime/allocator.h"
 #include "../runtime/device.h"
+#include "../runtime/pluggable.h"
 
 #include <pybind11/stl.h>
 
@@ -166,6 +167,9 @@ class MemPool {
   MemPool(const py::object& allocator, bool user_created)
       : allocator_(allocator), id_(new_pool_id(user_created)), device_(current_device()) {
     retain_pool(device_, id_);
+    if (!allocator.is_none()) {
+      set_pool_allocator(id_, allocator.cast<std::shared_ptr<PluggableAllocator>>());
+    }
   }
   ~MemPool() {
     release_pool(device_, id_);
@@ -179,10 +183,6 @@ class MemPool {
   py::object allocator() const {
     return allocator_;
   }
-  int use_count() const {
-    return pool_use_count(device_, id_);
-  }
-
  private:
   py::object allocator_;
   PoolId id_;
@@ -211,8 +211,7 @@ void add_pools(py::module_& module) {
   py::class_<MemPool>(module, "_MemPool")
       .def(py::init<py::object, bool>(), py::arg("allocator") = py::none(), py::arg("is_user_created") = true)
       .def_property_readonly("id", &MemPool::id)
-      .def_property_readonly("allocator", &MemPool::allocator)
-      .def("use_count", &MemPool::use_count);
+      .def_property_readonly("allocator", &MemPool::allocator);
   py::class_<MemPoolContext>(module, "_MemPoolContext")
       .def(py::init<py::object>())
       .def_static("active_pool", [] { return MemPoolContext::active(); });
@@ -233,6 +232,7 @@ void add_pools(py::module_& module) {
 } // namespace
 
 void add_memory_functions(py::module_& module) {
+  add_allocators(module);
   add_pools(module);
   module.def("_musa_memoryStats", &stats_of);
   module.def("_musa_resetPeakMemoryStats", [](int device) { reset_peak_stats(static_cast<c10::DeviceIndex>(device)); });
@@ -244,7 +244,6 @@ void add_memory_functions(py::module_& module) {
   module.def("_musa_setMemoryFraction", [](double fraction, int device) {
     set_memory_fraction(static_cast<c10::DeviceIndex>(device), fraction);
   });
-  module.def("_musa_getAllocatorBackend", [] { return "native"; });
   module.def("_musa_musaCachingAllocator_raw_delete", &raw_delete);
   module.def("_musa_musaCachingAllocator_set_allocator_settings", &set_allocator_settings);
   module.def("_musa_attach_out_of_memory_observer", &attach_observer);

@@ -8,6 +8,7 @@ namespace musasim {
 void add_device_functions(pybind11::module_& module);
 void add_stream_types(pybind11::module_& module);
 void add_memory_functions(pybind11::module_& module);
+void add_allocators(pybind11::module_& module);
 void add_tensor_functions(pybind11::module_& module);
 void add_graph_types(pybind11::module_& module);
 void add_musart(pybind11::module_& module);

@@ -1,6 +1,8 @@
 #include "allocator.h"
 
 #include "device_cache.h"
+#include "pluggable.h"
+#include "replay_memory.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/flat_hash_map.h>
@@ -27,9 +29,18 @@ DeviceCache& cache_of(c10::DeviceIndex device) {
   return caches()[resolve_device(device)];
 }
 
+// Memory that is in use. It belongs to a block of the device's cache, or else to a program's own allocator; without either it is
+// scratch memory of a replay.
 struct Lease {
   Block* block = nullptr;
   c10::DeviceIndex device = -1;
+  size_t bytes = 0;
+  AllocatorRef plugged;
+  void* stream = nullptr;
+
+  bool exists() const {
+    return device >= 0;
+  }
 };
 
 // What is handed out, by address. The context of a DataPtr has to be the address itself: libraries inside CPU kernels use
@@ -38,7 +49,7 @@ class Leases {
  public:
   void add(const void* address, Lease lease) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    by_address_[address] = lease;
+    by_address_[address] = std::move(lease);
   }
   Lease find(const void* address) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -48,10 +59,11 @@ class Leases {
   Lease remove(const void* address) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = by_address_.find(address);
-    const auto lease = found == by_address_.end() ? Lease{} : found->second;
-    if (lease.block != nullptr) {
-      by_address_.erase(found);
+    if (found == by_address_.end()) {
+      return {};
     }
+    const auto lease = std::move(found->second);
+    by_address_.erase(found);
     return lease;
   }
 
@@ -66,7 +78,7 @@ Leases& leases() {
 }
 
 void report(const Lease& lease, int64_t sign) {
-  if (C10_LIKELY(!c10::memoryProfilingEnabled())) {
+  if (C10_LIKELY(!c10::memoryProfilingEnabled()) || lease.block == nullptr) {
     return;
   }
   const auto stats = caches()[lease.device].stats();
@@ -84,16 +96,45 @@ void give_back(void* address) {
   }
 }
 
+// Results of a capture are written to where they lie, and stay its graph's.
+void leave_in_place(void*) {}
+
+c10::DataPtr lease_for_replay(FollowAllocations& plan, c10::DeviceIndex device, size_t bytes, c10::Device label) {
+  if (void* address = plan.next(bytes)) {
+    return {address, address, &leave_in_place, label};
+  }
+  void* address = take_scratch(bytes);
+  leases().add(address, Lease{nullptr, device, bytes, nullptr, nullptr});
+  return {address, address, &give_back, label};
+}
+
+c10::DataPtr lease_from(AllocatorRef allocator, c10::DeviceIndex device, size_t bytes, c10::Device label) {
+  void* stream = stream_handle(current_stream(device));
+  void* address = allocator->alloc(bytes, device, stream);
+  TORCH_CHECK_WITH(
+      OutOfMemoryError, address != nullptr, "MUSA out of memory. The pluggable allocator has no ", bytes, " bytes.");
+  leases().add(address, Lease{nullptr, device, bytes, std::move(allocator), stream});
+  return {address, address, &give_back, label};
+}
+
 c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device label) {
   refuse_after_fork();
   if (bytes == 0) {
     return {nullptr, label};
   }
+  if (auto* plan = followed_plan(); C10_UNLIKELY(plan != nullptr)) {
+    return lease_for_replay(*plan, device, bytes, label);
+  }
+  mark_allocator_used();
+  if (auto plugged = current_allocator(); C10_UNLIKELY(plugged != nullptr)) {
+    return lease_from(std::move(plugged), resolve_device(device), bytes, label);
+  }
   TORCH_CHECK_WITH(
       OutOfMemoryError, bytes < (size_t{1} << 60), "MUSA out of memory. Tried to allocate more than 1EB memory.");
-  const Lease lease{cache_of(device).allocate(bytes, current_stream(device)), device};
+  const Lease lease{cache_of(device).allocate(bytes, current_stream(device)), device, bytes, nullptr, nullptr};
   void* address = lease.block->address;
   leases().add(address, lease);
+  note_allocation(bytes, address);
   report(lease, 1);
   return {address, address, &give_back, label};
 }
@@ -153,21 +194,30 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes) {
 
 bool free_device_memory(void* address) {
   const auto lease = leases().remove(address);
-  if (lease.block == nullptr) {
+  if (!lease.exists()) {
     return false;
   }
-  report(lease, -1);
-  caches()[lease.device].free(lease.block);
+  if (lease.block != nullptr) {
+    report(lease, -1);
+    caches()[lease.device].free(lease.block);
+  } else if (lease.plugged != nullptr) {
+    lease.plugged->free(address, lease.bytes, lease.device, lease.stream);
+  } else {
+    give_scratch(address, lease.bytes);
+  }
   return true;
 }
 
 bool is_device_memory(const c10::DataPtr& ptr) {
-  return ptr.get_deleter() == &give_back;
+  return ptr.get_deleter() == &give_back || ptr.get_deleter() == &leave_in_place;
 }
 
 c10::Device device_of_pointer(const void* ptr) {
   if (const auto found = musart::find_allocation(ptr)) {
     return c10::Device(kMusa, static_cast<c10::DeviceIndex>(found->device));
+  }
+  if (const auto lease = leases().find(ptr); lease.exists()) {
+    return c10::Device(kMusa, lease.device);
   }
   TORCH_CHECK(false, "The specified pointer resides on host memory and is not registered with any MUSA device.");
 }
@@ -190,6 +240,10 @@ void record_stream(const c10::DataPtr& ptr, c10::Stream stream) {
 }
 
 DeviceStats memory_stats(c10::DeviceIndex device) {
+  TORCH_CHECK(
+      current_allocator() == nullptr,
+      "MUSAPluggableAllocator does not yet support getDeviceStats. If you need it, please file an issue describing your "
+      "use case.");
   return cache_of(device).stats();
 }
 
@@ -234,6 +288,14 @@ std::vector<std::vector<TraceRecord>> snapshot_traces() {
   return traces;
 }
 
+// Switching it off forgets what was recorded.
+void record_history(bool enabled, size_t max_entries) {
+  set_history(enabled, max_entries);
+  for (int i = 0; i < device_count() && !enabled; ++i) {
+    caches()[i].forget_trace();
+  }
+}
+
 PoolId new_pool_id(bool user_created) {
   static std::atomic<unsigned long long> counters[2] = {{1}, {1}};
   const auto number = counters[user_created ? 1 : 0]++;
@@ -242,6 +304,12 @@ PoolId new_pool_id(bool user_created) {
 
 void retain_pool(c10::DeviceIndex device, PoolId pool) {
   cache_of(device).retain_pool(pool);
+}
+
+void set_pool_allocator(PoolId pool, AllocatorRef allocator) {
+  for (auto& cache : caches()) {
+    cache.set_pool_allocator(pool, allocator);
+  }
 }
 
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream) {
@@ -255,10 +323,6 @@ void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool) {
 
 void release_pool(c10::DeviceIndex device, PoolId pool) {
   cache_of(device).release_pool(pool);
-}
-
-int pool_use_count(c10::DeviceIndex device, PoolId pool) {
-  return cache_of(device).pool_use_count(pool);
 }
 
 } // namespace musasim

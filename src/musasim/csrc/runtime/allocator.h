@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pluggable.h"
 #include "stream.h"
 #include "version.h"
 
@@ -72,9 +73,9 @@ bool history_enabled();
 // Private pools: graphs and MemPool. `every_stream` sends the allocations of all streams and threads to the pool.
 PoolId new_pool_id(bool user_created);
 void retain_pool(c10::DeviceIndex device, PoolId pool);
+void set_pool_allocator(PoolId pool, AllocatorRef allocator); // who provides the segments of the pool, on every device
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream);
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool);
 void release_pool(c10::DeviceIndex device, PoolId pool);
-int pool_use_count(c10::DeviceIndex device, PoolId pool);
 
 } // namespace musasim

@@ -23,6 +23,14 @@ constexpr const char* kNotPermitted = "operation not permitted when stream is ca
 
 } // namespace
 
+void Capture::add(std::string name, std::function<void()> run) {
+  musart::Capture::add(std::move(name), std::move(run), stream_state(current_stream(-1)));
+}
+
+bool Capture::has_unjoined_work() const {
+  return musart::Capture::has_unjoined_work(stream_state(origin));
+}
+
 void begin_capture(Capture& capture) {
   TORCH_CHECK(
       musart::begin_capture(capture, stream_state(capture.origin)),
@@ -73,6 +81,24 @@ void refuse_host_access() {
   if (auto* capture = active_capture()) {
     refuse(*capture, kNotPermitted);
   }
+}
+
+// The allocator asks the driver for memory in relaxed mode where its own stream is captured, and plainly elsewhere.
+void refuse_device_allocation(c10::DeviceIndex device) {
+  if (none_is_running() || is_capturing(current_stream(device))) {
+    return;
+  }
+  if (auto* capture = musart::forbidding_capture()) {
+    refuse(*capture, kNotPermitted);
+  }
+}
+
+void assert_not_capturing(const char* attempt) {
+  TORCH_CHECK(
+      active_capture() == nullptr,
+      attempt,
+      " during MUSA graph capture. If you need this call to be captured, please file an issue. "
+      "Current musaStreamCaptureStatus: musaStreamCaptureStatusActive");
 }
 
 } // namespace musasim

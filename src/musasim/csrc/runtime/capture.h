@@ -5,6 +5,8 @@
 #include <c10/core/Storage.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 namespace musasim {
 
@@ -16,6 +18,10 @@ struct Capture : musart::Capture {
   std::function<void(const c10::Storage&)> before_write; // keeps what the capture is about to overwrite
 
   Capture(c10::Stream origin_, CaptureMode mode_) : musart::Capture(mode_), origin(origin_) {}
+
+  // Work of the current stream.
+  void add(std::string name, std::function<void()> run);
+  bool has_unjoined_work() const;
 };
 
 void begin_capture(Capture& capture);
@@ -30,5 +36,9 @@ void refuse_during_capture(c10::Stream stream);
 void refuse_during_any_capture(c10::DeviceIndex device);
 void refuse_event_of_capture(const EventState& event);
 void refuse_host_access();
+void refuse_device_allocation(c10::DeviceIndex device);
+
+// The generator's own refusal, which leaves the capture alone.
+void assert_not_capturing(const char* attempt);
 
 } // namespace musasim

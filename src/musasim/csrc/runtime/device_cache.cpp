@@ -59,7 +59,7 @@ void attach_oom_observer(OutOfMemoryObserver observer) {
   observers().push_back(std::move(observer));
 }
 
-void record_history(bool enabled, size_t max_entries) {
+void set_history(bool enabled, size_t max_entries) {
   g_history_limit = max_entries;
   g_history = enabled;
 }
@@ -120,7 +120,7 @@ BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
 }
 
 Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream) {
-  Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr};
+  Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr, nullptr};
   Block key{&key_segment, nullptr, size};
   const auto found = pool.free.lower_bound(&key);
   if (found == pool.free.end() || (*found)->segment->stream != stream.id()) {
@@ -149,15 +149,24 @@ bool DeviceCache::fits(size_t bytes) {
   return reserved + static_cast<double>(bytes) <= total * fraction_;
 }
 
+AllocatorRef DeviceCache::allocator_of(const BlockPool& pool) const {
+  const auto found = allocators_.find(pool.owner);
+  return found == allocators_.end() ? nullptr : found->second;
+}
+
 Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream stream) {
+  refuse_device_allocation(device_);
   if (!fits(bytes)) {
     return nullptr;
   }
-  void* memory = musart::allocate(device_, bytes, musart::Owner::Framework);
+  auto plugged = allocator_of(pool);
+  void* memory = plugged != nullptr ? plugged->alloc(bytes, device_, stream_handle(stream))
+                                    : musart::allocate(device_, bytes, musart::Owner::Framework);
   if (memory == nullptr) {
     return nullptr;
   }
-  auto* segment = new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr};
+  auto* segment =
+      new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr, std::move(plugged)};
   segment->first = new Block{segment, segment->address, bytes};
   segments_[segment->address] = segment;
   ++stats_.num_device_alloc;
@@ -303,7 +312,12 @@ void DeviceCache::release_segment(Segment* segment) {
   });
   note("segment_free", segment->address, segment->size, segment->stream);
   segments_.erase(segment->address);
-  musart::release(segment->address, musart::Owner::Framework);
+  if (segment->plugged != nullptr) {
+    void* stream = stream_handle(make_stream(device_, segment->stream));
+    segment->plugged->free(segment->address, segment->size, device_, stream);
+  } else {
+    musart::release(segment->address, musart::Owner::Framework);
+  }
   delete segment->first;
   delete segment;
 }
@@ -436,6 +450,11 @@ void DeviceCache::note(const char* action, const char* address, size_t size, c10
   }
 }
 
+void DeviceCache::forget_trace() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  trace_.clear();
+}
+
 std::vector<TraceRecord> DeviceCache::trace() {
   std::lock_guard<std::mutex> lock(mutex_);
   return {trace_.begin(), trace_.end()};
@@ -449,6 +468,11 @@ void DeviceCache::retain_pool(PoolId id) {
   } else {
     ++pair->use_count;
   }
+}
+
+void DeviceCache::set_pool_allocator(PoolId id, AllocatorRef allocator) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  allocators_[id] = std::move(allocator);
 }
 
 void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
@@ -478,12 +502,6 @@ void DeviceCache::release_pool(PoolId id) {
   const auto found = private_.find(id);
   TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
   --found->second->use_count; // its idle segments go at the next empty_cache or when memory is short
-}
-
-int DeviceCache::pool_use_count(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = private_.find(id);
-  return found == private_.end() ? 0 : found->second->use_count;
 }
 
 } // namespace musasim

@@ -34,6 +34,7 @@ struct Segment {
   char* address;
   size_t size;
   Block* first;
+  AllocatorRef plugged; // who has provided it; null for the driver
 };
 
 struct SmallestFirst {
@@ -55,6 +56,8 @@ struct PoolPair {
   explicit PoolPair(PoolId id) : small{true, id, {}}, large{false, id, {}} {}
 };
 
+void set_history(bool enabled, size_t max_entries);
+
 // The caching allocator of one device. Sizes follow torch_musa: 512 byte rounding, small blocks (up to 1 MiB) cut from
 // 2 MiB segments, medium ones from 20 MiB segments, large ones rounded to 2 MiB.
 class DeviceCache {
@@ -73,12 +76,13 @@ class DeviceCache {
 
   void collect_segments(std::vector<SegmentRecord>& into);
   std::vector<TraceRecord> trace();
+  void forget_trace();
 
   void retain_pool(PoolId id);
+  void set_pool_allocator(PoolId id, AllocatorRef allocator);
   void begin_pool(PoolId id, std::optional<c10::Stream> only);
   void end_pool(PoolId id);
   void release_pool(PoolId id);
-  int pool_use_count(PoolId id);
 
  private:
   struct Redirect {
@@ -91,6 +95,7 @@ class DeviceCache {
   Block* take_from_device(BlockPool& pool, size_t size, c10::Stream stream);
   Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream);
   bool fits(size_t bytes);
+  AllocatorRef allocator_of(const BlockPool& pool) const;
   Block* hand_out(Block* block, size_t size, size_t requested);
   void split(Block* block, size_t size);
   void return_block(Block* block);
@@ -110,6 +115,7 @@ class DeviceCache {
   double fraction_ = 1.0;
   PoolPair default_{PoolId{0, 0}};
   std::map<PoolId, std::unique_ptr<PoolPair>> private_;
+  std::map<PoolId, AllocatorRef> allocators_;
   std::vector<Redirect> redirects_;
   std::map<const char*, Segment*> segments_;
   std::list<Block*> pending_; // freed by the program, still in use on another stream

@@ -35,8 +35,14 @@ MusaGenerator::MusaGenerator(c10::DeviceIndex device)
       cpu_(at::detail::createCPUGenerator()) {}
 
 void MusaGenerator::set_current_seed(uint64_t seed) {
-  refuse_host_access();
-  *state_ = State{seed, 0};
+  if (active_capture() == nullptr) {
+    *state_ = State{seed, 0};
+    return;
+  }
+  TORCH_CHECK(
+      state_->seed == seed,
+      "MUSAGeneratorImpl::set_current_seed can be called during stream capture only if new seed is the same as the "
+      "original seed.");
 }
 
 uint64_t MusaGenerator::current_seed() const {
@@ -44,12 +50,14 @@ uint64_t MusaGenerator::current_seed() const {
 }
 
 uint64_t MusaGenerator::seed() {
+  assert_not_capturing("Cannot call MUSAGeneratorImpl::seed");
   const auto fresh = c10::detail::getNonDeterministicRandom();
   set_current_seed(fresh);
   return fresh;
 }
 
 void MusaGenerator::set_offset(uint64_t offset) {
+  assert_not_capturing("Cannot call MUSAGeneratorImpl::set_offset");
   state_->offset = offset;
 }
 
@@ -69,6 +77,9 @@ void MusaGenerator::set_state(const c10::TensorImpl& state) {
   TORCH_CHECK(static_cast<size_t>(state.numel()) == kStateBytes, "RNG state is wrong size");
   uint64_t words[2];
   std::memcpy(words, state.data(), kStateBytes);
+  if (words[0] != state_->seed || words[1] != state_->offset) {
+    assert_not_capturing("Cannot call MUSAGeneratorImpl::set_state");
+  }
   *state_ = State{words[0], words[1]};
 }
 

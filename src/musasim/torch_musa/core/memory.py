@@ -268,25 +268,18 @@ class MUSAPluggableAllocator(_MUSAAllocator):
         addresses = [
             ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in (alloc_fn_name, free_fn_name)
         ]
-        super().__init__(_native("_musa_customAllocator")(*addresses))
+        super().__init__(_MUSAC._musa_customAllocator(*addresses))
         # The library must stay as long as its functions may be called.
         self._library = library
 
 
 def change_current_allocator(allocator: _MUSAAllocator) -> None:
     """Let `allocator` provide the memory from now on; possible only before the first allocation."""
-    _native("_musa_changeCurrentAllocator")(allocator.allocator())
+    _MUSAC._musa_changeCurrentAllocator(allocator.allocator())
 
 
 def _get_current_allocator() -> _MUSAAllocator:
-    return _MUSAAllocator(_native("_musa_getAllocator")())
-
-
-def _native(name: str) -> Any:
-    function = getattr(_MUSAC, name, None)
-    if function is None:
-        raise RuntimeError("the simulated device has one allocator, which cannot be replaced")
-    return function
+    return _MUSAAllocator(_MUSAC._musa_getAllocator())
 
 
 class MemPool(_MemPool):  # type: ignore[misc, valid-type]

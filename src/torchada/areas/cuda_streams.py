@@ -1,0 +1,87 @@
+"""Streams and events: torch.cuda's classes are the backend's, and here they get the attributes that CUDA code reads."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from inspect import getattr_static, signature
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.unsupported import error
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    namespace, native = context.namespace, context.torch._C
+    stream, event = namespace.Stream, namespace.Event
+    yield Patch(native, "_CudaStreamBase", stream.__base__, "torch._C._CudaStreamBase")
+    yield Patch(native, "_CudaEventBase", event.__base__, "torch._C._CudaEventBase")
+    yield _handle(context, stream, "stream", "torch.cuda.Stream.cuda_stream")
+    yield _handle(context, event, "event", "torch.cuda.Event.cuda_event")
+    yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
+    if "external" not in signature(event.__new__).parameters:
+        yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event(external=True)")
+    if not hasattr(namespace, "get_stream_from_external"):
+        for owner in (context.torch.cuda, context.torch.cuda.streams):
+            original = getattr(owner, "get_stream_from_external", None)
+            if original is not None:
+                call = _from_external(context, original)
+                yield Patch(owner, "get_stream_from_external", call, "torch.cuda.get_stream_from_external")
+
+
+def _handle(context: Context, owner: type, kind: str, api: str) -> Patch:
+    # The backend's own descriptor under a second name: reading it costs what it costs there.
+    own = f"{context.backend.device_type}_{kind}"
+    return Patch(owner, f"cuda_{kind}", getattr_static(owner, own), api, to=f"{owner.__qualname__}.{own}")
+
+
+def _cuda_stream_protocol(self: Any) -> tuple[int, int]:
+    """Version and handle, as the CUDA stream protocol wants them. The handle is the backend's."""
+    return 0, self.cuda_stream
+
+
+def _event_new(context: Context, event: Any) -> Callable[..., Any]:
+    """`external` means something in a capture only: there, recording it is work of the graph. Elsewhere it is an ordinary event."""
+    original = event.__new__
+
+    def __new__(
+        cls: type,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> Any:
+        made = original(cls, enable_timing, blocking, interprocess)
+        if external:
+            made.record = _outside_captures(context, weakref.ref(made), type(made).record)
+            made.wait = _outside_captures(context, weakref.ref(made), type(made).wait)
+        return made
+
+    return __new__
+
+
+def _outside_captures(context: Context, event: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    capturing = context.namespace.is_current_stream_capturing
+
+    def call(stream: Any = None) -> None:
+        if capturing():
+            raise error(
+                context,
+                "torch.cuda.Event(external=True) in a capture",
+                "its graphs have no event nodes; record or wait for the event before or after replay()",
+            )
+        original(event(), stream)
+
+    return call
+
+
+def _from_external(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    namespace = context.namespace
+
+    def get_stream_from_external(data_ptr: int, device: Any = None) -> Any:
+        # Handle 0 is the default stream; a stream made with it would be a new one.
+        return namespace.ExternalStream(data_ptr, device=device) if data_ptr else namespace.default_stream(device)
+
+    return disguise(get_stream_from_external, original)

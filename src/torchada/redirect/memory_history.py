@@ -1,0 +1,75 @@
+"""The C functions below torch.cuda.memory's snapshots and histories, over a backend's Python functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Snapshot = dict[str, Any]
+
+
+class History:
+    """`memory` is the backend's module of that name, with `_snapshot` and `_record_memory_history`.
+
+    What the backend has no counterpart of is done here (one pool's segments, no traces, actions to skip, a history to forget);
+    annotations by the compiler or the program are additions to a snapshot, which it then does not have.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+        self._skipped: frozenset[str] = frozenset()
+
+    def snapshot(self, selection: tuple[Any, ...] | None = None) -> Snapshot:
+        """All segments, or those of the pool (a, b), given as (a, b) or (a, b, include_traces); (0, 0) stands for all."""
+        found: Snapshot = dict(self._memory._snapshot())
+        pool, with_traces = (tuple(selection[:2]), selection[2:] != (False,)) if selection else ((0, 0), True)
+        if pool != (0, 0):
+            found["segments"] = [each for each in found["segments"] if tuple(each["segment_pool_id"]) == pool]
+        if not with_traces:
+            found["device_traces"] = [[] for _ in found["device_traces"]]
+        elif self._skipped:
+            found["device_traces"] = [self._without_skipped(trace) for trace in found["device_traces"]]
+        return found
+
+    def _without_skipped(self, trace: list[Snapshot]) -> list[Snapshot]:
+        return [entry for entry in trace if entry["action"] not in self._skipped]
+
+    def record(
+        self,
+        enabled: str | None,
+        context: str | None = "all",
+        stacks: str = "all",
+        max_entries: int = 2**63 - 1,
+        clear_history: bool = False,
+        compile_context: bool = False,
+        global_record_annotations: bool = False,
+        skip_actions: Any = (),
+    ) -> None:
+        """Begin to record, or with `enabled` None stop and forget."""
+        if clear_history:
+            self._memory._record_memory_history(None)
+        self._skipped = frozenset(skip_actions or ())
+        self._memory._record_memory_history(enabled, context, stacks, max_entries)
+
+    def record_legacy(
+        self,
+        enabled: bool,
+        record_context: bool = True,
+        trace_alloc_max_entries: int = 1,
+        trace_alloc_record_context: bool = False,
+        record_context_cpp: bool = False,
+        clear_history: bool = False,
+        compile_context: bool = False,
+        global_record_annotations: bool = False,
+        skip_actions: Any = (),
+    ) -> None:
+        """As `record`, with the arguments of before torch 2.1."""
+        if clear_history:
+            self._memory._record_memory_history(None)
+        self._skipped = frozenset(skip_actions or ())
+        self._memory._record_memory_history(
+            enabled,
+            record_context=record_context,
+            trace_alloc_max_entries=trace_alloc_max_entries,
+            trace_alloc_record_context=trace_alloc_record_context,
+            record_context_cpp=record_context_cpp,
+        )
