@@ -7,4 +7,6 @@
 #include "runtime/guard.cpp"
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
+#include "runtime/ipc.cpp"
+#include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"

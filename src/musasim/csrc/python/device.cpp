@@ -153,7 +153,6 @@ void add_device_functions(py::module_& module) {
       "_musa_synchronize", [] { synchronize_device(current_device()); }, py::call_guard<py::gil_scoped_release>());
   module.def("_musa_isInBadFork", &in_bad_fork);
   module.def("_musa_getArchFlags", [] { return device_count() > 0 ? "22 31" : ""; });
-  module.def("_musa_ipc_collect", [] { return true; });
   module.def("_musa_getCurrentBlasHandle", handle);
   module.def("_musa_getCurrentBlasLtHandle", handle);
   module.def("_musa_clearMublasWorkspaces", [] {});

@@ -3,7 +3,6 @@
 #include "capture.h"
 
 #include <c10/util/Exception.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -121,7 +120,7 @@ BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
 }
 
 Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream) {
-  Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr};
+  Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr, 0};
   Block key{&key_segment, nullptr, size};
   const auto found = pool.free.lower_bound(&key);
   if (found == pool.free.end() || (*found)->segment->stream != stream.id()) {
@@ -154,12 +153,12 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
   if (!fits(bytes)) {
     return nullptr;
   }
-  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) {
+  uint64_t offset = 0;
+  void* memory = memory_.map(bytes, offset);
+  if (memory == nullptr) {
     return nullptr;
   }
-  auto* segment = new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr};
+  auto* segment = new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr, offset};
   segment->first = new Block{segment, segment->address, bytes};
   segments_[segment->address] = segment;
   ++stats_.num_device_alloc;
@@ -305,7 +304,7 @@ void DeviceCache::release_segment(Segment* segment) {
   });
   note("segment_free", segment->address, segment->size, segment->stream);
   segments_.erase(segment->address);
-  munmap(segment->address, segment->size);
+  memory_.unmap(segment->address, segment->size, segment->offset);
   delete segment->first;
   delete segment;
 }
@@ -428,6 +427,13 @@ bool DeviceCache::owns(const void* ptr) {
   }
   const Segment* segment = std::prev(after)->second;
   return address < segment->address + segment->size;
+}
+
+DevicePlace DeviceCache::place_of(const Block* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Segment* segment = block->segment;
+  const auto offset = static_cast<uint64_t>(block->address - segment->address);
+  return {memory_.handle(segment->offset, segment->size), offset};
 }
 
 void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "allocator.h"
+#include "memory_file.h"
 
 #include <deque>
 #include <list>
@@ -34,6 +35,7 @@ struct Segment {
   char* address;
   size_t size;
   Block* first;
+  uint64_t offset = 0; // within the device's memory
 };
 
 struct SmallestFirst {
@@ -73,6 +75,7 @@ class DeviceCache {
   double fraction();
 
   bool owns(const void* ptr);
+  DevicePlace place_of(const Block* block);
   void collect_segments(std::vector<SegmentRecord>& into);
   std::vector<TraceRecord> trace();
 
@@ -108,6 +111,7 @@ class DeviceCache {
 
   std::mutex mutex_;
   c10::DeviceIndex device_ = 0;
+  MemoryFile memory_{"musasim-device"};
   DeviceStats stats_;
   double fraction_ = 1.0;
   PoolPair default_{PoolId{0, 0}};

@@ -46,6 +46,10 @@ StreamState& foreign_state(DeviceStreams& streams, void* handle) {
   return *state;
 }
 
+int64_t time_of(const EventState& event) {
+  return event.shared == nullptr ? event.when_ns : event.shared->load();
+}
+
 int slot_of(const DeviceStreams& streams, const void* handle) {
   const auto* first = streams.pool.data();
   const auto* state = static_cast<const StreamState*>(handle);
@@ -178,6 +182,9 @@ void synchronize_device(c10::DeviceIndex device) {
 void record_event(EventState& event, c10::Stream stream) {
   refuse_after_fork();
   event.when_ns = completion_ns(stream);
+  if (event.shared != nullptr) {
+    *event.shared = event.when_ns;
+  }
   event.device = stream.device_index();
   event.capture = stream_state(stream).capture.load();
 }
@@ -187,21 +194,21 @@ void block_on_event(const EventState& event, c10::Stream stream) {
   if (event.capture != nullptr) {
     join_capture(event.capture, stream);
   }
-  wait_for(stream, event.when_ns);
+  wait_for(stream, time_of(event));
 }
 
 bool is_complete(const EventState& event) {
   refuse_event_of_capture(event);
-  return event.when_ns <= now_ns();
+  return time_of(event) <= now_ns();
 }
 
 void synchronize_event(const EventState& event) {
   refuse_event_of_capture(event);
-  wait_until(event.when_ns);
+  wait_until(time_of(event));
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
-  return static_cast<double>(end.when_ns - begin.when_ns) / 1e6;
+  return static_cast<double>(time_of(end) - time_of(begin)) / 1e6;
 }
 
 } // namespace musasim

@@ -6,10 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <string>
 
 namespace musasim {
 
 struct Capture;
+struct OpenedMemory;
 
 // Kernels run at once on the calling thread, so a stream is only a clock: `busy_until` says when the work queued on it
 // would be done. It makes query, wait and elapsed_time honest without worker threads.
@@ -48,10 +51,16 @@ void synchronize_device(c10::DeviceIndex device);
 // Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
 void wait_until(int64_t when_ns);
 
+// The host's clock is the same in every process, so the time of an event means the same to all of them. An event that has a
+// handle keeps it where they see it.
 struct EventState {
   int64_t when_ns = 0;
   c10::DeviceIndex device = -1;
   Capture* capture = nullptr;
+  std::atomic<int64_t>* shared = nullptr;
+  std::string shared_handle;
+  int64_t shared_index = 0;
+  std::shared_ptr<OpenedMemory> opened; // where another process made the event
 };
 
 void record_event(EventState& event, c10::Stream stream);
