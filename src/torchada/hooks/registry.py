@@ -25,6 +25,11 @@ AREAS: dict[str, tuple[str, ...]] = {
         "amp",
         "serialization",
         "visible_devices",
+        "cuda_comm",
+        "cuda_nccl",
+        "sharing",
+        "dlpack",
+        "tensor_data",
     ),
     "torch._dynamo": ("dynamo",),
 }
