@@ -195,7 +195,7 @@ def test_an_event_is_the_same_in_both_processes() -> None:
     events.put(event)
     assert answers.get() == (True, "musa:1", True)
     with torch.musa.device(1):
-        torch.musa._sleep(1_500_000_000)
+        torch.musa._sleep(5_000_000_000)
         event.record()  # after it was sent
     events.put(None)
     assert answers.get() is False

@@ -62,7 +62,10 @@ class _Copies:
         first, *others = devices
         on_first = all(tensor.get_device() == first for tensor in tensors)
         _check(on_first, f"All tensors must be on devices[0]: {first}")
-        sent = {index: self._in_pieces(tensors, index, buffer_size) for index in dict.fromkeys(others)}
+        sent = {}
+        for index in dict.fromkeys(others):
+            with self._namespace.device(index):
+                sent[index] = self._in_pieces(tensors, index, buffer_size)
         return [list(tensors), *(list(sent[index]) for index in others)]
 
     def scatter(
@@ -139,13 +142,22 @@ class _Copies:
         for piece in utils._take_tensors(tensors, buffer_size):
             if piece[0].is_sparse:
                 flat = [self._copy(part, index) for part in utils._flatten_sparse_tensors(piece)]
-                copies = utils._unflatten_sparse_tensors(flat, piece)
+                copies = self._sparse(flat[0], flat[1], piece)
             else:
                 copies = utils._unflatten_dense_tensors(self._copy(utils._flatten_dense_tensors(piece), index), piece)
             # The buffer is nobody's, so writing to one of them is no change of the others.
             sent += [copy.data for copy in copies]
         # torch knows them by their kind; both are on the device, so that the kinds are the same.
         return utils._reorder_tensors_as(sent, tensors)
+
+    def _sparse(self, indices: Any, values: Any, like: Sequence[Any]) -> list[Any]:
+        """Sparse tensors as those in `like`. torch's own function for it makes them on the device of `like`."""
+        unflatten = self._torch._utils._unflatten_dense_tensors
+        parts = zip(
+            unflatten(indices, [t._indices() for t in like]), unflatten(values, [t._values() for t in like]), like
+        )
+        make = self._torch.sparse_coo_tensor
+        return [make(i, v, t.shape, is_coalesced=t.is_coalesced()) for i, v, t in parts]
 
     def _gathered_shape(self, tensors: Sequence[Any], dim: int) -> tuple[int, list[int]]:
         _check(len(tensors) > 0, "Expected at least one tensor to gather from")
@@ -220,7 +232,7 @@ def _check_streams(streams: Sequence[Any] | None, devices: Sequence[int]) -> Non
 
 
 def _wrapped(dim: int, tensor: Any) -> int:
-    rank = tensor.dim()
+    rank: int = tensor.dim()
     if not -rank <= dim < rank:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
     return dim % rank

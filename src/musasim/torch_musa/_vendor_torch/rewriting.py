@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import CodeType, FunctionType
+from types import CodeType
+from typing import Any
 
 
-def rewrite(function: FunctionType, names: Mapping[str, str], constants: Mapping[str, str] | None = None) -> None:
+def rewrite(function: Any, names: Mapping[str, str], constants: Mapping[str, str] | None = None) -> None:
     """Put other names, and other string constants, into `function`, in place: it is known by reference in many modules."""
     function.__code__ = _rewritten(function.__code__, names, constants or {})
 
