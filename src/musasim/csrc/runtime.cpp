@@ -10,5 +10,7 @@
 #include "runtime/profiler.cpp"
 #include "runtime/pluggable.cpp"
 #include "runtime/replay_memory.cpp"
+#include "runtime/ipc.cpp"
+#include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"

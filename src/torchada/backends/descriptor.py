@@ -45,7 +45,7 @@ class Backend:
     collectives: Mapping[str, str] = field(default_factory=dict)
     dispatch_keys: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
-    native: str | None = None
+    native: str = ""
     native_spellings: Mapping[str, str] = field(default_factory=dict)
     management: tuple[str, str] | None = None
     device_attribute: tuple[str, str] | None = None

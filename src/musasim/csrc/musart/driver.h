@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -141,6 +142,14 @@ Stream* find_stream(const void* handle); // nullptr for the address of no stream
 bool destroy_stream(const void* handle);
 int64_t last_completion(int device, bool blocking_only);
 
+// The time of an event that several processes see: the host's clock is the same for all of them.
+struct SharedTime {
+  std::atomic<int64_t>* when_ns = nullptr;
+  std::string handle; // of the memory it lies in
+  int64_t index = 0;
+  std::shared_ptr<void> memory; // keeps that memory open
+};
+
 struct Event {
   int64_t when_ns = 0;
   int device = -1;
@@ -148,7 +157,10 @@ struct Event {
   Progress progress; // of the capture, when it was recorded
   bool recorded = false;
   bool timing = true;
+  std::optional<SharedTime> shared;
 };
+
+int64_t time_of(const Event& event);
 
 Event* create_event(bool timing);
 bool destroy_event(Event* event);

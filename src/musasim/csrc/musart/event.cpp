@@ -55,8 +55,15 @@ bool is_event(const void* handle) {
   return events().count(handle) != 0;
 }
 
+int64_t time_of(const Event& event) {
+  return event.shared ? event.shared->when_ns->load() : event.when_ns;
+}
+
 void record_event(Event& event, Stream& stream) {
   event.when_ns = completion_ns(stream);
+  if (event.shared) {
+    *event.shared->when_ns = event.when_ns;
+  }
   event.device = stream.device;
   event.capture = stream.capture.load();
   const auto* capture = event.capture;
@@ -68,7 +75,7 @@ void block_on_event(const Event& event, Stream& stream) {
   if (event.capture != nullptr) {
     join_capture(event, stream);
   }
-  wait_for(stream, event.when_ns);
+  wait_for(stream, time_of(event));
 }
 
 } // namespace musart
@@ -115,7 +122,7 @@ musaError_t musaEventSynchronize(musaEvent_t event) {
   if (const auto error = check_event(event)) {
     return remember(error);
   }
-  wait_until(reinterpret_cast<Event*>(event)->when_ns);
+  wait_until(time_of(*reinterpret_cast<Event*>(event)));
   return musaSuccess;
 }
 
@@ -123,7 +130,7 @@ musaError_t musaEventQuery(musaEvent_t event) {
   if (const auto error = check_event(event)) {
     return remember(error);
   }
-  const bool done = reinterpret_cast<Event*>(event)->when_ns <= now_ns();
+  const bool done = time_of(*reinterpret_cast<Event*>(event)) <= now_ns();
   return remember(done ? musaSuccess : musaErrorNotReady);
 }
 
@@ -141,9 +148,9 @@ musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEve
   if (!first.timing || !second.timing || !first.recorded || !second.recorded) {
     return remember(musaErrorInvalidResourceHandle);
   }
-  if (first.when_ns > now_ns() || second.when_ns > now_ns()) {
+  if (time_of(first) > now_ns() || time_of(second) > now_ns()) {
     return remember(musaErrorNotReady);
   }
-  *milliseconds = static_cast<float>(static_cast<double>(second.when_ns - first.when_ns) / 1e6);
+  *milliseconds = static_cast<float>(static_cast<double>(time_of(second) - time_of(first)) / 1e6);
   return musaSuccess;
 }

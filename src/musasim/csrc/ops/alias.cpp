@@ -153,6 +153,7 @@ at::Tensor AliasTable::sparse_to_cpu(const at::Tensor& t) {
 }
 
 at::Tensor AliasTable::sparse_to_device(const at::Tensor& t) {
+  const c10::DeviceGuard guard(device_); // a sparse tensor is made on the current device of its type
   if (t.layout() == c10::kSparse) {
     return at::_sparse_coo_tensor_unsafe(
         to_device(t._indices()), to_device(t._values()), t.sizes(), t.options().device(device_), t.is_coalesced());

@@ -168,14 +168,13 @@ void add_device_functions(py::module_& module) {
       "_musa_synchronize", [] { synchronize_device(current_device()); }, py::call_guard<py::gil_scoped_release>());
   module.def("_musa_isInBadFork", &in_bad_fork);
   module.def("_musa_getArchFlags", [] { return device_count() > 0 ? "22 31" : ""; });
-  module.def("_musa_ipc_collect", [] { return true; });
   module.def("_musa_getCurrentBlasHandle", handle);
   module.def("_musa_getCurrentBlasLtHandle", handle);
   module.def("_musa_clearMublasWorkspaces", [] {});
   module.def("_musa_sleep", &spin);
   module.def("_musa_isCurrentStreamCapturing", [] { return active_capture() != nullptr; });
   module.def("_mudnn_version", [] { return 3000; });
-  module.def("_mccl_version", [] { return 21105; });
+  module.def("_mccl_version", [] { return int64_t{2} << 32 | 11 << 16 | 5; });
   module.def("_mccl_version_suffix", [] { return ""; });
   module.def("_get_allow_tf32", [] { return allow_tf32; });
   module.def("_set_allow_tf32", [](bool allow) { allow_tf32 = allow; });

@@ -42,4 +42,5 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::add_graph_types(module);
   musasim::add_musart(module);
   musasim::add_comm_functions(module);
+  musasim::add_ipc_functions(module);
 }

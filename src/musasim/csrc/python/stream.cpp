@@ -1,6 +1,7 @@
 #include "parts.h"
 
 #include "../runtime/device.h"
+#include "../runtime/ipc.h"
 #include "../runtime/stream.h"
 
 #include <torch/csrc/Device.h>
@@ -195,9 +196,37 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* other) {
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* refuse_ipc(PyObject*, PyObject*) {
+// The state behind an event. torch makes it at the first record, so what has none is recorded on its device, as done.
+EventState& state_of(c10::Event& event, c10::DeviceIndex device) {
+  if (event.eventId() == nullptr) {
+    event.record(default_stream(device));
+    static_cast<EventState*>(event.eventId())->when_ns = 0;
+  }
+  return *static_cast<EventState*>(event.eventId());
+}
+
+PyObject* event_ipc_handle(PyObject* self, PyObject*) {
   HANDLE_TH_ERRORS
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "musasim: events cannot be shared between processes");
+  const auto handle = event_handle(state_of(event_of(self)->event, current_device()));
+  return PyBytes_FromStringAndSize(handle.data(), static_cast<Py_ssize_t>(handle.size()));
+  END_HANDLE_TH_ERRORS
+}
+
+PyObject* event_from_ipc_handle(PyObject* type, PyObject* args) {
+  HANDLE_TH_ERRORS
+  PyObject* device = nullptr;
+  PyObject* handle = nullptr;
+  if (PyArg_ParseTuple(args, "OS", &device, &handle) == 0) {
+    return nullptr;
+  }
+  TORCH_CHECK_TYPE(THPDevice_Check(device), "expected a torch.device, but got ", Py_TYPE(device)->tp_name);
+  const auto target = reinterpret_cast<THPDevice*>(device)->device;
+  TORCH_CHECK(target.type() == kMusa, "event can be only for MUSA device");
+  auto made = py::reinterpret_steal<py::object>(allocate_event(reinterpret_cast<PyTypeObject*>(type), false));
+  if (made) {
+    open_event(state_of(event_of(made.ptr())->event, target.index()), std::string(PyBytes_AS_STRING(handle), static_cast<size_t>(PyBytes_GET_SIZE(handle))));
+  }
+  return made.release().ptr();
   END_HANDLE_TH_ERRORS
 }
 
@@ -223,8 +252,8 @@ PyMethodDef event_methods[] = {
     {"query", event_query, METH_NOARGS, nullptr},
     {"elapsed_time", event_elapsed_time, METH_O, nullptr},
     {"synchronize", event_synchronize, METH_NOARGS, nullptr},
-    {"ipc_handle", refuse_ipc, METH_NOARGS, nullptr},
-    {"from_ipc_handle", refuse_ipc, METH_VARARGS | METH_CLASS, nullptr},
+    {"ipc_handle", event_ipc_handle, METH_NOARGS, nullptr},
+    {"from_ipc_handle", event_from_ipc_handle, METH_VARARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef event_properties[] = {

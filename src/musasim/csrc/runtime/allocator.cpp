@@ -3,13 +3,16 @@
 #include "device_cache.h"
 #include "pluggable.h"
 #include "replay_memory.h"
+#include "ipc.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/flat_hash_map.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <vector>
 
 namespace musasim {
 namespace {
@@ -41,7 +44,13 @@ struct Lease {
   bool exists() const {
     return device >= 0;
   }
+  std::vector<NumberPlace> receivers; // one number for each time it was sent to another process
 };
+
+bool in_use_elsewhere(const Lease& lease) {
+  return std::any_of(
+      lease.receivers.begin(), lease.receivers.end(), [](const auto& receiver) { return receiver.number->load() > 0; });
+}
 
 // What is handed out, by address. The context of a DataPtr has to be the address itself: libraries inside CPU kernels use
 // raw_allocate, which insists on it and brings nothing else back.
@@ -55,6 +64,14 @@ class Leases {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = by_address_.find(address);
     return found == by_address_.end() ? Lease{} : found->second;
+  }
+  bool add_receiver(const void* address, const NumberPlace& receiver) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = by_address_.find(address);
+    if (found != by_address_.end()) {
+      found->second.receivers.push_back(receiver);
+    }
+    return found != by_address_.end();
   }
   Lease remove(const void* address) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -75,6 +92,46 @@ class Leases {
 Leases& leases() {
   static auto* all = new Leases();
   return *all;
+}
+
+// Put down by their owner, still used by another process.
+class Limbo {
+ public:
+  void add(const Lease& lease) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.push_back(lease);
+  }
+  std::vector<Lease> take_done() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto done = std::partition(waiting_.begin(), waiting_.end(), &in_use_elsewhere);
+    std::vector<Lease> taken(done, waiting_.end());
+    waiting_.erase(done, waiting_.end());
+    return taken;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Lease> waiting_;
+};
+
+Limbo& limbo() {
+  static auto* all = new Limbo();
+  return *all;
+}
+
+void free_lease(const Lease& lease) {
+  for (const auto& receiver : lease.receivers) {
+    reuse_shared_number(receiver.index);
+  }
+  caches()[lease.device].free(lease.block);
+}
+
+void put_down(const Lease& lease) {
+  if (C10_UNLIKELY(in_use_elsewhere(lease))) {
+    limbo().add(lease);
+  } else {
+    free_lease(lease);
+  }
 }
 
 void report(const Lease& lease, int64_t sign) {
@@ -199,13 +256,31 @@ bool free_device_memory(void* address) {
   }
   if (lease.block != nullptr) {
     report(lease, -1);
-    caches()[lease.device].free(lease.block);
+    put_down(lease);
   } else if (lease.plugged != nullptr) {
     lease.plugged->free(address, lease.bytes, lease.device, lease.stream);
   } else {
     give_scratch(address, lease.bytes);
   }
   return true;
+}
+
+DevicePlace place_in_device(const void* address) {
+  const auto lease = leases().find(address);
+  TORCH_CHECK(lease.block != nullptr, "MUSA error: invalid argument"); // memory that did not come from the allocator
+  return caches()[lease.device].place_of(lease.block);
+}
+
+void keep_while_used(const void* address, const NumberPlace& counter) {
+  TORCH_INTERNAL_ASSERT(leases().add_receiver(address, counter));
+}
+
+bool collect_sent() {
+  const auto done = limbo().take_done();
+  for (const auto& lease : done) {
+    free_lease(lease);
+  }
+  return !done.empty();
 }
 
 bool is_device_memory(const c10::DataPtr& ptr) {
@@ -224,6 +299,7 @@ c10::Device device_of_pointer(const void* ptr) {
 
 void empty_cache() {
   refuse_after_fork();
+  collect_sent();
   for (int i = 0; i < device_count(); ++i) {
     caches()[i].empty();
   }

@@ -53,6 +53,15 @@ c10::Allocator* device_allocator();
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes);
 bool free_device_memory(void* address); // false when it is not such memory
 bool is_device_memory(const c10::DataPtr& ptr);
+
+// Sharing with other processes: the piece taken from the device that holds `address`, and where in it. What is handed out by
+// address is kept, once its owner has put it down, until `counter` says that the receiver has done so too.
+struct DevicePlace {
+  std::string handle;
+  uint64_t offset;
+};
+DevicePlace place_in_device(const void* address);
+void keep_while_used(const void* address, const struct NumberPlace& counter);
 c10::Device device_of_pointer(const void* ptr);
 
 void empty_cache();

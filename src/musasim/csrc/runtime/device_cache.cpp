@@ -424,6 +424,17 @@ double DeviceCache::fraction() {
   return fraction_;
 }
 
+DevicePlace DeviceCache::place_of(const Block* block) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Segment* segment = block->segment;
+  const auto offset = static_cast<uint64_t>(block->address - segment->address);
+  // A pluggable allocator's memory is none of the driver's, and cannot be opened by another process on a device either.
+  const auto allocation = musart::find_allocation(segment->address);
+  const int file = allocation ? musart::share(*allocation) : -1;
+  TORCH_CHECK(file >= 0, "MUSA error: invalid argument");
+  return {name_memory(file, 0, segment->size), offset};
+}
+
 void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [address, segment] : segments_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "allocator.h"
+#include "memory_file.h"
 
 #include <deque>
 #include <list>
@@ -74,6 +75,7 @@ class DeviceCache {
   void set_fraction(double fraction);
   double fraction();
 
+  DevicePlace place_of(const Block* block);
   void collect_segments(std::vector<SegmentRecord>& into);
   std::vector<TraceRecord> trace();
   void forget_trace();

@@ -173,16 +173,16 @@ void block_on_event(const EventState& event, c10::Stream stream) {
 
 bool is_complete(const EventState& event) {
   refuse_event_of_capture(event);
-  return event.when_ns <= now_ns();
+  return time_of(event) <= now_ns();
 }
 
 void synchronize_event(const EventState& event) {
   refuse_event_of_capture(event);
-  wait_until(event.when_ns);
+  wait_until(time_of(event));
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
-  return static_cast<double>(end.when_ns - begin.when_ns) / 1e6;
+  return static_cast<double>(time_of(end) - time_of(begin)) / 1e6;
 }
 
 } // namespace musasim

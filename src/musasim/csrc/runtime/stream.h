@@ -15,6 +15,7 @@ using EventState = musart::Event;
 constexpr int kStreamsPerPool = 32;
 using musart::kHighestPriority;
 using musart::now_ns;
+using musart::time_of;
 
 c10::Stream make_stream(c10::DeviceIndex device, c10::StreamId id);
 c10::Stream default_stream(c10::DeviceIndex device);

@@ -5,11 +5,16 @@ this package, so that the rest of torch_musa can be read as if the vendor's torc
 
 - `lazy_import`: C++ code initialises the backend through a module called torch.musa;
 - `legacy_tensors`: torch.musa.FloatTensor and its kin;
+- `parallel`: torch.nn.parallel on several devices;
 - `sharing`: tensors of the device between processes;
 - `exit`: the end of a program that has just used autograd.
+
+MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa would be on a torch without these patches.
 """
 
-from . import exit, lazy_import, legacy_tensors, sharing
+import os
+
+from . import exit, lazy_import, legacy_tensors, parallel, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -17,5 +22,7 @@ __all__ = ["complete_torch", "legacy_tensors"]
 def complete_torch() -> None:
     """Do what the patches do. Called before the rest of torch_musa is imported; calling it again changes nothing."""
     lazy_import.install()
-    sharing.install()
+    if os.environ.get("MUSASIM_STOCK_TORCH") != "1":
+        parallel.install()
+        sharing.install()
     exit.install()

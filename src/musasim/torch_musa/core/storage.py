@@ -26,36 +26,26 @@ def _musa(self: Any, device: Any = None, non_blocking: bool = False, **kwargs: A
 
 def _edit_device(self: Any, device: Any) -> Any:
     """Call the memory of this storage memory of `device`, without a copy."""
-    return _native("_edit_device_musa")(self, device)
+    raise RuntimeError("memory of the simulated device cannot change its device: copy it")
 
 
 @classmethod  # type: ignore[misc]
 def _new_shared_musa(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    return _native("_new_shared_musa")(*args, **kwargs)
+    return _MUSAC._new_shared_musa(*args, **kwargs)
 
 
 def _share_musa(self: Any, *args: Any, **kwargs: Any) -> Any:
-    return _native("_share_musa_")(self, *args, **kwargs)
+    return _MUSAC._share_musa_(self, *args, **kwargs)
 
 
 @classmethod  # type: ignore[misc]
 def _release_ipc_counter_musa(cls: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
-    return _native("_release_ipc_counter_musa")(*args, **kwargs)
+    return _MUSAC._release_ipc_counter_musa(*args, **kwargs)
 
 
 def _is_shared(self: Any) -> bool:
     """Device memory can always be shared."""
     return bool(self.is_musa or self.is_shared_old())
-
-
-def _native(name: str) -> Any:
-    function = getattr(_MUSAC, name, None)
-    if function is None:
-        raise RuntimeError(
-            "a storage of the simulated device has no handle for other processes and cannot change its device: "
-            "send the tensor, or a copy in host memory"
-        )
-    return function
 
 
 def set_storage_attributes() -> None:

@@ -73,8 +73,13 @@ class ExternalStream(Stream):
 class Event(_MUSAC._MusaEventBase):  # type: ignore[misc]
     """A point in a stream: to wait for, and to take the time between two of them."""
 
+    _interprocess = False
+
     def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Any:
-        return super().__new__(cls, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+        self = super().__new__(cls, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess)
+        if interprocess:
+            self._interprocess = True
+        return self
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Any:
@@ -103,6 +108,8 @@ class Event(_MUSAC._MusaEventBase):  # type: ignore[misc]
 
     def ipc_handle(self) -> Any:
         """What another process needs for from_ipc_handle()."""
+        if not self._interprocess:  # the driver's error
+            raise RuntimeError("MUSA error: invalid resource handle")
         return super().ipc_handle()
 
     @property

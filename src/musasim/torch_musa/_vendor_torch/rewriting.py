@@ -1,0 +1,25 @@
+"""Functions of torch with other names in them: most of the vendor's patches to Python code are no more than that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import CodeType
+from typing import Any
+
+
+def rewrite(function: Any, names: Mapping[str, str], constants: Mapping[str, str] | None = None) -> None:
+    """Put other names, and other string constants, into `function`, in place: it is known by reference in many modules."""
+    function.__code__ = _rewritten(function.__code__, names, constants or {})
+
+
+def _rewritten(code: CodeType, names: Mapping[str, str], constants: Mapping[str, str]) -> CodeType:
+    return code.replace(
+        co_names=tuple(names.get(name, name) for name in code.co_names),
+        co_consts=tuple(_constant(value, names, constants) for value in code.co_consts),
+    )
+
+
+def _constant(value: object, names: Mapping[str, str], constants: Mapping[str, str]) -> object:
+    if isinstance(value, CodeType):
+        return _rewritten(value, names, constants)
+    return constants.get(value, value) if isinstance(value, str) else value
