@@ -28,5 +28,6 @@ MUSA = Backend(
         "cudart": "musart",
         "nccl": "mccl",
     },
+    dnn="mudnn",
     simulator="musasim",
 )

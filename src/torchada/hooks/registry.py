@@ -25,7 +25,15 @@ AREAS: dict[str, tuple[str, ...]] = {
         "amp",
         "serialization",
         "visible_devices",
+        "accelerator",
+        "tf32",
+        "backends_cuda",
+        "backends_cudnn",
+        "data",
     ),
+    "torch.utils.checkpoint": ("checkpoint",),
+    "torch.nn.attention.flex_attention": ("flex_attention",),
+    "torch.nn.attention.varlen": ("varlen",),
     "torch._dynamo": ("dynamo",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
