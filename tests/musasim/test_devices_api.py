@@ -140,6 +140,11 @@ def test_accelerator() -> None:
     torch.musa.set_stream(torch.musa.default_stream(1))
 
 
+def test_accelerator_cannot_wait_for_a_device() -> None:
+    with pytest.raises(RuntimeError, match="doesn't support synchroniz"):
+        torch.accelerator.synchronize()
+
+
 def test_default_device() -> None:
     torch.set_default_device("musa")
     try:

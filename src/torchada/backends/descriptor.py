@@ -33,7 +33,8 @@ class Backend:
     CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI that
     has it; `device_attribute` the runtime library and its function that takes cudaDeviceAttr's numbers; `arch_flag` is the
     compiler's option for one architecture. `graph_executables` is how many executable graphs the driver allows per process,
-    about, or None for no known limit.
+    about, or None for no known limit. `dnn` is the module of torch.backends that has the switches of the neural network library,
+    as torch.backends.cudnn has cuDNN's.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -52,4 +53,5 @@ class Backend:
     arch_flag: str = "{}"
     libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
     graph_executables: int | None = None
+    dnn: str | None = None
     simulator: str | None = None

@@ -72,5 +72,6 @@ MUSA = Backend(
     arch_flag="--offload-arch=mp_{}",
     libraries=_LIBRARIES,
     graph_executables=2048,
+    dnn="mudnn",
     simulator="musasim",
 )

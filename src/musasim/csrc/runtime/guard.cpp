@@ -63,9 +63,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const c10::Stream& stream) const override {
     synchronize_stream(stream);
   }
-  void synchronizeDevice(c10::DeviceIndex device) const override {
-    synchronize_device(device);
-  }
+  // No synchronizeDevice: the real guard leaves it out, and torch.accelerator.synchronize() fails there.
   void recordDataPtrOnStream(const c10::DataPtr& ptr, const c10::Stream& stream) const override {
     record_stream(ptr, stream);
   }

@@ -1,0 +1,146 @@
+"""Optimizers on parameters on the device: their choice of implementation, GradScaler, clipping."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+ALL = [
+    value
+    for name, value in sorted(vars(torch.optim).items())
+    if inspect.isclass(value)
+    and issubclass(value, torch.optim.Optimizer)
+    and name not in ("Optimizer", "LBFGS", "SparseAdam")
+]
+WAYS: tuple[dict[str, Any], ...] = ({}, {"foreach": True}, {"foreach": False}, {"fused": True}, {"capturable": True})
+
+
+def cases() -> Iterator[Any]:
+    for kind in ALL:
+        known = inspect.signature(kind).parameters
+        for way in WAYS:
+            if way.keys() <= known.keys():
+                yield pytest.param(kind, way, id=f"{kind.__name__}-{'-'.join(way) or 'default'}-{all(way.values())}")
+
+
+def model_of(kind: Any) -> nn.Module:
+    torch.manual_seed(0)
+    # Muon takes matrices only.
+    return nn.Linear(4, 4, bias=kind.__name__ != "Muon")
+
+
+def train(model: nn.Module, optimizer: Any, device: str) -> list[torch.Tensor]:
+    x = torch.linspace(-1, 1, 8, device=device).reshape(2, 4)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(x).square().sum().backward()
+        optimizer.step()
+    return [parameter.detach().cpu() for parameter in model.parameters()]
+
+
+@pytest.mark.parametrize(("kind", "way"), list(cases()))
+def test_as_on_the_cpu(kind: Any, way: dict[str, Any]) -> None:
+    here, there = model_of(kind), model_of(kind).cuda()
+    wanted = train(here, kind(here.parameters(), lr=0.01), "cpu")
+    result = train(there, kind(there.parameters(), lr=0.01, **way), "cuda")
+    torch.testing.assert_close(result, wanted, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_learning_rate_on_the_device(fused: bool) -> None:
+    here, there = model_of(torch.optim.AdamW), model_of(torch.optim.AdamW).cuda()
+    wanted = train(here, torch.optim.AdamW(here.parameters(), lr=0.01), "cpu")
+    rate = torch.tensor(0.01, device="cuda")
+    way: dict[str, Any] = {"fused": True} if fused else {"capturable": True}
+    torch.testing.assert_close(
+        train(there, torch.optim.AdamW(there.parameters(), lr=rate, **way), "cuda"), wanted, atol=1e-5, rtol=1e-4
+    )
+
+
+def test_the_automatic_choice_is_foreach() -> None:
+    from torch.optim.optimizer import _default_to_fused_or_foreach
+
+    parameters = [torch.ones(2, device="cuda", requires_grad=True)]
+    assert _default_to_fused_or_foreach(parameters, differentiable=False, use_fused=False) == (False, True)
+    assert _default_to_fused_or_foreach(parameters, differentiable=False, use_fused=True) == (True, False)
+
+
+def test_capturable_keeps_its_steps_on_the_device() -> None:
+    model = model_of(torch.optim.Adam).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+    train(model, optimizer, "cuda")
+    assert all(state["step"].is_cuda for state in optimizer.state.values())
+
+
+def test_capturable_is_refused_on_the_cpu() -> None:
+    model = model_of(torch.optim.Adam)
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+    with pytest.raises(AssertionError, match="capturable"):
+        train(model, optimizer, "cpu")
+
+
+def test_lbfgs() -> None:
+    model = model_of(torch.optim.LBFGS).cuda()
+    optimizer = torch.optim.LBFGS(model.parameters())
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss: torch.Tensor = model(torch.ones(2, 4, device="cuda")).square().sum()
+        loss.backward()
+        return loss
+
+    before = closure().item()
+    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    assert closure().item() < before / 2
+
+
+def test_state_dict_goes_and_comes_back() -> None:
+    model = model_of(torch.optim.Adam).cuda()
+    optimizer = torch.optim.Adam(model.parameters())
+    train(model, optimizer, "cuda")
+    other = torch.optim.Adam(model_of(torch.optim.Adam).cuda().parameters())
+    other.load_state_dict(optimizer.state_dict())
+    assert all(state["exp_avg"].is_cuda for state in other.state.values())
+
+
+@pytest.mark.parametrize("way", [{}, {"foreach": True}, {"fused": True}])
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
+def test_grad_scaler(kind: Any, way: dict[str, Any]) -> None:
+    model = model_of(kind).cuda()
+    optimizer, scaler = kind(model.parameters(), lr=0.1, **way), torch.amp.GradScaler("cuda", init_scale=4.0)
+    weight = next(model.parameters())
+    for factor, moves in ((1.0, True), (float("inf"), False)):
+        before = weight.detach().clone()
+        optimizer.zero_grad()
+        with torch.autocast("cuda", torch.float16):
+            loss = model(torch.ones(2, 4, device="cuda")).float().square().sum() * factor
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert weight.equal(before) is not moves
+    assert scaler.get_scale() == 2.0
+
+
+@pytest.mark.parametrize("foreach", [None, True, False])
+def test_clipping(foreach: bool | None) -> None:
+    model = model_of(torch.optim.SGD).cuda()
+    model(torch.ones(2, 4, device="cuda")).square().sum().backward()
+    norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None], foreach=foreach)
+    assert nn.utils.clip_grad_norm_(model.parameters(), 0.5, foreach=foreach).item() == pytest.approx(norm.item())
+    after = nn.utils.clip_grad_norm_(model.parameters(), 9.0, foreach=foreach)
+    assert after.is_cuda and after.item() == pytest.approx(0.5, abs=1e-4)
+    nn.utils.clip_grad_value_(model.parameters(), 0.01, foreach=foreach)
+    assert max(p.grad.abs().max().item() for p in model.parameters() if p.grad is not None) <= 0.01 + 1e-6
+
+
+def test_a_vector_of_parameters() -> None:
+    model = model_of(torch.optim.SGD).cuda()
+    vector = nn.utils.parameters_to_vector(model.parameters())
+    assert vector.is_cuda
+    nn.utils.vector_to_parameters(vector * 0, model.parameters())
+    assert not any(parameter.any() for parameter in model.parameters())
