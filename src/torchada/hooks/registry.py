@@ -24,9 +24,13 @@ AREAS: dict[str, tuple[str, ...]] = {
         "random",
         "amp",
         "serialization",
+        "library",
+        "dispatch_keys",
         "visible_devices",
     ),
+    "torch._custom_op.impl": ("custom_op",),
     "torch._dynamo": ("dynamo",),
+    "torch.testing._internal.optests": ("opcheck",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"
