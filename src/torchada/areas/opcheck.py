@@ -15,7 +15,7 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch.testing._internal import optests
     from torch.testing._internal.optests import autograd_registration, generate_tests
 
-    original = optests.autograd_registration_check
+    original: Any = autograd_registration.autograd_registration_check
     check = disguise(_check(context, original), original)
     for module in (autograd_registration, generate_tests, optests):
         yield Patch(module, "autograd_registration_check", check, "torch.library.opcheck of CUDA tensors")
@@ -30,11 +30,14 @@ def _check(context: Context, original: Callable[..., Any]) -> Callable[..., Any]
     def autograd_registration_check(op: Any, args: Any, kwargs: Any) -> None:
         given = _tensors(torch, (args, kwargs))
         if not any(tensor.device.type == device_type for tensor in given):
-            return original(op, args, kwargs)
+            original(op, args, kwargs)
+            return
         if not any(tensor.requires_grad for tensor in given):
-            raise RuntimeError("autograd_registration_check: no input requires a gradient, so there is nothing to check")
+            raise RuntimeError(
+                "autograd_registration_check: no input requires a gradient, so there is nothing to check"
+            )
         if any(has_kernel(op.name(), key) for key in differentiated):
-            return None
+            return
         for output in _outputs(torch, op, args, kwargs):
             if output.requires_grad and not any(output is tensor for tensor in given):
                 raise AssertionError(

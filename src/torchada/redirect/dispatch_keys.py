@@ -34,7 +34,7 @@ class DispatchKeys:
         self.cuda = {own: name for name, own in self.names.items()}
         self._table: dict[Any, Any] = {**self.names, **self.members}
         missing = [name for name in of_cuda if name not in self.names]
-        self._missing = {key: name for name in missing for key in (name, existing[name])}
+        self._missing = [key for name in missing for key in (name, existing[name])]
 
     def translate(self, key: Any) -> Any:
         """The backend's key for one of CUDA's, for questions; anything else, unhashable things too, comes back as it is."""
@@ -45,15 +45,13 @@ class DispatchKeys:
 
     def registered(self, key: Any) -> Any:
         """As `translate`, for what registers a kernel: UnsupportedError where no kernel for that key would ever be called."""
-        found = self.translate(key)
-        if found is key and (name := self._missing.get(key)):
+        if key in self._missing:
+            name = getattr(key, "name", key)
             raise error(self._context, f"dispatch key {name}", "no key of its device corresponds to it")
-        return found
+        return self.translate(key)
 
 
-def with_key(
-    original: Function, translate: Callable[[Any], Any], position: int, path: str | None = None
-) -> Function:
+def with_key(original: Function, translate: Callable[[Any], Any], position: int, path: str | None = None) -> Function:
     """`original`, with the dispatch key at `position`, or given by keyword, translated; `path` is its place within torch."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
