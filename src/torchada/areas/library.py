@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from torchada.redirect.calls import disguise, method
+from torchada.redirect.calls import disguise, method, positional
 from torchada.redirect.context import Context
 from torchada.redirect.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.engine import Patch
@@ -28,9 +28,8 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _dispatcher(context, keys)
     impl = _impl(context, keys, library.Library.impl)
     yield Patch(library.Library, "impl", impl, 'torch.library.Library.impl(..., "CUDA")', to=own)
-    call = translating(library.register_autocast, context.devices, "device_type", 1)
-    yield Patch(library, "register_autocast", call, 'torch.library.register_autocast(op, "cuda")')
     yield from _custom_ops(context)
+    yield from _autocast(context)
 
 
 def _dispatcher(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
@@ -99,8 +98,23 @@ def _custom_ops(context: Context) -> Iterator[Patch]:
     yield Patch(definition, "register_kernel", _register_kernel(context, definition.register_kernel), why)
     enable = _set_kernel_enabled(context, definition.set_kernel_enabled)
     yield Patch(definition, "set_kernel_enabled", enable, 'CustomOpDef.set_kernel_enabled("cuda")')
-    autocast = method(definition.register_autocast, context.devices, "device_type")
-    yield Patch(definition, "register_autocast", autocast, 'CustomOpDef.register_autocast("cuda")')
+
+
+def _autocast(context: Context) -> Iterator[Patch]:
+    library, devices = context.torch.library, context.devices
+    definition, custom_ops = library.CustomOpDef, context.torch._library.custom_ops
+    why = 'torch.library.register_autocast(op, "cuda")'
+    if "cuda" in library.register_autocast.__code__.co_consts:
+        # Up to torch 2.7 it takes "cpu" and "cuda" by these names alone, and the key is translated on its way. What is left is
+        # the question which tensors are to be cast.
+        cast = positional(custom_ops._cast, devices, 1, "device_type")
+        for module in (custom_ops, library):
+            yield Patch(module, "_cast", cast, why)
+        return
+    call = translating(library.register_autocast, devices, "device_type", 1)
+    yield Patch(library, "register_autocast", call, why)
+    register = method(definition.register_autocast, devices, "device_type")
+    yield Patch(definition, "register_autocast", register, 'CustomOpDef.register_autocast("cuda")')
 
 
 def _register_kernel(context: Context, original: Function) -> Function:
