@@ -34,6 +34,8 @@ AREAS: dict[str, tuple[str, ...]] = {
         "random",
         "amp",
         "serialization",
+        "library",
+        "dispatch_keys",
         "visible_devices",
         "cuda_runtime",
         "cdll",
@@ -57,6 +59,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch.nn.attention.varlen": ("varlen",),
     "torch._dynamo": ("dynamo",),
     "torch.cuda._graph_annotations": ("cuda_graph_annotations",),
+    "torch._custom_op.impl": ("custom_op",),
+    "torch.testing._internal.optests": ("opcheck",),
 }
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"

@@ -12,6 +12,7 @@
 #include <ATen/SparseCsrTensorImpl.h>
 #include <ATen/SparseTensorImpl.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/autograd_not_implemented_fallback.h>
 #include <torch/library.h>
 
 #include <algorithm>
@@ -381,5 +382,13 @@ MUSASIM_USE_CPU_KERNELS(CPU, PrivateUse1)
 MUSASIM_USE_CPU_KERNELS(SparseCPU, SparsePrivateUse1)
 MUSASIM_USE_CPU_KERNELS(SparseCsrCPU, SparseCsrPrivateUse1)
 MUSASIM_USE_CPU_KERNELS(QuantizedCPU, QuantizedPrivateUse1)
+
+// Operators of a program, registered for the device alone, get past autograd by this; newer torch has it for every device.
+TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, library) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  if (!dispatcher.hasBackendFallbackForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) {
+    library.fallback(torch::autograd::basicAutogradNotImplementedFallback());
+  }
+}
 
 } // namespace musasim
