@@ -41,6 +41,15 @@ VARIABLES = (
         ("0", "1", "auto"),
     ),
     Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
+    Variable(
+        "TORCHADA_LOG",
+        "choice",
+        "tell on stderr which APIs of CUDA are used: each place as it is first met (calls), or a table at exit (summary)",
+        ("calls", "summary"),
+    ),
+    Variable(
+        "TORCHADA_REPORT", "internal", "the files of `torchada run --report`, to which every process adds its part"
+    ),
     Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
     Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
@@ -61,8 +70,15 @@ class Settings:
     strict: bool = False
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
+    log: str = ""
+    report: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+
+    @property
+    def recorded_for(self) -> str:
+        """The variable that asks for a record of calls; empty where none does."""
+        return "TORCHADA_LOG" if self.log else "TORCHADA_REPORT" if self.report else ""
 
 
 def read(environ: Mapping[str, str] | None = None) -> Settings:
@@ -80,6 +96,8 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         strict=_flag(good, "TORCHADA_STRICT"),
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
+        log=good.get("TORCHADA_LOG", "").lower(),
+        report=tuple(filter(None, good.get("TORCHADA_REPORT", "").split(os.pathsep))),
         unknown=unknown,
         not_understood=bad,
     )

@@ -1,0 +1,97 @@
+"""Counts who used what. Called from any thread, from finalizers and in forked children, so there is no lock in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import get_ident
+from types import FrameType
+from typing import Any
+
+from torchada.telemetry.sites import Callers, Site
+
+_MANY = 50_000  # places by code object; code made at run time would pile up
+
+
+@dataclass(frozen=True)
+class Use:
+    """An API in CUDA's terms, how it is answered (one of `kinds`), and by what; "untouched" is what no area redirects."""
+
+    api: str
+    kind: str
+    to: str = ""
+
+    def __post_init__(self) -> None:
+        """`is_torchs_business`: it tells nothing where torch itself calls it, for it is a private name, or was left alone."""
+        name = self.api.partition("(")[0].rpartition(".")[2]
+        private = name.startswith("_") and not name.endswith("__")
+        object.__setattr__(self, "is_torchs_business", private or self.kind == "untouched")
+
+    is_torchs_business: bool = field(init=False, compare=False, repr=False)
+
+
+class Count:
+    """How often a use came from a site; each thread has a number of its own, so that none is lost and none waits."""
+
+    __slots__ = ("_by_thread",)
+
+    def __init__(self) -> None:
+        self._by_thread: dict[int, int] = {}
+
+    def add(self) -> None:
+        thread = get_ident()
+        self._by_thread[thread] = self._by_thread.get(thread, 0) + 1
+
+    def total(self) -> int:
+        return sum(list(self._by_thread.values()))
+
+
+Counts = dict[tuple[Use, Site], int]
+
+
+class Recorder:
+    """`announce` is told of each use at each site when it first happens."""
+
+    def __init__(self, callers: Callers, announce: Callable[[Use, Site], None] | None = None) -> None:
+        self._callers = callers
+        self._announce = announce
+        self._announced: set[tuple[Use, Site]] = set()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all counts: what a forked child has inherited is its parent's."""
+        self._counts: dict[tuple[Use, Site], Count] = {}
+        self._known: dict[Any, tuple[Count, Any]] = {}
+
+    def drain(self) -> Counts:
+        """The counts so far; counting begins anew."""
+        counts = self._counts
+        self.clear()
+        return {place: count.total() for place, count in counts.items()}
+
+    def note(self, use: Use, frame: FrameType) -> None:
+        """Count a use by what `frame` is executing."""
+        caller = self._callers.find(frame)
+        if caller is None:
+            return
+        if caller.entry is not None and use.is_torchs_business:
+            return
+        if caller.traced:
+            if use.api.startswith("torch.cuda."):
+                return  # asked by the compiler, for itself; what stands in the program is called by the compiled code
+            self._count(use, caller.site()).add()
+            return
+        key = (id(use), *caller.key)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) > _MANY:
+                self._known.clear()
+            known = self._known[key] = (self._count(use, caller.site()), (use, caller.codes))
+        known[0].add()
+
+    def _count(self, use: Use, site: Site) -> Count:
+        place = (use, site)
+        if self._announce is not None and place not in self._announced:
+            self._announced.add(place)
+            self._announce(use, site)
+        return self._counts.setdefault(place, Count())
