@@ -22,10 +22,11 @@ class Use:
     to: str = ""
 
     def __post_init__(self) -> None:
-        """`is_torchs_business`: it tells nothing where torch itself calls it, for it is a private name, or was left alone."""
+        """`is_torchs_business`: where torch itself calls it, it tells nothing of the program."""
         name = self.api.partition("(")[0].rpartition(".")[2]
         private = name.startswith("_") and not name.endswith("__")
-        object.__setattr__(self, "is_torchs_business", private or self.kind == "untouched")
+        question = name == "is_cuda"
+        object.__setattr__(self, "is_torchs_business", private or question or self.kind == "untouched")
 
     is_torchs_business: bool = field(init=False, compare=False, repr=False)
 
@@ -47,6 +48,7 @@ class Count:
 
 
 Counts = dict[tuple[Use, Site], int]
+_Known = tuple[Count, Any]  # with what must be kept alive for the key, of ids, to stay unique
 
 
 class Recorder:
@@ -61,7 +63,7 @@ class Recorder:
     def clear(self) -> None:
         """Forget all counts: what a forked child has inherited is its parent's."""
         self._counts: dict[tuple[Use, Site], Count] = {}
-        self._known: dict[Any, tuple[Count, Any]] = {}
+        self._known: dict[Any, _Known] = {}
 
     def drain(self) -> Counts:
         """The counts so far; counting begins anew."""
@@ -71,23 +73,27 @@ class Recorder:
 
     def note(self, use: Use, frame: FrameType) -> None:
         """Count a use by what `frame` is executing."""
+        # Most calls come straight from a line that has made them before.
+        known = self._known.get((id(use), id(frame.f_code), frame.f_lasti))
+        if known is None:
+            known = self._find(use, frame)
+        if known is not None:
+            known[0].add()
+
+    def _find(self, use: Use, frame: FrameType) -> _Known | None:
         caller = self._callers.find(frame)
-        if caller is None:
-            return
-        if caller.entry is not None and use.is_torchs_business:
-            return
+        if caller is None or (use.is_torchs_business and caller.is_torch):
+            return None
         if caller.traced:
-            if use.api.startswith("torch.cuda."):
-                return  # asked by the compiler, for itself; what stands in the program is called by the compiled code
-            self._count(use, caller.site()).add()
-            return
+            # What the compiler asks torch.cuda, it asks for itself; what stands in the program is called by the compiled code.
+            return None if use.api.startswith("torch.cuda.") else (self._count(use, caller.site()), None)
         key = (id(use), *caller.key)
         known = self._known.get(key)
         if known is None:
             if len(self._known) > _MANY:
                 self._known.clear()
             known = self._known[key] = (self._count(use, caller.site()), (use, caller.codes))
-        known[0].add()
+        return known
 
     def _count(self, use: Use, site: Site) -> Count:
         place = (use, site)

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 _TORCH = frozenset({"torch", "functorch", "torchgen"})
 # Glue between a caller and what he called. sys.stdlib_module_names exists from Python 3.10 on.
@@ -32,18 +32,26 @@ class Site:
     through: str = ""
 
 
-@dataclass(frozen=True)
-class Caller:
-    """The frames between which a call passed from the program to torch: `entry` is the outermost of torch's, or None."""
+class Caller(NamedTuple):
+    """The frames between which a call passed from the program to torch: `entry` is the outermost of torch's, or None.
+
+    `traced`: on the way there is torch.compile. Where no program is on the stack, `frame` and `entry` are both torch's.
+    """
 
     frame: FrameType
     entry: FrameType | None
     traced: bool = False
 
     @property
-    def key(self) -> tuple[int, int, int]:
+    def is_torch(self) -> bool:
+        """Whether torch itself made the call, on its own behalf or the program's."""
+        return self.entry is not None
+
+    @property
+    def key(self) -> tuple[int, ...]:
         """Equal for calls from the same place, as long as their code lives. Cheap: a line number costs a table's decoding."""
-        return id(self.frame.f_code), self.frame.f_lasti, id(self.entry.f_code) if self.entry else 0
+        place = (id(self.frame.f_code), self.frame.f_lasti)
+        return place if self.entry is None else (*place, id(self.entry.f_code))
 
     @property
     def codes(self) -> tuple[CodeType, CodeType | None]:
@@ -52,9 +60,12 @@ class Caller:
 
     def site(self) -> Site:
         """The place in words."""
-        through = f"{_module(self.entry)}.{_function(self.entry.f_code)}" if self.entry else ""
-        if self.traced and (site := _compiled_site(through)) is not None:
-            return site
+        entry = self.entry if self.entry is not self.frame else None
+        through = f"{_module(entry)}.{_function(entry.f_code)}" if entry else ""
+        if self.traced:
+            through = "torch.compile"
+            if (site := _compiled_site(through)) is not None:
+                return site
         code = self.frame.f_code
         return Site(_path(code.co_filename), self.frame.f_lineno or 0, _function(code), _package(self.frame), through)
 
@@ -88,7 +99,7 @@ class Callers:
                 entry = last = frame
                 traced = traced or name.startswith("torch._dynamo.")
             frame = frame.f_back
-        return Caller(last, None) if last is not None else None
+        return Caller(last, last, traced) if last is not None else None
 
     def _role(self, module: str) -> int:
         if not module or module.startswith(_TRANSPARENT):  # code that torch.fx has made has no name
@@ -130,4 +141,4 @@ def _compiled_site(through: str) -> Site | None:
     package = next(
         (n for n, m in list(sys.modules.items()) if getattr(m, "__file__", None) == last.filename), "__main__"
     )
-    return Site(_path(last.filename), last.lineno or 0, last.name, package.partition(".")[0], "torch.compile")
+    return Site(_path(last.filename), last.lineno or 0, last.name, package.partition(".")[0], through)
