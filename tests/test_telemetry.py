@@ -340,7 +340,7 @@ BROKEN = """
 import torch
 from torchada.hooks.state import STATE
 def fail(*args): raise ValueError("broken")
-STATE.telemetry._recorder.note = fail
+STATE.telemetry._recorder._callers.find = fail
 STATE.telemetry._recorder.drain = fail
 torch.cuda.synchronize(); torch.cuda.synchronize()
 print(torch.zeros(1, device="cuda").device)

@@ -108,7 +108,7 @@ class Observer:
 
     def _function(self, patch: Patch, function: Function, use: Use, signed: Any = None) -> Function:
         """`function`, recorded: always where the API means CUDA by its name, else where the arguments speak of CUDA."""
-        note, spoken = self._note, _always if _by_name(use) else _speaks(signed or function)
+        note, spoken = self._note, None if _by_name(use) else _speaks(signed or function)
         refused = Use(use.api, "unsupported")
         compiling = self._context.torch.compiler.is_dynamo_compiling
         frame = sys._getframe
@@ -116,7 +116,7 @@ class Observer:
         def call(*args: Any, **kwargs: Any) -> Any:
             if compiling():
                 return function(*args, **kwargs)
-            if spoken(args, kwargs):
+            if spoken is None or spoken(args, kwargs):
                 note(use, frame(1))
             try:
                 return function(*args, **kwargs)
@@ -164,10 +164,6 @@ def _by_name(use: Use) -> bool:
     """Whether the API means CUDA by its name, whatever its arguments."""
     path = re.match(r"[\w.]*", use.api)
     return use.kind == "unsupported" or bool(path and "." in path[0] and _CUDA.search(path[0]))
-
-
-def _always(args: Any, kwargs: Any) -> bool:
-    return True
 
 
 def _speaks(function: Any) -> Callable[[Any, Any], bool]:

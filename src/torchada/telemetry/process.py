@@ -34,8 +34,9 @@ class Telemetry:
         self._started = time.time()
         self._process = _describe(context)
         backend = frozenset(filter(None, (context.backend.adapter, context.backend.simulator)))
-        self._recorder = Recorder(Callers(backend), self._announce if self._settings.log == "calls" else None)
-        self.observer = Observer(context, self._note)
+        announce = _announce if self._settings.log == "calls" else None
+        self._recorder = Recorder(Callers(backend), complain, announce)
+        self.observer = Observer(context, self._recorder.note)
 
     def observe(self, area: str, patches: list[Patch]) -> list[Patch]:
         """The patches of an area, recorded. The last area of torch takes along what no area redirects."""
@@ -75,15 +76,6 @@ class Telemetry:
         self._recorder.clear()
         self._started = time.time()
 
-    def _note(self, use: Use, frame: Any) -> None:
-        try:
-            self._recorder.note(use, frame)
-        except Exception as error:
-            self._complain(f"recording a call of {use.api}", error)
-
-    def _announce(self, use: Use, site: Site) -> None:
-        _write(summary.line(use, site))
-
 
 _TELEMETRY: list[Telemetry] = []
 
@@ -121,6 +113,10 @@ def _describe(context: Context) -> dict[str, Any]:
         "adapter": f"{context.backend.adapter} {getattr(adapter, '__version__', '')}".strip(),
         "simulated": bool(getattr(adapter, "__simulated__", False)),
     }
+
+
+def _announce(use: Use, site: Site) -> None:
+    _write(summary.line(use, site))
 
 
 def _identity() -> dict[str, Any]:

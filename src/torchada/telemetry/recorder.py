@@ -52,10 +52,16 @@ _Known = tuple[Count, Any]  # with what must be kept alive for the key, of ids, 
 
 
 class Recorder:
-    """`announce` is told of each use at each site when it first happens."""
+    """`announce` is told of each use at each site when it first happens; `complain(what, error)` of faults."""
 
-    def __init__(self, callers: Callers, announce: Callable[[Use, Site], None] | None = None) -> None:
+    def __init__(
+        self,
+        callers: Callers,
+        complain: Callable[[str, Exception], None],
+        announce: Callable[[Use, Site], None] | None = None,
+    ) -> None:
         self._callers = callers
+        self._complain = complain
         self._announce = announce
         self._announced: set[tuple[Use, Site]] = set()
         self.clear()
@@ -73,12 +79,15 @@ class Recorder:
 
     def note(self, use: Use, frame: FrameType) -> None:
         """Count a use by what `frame` is executing."""
-        # Most calls come straight from a line that has made them before.
-        known = self._known.get((id(use), id(frame.f_code), frame.f_lasti))
-        if known is None:
-            known = self._find(use, frame)
-        if known is not None:
-            known[0].add()
+        try:
+            # Most calls come straight from a line that has made them before.
+            known = self._known.get((id(use), id(frame.f_code), frame.f_lasti))
+            if known is None:
+                known = self._find(use, frame)
+            if known is not None:
+                known[0].add()
+        except Exception as error:
+            self._complain(f"recording a call of {use.api}", error)
 
     def _find(self, use: Use, frame: FrameType) -> _Known | None:
         caller = self._callers.find(frame)
