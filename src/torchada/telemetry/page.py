@@ -94,8 +94,9 @@ def _shares(totals: Document) -> str:
 
 def _legend(kind: str, count: int, total: int) -> str:
     share = f"{100 * count / total:.1f} %" if total else "-"
+    look = kind if count else f"{kind} none"
     return (
-        f'<div class="{kind}"><b>{count:,}</b><span>{NAMES[kind]}, {share}</span><small>{MEANINGS[kind]}</small></div>'
+        f'<div class="{look}"><b>{count:,}</b><span>{NAMES[kind]}, {share}</span><small>{MEANINGS[kind]}</small></div>'
     )
 
 
@@ -129,7 +130,8 @@ def _apis(uses: Sequence[Use], folder: str) -> str:
 
 def _api(group: Sequence[Use], most: int, folder: str) -> str:
     first, count = group[0], _calls(group)
-    name = f"<span><code>{escape(first['api'])}</code><small>{escape(first['to']) or '-'}</small></span>"
+    answer = f"→ {escape(first['to'])}" if first["to"] else "no counterpart"
+    name = f"<span><code>{escape(first['api'])}</code><small>{answer}</small></span>"
     bar = f'<span class="bar"><i style="width:{100 * count / most:.2f}%"></i></span>'
     row = f'<summary>{name}{_chip(first["kind"])}{bar}<span class="number">{count:,}</span></summary>'
     sites = f'<div class="sites">{_sites(group, folder)}</div>'
