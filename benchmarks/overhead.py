@@ -35,8 +35,9 @@ BATCH_NS = 4e6  # long enough for the clock, short enough for a quiet moment
 class Worker:
     """The coordinator's end of one process."""
 
-    def __init__(self, plan: Plan, scratch: Path) -> None:
+    def __init__(self, plan: Plan, scratch: Path, variables: dict[str, str] | None = None) -> None:
         environment = {k: v for k, v in os.environ.items() if k == "TORCHADA_NATIVE" or not k.startswith("TORCHADA_")}
+        environment.update(variables or {})
         # 0.1.103 compiles at import; its attempts shall not meet each other, nor a lock left behind by an earlier one.
         environment["TORCH_EXTENSIONS_DIR"] = str(scratch)
         command = [sys.executable, "-S", str(Path(__file__).with_name("worker.py"))]

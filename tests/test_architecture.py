@@ -147,6 +147,26 @@ def test_backends_are_values_and_cheap_probes(name: str) -> None:
     assert name == "torchada.backends.select" or within(found, "torchada") <= {"torchada.backends.descriptor"}
 
 
+@pytest.mark.parametrize("name", package("torchada.telemetry"))
+def test_telemetry_knows_redirect_alone(name: str) -> None:
+    others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.telemetry")
+    assert others <= {"torchada"}, "the version"
+
+
+def test_telemetry_is_loaded_where_it_is_asked_for() -> None:
+    """By two, and by no import that anybody makes at start: switched off, it is not there."""
+    for name in set(package("torchada")) - set(package("torchada.telemetry")):
+        assert not within(imported(name, start_nodes(tree(name))), "torchada.telemetry"), name
+        known = within(imports(name), "torchada.telemetry")
+        assert not known or name in ("torchada.hooks.activation", "torchada.cli.run"), name
+
+
+def test_a_report_can_be_begun_without_torch() -> None:
+    for name in ("report", "page", "kinds", "places"):
+        found = imports(f"torchada.telemetry.{name}")
+        assert within(found, "torchada") <= {f"torchada.telemetry.{each}" for each in ("page", "kinds", "places")}
+
+
 AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]
 
 

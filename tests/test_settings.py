@@ -59,6 +59,8 @@ def test_flags_that_are_off(value: str) -> None:
         ("TORCHADA_NATIVE", "1", "native", "1"),
         ("TORCHADA_NATIVE", "Auto", "native", "auto"),
         ("TORCHADA_SKIP_AREAS", "amp, cuda,,", "skip_areas", {"amp", "cuda"}),
+        ("TORCHADA_LOG", "Calls", "log", "calls"),
+        ("TORCHADA_REPORT", "/x/a.json:/x/b.html", "report", ("/x/a.json", "/x/b.html")),
     ],
 )
 def test_values(name: str, value: str, field: str, expected: object) -> None:

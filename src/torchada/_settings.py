@@ -42,6 +42,15 @@ VARIABLES = (
     ),
     Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
     Variable("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH", "path", "folder that gets a file for each graph that is captured"),
+    Variable(
+        "TORCHADA_LOG",
+        "choice",
+        "tell on stderr which APIs of CUDA are used: each place as it is first met (calls), or a table at exit (summary)",
+        ("calls", "summary"),
+    ),
+    Variable(
+        "TORCHADA_REPORT", "internal", "the files of `torchada run --report`, to which every process adds its part"
+    ),
     Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
     Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
@@ -63,8 +72,15 @@ class Settings:
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
     graph_dumps: str | None = None
+    log: str = ""
+    report: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
+
+    @property
+    def recorded_for(self) -> str:
+        """The variable that asks for a record of calls; empty where none does."""
+        return "TORCHADA_LOG" if self.log else "TORCHADA_REPORT" if self.report else ""
 
 
 def read(environ: Mapping[str, str] | None = None) -> Settings:
@@ -83,6 +99,8 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
+        log=good.get("TORCHADA_LOG", "").lower(),
+        report=tuple(filter(None, good.get("TORCHADA_REPORT", "").split(os.pathsep))),
         unknown=unknown,
         not_understood=bad,
     )

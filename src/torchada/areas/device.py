@@ -18,7 +18,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _native(context) if context.mechanism.native else _portable(context)
     yield Patch(torch.device, "__reduce__", _reduce(context), "a saved device can be read on a CUDA machine")
     get_module = _get_device_module(context, torch.get_device_module)
-    yield Patch(torch, "get_device_module", get_module, "the device module of CUDA code is torch.cuda")
+    yield Patch(torch, "get_device_module", get_module, 'torch.get_device_module("cuda")')
 
 
 def _native(context: Context) -> Iterator[Patch]:

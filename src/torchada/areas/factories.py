@@ -21,7 +21,8 @@ def patches(context: Context) -> Iterator[Patch]:
         originals[id(function)] = function
         call = replaced.setdefault(id(function), keyword(function, context.devices))
         entry = staticmethod(call) if isinstance(namespace, type) else call
-        yield Patch(namespace, name, entry, f'{function.__name__}(device="cuda")', forget_functions)
+        place = "torch" if isinstance(namespace, type) else namespace.__name__
+        yield Patch(namespace, name, entry, f'{place}.{name}(device="cuda")', forget_functions)
     in_namespaces = {
         id(torch._C._VariableFunctions),
         *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),

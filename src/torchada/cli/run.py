@@ -13,7 +13,8 @@ from typing import Any
 
 from torchada.hooks import startup_files
 
-OWN = ("-h", "--help", "--simulate", "--platform", "--honest")
+OWN = ("-h", "--help", "--simulate", "--platform", "--honest", "--report")
+_WITH_VALUE = ("--platform", "--report")
 
 
 def add_parser(commands: Any) -> None:
@@ -21,7 +22,7 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "run",
         help="run a program as python would, with torch.cuda.is_available() answering for the MUSA device",
-        usage="torchada run [--simulate] [--platform P] [--honest] (script.py | -m module | -c code) [args...]",
+        usage="torchada run [--simulate] [--platform P] [--honest] [--report FILE] (script.py | -m module | -c code) [args...]",
     )
     parser.add_argument(
         "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
@@ -29,6 +30,13 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--platform", metavar="P", help="set TORCHADA_PLATFORM: musa, cuda, cpu or auto")
     parser.add_argument(
         "--honest", action="store_true", help="leave torch.cuda.is_available() as it is (False on MUSA)"
+    )
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write which APIs of CUDA were used, from where, and what answered: .json or .html; may be given more than once",
     )
     parser.set_defaults(act=run, parser=parser)
 
@@ -40,7 +48,7 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     end = 0
     while end < len(arguments) and arguments[end].partition("=")[0] in OWN:
-        end += 2 if arguments[end] == "--platform" else 1
+        end += 2 if arguments[end] in _WITH_VALUE else 1
     rest = list(arguments[end:])
     return list(arguments[:end]), rest[1:] if rest[:1] == ["--"] else rest
 
@@ -50,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
     program = options.program
     if not program:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
+    for file in options.report:
+        begin_report(file, options)
     os.environ.update(environment(options))
     sys.stdout.flush()
     sys.stderr.flush()
@@ -65,7 +75,23 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         added["TORCHADA_PLATFORM"] = options.platform
     if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in os.environ:
         added["TORCHADA_FORCE_CUDA_AVAILABLE"] = "1"
+    if options.report:
+        added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))
     return {**added, **_python_path()}
+
+
+def begin_report(file: str, options: argparse.Namespace) -> None:
+    """Write an empty report, to which every process of the program will add; an old one must not be added to."""
+    from torchada.telemetry import report
+
+    if not file.endswith(report.SUFFIXES) or os.pathsep in file:
+        options.parser.error(
+            f"--report {file}: expected a name that ends in {' or '.join(report.SUFFIXES)}, without {os.pathsep!r}"
+        )
+    try:
+        report.store([file], report.empty(options.program, os.getcwd()))
+    except OSError as error:
+        options.parser.error(f"--report {file}: {error.strerror}")
 
 
 def _python_path() -> dict[str, str]:

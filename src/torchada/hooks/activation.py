@@ -100,6 +100,8 @@ def _begin(backend: Backend) -> None:
         _leave_alone(backend)
         report(f"{backend.adapter} has been imported, but is not usable", error)
         return
+    if settings.recorded_for:
+        _record_calls(STATE.context)
     modules = REGISTRY.modules()
     FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))
     for name in modules:
@@ -111,6 +113,16 @@ def _begin(backend: Backend) -> None:
             late.when_executed(module, _arrived_late)
 
 
+def _record_calls(context: Context) -> None:
+    """TORCHADA_LOG or TORCHADA_REPORT: from here on, what areas put in place records who calls it."""
+    try:
+        from torchada.telemetry.process import begin
+
+        STATE.telemetry = begin(context, report)
+    except Exception as error:
+        report("recording calls", error)
+
+
 def _leave_alone(backend: Backend) -> None:
     choice.mirror(backend).take_back()
     FINDER.watched.clear()
@@ -120,6 +132,8 @@ def _apply_areas(module: str) -> None:
     for area in REGISTRY.areas_of(module):
         if STATE.claim(f"area {area}"):
             apply_area(module, area)
+    if STATE.telemetry is not None and module == "torch":
+        ENGINE.apply("telemetry", list(STATE.telemetry.own_patches()))
 
 
 def _forget_areas(module: str) -> None:
@@ -138,6 +152,8 @@ def apply_area(module: str, area: str) -> None:
         return
     try:
         patches = list(REGISTRY.load(module, area).patches(STATE.context))
+        if STATE.telemetry is not None:
+            patches = STATE.telemetry.observe(area, patches)
         ENGINE.apply(area, patches)
     except Skip as skip:
         record.reason = str(skip)

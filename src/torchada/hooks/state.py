@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torchada.backends.select import Selection
     from torchada.redirect.context import Context
+    from torchada.telemetry.process import Telemetry
 
 
 @dataclass
@@ -38,6 +39,7 @@ class HookState:
     problems: list[str] = field(default_factory=list)
     selection: Selection | None = None
     context: Context | None = None
+    telemetry: Telemetry | None = None  # where calls are recorded
     late: bool | None = None  # whether torch was in use before the hook came; None until redirection first begins
 
     def arrived(self, name: str) -> None:
@@ -78,6 +80,7 @@ class HookState:
             self.problems.clear()
             self.selection = None
             self.context = None
+            self.telemetry = None
 
 
 STATE = HookState()

@@ -34,5 +34,5 @@ class Context:
         """The context of a process in which torch and the backend's adapter have been imported."""
         torch: ModuleType = sys.modules["torch"]
         namespace = getattr(torch, backend.namespace)
-        mechanism = choose(settings.native, torch, backend.device_type, late=late)
+        mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
         return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)

@@ -24,10 +24,14 @@ class Mechanism:
         return "native" if self.native else "portable"
 
 
-def choose(wanted: str, torch: Any, device_type: str, *, late: bool) -> Mechanism:
-    """`wanted` is TORCHADA_NATIVE: "0", "1" or "auto"; `late` says that torch was in use before the hook came."""
+def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_for: str = "") -> Mechanism:
+    """`wanted` is TORCHADA_NATIVE: "0", "1" or "auto"; `late` says that torch was in use before the hook came; `recorded_for`
+    names the variable that wants calls recorded, for nobody sees who calls the parser.
+    """
     if wanted == "0":
         return Mechanism(False, "TORCHADA_NATIVE=0")
+    if recorded_for:
+        return Mechanism(False, f"{recorded_for} records calls")
     if late:
         return Mechanism(False, "torch was imported before torchada, so devices of type cuda may have been made")
     try:

@@ -1,0 +1,208 @@
+"""Put a recording function around what an area puts in place. With recording off, nothing of this is loaded.
+
+Functions are wrapped by functions, a property by a property, an EntryPoint by an EntryPoint; a class stays the class it is, and its
+constructor gets a patch of its own; anything else (values, slots of C types, tables) is left alone. Under torch.compile the
+recording branch is folded away where dynamo reads Python, so there is no graph break.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from inspect import signature
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import EntryPoint
+from torchada.redirect.unsupported import UnsupportedError
+from torchada.telemetry.recorder import Use
+
+Function = Callable[..., Any]
+Note = Callable[[Use, Any], None]
+_CACHED = type(lru_cache(len))
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType, _CACHED)
+_CUDA = re.compile(r"cuda|gpu|nccl|cudnn|cublas|cufft|curand|cusparse|cusolver|cupti|nvtx|nvml|nvrtc", re.IGNORECASE)
+# Devices, communication backends, dispatch keys, legacy types, libraries; no file that merely has such a name.
+_SPOKEN = re.compile(
+    r"(?:.*[,:])?(?:cuda|nccl)(?:[,:].*)?|\w*CUDA\w*|torch\.cuda\..+|(?:.*/)?lib(?:cu|nccl|nv)\w*\.so[.\d]*"
+)
+_FEW = 8
+
+
+class Observer:
+    """Turns the patches of an area into patches that record. `note(use, frame)` counts; it must not raise."""
+
+    def __init__(self, context: Context, note: Note) -> None:
+        self._context = context
+        self._note = note
+        # One object patched into several places stays one object; the first place names the API.
+        self._recorded: dict[int, tuple[Any, Any]] = {}
+
+    def observe(self, patches: Iterable[Patch]) -> list[Patch]:
+        """The patches, each with its replacement recorded, and those for the constructors of classes among them."""
+        return [each for patch in patches for each in self._observe(patch)]
+
+    def untouched(self) -> Iterator[Patch]:
+        """Patches that record what is public in torch.cuda and was redirected by nobody."""
+        cuda = self._context.torch.cuda
+        ours = {id(recorded) for _, recorded in self._recorded.values()}
+        for name in dict.fromkeys(cuda.__all__):
+            function = vars(cuda).get(name)
+            own = isinstance(function, FunctionType) and str(function.__module__).startswith("torch.cuda")
+            if own and id(function) not in ours:
+                use = Use(f"torch.cuda.{name}", "untouched", "torch itself")
+                patch = Patch(cuda, name, function, use.api)
+                yield replace(patch, replacement=self._function(patch, function, use))
+
+    def _observe(self, patch: Patch) -> Iterator[Patch]:
+        value = patch.replacement
+        if not _CUDA.search(patch.why):
+            yield patch  # no API, but something that has to be so behind the scenes
+        elif isinstance(value, type):
+            yield patch
+            yield from self._constructor(patch, value)
+        else:
+            yield replace(patch, replacement=self._value(patch, value))
+
+    def _value(self, patch: Patch, value: Any) -> Any:
+        if isinstance(value, (staticmethod, classmethod)):
+            return type(value)(self._value(patch, value.__func__))
+        if not isinstance(value, (*_FUNCTIONS, property, EntryPoint)):
+            return value
+        if id(value) not in self._recorded:
+            self._recorded[id(value)] = (value, self._make(patch, value))
+        recorded = self._recorded[id(value)][1]
+        # In a class, a function of C is not bound, and ours would be.
+        bare = isinstance(value, BuiltinFunctionType) and isinstance(patch.owner, type)
+        return staticmethod(recorded) if bare else recorded
+
+    def _make(self, patch: Patch, value: Any) -> Any:
+        use = _use(patch, self._context)
+        if isinstance(value, property):
+            get, put, delete = (
+                part and self._function(patch, part, use) for part in (value.fget, value.fset, value.fdel)
+            )
+            return property(get, put, delete, value.__doc__)
+        if isinstance(value, EntryPoint):
+            redirected = self._function(patch, value._self_redirected, use, value.__wrapped__)
+            return EntryPoint(value.__wrapped__, redirected, value._self_place)
+        return self._function(patch, value, use)
+
+    def _constructor(self, patch: Patch, cls: type) -> Iterator[Patch]:
+        """Only a class made by a class statement has a constructor that can be changed like this."""
+        if id(cls) in self._recorded or not cls.__flags__ & 1 << 9 or cls.__flags__ & 1 << 8:
+            return
+        self._recorded[id(cls)] = (cls, cls)
+        use = _use(patch, self._context)
+        if getattr(cls, "__new__", None) is object.__new__:
+            yield replace(patch, owner=cls, name="__init__", replacement=self._function(patch, cls.__init__, use))  # type: ignore[misc]
+        else:
+            new = self._function(patch, cls.__new__, use)
+            yield replace(patch, owner=cls, name="__new__", replacement=staticmethod(new))
+
+    def _function(self, patch: Patch, function: Function, use: Use, signed: Any = None) -> Function:
+        """`function`, recorded: always where the API means CUDA by its name, else where the arguments speak of CUDA."""
+        note, spoken = self._note, None if _by_name(use) else _speaks(signed or function)
+        refused = Use(use.api, "unsupported")
+        compiling = self._context.torch.compiler.is_dynamo_compiling
+        frame = sys._getframe
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if compiling():
+                return function(*args, **kwargs)
+            if spoken is None or spoken(args, kwargs):
+                note(use, frame(1))
+            try:
+                return function(*args, **kwargs)
+            except UnsupportedError as error:
+                if use.kind != "unsupported" and not vars(error).get("recorded"):
+                    note(refused, frame(1))
+                vars(error)["recorded"] = True
+                raise
+
+        return _dressed(call, function, patch)
+
+
+def _dressed(call: Function, function: Any, patch: Patch) -> Function:
+    """`call` with the names and attributes of `function`, or of its place where that is how pickle will find it."""
+    for name, value in getattr(function, "__dict__", {}).items():
+        if name != "__wrapped__":
+            setattr(call, name, value)
+    for name in ("cache_clear", "cache_info", "cache_parameters") if isinstance(function, _CACHED) else ():
+        if hasattr(function, name):
+            setattr(call, name, getattr(function, name))
+    disguise(call, function)
+    home = sys.modules.get(str(getattr(function, "__module__", None)))
+    if isinstance(patch.owner, ModuleType) and getattr(home, call.__name__, None) is function:
+        call.__module__, call.__qualname__ = patch.owner.__name__, patch.name
+        call.__name__ = patch.name
+    return call
+
+
+def _use(patch: Patch, context: Context) -> Use:
+    """What reports say of a patch. The backend's very own object answers in its own name."""
+    backend, name = context.backend, str(patch.name)
+    device_type = backend.device_type
+    for own in (name, backend.renames.get(name, name)):
+        if patch.kind in ("same", "adapted") and vars(context.namespace).get(own, patch) is patch.replacement:
+            return Use(patch.why, "same", patch.to or f"torch.{backend.namespace}.{own}")
+    if patch.to or patch.kind == "unsupported":
+        return Use(patch.why, patch.kind, patch.to)
+    if patch.kind == "emulated":
+        return Use(patch.why, patch.kind, "torchada")
+    translated = patch.why.replace('"cuda', f'"{device_type}')
+    return Use(patch.why, patch.kind, translated if translated != patch.why else f'the same on "{device_type}"')
+
+
+def _by_name(use: Use) -> bool:
+    """Whether the API means CUDA by its name, whatever its arguments."""
+    path = re.match(r"[\w.]*", use.api)
+    return use.kind == "unsupported" or bool(path and "." in path[0] and _CUDA.search(path[0]))
+
+
+def _speaks(function: Any) -> Callable[[Any, Any], bool]:
+    """Whether the arguments of a call of `function` say "cuda", its defaults included."""
+    defaults = _spoken_defaults(function)
+
+    def speaks(args: Any, kwargs: Any) -> bool:
+        for value in args:
+            if _says_cuda(value):
+                return True
+        for value in kwargs.values():
+            if _says_cuda(value):
+                return True
+        return any(len(args) <= position and name not in kwargs for name, position in defaults)
+
+    return speaks
+
+
+def _spoken_defaults(function: Any) -> list[tuple[str, int]]:
+    try:
+        parameters = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [(parameter.name, i) for i, parameter in enumerate(parameters) if _says_cuda(parameter.default)]
+
+
+def _says_cuda(value: Any) -> bool:
+    if isinstance(value, str):
+        return _word_says_cuda(value)
+    kind = type(value)
+    if kind is dict or kind is list or kind is tuple or kind is set:  # map_location, activities
+        entries = [*value, *value.values()] if kind is dict else value
+        return len(value) <= _FEW and any(map(_says_cuda, entries))
+    if kind is bytes:
+        return _word_says_cuda(value.decode(errors="replace"))
+    # Enumerations, pybind11's included; ProfilerActivity.CUDA.
+    return hasattr(kind, "__members__") and _word_says_cuda(str(value.name))
+
+
+@lru_cache(maxsize=1024)
+def _word_says_cuda(word: str) -> bool:
+    return len(word) < 200 and _SPOKEN.fullmatch(word) is not None

@@ -1,0 +1,129 @@
+"""One process's part: recording begins with redirection, and at the end of the process, whichever it is, what was seen is told.
+
+The interpreter's own exit calls us through atexit; workers of DataLoader and multiprocessing end by os._exit, and a program may
+become another one by exec, so these are patched while recording is on. A process that a signal kills leaves nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import platform
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada import __version__
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.telemetry import report, summary
+from torchada.telemetry.observe import Observer
+from torchada.telemetry.recorder import Recorder, Use
+from torchada.telemetry.sites import Callers, Site
+
+Complain = Callable[[str, Exception], None]
+
+
+class Telemetry:
+    """Everything recorded in this process. `complain(what, error)` warns once, and raises in strict mode alone."""
+
+    def __init__(self, context: Context, complain: Complain) -> None:
+        self._settings, self._complain = context.settings, complain
+        self._started = time.time()
+        self._process = _describe(context)
+        backend = frozenset(filter(None, (context.backend.adapter, context.backend.simulator)))
+        announce = _announce if self._settings.log == "calls" else None
+        self._recorder = Recorder(Callers(backend), complain, announce)
+        self.observer = Observer(context, self._recorder.note)
+
+    def observe(self, area: str, patches: list[Patch]) -> list[Patch]:
+        """The patches of an area, recorded. The last area of torch takes along what no area redirects."""
+        try:
+            return self.observer.observe(patches)
+        except Exception as error:
+            self._complain(f"recording the calls of area {area!r}", error)
+            return patches
+
+    def own_patches(self) -> Iterator[Patch]:
+        """What is left of torch.cuda, and the ends of a process."""
+        yield from self.observer.untouched()
+        for name in ("_exit", "execv", "execve"):
+            yield Patch(os, name, _after(self.tell, getattr(os, name)), "the record of this process is written first")
+
+    def begin(self) -> None:
+        """Arrange for the end. Once per process: neither registration can be taken back."""
+        atexit.register(self.tell)
+        os.register_at_fork(after_in_child=self._forked)
+
+    def tell(self) -> None:
+        """Say and write what has been counted since the last time."""
+        try:
+            counts = self._recorder.drain()
+            if not counts:
+                return
+            process = {**self._process, **_identity(), "started": self._started}
+            uses = report.uses(counts)
+            if self._settings.log == "summary":
+                _write(summary.text(process, uses))
+            if self._settings.report:
+                report.merge(self._settings.report, {**process, "ended": time.time()}, uses)
+        except Exception as error:
+            self._complain("telling which APIs of CUDA were used", error)
+
+    def _forked(self) -> None:
+        self._recorder.clear()
+        self._started = time.time()
+
+
+_TELEMETRY: list[Telemetry] = []
+
+
+def begin(context: Context, complain: Complain) -> Telemetry:
+    """Recording for a redirection that begins; what an earlier one in this process has recorded is told first."""
+    for earlier in _TELEMETRY:
+        earlier.tell()
+    telemetry = Telemetry(context, complain)
+    _TELEMETRY.append(telemetry)
+    telemetry.begin()
+    return telemetry
+
+
+def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            first()
+        except Exception:  # strict mode; a forked child that failed to exit would go on as its parent's double
+            traceback.print_exc()
+        return then(*args, **kwargs)
+
+    return call
+
+
+def _describe(context: Context) -> dict[str, Any]:
+    adapter: Any = sys.modules.get(context.backend.adapter)
+    return {
+        "folder": os.getcwd(),
+        "host": platform.node(),
+        "python": platform.python_version(),
+        "torch": str(context.torch.__version__),
+        "torchada": __version__,
+        "backend": context.backend.name,
+        "adapter": f"{context.backend.adapter} {getattr(adapter, '__version__', '')}".strip(),
+        "simulated": bool(getattr(adapter, "__simulated__", False)),
+    }
+
+
+def _announce(use: Use, site: Site) -> None:
+    _write(summary.line(use, site))
+
+
+def _identity() -> dict[str, Any]:
+    return {"pid": os.getpid(), "parent": os.getppid(), "command": [str(argument) for argument in sys.argv]}
+
+
+def _write(text: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(text)
+        sys.stderr.flush()

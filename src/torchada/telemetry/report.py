@@ -1,0 +1,138 @@
+"""The report: a document that every process adds its part to, kept as JSON or in a page of HTML. Needs no torch.
+
+Schema, version 1 (docs/reports.md): `schema`, `version`, `program`, `folder`, `created`; `processes`, a list of records; `totals`;
+`uses`, a list of {api, kind, to, count, file, line, function, package, through, source, processes}, where `processes` are indices.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchada.telemetry.recorder import Counts
+
+SCHEMA, VERSION = "torchada-report", 1
+SUFFIXES = (".json", ".html")
+Document = dict[str, Any]
+_LONGEST_SOURCE = 200
+
+
+def uses(counts: Counts) -> list[dict[str, Any]]:
+    """What a recorder counted, as entries of a report, without the processes."""
+    found = []
+    for (use, site), count in counts.items():
+        source = linecache.getline(site.file, site.line).strip()[:_LONGEST_SOURCE]
+        answer = {"api": use.api, "kind": use.kind, "to": use.to}
+        found.append({**answer, "count": count, **asdict(site), "source": source})
+    return found
+
+
+def empty(program: Sequence[str] = (), folder: str = "") -> Document:
+    """The report of a program of which nothing is known yet."""
+    document: Document = {"schema": SCHEMA, "version": VERSION, "program": list(program), "folder": folder}
+    return {**document, "created": time.time(), "processes": [], "totals": totals([]), "uses": []}
+
+
+def add(document: Document, process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+    """Add to `document` what `process` used. A process may come several times with what is new since."""
+    index = _process_index(document["processes"], process)
+    known = {_place(use): use for use in document["uses"]}
+    for use in found:
+        entry = known.get(_place(use))
+        if entry is None:
+            entry = known[_place(use)] = {**use, "count": 0, "processes": []}
+        entry["count"] += use["count"]
+        entry["processes"] = sorted({*entry["processes"], index})
+    document["uses"] = sorted(known.values(), key=lambda use: (-use["count"], use["api"], use["file"], use["line"]))
+    document["totals"] = totals(document["uses"])
+
+
+def totals(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Numbers of calls, APIs, sites and packages, and of calls by kind."""
+    kinds: Counter[str] = Counter()
+    for use in found:
+        kinds[use["kind"]] += use["count"]
+    return {
+        "calls": sum(kinds.values()),
+        "apis": len({use["api"] for use in found}),
+        "sites": len({(use["file"], use["line"]) for use in found}),
+        "packages": len({use["package"] for use in found}),
+        "kinds": dict(kinds),
+    }
+
+
+def merge(paths: Sequence[str], process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+    """Add the part of one process to the report at each of `paths`, which have the same contents. Processes take turns."""
+    with _turn(Path(paths[0]).parent):
+        document = load(paths[0])
+        add(document, process, found)
+        store(paths, document)
+
+
+def load(path: str) -> Document:
+    """The report at `path`; an empty one where there is none that this version understands."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+        if path.endswith(".html"):
+            from torchada.telemetry.page import data_of
+
+            text = data_of(text)
+        document: Document = json.loads(text)
+        if (document["schema"], document["version"]) == (SCHEMA, VERSION):
+            return document
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return empty()
+
+
+def store(paths: Sequence[str], document: Document) -> None:
+    """Write the report to each path, in the form its suffix says, so that a reader finds the old one or the new one whole."""
+    for path in paths:
+        if path.endswith(".html"):
+            from torchada.telemetry.page import page
+
+            text = page(document)
+        else:
+            text = json.dumps(document, indent=1) + "\n"
+        partial = f"{path}.{os.getpid()}.tmp"
+        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))  # file names need not be text
+        os.replace(partial, path)
+
+
+def _place(use: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(use[name] for name in ("api", "kind", "to", "file", "line", "function", "package", "through"))
+
+
+def _process_index(processes: list[dict[str, Any]], process: Mapping[str, Any]) -> int:
+    identity = ("pid", "host", "started")
+    for index, known in enumerate(processes):
+        if all(known[name] == process[name] for name in identity):
+            known.update(process)
+            return index
+    processes.append(dict(process))
+    return len(processes) - 1
+
+
+@contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """While no other process writes a report in `folder`. Its files are replaced, so that the lock is on the folder itself."""
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError:
+            pass  # a file system without locks: a part may be lost, the program goes on
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,76 @@
+"""The record of one process as text: a line for a call that is new, and the table at the end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from torchada.telemetry.kinds import KINDS, NAMES
+from torchada.telemetry.places import shown
+from torchada.telemetry.recorder import Use
+from torchada.telemetry.sites import Site
+
+Row = dict[str, Any]
+LONGEST = 40
+
+
+def line(use: Use, site: Site) -> str:
+    """One use at the moment when it first came from a site."""
+    answer = f" -> {use.to}" if use.to else ""
+    return f"torchada: {_name(use.kind)}: {use.api}{answer}, {_place(asdict(site), os.getcwd())}\n"
+
+
+def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
+    """The table: what is unsupported first, then by the number of calls; the last line has the totals."""
+    rows = rows_of(uses, str(process["folder"]))
+    cells = [("calls", "", "API of CUDA", "answered by", "called from")]
+    cells += [(f"{row['count']:,}", _name(row["kind"]), row["api"], row["to"] or "-", row["from"]) for row in rows]
+    left = len(cells) - 1 - LONGEST
+    lines = aligned(cells[: LONGEST + 1])
+    if left > 0:
+        lines.append(f"  ... and {left} more APIs; `torchada run --report` shows all")
+    device = f"{process['backend']}{' (simulated)' if process['simulated'] else ''}"
+    head = f"torchada: CUDA as used by process {process['pid']}, on {device}"
+    return "\n".join([head, *lines, f"  {_totals(uses)}", ""])
+
+
+def rows_of(uses: Sequence[Mapping[str, Any]], folder: str) -> list[Row]:
+    """One row for each API and kind: count, what answered, and the site that called it most, with how many more there are."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for use in uses:
+        groups.setdefault((use["api"], use["kind"]), []).append(use)
+    rows = []
+    for (api, kind), group in groups.items():
+        first = max(group, key=lambda use: int(use["count"]))
+        more = f", {len(group) - 1} more" if len(group) > 1 else ""
+        count = sum(use["count"] for use in group)
+        rows.append({"api": api, "kind": kind, "to": first["to"], "count": count, "from": _place(first, folder) + more})
+    return sorted(rows, key=lambda row: (row["kind"] != "unsupported", -row["count"], row["api"]))
+
+
+def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
+    """Columns of equal width, the first one, of numbers, to the right."""
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    lines = []
+    for first, *rest in cells:
+        padded = [first.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(rest, widths[1:]))]
+        lines.append("  " + "  ".join(padded).rstrip())
+    return lines
+
+
+def _totals(uses: Sequence[Mapping[str, Any]]) -> str:
+    counts = {kind: sum(use["count"] for use in uses if use["kind"] == kind) for kind in KINDS}
+    total = sum(counts.values())
+    parts = ", ".join(f"{count:,} {_name(kind)}" for kind, count in counts.items() if count)
+    return f"{total:,} calls: {parts}"
+
+
+def _name(kind: str) -> str:
+    return "UNSUPPORTED" if kind == "unsupported" else NAMES[kind]
+
+
+def _place(use: Mapping[str, Any], folder: str) -> str:
+    through = f" ({use['through'].rpartition('.<module>')[0] or use['through']})" if use["through"] else ""
+    return f"{shown(use['file'], use['package'], folder)}:{use['line']}{through}"
