@@ -49,6 +49,7 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.device_of": "f(x).__enter__()",
     "torch.cuda._DeviceGuard": "f(1).__enter__()",
     "torch.cuda.get_stream_from_external": "f(cuda.Stream().cuda_stream)",
+    "torch.cuda.set_per_process_memory_fraction": "f(1.0)",
     "torch.cuda.set_sync_debug_mode": "f('warn')",
     "torch.cuda.BFloat16Storage": "f(2)",
     "torch.cuda.BoolStorage": "f(2)",
@@ -157,6 +158,8 @@ class Sample:
 
     def before(self) -> None:
         torch.cuda.init()
+        # torch draws flame graphs by a Perl script from the network.
+        torch.cuda._memory_viz.format_flamegraph = lambda lines, flamegraph_script=None: str(lines)
         self._device = torch.cuda.current_device()
 
     def run(self) -> None:
