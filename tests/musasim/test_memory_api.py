@@ -190,7 +190,9 @@ def test_the_allocator_cannot_be_replaced_once_it_is_used() -> None:
 def test_a_history_is_forgotten_when_it_is_switched_off() -> None:
     torch.musa._record_memory_history(max_entries=100)
     held = torch.ones(MIB, device="musa")
-    assert any(entry["action"] == "alloc" for entry in torch.musa.memory._snapshot()["device_traces"][held.get_device()])
+    assert any(
+        entry["action"] == "alloc" for entry in torch.musa.memory._snapshot()["device_traces"][held.get_device()]
+    )
     torch.musa._record_memory_history(None)
     assert torch.musa.memory._snapshot()["device_traces"][0] == []
 
