@@ -185,10 +185,6 @@ def test_an_allocator_for_one_pool(library: Path) -> None:
     torch.ones(MIB, device="cuda")
     assert count(0) == before + 1
     assert (x + 1)[-1].item() == MIB
-    freed = count(1)
-    del x, pool
-    torch.cuda.empty_cache()
-    assert count(1) == freed + 1
 
 
 def test_an_allocator_that_has_nothing(library: Path) -> None:
@@ -271,9 +267,9 @@ def test_pictures_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     torch.cuda.memory._record_memory_history(max_entries=1000)
     held = torch.ones(3 * MIB, device="cuda")
     snapshot = torch.cuda.memory._snapshot()
-    assert "alloc" in _memory_viz.trace(snapshot)
-    assert _memory_viz.segsum(snapshot) and _memory_viz.trace_plot(snapshot).startswith("<")
-    assert _memory_viz.segment_plot(snapshot).startswith("<")
+    assert "TOTAL MEM" in _memory_viz.trace(snapshot)
+    assert _memory_viz.segsum(snapshot) and "<html>" in _memory_viz.trace_plot(snapshot)
+    assert "<html>" in _memory_viz.segment_plot(snapshot)
     # The flame graphs are drawn by a script that is fetched from elsewhere: cat shows what it is given.
     script = tmp_path / "flamegraph.pl"
     script.write_text("#!/bin/sh\ncat\n")
