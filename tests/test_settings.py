@@ -103,12 +103,12 @@ def test_any_name_is_known_or_named(name: str) -> None:
 
 def test_all_of_them_are_listed_with_a_meaning() -> None:
     assert all(known.name.startswith("TORCHADA_") and known.meaning for known in VARIABLES)
-    assert all(known.kind in ("flag", "choice", "name", "list", "internal") for known in VARIABLES)
+    assert all(known.kind in ("flag", "choice", "name", "list", "path", "internal") for known in VARIABLES)
     assert len({known.name for known in VARIABLES}) == len(VARIABLES)
 
 
 @pytest.mark.parametrize(
-    "name", [known.name for known in VARIABLES if known.kind != "internal"] + ["TORCHADA_NOBODY_KNOWS"]
+    "name", [known.name for known in VARIABLES if known.kind not in ("internal", "path")] + ["TORCHADA_NOBODY_KNOWS"]
 )
 def test_garbage_is_named_in_one_warning_and_the_program_goes_on(tiny: Interpreter, name: str) -> None:
     done = tiny.run("import torch, torchada; torchada.enable(); print(torch.loaded)", env={name: GARBAGE})
@@ -117,7 +117,7 @@ def test_garbage_is_named_in_one_warning_and_the_program_goes_on(tiny: Interpret
 
 
 def test_garbage_in_all_of_them(tiny: Interpreter) -> None:
-    names = [known.name for known in VARIABLES if known.kind != "internal"]
+    names = [known.name for known in VARIABLES if known.kind not in ("internal", "path")]
     done = tiny.run("import torch; print(torch.loaded)", env=dict.fromkeys(names, GARBAGE))
     assert done.stdout.strip() == "True"
     assert len(warned(done)) == len(names)

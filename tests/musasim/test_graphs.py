@@ -5,9 +5,8 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 import fresh_process
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,23 +242,31 @@ def test_a_nested_capture_is_refused_and_spoils_nothing(musa: Any) -> None:
 
 def test_work_of_a_side_stream_has_to_be_joined(musa: Any) -> None:
     x, side, graph = torch.ones(2, device="musa"), musa.Stream(), musa.MUSAGraph()
-    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+
+    def body() -> None:
         side.wait_stream(musa.current_stream())
         with musa.stream(side):
             x + 1
+
+    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+        body()
     with musa.stream(side):
         assert (x + 1).tolist() == [2, 2]
 
 
 def test_work_given_after_the_join_is_unjoined_again(musa: Any) -> None:
     x, side, graph = torch.ones(2, device="musa"), musa.Stream(), musa.MUSAGraph()
-    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+
+    def body() -> None:
         side.wait_stream(musa.current_stream())
         with musa.stream(side):
             x + 1
         musa.current_stream().wait_stream(side)
         with musa.stream(side):
             x + 2
+
+    with pytest.raises(RuntimeError, match="unjoined work"), musa.graph(graph):
+        body()
 
 
 def test_work_may_be_joined_by_way_of_a_third_stream(musa: Any) -> None:
@@ -360,9 +367,13 @@ def test_the_generator_refuses_and_the_capture_goes_on(musa: Any, attempt: Calla
 def test_memory_from_the_driver_is_refused_outside_the_captured_stream(musa: Any) -> None:
     musa.empty_cache()
     graph = musa.MUSAGraph()
-    with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(graph):
+
+    def body() -> None:
         with musa.stream(musa.default_stream()):
             torch.empty(64 << 20, device="musa")
+
+    with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(graph):
+        body()
     assert "not permitted" in str(caught.value.__context__)
 
 

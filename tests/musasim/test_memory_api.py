@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import pickle
@@ -185,6 +186,36 @@ def test_the_allocator_cannot_be_replaced_once_it_is_used() -> None:
     torch.ones(1, device="musa")
     with pytest.raises(RuntimeError, match="already initialized"):
         torch.musa.change_current_allocator(torch_musa.core.memory._get_current_allocator())
+
+
+def test_memory_from_a_programs_own_functions() -> None:
+    """A pool's segments come from them, and go back when the pool is gone and the cache emptied."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    libc.free.argtypes = [ctypes.c_void_p]
+    taken: dict[int, int] = {}
+
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
+    def take(size: int, device: int, stream: int) -> int:
+        address = int(libc.malloc(size))
+        taken[address] = size
+        return address
+
+    @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p)
+    def give(address: int, size: int, device: int, stream: int) -> None:
+        assert taken.pop(address) == size
+        libc.free(address)
+
+    addresses = (ctypes.cast(each, ctypes.c_void_p).value for each in (take, give))
+    pool = torch.musa.MemPool(torch_musa._MUSAC._musa_customAllocator(*addresses))
+    with torch.musa.use_mem_pool(pool):
+        held = torch.ones(3 * MIB, device="musa")
+    assert list(taken.values()) == [12 * MIB] and held.data_ptr() in taken
+    # use_mem_pool of 2.7.1 does not release what it began.
+    torch_musa._MUSAC._musa_releasePool(torch.musa.current_device(), pool.id)
+    del held, pool
+    torch.musa.empty_cache()
+    assert taken == {}
 
 
 def test_a_history_is_forgotten_when_it_is_switched_off() -> None:

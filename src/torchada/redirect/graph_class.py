@@ -1,4 +1,4 @@
-"""Methods for a backend's graph class, which CUDA code uses as torch.cuda.CUDAGraph: what it lacks, and what a capture does besides.
+"""Methods for a backend's graph class, CUDA code's torch.cuda.CUDAGraph: what it lacks, and what a capture does besides.
 
 A replay is the hot call and stays the backend's own: only a graph that checks its inputs gets another one, on the instance.
 """
@@ -31,9 +31,8 @@ class Construction:
     is whether instantiate() may be called.
     """
 
-    def __init__(self, graph: type) -> None:
-        self._new, self._init = graph.__new__, graph.__init__  # type: ignore[misc]
-        self._again: Method = graph.reinstantiate_graph  # type: ignore[attr-defined]
+    def __init__(self, graph: Any) -> None:
+        self._new, self._init, self._again = graph.__new__, graph.__init__, graph.reinstantiate_graph
 
     def methods(self) -> dict[str, Any]:
         new, init, again = self._new, self._init, self._again
@@ -85,7 +84,7 @@ class InputCheck:
 
 def _checked_replay(graph: weakref.ref[Any], tracker: Any, replay: Method) -> Method:
     def checked() -> None:
-        alive = graph()  # weak, for the graph holds this function
+        alive: Any = graph()  # weak, for the graph holds this function
         tracker.check_alive(alive.pool())
         replay(alive)
 
