@@ -157,7 +157,7 @@ class _Copies:
             unflatten(indices, [t._indices() for t in like]), unflatten(values, [t._values() for t in like]), like
         )
         make = self._torch.sparse_coo_tensor
-        return [make(i, v, t.shape, is_coalesced=t.is_coalesced()) for i, v, t in parts]
+        return [make(i, v, t.shape, is_coalesced=t.is_coalesced(), check_invariants=False) for i, v, t in parts]
 
     def _gathered_shape(self, tensors: Sequence[Any], dim: int) -> tuple[int, list[int]]:
         _check(len(tensors) > 0, "Expected at least one tensor to gather from")
