@@ -159,7 +159,8 @@ class Sample:
     def before(self) -> None:
         torch.cuda.init()
         # torch draws flame graphs by a Perl script from the network.
-        torch.cuda._memory_viz.format_flamegraph = lambda lines, flamegraph_script=None: str(lines)
+        for draw in (torch.cuda._memory_viz.memory, torch.cuda._memory_viz.segments):
+            draw.__defaults__ = (str,)
         self._device = torch.cuda.current_device()
 
     def run(self) -> None:
