@@ -57,7 +57,8 @@ def test_nothing_to_do(plain: Interpreter) -> None:
     assert found["finder"] == {"installed": True, "position": 0, "of": found["finder"]["of"]}
     assert Path(found["startup"]["file"]).is_file()
     assert found["platform"]["name"] == "cuda or cpu" and "torch_musa" in found["platform"]["why"]
-    assert found["modules"] == {"torch": "not imported", "torch_musa": "not imported", "torch._dynamo": "not imported"}
+    assert {"torch", "torch_musa", "torch._dynamo"} <= found["modules"].keys()
+    assert set(found["modules"].values()) == {"not imported"}
     assert found["areas"] == found["problems"] == found["warnings"] == []
     assert found["device_strings"]["mechanism"] == "none"
     assert found["environment"]["in_force"] == {}
