@@ -25,6 +25,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built()")
         yield Patch(context.torch._deprecated_attrs, "has_cuda", is_built, "torch.has_cuda")
     yield from _plan_cache(context)
+    yield from _attention(context)
     for library in ("linalg", "blas"):
         yield from _preference(context, library)
     for name in ("cublas_workspace_size", "cublaslt_workspace_size"):
@@ -42,6 +43,23 @@ def _is_built(original: Callable[[], bool]) -> Callable[[], bool]:
         return original() if private else True
 
     return disguise(is_built, original)
+
+
+def _attention(context: Context) -> Iterator[Patch]:
+    """can_use_flash_attention and its like ask about CUDA's kernels; a CUDA build of torch would ask the NVIDIA driver."""
+    native, device_type = context.torch._C, context.backend.device_type
+
+    def on_cuda(original: Callable[..., bool]) -> Callable[..., bool]:
+        def can_use(params: Any, *args: Any, **kwargs: Any) -> bool:
+            return params.query.device.type != device_type and original(params, *args, **kwargs)
+
+        return disguise(can_use, original)
+
+    for kind, public in (("flash", "flash"), ("mem_efficient", "efficient"), ("cudnn", "cudnn")):
+        original = getattr(native, f"_can_use_{kind}_attention", None)
+        if original is not None:
+            why = f"torch.backends.cuda.can_use_{public}_attention"
+            yield Patch(native, f"_can_use_{kind}_attention", on_cuda(original), why)
 
 
 def _plan_cache(context: Context) -> Iterator[Patch]:

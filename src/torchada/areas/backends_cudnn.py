@@ -22,10 +22,12 @@ def patches(context: Context) -> Iterator[Patch]:
     library = getattr(context.torch.backends, context.backend.dnn or "", None)
     if context.settings.force_cuda_available and library is not None:
         yield from _detection(context, cudnn, library)
+    import torch.backends.cudnn.rnn as rnn  # a small module, which older torch imports on first use
+
     why = "cuDNN's recurrent kernels are CUDA's own; torch.nn.RNN, LSTM and GRU run without them"
     for name in ("get_cudnn_mode", "init_dropout_state"):
         api = f"torch.backends.cudnn.rnn.{name}"
-        yield Patch(cudnn.rnn, name, unsupported(context, api, why, getattr(cudnn.rnn, name)), api, kind="unsupported")
+        yield Patch(rnn, name, unsupported(context, api, why, getattr(rnn, name)), api, kind="unsupported")
 
 
 def _detection(context: Context, cudnn: Any, library: Any) -> Iterator[Patch]:
