@@ -170,7 +170,7 @@ class TestFunctions:
         [
             ("cudaMalloc", ["musaMalloc"]),
             ("__cudaRegisterFunction", ["__musaRegisterFunction"]),
-            ("cuMemAlloc_v2", ["muMemAlloc_v2"]),
+            ("cuMemAlloc_v2", ["cuMemAlloc_v2"]),
             ("ncclCommInitRank", ["mcclCommInitRank"]),
             ("cublasSgemm_v2", ["mublasSgemm_v2", "mublasSgemm"]),
             ("cublasLtMatmul", ["mublasLtMatmul"]),

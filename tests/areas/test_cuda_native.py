@@ -16,7 +16,6 @@ PRIVATES = [
     "_cuda_synchronize",
     "_cuda_emptyCache",
     "_cuda_memoryStats",
-    "_cuda_isCurrentStreamCapturing",
     "_cuda_getCurrentBlasHandle",
     "_cuda_clearCublasWorkspaces",
     "_cuda_ipc_collect",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from torchada.backends.descriptor import Backend, NativeLibrary
 
-# Left out: cuDNN (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
+# Left out: the driver, libcuda, by whose presence numba, Triton and others find NVIDIA's GPUs and then make code for them; cuDNN
+# (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
 _LIBRARIES = {
     "cudart": NativeLibrary(
         "musart",
         {"cuda": "musa", "__cuda": "__musa"},
         renames={"cudaDeviceGetNvSciSyncAttributes": "musaDeviceGetMtSciSyncAttributes"},
-    ),
-    "cuda": NativeLibrary(
-        "musa", {"cu": "mu"}, renames={"cuDeviceGetNvSciSyncAttributes": "muDeviceGetMtSciSyncAttributes"}
     ),
     "nccl": NativeLibrary("mccl", {"nccl": "mccl"}),
     # muBLAS has one version of each function: mublasSgemm for cublasSgemm_v2.

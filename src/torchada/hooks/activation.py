@@ -22,6 +22,7 @@ def module_arrived(name: str, *, again: bool = False) -> None:
     STATE.arrived(name)
     try:
         if again:
+            name = REGISTRY.home_of(name)
             _forget_areas(name)
         if STATE.context is None:
             _activate()
@@ -103,7 +104,9 @@ def _begin(backend: Backend) -> None:
     if settings.recorded_for:
         _record_calls(STATE.context)
     modules = REGISTRY.modules()
-    FINDER.watched.update(dict.fromkeys((name for name in modules if name not in FINDER.watched), False))
+    watched = [*modules, *REGISTRY.parts()]
+    FINDER.watched.update(dict.fromkeys((name for name in watched if name not in FINDER.watched), False))
+    STATE.modules.update(name for name in REGISTRY.parts() if is_complete(sys.modules.get(name)))
     for name in modules:
         module = sys.modules.get(name)
         if is_complete(module) or STATE.has(name):

@@ -62,6 +62,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
 }
+# Where the areas of a module have patches as well: when it is reloaded, they are applied again.
+PARTS = {"torch.cuda": "torch"}
 _BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
 PACKAGE = "torchada.areas"
 GROUP = "torchada.areas"
@@ -78,6 +80,14 @@ class Registry:
         """The modules that some area concerns, torch first."""
         self._read_entry_points()
         return list(dict.fromkeys([*AREAS, *self._found]))
+
+    def parts(self) -> list[str]:
+        """Modules that are watched for their reload alone."""
+        return list(PARTS)
+
+    def home_of(self, module: str) -> str:
+        """The module whose areas concern `module`: itself, or what it is a part of."""
+        return PARTS.get(module, module)
 
     def areas_of(self, module: str) -> list[str]:
         """Names of the areas of one module, in the order of application."""

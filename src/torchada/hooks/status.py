@@ -101,12 +101,13 @@ def _modules() -> dict[str, str]:
 
 
 def _module_state(name: str) -> str:
-    failed = [record for record in STATE.areas.values() if record.module == name and record.outcome == "failed"]
+    home = REGISTRY.home_of(name)
+    failed = [record for record in STATE.areas.values() if record.module == home and record.outcome == "failed"]
     if failed:
         return "failed: " + "; ".join(f"{record.name}: {record.reason}" for record in failed)
     if not is_complete(sys.modules.get(name)):
         return "not imported"
-    if any(record.module == name and record.outcome == "applied" for record in STATE.areas.values()):
+    if any(record.module == home and record.outcome == "applied" for record in STATE.areas.values()):
         return "wrapped"
     return "imported, left as it is"
 

@@ -18,7 +18,6 @@ class Management:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._module: Any = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -27,14 +26,12 @@ class Management:
 
     def module(self) -> Any:
         """The module. Raises ModuleNotFoundError, as torch.cuda does without pynvml, with what to install."""
-        if self._module is None:
-            name, package = self._context.backend.management or ("pynvml", "nvidia-ml-py")
-            try:
-                self._module = import_module(name)
-            except ImportError as missing:
-                what = f"the module {name} is needed, and cannot be imported ({missing}): pip install {package}"
-                raise ModuleNotFoundError(what, name=name) from missing
-        return self._module
+        name, package = self._context.backend.management or ("pynvml", "nvidia-ml-py")
+        try:
+            return import_module(name)
+        except ImportError as missing:
+            what = f"the module {name} is needed, and cannot be imported ({missing}): pip install {package}"
+            raise ModuleNotFoundError(what, name=name) from missing
 
     def start(self) -> None:
         """Make the library ready. Raises RuntimeError where the driver is not there, as torch.cuda does."""

@@ -113,6 +113,12 @@ int attribute_value(int attribute, int device) {
       return 32;
     case musaDevAttrClockRate:
       return 1750000;
+    case musaDevAttrMemoryClockRate:
+      return 2000000;
+    case musaDevAttrGlobalMemoryBusWidth:
+      return 1024;
+    case musaDevAttrL2CacheSize:
+      return 32 << 20;
     case musaDevAttrMaxThreadsPerMultiProcessor:
       return 2048;
     case musaDevAttrMultiProcessorCount:
