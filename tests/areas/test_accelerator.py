@@ -142,6 +142,25 @@ def test_memory_stats(device: Any) -> None:
 
 
 @MEMORY
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("memory_allocated", "memory_stats_as_nested_dict"),
+        ("reset_peak_memory_stats", "reset_peak_memory_stats"),
+        ("reset_accumulated_memory_stats", "reset_accumulated_memory_stats"),
+        ("empty_cache", "empty_cache"),
+    ],
+)
+def test_memory_is_the_backends_answer(monkeypatch: pytest.MonkeyPatch, name: str, asked: str) -> None:
+    """The simulator's allocator is of torch's generic kind, which torch_musa's need not be: so watch who is asked."""
+    torch.ones(1, device="cuda")
+    calls, original = [], getattr(torch.musa, asked)  # type: ignore[attr-defined]
+    monkeypatch.setattr(torch.musa, asked, lambda *args: (calls.append(args), original(*args))[1])  # type: ignore[attr-defined]
+    getattr(accelerator, name)()
+    assert len(calls) == 1
+
+
+@MEMORY
 def test_memory_of_a_fresh_process(musa: Interpreter) -> None:
     musa.run(
         """

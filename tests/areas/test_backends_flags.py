@@ -349,6 +349,21 @@ def test_switches_under_compile() -> None:
     assert compiled(torch.ones(2, device="cuda")).tolist() == [2, 2]
 
 
+def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
+    """dynamo saves and restores the switch of matrix products, and checks that torch's flags are what they were."""
+    musa.run(
+        """
+        import torch
+        compiled = torch.compile(lambda x: x + 1, backend="eager")
+        assert compiled(torch.ones(2, device="cuda")).tolist() == [2, 2]
+        assert torch.backends.mudnn.allow_tf32 and torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = False
+        assert torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2, device="cuda")).tolist() == [3, 3]
+        assert not torch.backends.mudnn.allow_tf32
+        """
+    )
+
+
 def test_undo(musa: Interpreter) -> None:
     musa.run(
         """

@@ -73,8 +73,10 @@ def _get_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[], bo
 
 def _set_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[bool], None]:
     def call(allowed: bool) -> None:
-        original(allowed)
-        switch.allow(MATMUL, allowed)
+        # dynamo puts back what it has read, and then requires torch's own flag, which C++ reads, to be what it was.
+        if allowed != switch.allowed(MATMUL):
+            original(allowed)
+            switch.allow(MATMUL, allowed)
 
     return call
 
