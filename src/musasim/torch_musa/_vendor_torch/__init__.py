@@ -6,10 +6,11 @@ this package, so that the rest of torch_musa can be read as if the vendor's torc
 - `lazy_import`: C++ code initialises the backend through a module called torch.musa;
 - `legacy_tensors`: torch.musa.FloatTensor and its kin;
 - `sharing`: tensors of the device between processes;
+- `profiling`: the device among the profiler's activities;
 - `exit`: the end of a program that has just used autograd.
 """
 
-from . import exit, lazy_import, legacy_tensors, sharing
+from . import exit, lazy_import, legacy_tensors, profiling, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -18,4 +19,5 @@ def complete_torch() -> None:
     """Do what the patches do. Called before the rest of torch_musa is imported; calling it again changes nothing."""
     lazy_import.install()
     sharing.install()
+    profiling.install()
     exit.install()
