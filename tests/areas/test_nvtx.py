@@ -148,12 +148,11 @@ def test_compiled(step: Callable[[torch.Tensor], torch.Tensor]) -> None:
 def test_undone(musa: Interpreter) -> None:
     found = musa.json("""
         import json, torch, torchada
-        from torch.cuda.nvtx import range_push
-        depth = range_push("a")
+        from torch.cuda import nvtx
+        def library():
+            return type(nvtx._nvtx).__module__.partition(".")[0]
+        applied = [nvtx.range_push("a"), library()]
         torchada.disable()
-        try:
-            range_push("b")
-        except RuntimeError as error:
-            print(json.dumps([depth, str(error)]))
+        print(json.dumps([applied, library()]))
     """)
-    assert found[0] == 0 and "NVTX functions not installed" in found[1]
+    assert found[0] == [0, "torchada"] and found[1] in ("torch", "builtins")  # without CUDA's library, torch's stand-in

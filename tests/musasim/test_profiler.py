@@ -151,9 +151,8 @@ def test_events_around_operators(matrix: torch.Tensor) -> None:
 
 def test_events_see_the_streams_clock() -> None:
     with torch.autograd.profiler.profile(use_device="musa") as prof, torch.autograd.profiler.record_function("spin"):
-        torch.musa._sleep(20_000_000)
-    assert by_key(prof)["spin"].device_time_total == pytest.approx(20_000, rel=0.5)
-    assert by_key(prof)["spin"].cpu_time_total < 20_000
+        torch.musa._sleep(500_000_000)
+    assert by_key(prof)["spin"].device_time_total >= 500_000 > by_key(prof)["spin"].cpu_time_total
 
 
 @pytest.mark.parametrize("make", [

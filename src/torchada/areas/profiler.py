@@ -50,6 +50,12 @@ def patches(context: Context) -> Iterator[Patch]:
         _autograd_init(context, autograd.profile.__init__),
         'torch.autograd.profiler.profile(use_device="cuda")',
     )
+    yield Patch(
+        autograd.profile,
+        "_parse_kineto_results",
+        _parse_results(context, autograd.profile._parse_kineto_results),
+        'device times of torch.autograd.profiler.profile(use_device="cuda")',
+    )
     yield from _events(context)
     yield from _vendor_tool(context)
 
@@ -58,8 +64,7 @@ def _supported_activities(context: Context, original: Callable[[], set[Any]]) ->
     activity = context.torch.profiler.ProfilerActivity
 
     def _supported_activities() -> set[Any]:
-        found = set(original())
-        return {*found, activity.CUDA} if activity.PrivateUse1 in found else found
+        return {*original(), activity.CUDA}
 
     return disguise(_supported_activities, original)
 
@@ -80,8 +85,11 @@ def _kineto_init(
         twice = activity.CUDA in given
         return [on_device(entry) for entry in given if not (twice and entry == activity.PrivateUse1)]
 
+    def default() -> set[Any]:
+        return {*supported(), activity.PrivateUse1}
+
     def __init__(self: Any, *, activities: Iterable[Any] | None = None, **kwargs: Any) -> None:
-        original(self, activities=supported() if activities is None else on_devices(activities), **kwargs)
+        original(self, activities=default() if activities is None else on_devices(activities), **kwargs)
 
     return disguise(__init__, original)
 
@@ -97,6 +105,29 @@ def _autograd_init(context: Context, original: Callable[..., Any]) -> Callable[.
         self.use_cuda = bool(use_cuda)
 
     return disguise(__init__, original)
+
+
+def _parse_results(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """torch 2.7 looks for the times between its events around operators by the name that a backend has before it gets its own."""
+    by_events, device_type = (
+        context.torch.autograd.ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
+        context.backend.device_type,
+    )
+
+    def _parse_kineto_results(self: Any, *args: Any, **kwargs: Any) -> Any:
+        events = original(self, *args, **kwargs)
+        if self.profiler_kind != by_events or any(event.is_legacy for event in events):
+            return events
+        self.use_device = "privateuseone"
+        try:
+            events = original(self, *args, **kwargs)
+        finally:
+            self.use_device = device_type
+        for event in events:
+            event.use_device = device_type
+        return events
+
+    return disguise(_parse_kineto_results, original)
 
 
 def _events(context: Context) -> Iterator[Patch]:
