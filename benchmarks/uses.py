@@ -95,9 +95,6 @@ WHY: Mapping[str, str] = {
     "device": "does nothing for a negative index, as documented; torch_musa 2.7.1 hands it to the driver",
     "device_of": "does nothing for what is on no device, as documented; torch_musa 2.7.1 hands it to the driver",
     "*CUDAGraph": "knows `keep_graph`",
-    "*MemPool": "knows `use_on_oom` and `no_split`",
-    "cudart": "has the functions of CUDA's that torch_musa's lacks",
-    "*set_per_process_memory_fraction": "remembers it for get_per_process_memory_fraction",
     "nvtx.*": "checks its argument and appears in torch's profiles; in 0.1.103 nothing happens",
 }
 
