@@ -32,6 +32,14 @@ CHECKOUT = Path(__file__).resolve().parent.parent / "src"  # measured in prefere
 BATCH_NS = 4e6  # long enough for the clock, short enough for a quiet moment
 
 
+class CallError(RuntimeError):
+    """A statement that raised in a worker; `exception` is the name of what it raised."""
+
+    def __init__(self, statement: str, words: str) -> None:
+        super().__init__(f"{statement}: {words}")
+        self.exception = words.partition(":")[0]
+
+
 class Worker:
     """The coordinator's end of one process."""
 
@@ -47,10 +55,10 @@ class Worker:
         self.versions: dict[str, str] = self._ask(asdict(plan))
 
     def batch(self, statement: str, number: int) -> float:
-        """Nanoseconds of one repetition of `statement`."""
+        """Nanoseconds of one repetition of `statement`. Raises CallError with what it raises."""
         answer = self._ask([statement, number])
         if "error" in answer:
-            raise RuntimeError(f"{statement}: {answer['error']}")
+            raise CallError(statement, answer["error"])
         return float(answer["ns"])
 
     def _ask(self, question: object) -> dict[str, str]:

@@ -31,11 +31,10 @@ def _cpu_model() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def append(benchmark: str, versions: dict[str, str], results: Any, history: Path = HISTORY) -> None:
-    """Add one measurement to the history."""
+def append(benchmark: str, versions: dict[str, str], results: Any, history: Path = HISTORY) -> dict[str, Any]:
+    """Add one measurement to the history, and return its entry there."""
     entries = json.loads(history.read_text()) if history.exists() else []
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    entries.append(
-        {"benchmark": benchmark, "date": now, "machine": machine(), "versions": versions, "results": results}
-    )
-    history.write_text(json.dumps(entries, indent=1) + "\n")
+    entry = {"benchmark": benchmark, "date": now, "machine": machine(), "versions": versions, "results": results}
+    history.write_text(json.dumps([*entries, entry], indent=1) + "\n")
+    return entry

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-import torchada
 from compatibility.names import Name
 from compatibility.samples import Sample, sample_of
+from torchada.redirect.unsupported import UnsupportedError
 
 KINDS = ("same", "adapted", "emulated", "unsupported")
 
@@ -48,7 +48,8 @@ def _same_object(value: Any) -> str | None:
     """Where in torch.musa the very same object stands; None for values that are equal everywhere, such as True."""
     if value is None or isinstance(value, (bool, int, str, tuple)):
         return None
-    for space, label in ((torch.musa, "torch.musa"), (torch.musa._MUSAC, "torch.musa._MUSAC"), *_submodules()):
+    musa: Any = torch.musa  # type: ignore[attr-defined]
+    for space, label in ((musa, "torch.musa"), (musa._MUSAC, "torch.musa._MUSAC"), *_submodules()):
         for name, entry in vars(space).items():
             if entry is value:
                 return f"{label}.{name}"
@@ -87,7 +88,7 @@ def _run(sample: Sample, own: str | None) -> Observation:
                 reached.watch(sample.run)
             finally:
                 sample.after()
-    except torchada.UnsupportedError as refused:
+    except UnsupportedError as refused:
         return Observation("unsupported", str(refused).partition(": ")[2])
     except Exception as error:
         if sample.raises is not None and isinstance(error, sample.raises):

@@ -157,7 +157,7 @@ class Sample:
         self._value = value
 
     def before(self) -> None:
-        torch.cuda.init()
+        torch.cuda.init()  # type: ignore[no-untyped-call]
         # torch draws flame graphs by a Perl script from the network.
         for draw in (torch.cuda._memory_viz.memory, torch.cuda._memory_viz.segments):
             draw.__defaults__ = (str,)

@@ -168,3 +168,11 @@ def test_checkpoint_keeps_the_autocast_state() -> None:
     with torch.autocast("cuda"):
         torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False).sum().backward()
     assert seen == [torch.float16, torch.float16]
+
+
+def test_scalers_outside_torch_find_amp_available() -> None:
+    """As in fairscale's sharded scaler, which is `enabled and not` this."""
+    from torch.cuda.amp.common import amp_definitely_not_available
+
+    assert amp_definitely_not_available() is False
+    assert torch.cuda.amp.amp_definitely_not_available() is False

@@ -35,6 +35,17 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
     for owner in (torch, torch._C):
         yield from _state(context, owner)
+    yield from _availability(context)
+
+
+def _availability(context: Context) -> Iterator[Patch]:
+    """Scalers outside torch switch themselves off by it. torch's asks is_available(), which stays honest, and looks for XLA."""
+    amp, name = context.torch.cuda.amp, "amp_definitely_not_available"
+    own = getattr(context.namespace, name, None)
+    for owner in (amp, amp.common):
+        if own is not None and name in vars(owner):
+            to = f"torch.{context.backend.namespace}.{name}"
+            yield Patch(owner, name, own, f"{owner.__name__}.{name}", kind="same", to=to)
 
 
 def _state(context: Context, owner: Any) -> Iterator[Patch]:

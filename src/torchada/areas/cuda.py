@@ -82,10 +82,10 @@ def _is_the_backends(context: Context, module: Any) -> bool:
 
 def _exchange_device(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
     """A negative index changes nothing. A function of its own: dynamo tells the two of torch.cuda apart by identity."""
-    exchange = context.namespace._maybe_exchange_device
+    exchange: Callable[[int], int] = context.namespace._maybe_exchange_device
 
     def _exchange_device(device: int) -> int:
-        return int(exchange(device))
+        return exchange(device)
 
     return disguise(_exchange_device, original)
 

@@ -116,8 +116,9 @@ class _Fractions:
 
     def set(self, fraction: float, device: Any = None) -> None:
         """As torch.cuda's; the value is kept for get()."""
-        self._context.namespace.set_per_process_memory_fraction(fraction, device)
-        self._told[self._context.torch.cuda._get_device_index(device, optional=True)] = fraction
+        index = self._context.torch.cuda._get_device_index(device, optional=True)
+        self._context.namespace.set_per_process_memory_fraction(fraction, index)
+        self._told[index] = fraction
 
     def get(self, device: Any = None) -> float:
         """The fraction set by this process, by default all of it."""

@@ -59,14 +59,15 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
 def _pool_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
     def __init__(self: Any, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         original(self, allocator)
+        if not (use_on_oom or no_split):
+            return
         wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
-        if wanted:
-            # Both are about when memory runs short or how it is cut, not about results: the program goes on.
-            warnings.warn(
-                f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
-                "no effect",
-                stacklevel=2,
-            )
+        # Both are about when memory runs short or how it is cut, not about results: the program goes on.
+        warnings.warn(
+            f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
+            "no effect",
+            stacklevel=2,
+        )
 
     return __init__
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import IntEnum
-from functools import cache
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
@@ -61,13 +60,15 @@ def _own(context: Context, name: str) -> Any:
 
 
 def _cudart(context: Context, original: Callable[[], Any]) -> Callable[[], Any]:
-    @cache
-    def binding() -> ModuleType:
-        return _binding(context, _own(context, "cudart")())
+    lazy_init = context.namespace._lazy_init
+    binding: ModuleType | None = None
 
     def cudart() -> ModuleType:
-        context.namespace._lazy_init()
-        return binding()
+        nonlocal binding
+        lazy_init()
+        if binding is None:
+            binding = _binding(context, _own(context, "cudart")())
+        return binding
 
     return disguise(cudart, original)
 

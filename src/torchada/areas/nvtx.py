@@ -28,36 +28,48 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(profiler.emit_nvtx, "__exit__", _exit(context, leave), why, kind="emulated", to="no tool listens")
 
 
+class _Open(threading.local):
+    """The ranges that a thread has open, innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
 class Ranges:
     """What torch._C._nvtx has, under its names."""
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._profiler = torch.autograd.profiler
-        self._open = threading.local()
+        self._open = _Open()
         self._handles = itertools.count(1)
 
     def rangePushA(self, message: str) -> int:
         """Open a range on this thread's stack. Its depth, from 0."""
-        stack = self._stack()
+        stack = self._open.stack
         stack.append(self._begin(message))
         return len(stack) - 1
 
     def rangePop(self) -> int:
         """End this thread's innermost range. Its depth, or a negative number if none was open."""
-        stack = self._stack()
+        stack = self._open.stack
         if not stack:
             return _NO_RANGE
-        self._end(stack.pop())
+        record = stack.pop()
+        if record is not None:
+            self._end(record)
         return len(stack)
 
     def markA(self, message: str) -> None:
         """An event without duration."""
-        self._end(self._begin(message))
+        record = self._begin(message)
+        if record is not None:
+            self._end(record)
 
     def rangeStartA(self, message: str) -> int:
         """Open a range that any thread may end. A handle; never 0. Such ranges overlap, and are not in torch's traces."""
-        _check(message)
+        if not isinstance(message, str):
+            raise _no_text(message)
         return next(self._handles)
 
     def rangeEnd(self, handle: int) -> None:
@@ -70,28 +82,21 @@ class Ranges:
     def deviceRangeEnd(self, handle: object, stream: int = 0) -> None:
         """End such a range when `stream` has done its work."""
 
-    def _stack(self) -> list[Any]:
-        try:
-            stack: list[Any] = self._open.stack
-        except AttributeError:
-            stack = self._open.stack = []
-        return stack
-
     def _begin(self, message: str) -> Any:
+        """What _end() ends; None while no profiler runs, which is nearly always: callers then spare themselves a call."""
+        if not isinstance(message, str):
+            raise _no_text(message)
         # Not the class record_function: its first use imports a module, on which torch 2.13's tracer of Python stacks trips.
-        _check(message)
         if not self._profiler._is_profiler_enabled:
             return None
         return self._torch.ops.profiler._record_function_enter_new(message, None)
 
     def _end(self, record: Any) -> None:
-        if record is not None:
-            self._torch.ops.profiler._record_function_exit._RecordFunction(record)
+        self._torch.ops.profiler._record_function_exit._RecordFunction(record)
 
 
-def _check(message: Any) -> None:
-    if not isinstance(message, str):
-        raise TypeError(f"nvtx: expected a str as the message, got {type(message).__name__}")
+def _no_text(message: Any) -> TypeError:
+    return TypeError(f"nvtx: expected a str as the message, got {type(message).__name__}")
 
 
 def _enter(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

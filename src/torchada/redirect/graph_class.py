@@ -39,7 +39,8 @@ class Construction:
 
         def __new__(cls: type, keep_graph: bool = False) -> Any:
             instance = new(cls)
-            setattr(instance, _KEEP, bool(keep_graph))
+            if keep_graph:
+                setattr(instance, _KEEP, True)
             return instance
 
         def __init__(self: Any, keep_graph: bool = False) -> None:

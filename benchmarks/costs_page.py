@@ -1,0 +1,126 @@
+"""docs/costs.md, and the tables in it, from what names.py has measured. As a program, it writes the page from the last record."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import record
+from uses import EXCLUDED, WHY
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "costs.md"
+OURS, NATIVE, OLD = "torchada", "native", "0.1.103"
+# What is above its limit, by both ratios, is shown with the reason to look at it.
+LIMITS = {NATIVE: 1.10, OLD: 1.0}
+_SECTIONS = {
+    "same": "The very objects of torch_musa",
+    "adapted": "Calls that arrive at torch_musa by way of Python",
+    "emulated": "Answered by torchada",
+}
+
+_INTRO = """# What a call of torch.cuda costs
+
+Made by `python benchmarks/names.py --write`: every public function and class of `torch.cuda` and its submodules that works on MUSA
+([compatibility.md](compatibility.md)) and can be called again and again, in three kinds of processes that are asked in turn.
+
+- **torchada**: the call as it stands, in CUDA's words, under this torchada.
+- **native**: the same in MUSA's words in a process without torchada, `torch.musa.` for `torch.cuda.`, and the names that torch_musa
+  spells its own way, such as `MUSAGraph`; `-` where torch_musa has no such name.
+- **0.1.103**: the first column's call under torchada 0.1.103; `fails` with the exception that it raises.
+- **/ native, / 0.1.103**: our time divided by theirs. Less than 1 is faster.
+
+Times are nanoseconds per call, the shortest of all rounds, with the way to the function (`torch.cuda.` and so on) as part of the
+call. What torch_musa does after that is the simulator's; on hardware it takes more or less. What a torchada puts before it takes
+the same there. Calls with tensors and device strings are measured by `benchmarks/overhead.py`.
+"""
+
+
+def page(entry: dict[str, Any]) -> str:
+    """The page for one measurement, as the history has it."""
+    results = entry["results"]["names"]
+    return "\n".join([_INTRO, *_conditions(entry), "", *body(results), *_left_out()]) + "\n"
+
+
+def _conditions(entry: dict[str, Any]) -> Iterator[str]:
+    versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
+    machine, measured = entry["machine"], entry["results"]
+    yield f"Measured on {entry['date'][:10]}: {machine['cores']} cores of {machine['cpu']}, {versions};"
+    yield f"{measured['starts']} starts of the processes, {measured['rounds']} rounds each."
+
+
+def body(results: dict[str, Any]) -> list[str]:
+    """Outcome and tables, for the page and for the terminal."""
+    return [*outcome(results), *_above(results), *tables(results)]
+
+
+def outcome(results: dict[str, Any]) -> Iterator[str]:
+    """The tables in a line for each of the others."""
+    for other, limit in LIMITS.items():
+        ratios = {path: found["ratio"][other] for path, found in results.items() if other in found["ratio"]}
+        if not ratios:
+            continue
+        worst = max(ratios, key=lambda path: ratios[path])
+        above = sum(_is_above(results[path], other) for path in ratios)
+        yield (
+            f"- Against {other}, {len(ratios)} of {len(results)} names: the median ratio is {median(ratios.values()):.2f}, "
+            f"the worst {ratios[worst]:.2f} (`{worst}`); {above} are above {limit:.2f} on more than noise."
+        )
+    failing = sum(OLD in found["fails"] for found in results.values())
+    if failing:
+        yield f"- {failing} of the {len(results)} fail under {OLD}."
+
+
+def _above(results: dict[str, Any]) -> Iterator[str]:
+    """The names above a limit, worst first, with the reason."""
+    above = {path: found for path, found in results.items() if any(_is_above(found, other) for other in found["ratio"])}
+    if above:
+        yield from ("", "## More than the other", "")
+        yield from (f"| name | / {NATIVE} | / {OLD} | why |", "|---|---|---|---|")
+    for path, found in sorted(above.items(), key=lambda item: -max(item[1]["ratio"].values())):
+        why = next((why for pattern, why in WHY.items() if fnmatchcase(path, f"torch.cuda.{pattern}")), "not known")
+        yield f"| `{path}` | {_ratio(found, NATIVE)} | {_ratio(found, OLD)} | {why} |"
+
+
+def _is_above(found: dict[str, Any], other: str) -> bool:
+    return bool(min(found["ratio"][other], found["round's ratio"][other]) > LIMITS[other])
+
+
+def tables(results: dict[str, Any]) -> Iterator[str]:
+    """One table a kind."""
+    for kind, title in _SECTIONS.items():
+        chosen = [found for found in results.values() if found["kind"] == kind]
+        if chosen:
+            yield from ("", f"## {title}", "", f"| {kind} | {OURS} | {NATIVE} | {OLD} | / {NATIVE} | / {OLD} |")
+            yield "|---" * 6 + "|"
+            yield from map(_row, chosen)
+
+
+def _row(found: dict[str, Any]) -> str:
+    times = [_time(found, column) for column in (OURS, NATIVE, OLD)]
+    ratios = [_ratio(found, other) for other in (NATIVE, OLD)]
+    call = found["call"].replace("\n    ", " ").replace("\n", "; ")
+    return f"| `{call}` | {' | '.join([*times, *ratios])} |"
+
+
+def _ratio(found: dict[str, Any], other: str) -> str:
+    return f"{found['ratio'][other]:.2f}" if other in found["ratio"] else "-"
+
+
+def _time(found: dict[str, Any], column: str) -> str:
+    if column in found["fails"]:
+        return f"fails: {found['fails'][column]}"
+    return f"{found['ns'][column]:.0f}" if column in found["ns"] else "-"
+
+
+def _left_out() -> Iterator[str]:
+    yield from ("", "## Left out", "")
+    yield from (f"- `{pattern}`: {why}." for pattern, why in EXCLUDED.items())
+
+
+if __name__ == "__main__":
+    measured = [entry for entry in json.loads(record.HISTORY.read_text()) if entry["benchmark"] == "names"]
+    PAGE.write_text(page(measured[-1]))
