@@ -623,3 +623,11 @@ def test_every_exported_name_is_documented(core: Any) -> None:
     added = {name for name, value in vars(core).items() if isinstance(value, FunctionType)}
     names = {name for name in dir(core) if not name.startswith("__")} - added
     assert {name for name in names if f"`{name}" not in text and f"{name}(" not in text} == set()
+
+
+def test_a_sparse_tensor_moves_to_a_device_that_is_not_current() -> None:
+    sparse = torch.eye(3).to_sparse()
+    assert torch.musa.current_device() == 0
+    moved = sparse.to("musa:1")
+    assert moved.device == torch.device("musa", 1) and moved.to_dense().tolist() == torch.eye(3).tolist()
+    assert moved.to("musa:0").to("musa:1")._values().device == torch.device("musa", 1)

@@ -54,6 +54,35 @@ at::Tensor empty_strided(
   return at::detail::empty_strided_generic(size, stride, device_allocator(), kDense, c10::dtype_or_default(dtype));
 }
 
+// A sparse tensor is made on the current device of its type.
+at::Tensor sparse_with_dims(
+    int64_t sparse_dim,
+    int64_t dense_dim,
+    at::IntArrayRef size,
+    std::optional<c10::ScalarType> dtype,
+    std::optional<c10::Layout> layout,
+    std::optional<c10::Device> device,
+    std::optional<bool> pin_memory) {
+  const c10::DeviceGuard guard(wanted_device(device));
+  return at::native::new_with_dims_sparse(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory);
+}
+
+at::Tensor sparse_with_dims_and_tensors(
+    int64_t sparse_dim,
+    int64_t dense_dim,
+    c10::SymIntArrayRef size,
+    const at::Tensor& indices,
+    const at::Tensor& values,
+    std::optional<c10::ScalarType> dtype,
+    std::optional<c10::Layout> layout,
+    std::optional<c10::Device> device,
+    std::optional<bool> pin_memory,
+    std::optional<bool> is_coalesced) {
+  const c10::DeviceGuard guard(wanted_device(device));
+  return at::native::new_with_dims_and_tensor_sparse_symint(
+      sparse_dim, dense_dim, size, indices, values, dtype, layout, device, pin_memory, is_coalesced);
+}
+
 // A tensor of zeros without memory, which autograd makes for gradients that are zero by definition.
 at::Tensor efficient_zeros(
     at::IntArrayRef size,
@@ -192,8 +221,8 @@ TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
 
 // Sparse tensors are put together from their members; these kernels look at the wanted device only.
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
-  library.impl("_sparse_coo_tensor_with_dims_and_tensors", &at::native::new_with_dims_and_tensor_sparse_symint);
-  library.impl("_sparse_coo_tensor_with_dims", &at::native::new_with_dims_sparse);
+  library.impl("_sparse_coo_tensor_with_dims_and_tensors", &sparse_with_dims_and_tensors);
+  library.impl("_sparse_coo_tensor_with_dims", &sparse_with_dims);
   library.impl("sparse_dim", &at::native::sparse_dim_sparse);
   library.impl("dense_dim", &at::native::dense_dim_sparse);
   library.impl("_nnz", &at::native::_nnz_sparse);
