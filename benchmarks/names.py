@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import costs_page
@@ -47,13 +46,14 @@ class Cost:
             "call": self.use.cuda,
             "ns": {column: round(min(values), 1) for column, values in self.times.items()},
             "ratio": {other: round(min(self.times[OURS]) / min(self.times[other]), 3) for other in others},
-            "round's ratio": {other: round(self._of_a_round(other), 3) for other in others},
+            "at least": {other: round(self._of_most_rounds(other), 3) for other in others},
             "fails": self.fails,
         }
 
-    def _of_a_round(self, other: str) -> float:
-        """The median of the rounds' ratios: what is above a limit by both has more behind it than noise."""
-        return median(ours / theirs for ours, theirs in zip(self.times[OURS], self.times[other]))
+    def _of_most_rounds(self, other: str) -> float:
+        """What the ratio is at least in three of four rounds: what is above a limit by this, too, is so on more than noise."""
+        ratios = sorted(ours / theirs for ours, theirs in zip(self.times[OURS], self.times[other]))
+        return ratios[len(ratios) // 4]
 
 
 def load_torch() -> None:

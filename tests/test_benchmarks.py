@@ -62,7 +62,7 @@ def test_the_outcome_is_computed_from_the_measurements(benchmarks: Any) -> None:
     dear.times = {"torchada": [30.0, 20.0], "native": [10.0, 10.0]}
     # A lucky round of the other alone is noise.
     lucky = names.Cost(uses.Use("torch.cuda.c", "same", "torch.cuda.c()", ()))
-    lucky.times = {"torchada": [10.0, 10.0, 10.0], "native": [5.0, 10.0, 10.0]}
+    lucky.times = {"torchada": [10.0] * 4, "native": [5.0, 10.0, 10.0, 10.0]}
     lines = benchmarks("costs_page").body({cost.use.path: cost.summary() for cost in (calm, dear, lucky)})
     assert "3 of 3 names: the median ratio is 2.00, the worst 2.00 (`torch.cuda.b`); 1 are above 1.10" in lines[0]
     assert "1 of 3 names: the median ratio is 0.50, the worst 0.50 (`torch.cuda.a`); 0 are above 1.00" in lines[1]
