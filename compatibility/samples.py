@@ -1,7 +1,7 @@
 """How each name is used to see what it does: an expression in which `f` is the name itself.
 
 Without an entry, what can be called without arguments is called so. An exception class beside the expression is what CUDA raises
-there too.
+there too; Exception itself, where that depends on the version.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda._warn_unsupported_code": "f(0, 31, [80])",
     "torch.cuda.caching_allocator_alloc": "cuda.caching_allocator_delete(f(1024))",
     "torch.cuda.caching_allocator_delete": "f(cuda.caching_allocator_alloc(1024))",
-    "torch.cuda.caching_allocator_disabled": "f().__enter__()",
+    "torch.cuda.caching_allocator_disabled": "within(f())",
     "torch.cuda.can_device_access_peer": "f(0, 1)",
     "torch.cuda.check_error": "f(0)",
-    "torch.cuda.device": "f(1).__enter__()",
-    "torch.cuda.device_of": "f(x).__enter__()",
-    "torch.cuda._DeviceGuard": "f(1).__enter__()",
+    "torch.cuda.device": "within(f(1))",
+    "torch.cuda.device_of": "within(f(x))",
+    "torch.cuda._DeviceGuard": "within(f(1))",
     "torch.cuda.get_stream_from_external": "f(cuda.Stream().cuda_stream)",
     "torch.cuda.set_per_process_memory_fraction": "f(1.0)",
     "torch.cuda.set_sync_debug_mode": "f('warn')",
@@ -67,7 +67,7 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.make_graphed_callables": "f(torch.nn.Linear(4, 4).cuda(), (x,))",
     # torch.cuda.amp
     "torch.cuda.amp.GradScaler": "f().scale(x)",
-    "torch.cuda.amp.autocast": "f().__enter__().__exit__(None, None, None)",
+    "torch.cuda.amp.autocast": "within(f())",
     "torch.cuda.custom_bwd": "f(lambda *args: None)",
     "torch.cuda.custom_fwd": "f(lambda *args: None)",
     "torch.cuda.amp.autocast_mode._cast": "f(x, torch.float16)",
@@ -93,9 +93,9 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.memory._record_memory_history_legacy": "(f(True), f(False))",
     "torch.cuda.memory._set_allocator_settings": "f('max_split_size_mb:100')",
     "torch.cuda.memory._set_memory_metadata": "f('{}')",
-    "torch.cuda.memory._use_uvm": "f().__enter__()",
+    "torch.cuda.memory._use_uvm": "within(f())",
     "torch.cuda.memory.change_current_allocator": ("f(None)", Exception),
-    "torch.cuda.memory.use_mem_pool": "f(cuda.MemPool()).__enter__()",
+    "torch.cuda.memory.use_mem_pool": "within(f(cuda.MemPool()))",
     # torch.cuda.nccl
     "torch.cuda.nccl._check_sequence_type": "f([x])",
     "torch.cuda.nccl.all_gather": "f([x, x.to('cuda:1')], [x.repeat(2), x.repeat(2).to('cuda:1')])",
@@ -109,13 +109,14 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.nvtx._device_range_end": "f(cuda.nvtx._device_range_start('range'))",
     "torch.cuda.nvtx._device_range_start": "cuda.nvtx._device_range_end(f('range'))",
     "torch.cuda.nvtx.mark": "f('mark')",
-    "torch.cuda.nvtx.range": "f('range').__enter__()",
+    "torch.cuda.nvtx.range": "within(f('range'))",
     "torch.cuda.nvtx.range_end": "f(cuda.nvtx.range_start('range'))",
     "torch.cuda.nvtx.range_pop": "(cuda.nvtx.range_push('range'), f())",
     "torch.cuda.nvtx.range_push": "(f('range'), cuda.nvtx.range_pop())",
     "torch.cuda.nvtx.range_start": "cuda.nvtx.range_end(f('range'))",
     # torch.cuda.profiler
-    "torch.cuda.profiler.profile": "f().__enter__()",
+    "torch.cuda.profiler.init": "f('output')",
+    "torch.cuda.profiler.profile": "within(f())",
     # torch.cuda.random
     "torch.cuda.manual_seed": "f(1)",
     "torch.cuda.manual_seed_all": "f(1)",
@@ -128,13 +129,14 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.tunable._create_batch_matrices": "f(2, 2, 2, 2, 2, 2, 2, False, False, torch.float32, 'cuda')",
     "torch.cuda.tunable._create_matrices": "f(2, 2, 2, 2, 2, 2, False, False, torch.float32, 'cuda')",
     "torch.cuda.tunable._gather_unique_untuned_gemm_from_files": "f('*.csv')",
-    "torch.cuda.tunable._process_single_offline_gemm": ("f('', 0)", AssertionError),
+    "torch.cuda.tunable._process_single_offline_gemm": ("f('', 0)", Exception),
     "torch.cuda.tunable.mgpu_tune_gemm_in_file": "f('*.csv', 1)",
     "torch.cuda.tunable.set_filename": "f('file')",
     "torch.cuda.tunable.set_max_tuning_duration": "f(1)",
     "torch.cuda.tunable.set_max_tuning_iterations": "f(1)",
     "torch.cuda.tunable.set_numerical_check_tolerances": "f(True)",
     "torch.cuda.tunable.set_rotating_buffer_size": "f(1)",
+    "torch.cuda.tunable.write_file_on_exit": "f(True)",
     "torch.cuda.tunable.tune_gemm_in_file": "f('file')",
     # Private modules: what programs are known to use of them
     "torch.cuda._memory_viz.memory": "f(cuda.memory._snapshot())",
@@ -147,6 +149,12 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda._utils._get_device_index": "f('cuda:1')",
     "torch.cuda._utils._nvrtc_compile": "f('', 'kernel')",
 }
+
+
+def within(context: Any) -> None:
+    """Enter and leave."""
+    with context:
+        pass
 
 
 class Sample:
@@ -169,7 +177,10 @@ class Sample:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             try:
-                eval(self.expression, {"f": self._value, "torch": torch, "cuda": torch.cuda, "x": self._tensor()})
+                eval(
+                    self.expression,
+                    {"f": self._value, "torch": torch, "cuda": torch.cuda, "x": self._tensor(), "within": within},
+                )
             finally:
                 os.chdir(here)
 

@@ -24,6 +24,10 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _missing_properties(context)
     for name, make in (("get_gencode_flags", _get_gencode_flags), ("_parse_visible_devices", _parse_visible_devices)):
         yield Patch(cuda, name, make(context, getattr(cuda, name)), f"torch.cuda.{name}")
+    for name in ("_check_capability", "_check_cubins"):
+        if name in vars(cuda):
+            why, to = f"torch.cuda.{name}", "nothing: NVIDIA's architectures are compared in it"
+            yield Patch(cuda, name, _nothing_to_check(getattr(cuda, name)), why, kind="emulated", to=to)
     generators = DefaultGenerators(context.namespace)
     yield Patch(cuda, "default_generators", generators, "torch.cuda.default_generators")
     if hasattr(cuda, "current_solver_handle"):
@@ -76,6 +80,13 @@ def _get_gencode_flags(context: Context, original: Callable[..., Any]) -> Callab
         return " ".join(flag.format(arch) for arch in namespace.get_arch_list())
 
     return disguise(get_gencode_flags, original)
+
+
+def _nothing_to_check(original: Callable[..., Any]) -> Callable[..., Any]:
+    def check() -> None:
+        """Builds of torch for CUDA compare NVIDIA's architectures here, and cannot read others."""
+
+    return disguise(check, original)
 
 
 def _parse_visible_devices(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
