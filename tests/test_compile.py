@@ -52,6 +52,14 @@ def test_redirection_that_comes_after_the_compiler() -> None:
     assert torch.compile(_factory, backend="eager", fullgraph=True)(x).tolist() == [1, 2, 3]
 
 
+def test_is_cuda_inside_compile() -> None:
+    """Asked of what the graph knows, for dynamo has a table of its own: compiled code takes the branch of eager code."""
+    torch._dynamo.reset()
+    compiled = torch.compile(_is_cuda, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1, device="cuda")).tolist() == [2]
+    assert compiled(torch.ones(1)).tolist() == [3]
+
+
 @pytest.mark.parametrize("function", [_factory, _device, _to, _cuda, _is_cuda, _autocast, _new])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_same_answer(function: Callable[[torch.Tensor], torch.Tensor], backend: str) -> None:

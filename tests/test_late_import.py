@@ -31,6 +31,35 @@ def test_import_torchada_after_torch(musa: Interpreter) -> None:
     )
 
 
+def test_names_imported_from_torch_before_activation(musa: Interpreter) -> None:
+    """The globals of every module; under the native mechanism, what is kept anywhere else as well."""
+    done = musa.run(
+        """
+        import functools
+        import torchada
+        torchada.disable()
+        import torch
+        from torch import arange, autocast, device, full, Generator, Tensor, tensor, zeros as made
+        from torch.fft import fftfreq
+        kept = functools.partial(torch.zeros, device="cuda")
+        torchada.enable()
+        assert all(x.is_cuda for x in (arange(2, device="cuda"), full((2,), 1, device="cuda"), made(2, device="cuda")))
+        assert tensor([1], device="cuda").is_cuda and fftfreq(4, device="cuda").is_cuda
+        assert device("cuda:1").type == "musa" and Generator("cuda").device.type == "musa"
+        assert Tensor.cuda(torch.zeros(1)).is_cuda
+        with autocast("cuda"):
+            assert torch.is_autocast_enabled("cuda")
+        from torchada.hooks.state import STATE
+        try:
+            reached = kept(2).is_cuda
+        except (AssertionError, RuntimeError):
+            reached = False
+        print(bool(STATE.context.mechanism.native) == reached)
+        """
+    )
+    assert done.stdout.strip() == "True"
+
+
 def test_import_torchada_first_of_all(musa: Interpreter) -> None:
     done = musa.run([*_without_site(), "import torchada, torch; print(torch.zeros(1, device='cuda').device)"])
     assert done.stdout.strip() == "musa:0"

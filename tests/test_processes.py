@@ -35,6 +35,25 @@ def test_multiprocessing(musa: Interpreter, tmp_path: Path, method: str) -> None
     assert musa.run([str(script)]).stdout.strip() == "[(0, 'musa:0', [0.0, 0.0]), (1, 'musa:1', [1.0, 1.0])]"
 
 
+def test_a_device_goes_to_a_spawned_process(musa: Interpreter, tmp_path: Path) -> None:
+    script = tmp_path / "spawn.py"
+    script.write_text(
+        """
+import torch
+import torch.multiprocessing as mp
+
+def work(rank, device, answers):
+    answers.put((device, type(device) is torch.device, str(torch.zeros(1, device=device).device)))
+
+if __name__ == "__main__":
+    answers = mp.get_context("spawn").SimpleQueue()
+    mp.spawn(work, args=(torch.device("cuda:1"), answers))
+    print(answers.get() == (torch.device("cuda:1"), True, "musa:1"))
+"""
+    )
+    assert musa.run([str(script)]).stdout.strip() == "True"
+
+
 def test_fork_before_initialisation(musa: Interpreter) -> None:
     done = musa.run(
         """

@@ -39,7 +39,7 @@ def test_autocast(context: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.cuda.amp:FutureWarning")
-def test_the_older_names() -> None:
+def test_torch_cuda_amp_autocast_and_grad_scaler() -> None:
     with torch.cuda.amp.autocast():
         assert _dtype() is torch.float16
     with torch.cuda.amp.autocast(dtype=torch.bfloat16):
@@ -47,7 +47,14 @@ def test_the_older_names() -> None:
     assert torch.cuda.amp.GradScaler().is_enabled()
 
 
-def test_bfloat16_and_decorator() -> None:
+def test_submodules_of_torch_cuda_amp() -> None:
+    from torch.cuda.amp import autocast_mode, common, grad_scaler
+
+    assert autocast_mode.autocast is torch.cuda.amp.autocast and grad_scaler.GradScaler is torch.cuda.amp.GradScaler
+    assert common.amp_definitely_not_available() is not torch.cuda.is_available()
+
+
+def test_autocast_as_decorator() -> None:
     @torch.autocast("cuda", dtype=torch.bfloat16)
     def product() -> torch.dtype:
         return _dtype()
@@ -71,8 +78,37 @@ def test_an_unknown_device_type_is_refused() -> None:
         torch.autocast("nonsense")
 
 
-def test_autocast_dtype_questions() -> None:
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_autocast_inside_and_around_compile(backend: str, dtype: torch.dtype) -> None:
+    torch._dynamo.reset()
+
+    def inside(a: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda", dtype=dtype):
+            return a @ a
+
+    def product(a: torch.Tensor) -> torch.Tensor:
+        return a @ a
+
+    a = A.cuda()
+    assert torch.compile(inside, backend=backend, fullgraph=True)(a).dtype is dtype
+    compiled = torch.compile(product, backend=backend, fullgraph=True)
+    with torch.autocast("cuda", dtype=dtype):
+        assert compiled(a).dtype is dtype
+    assert compiled(a).dtype is torch.float32
+
+
+def test_is_autocast_enabled_and_get_autocast_dtype() -> None:
     assert torch.get_autocast_dtype("cuda") is torch.float16
+    assert not torch.is_autocast_enabled("cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert torch.is_autocast_enabled("cuda") and torch.is_autocast_enabled()
+        assert torch.get_autocast_dtype("cuda") is torch.bfloat16
+        assert not torch.is_autocast_enabled("cpu")
+    assert torch.get_autocast_dtype("cuda") is torch.float16
+
+
+def test_get_and_set_autocast_gpu_dtype() -> None:
     assert torch.get_autocast_gpu_dtype() is torch.float16
     assert torch.amp.is_autocast_available("cuda")
     torch.set_autocast_dtype("cuda", torch.bfloat16)
@@ -81,6 +117,12 @@ def test_autocast_dtype_questions() -> None:
     finally:
         torch.set_autocast_gpu_dtype(torch.float16)
     assert torch.get_autocast_dtype("cuda") is torch.float16
+
+
+def test_float16_stays_float16() -> None:
+    """Nothing makes bfloat16 of it: the device has both, and the program's choice counts."""
+    assert torch.ones(1, dtype=torch.float16, device="cuda").dtype is torch.float16
+    assert A.cuda().half().dtype is torch.nn.Linear(2, 2).cuda().half().weight.dtype is torch.float16
 
 
 def test_state_by_keyword() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import pkgutil
 import sys
 from typing import Any
 
@@ -50,15 +51,21 @@ def test_the_very_object(name: str) -> None:
 def test_the_module_is_the_real_one() -> None:
     assert type(torch.cuda) is type(sys)
     assert sys.modules["torch.cuda"] is torch.cuda
-    assert torch.cuda.__spec__ is not None and torch.cuda.__spec__.name == "torch.cuda"
     assert "__getattr__" not in vars(torch.cuda) or torch.cuda.__getattr__.__module__ == "torch.cuda"
-    assert importlib.util.find_spec("torch.cuda") is not None
     assert set(torch.cuda.__all__) <= set(dir(torch.cuda))
 
 
-@pytest.mark.parametrize("name", ["amp", "comm", "graphs", "memory", "nccl", "nvtx", "profiler", "random", "streams"])
+def test_find_spec_of_torch_cuda() -> None:
+    spec = importlib.util.find_spec("torch.cuda")
+    assert spec is torch.cuda.__spec__ and spec is not None and spec.name == "torch.cuda"
+    assert list(torch.cuda.__path__) == spec.submodule_search_locations
+    assert importlib.util.find_spec("torch.cuda.comm") is not None
+    assert importlib.util.find_spec("torch.cuda.nonsense") is None
+
+
+@pytest.mark.parametrize("name", [found.name for found in pkgutil.walk_packages(torch.cuda.__path__, "torch.cuda.")])
 def test_submodules_import(name: str) -> None:
-    assert importlib.import_module(f"torch.cuda.{name}").__name__ == f"torch.cuda.{name}"
+    assert importlib.import_module(name).__name__ == name
 
 
 def test_names_of_submodules_follow() -> None:
@@ -74,7 +81,7 @@ def test_honest_detection() -> None:
     assert torch.version.cuda is None or isinstance(torch.version.cuda, str)
 
 
-def test_devices() -> None:
+def test_device_count_current_device_set_device_and_contexts() -> None:
     assert torch.cuda.device_count() == torch.musa.device_count() >= 1
     torch.cuda.set_device("cuda:0")
     assert torch.cuda.current_device() == 0
@@ -121,8 +128,9 @@ def test_streams_and_events() -> None:
     assert torch.cuda.current_stream() == torch.cuda.default_stream()
 
 
-def test_initialisation() -> None:
+def test_init_is_initialized_lazy_init_and_lazy_call() -> None:
     torch.cuda.init()
+    torch.cuda._lazy_init()
     torch.zeros(1, device="cuda")
     assert torch.cuda.is_initialized()
     called = []

@@ -29,14 +29,14 @@ import torch
         (lambda: torch.device("meta"), "meta"),
     ],
 )
-def test_every_form(made: Any, expected: str) -> None:
+def test_every_form_of_a_device(made: Any, expected: str) -> None:
     device = made()
     assert str(device) == expected
     assert type(device) is torch.device
 
 
 @pytest.mark.parametrize(
-    "arguments", [(), ("cuda:x",), ("cuda:-2",), ("cud",), (1.5,), ([],), ("cuda", 1, 2), ("cuda:1", 1)]
+    "arguments", [(), ("cuda:x",), ("cuda:-2",), ("cpu:-1",), ("cud",), (1.5,), ([],), ("cuda", 1, 2), ("cuda:1", 1)]
 )
 def test_what_torch_refuses_is_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, RuntimeError, ValueError)):
@@ -48,7 +48,8 @@ def test_the_error_names_what_the_user_wrote() -> None:
         torch.device("cuda:x")
 
 
-def test_the_type_is_untouched() -> None:
+def test_isinstance_type_module_and_qualname_of_a_device() -> None:
+    assert type(torch.device("cuda")) is torch.device
     assert torch.device.__module__ == "torch"
     assert torch.device.__qualname__ == "device"
     assert repr(torch.device) == "<class 'torch.device'>"
@@ -58,10 +59,10 @@ def test_the_type_is_untouched() -> None:
         type("Sub", (torch.device,), {})
 
 
-def test_annotations_and_dispatch_see_the_type() -> None:
+def test_optional_annotations_and_singledispatch() -> None:
     def takes(device: torch.device | None) -> None: ...
 
-    assert typing.get_type_hints(takes)["device"] == Optional[torch.device]
+    assert typing.get_type_hints(takes)["device"] == Optional[torch.device] == (torch.device | None)
 
     @functools.singledispatch
     def kind(value: object) -> str:
@@ -72,7 +73,7 @@ def test_annotations_and_dispatch_see_the_type() -> None:
 
 
 @pytest.mark.parametrize("name", ["cuda", "cuda:1", "cpu", "meta"])
-def test_copies_and_pickles_are_equal(name: str) -> None:
+def test_pickle_and_deepcopy_of_a_device(name: str) -> None:
     device = torch.device(name)
     for again in (copy.copy(device), copy.deepcopy(device), pickle.loads(pickle.dumps(device))):
         assert again == device
@@ -82,6 +83,13 @@ def test_copies_and_pickles_are_equal(name: str) -> None:
 def test_a_pickled_device_is_readable_on_a_cuda_machine() -> None:
     assert b"cuda" in pickle.dumps(torch.device("cuda:1"))
     assert b"musa" not in pickle.dumps(torch.device("cuda:1"))
+
+
+def test_the_type_of_a_device_is_the_backends() -> None:
+    """What torch and torch_musa compare it with; a device that said "cuda" would send both the wrong way."""
+    device = torch.device("cuda")
+    assert device.type == torch.zeros(1, device="cuda").device.type == "musa"
+    assert torch.zeros(1, device=device).is_cuda
 
 
 def test_devices_compare_with_tensors_devices() -> None:
@@ -96,16 +104,23 @@ def test_repr_round_trip() -> None:
     assert torch.device(str(device)) == device
 
 
-def test_as_context_manager_and_default() -> None:
+def test_device_as_context_manager() -> None:
     with torch.device("cuda:1"):
         assert torch.zeros(2).device == torch.device("cuda:1")
         assert torch.zeros(2, device="cpu").device.type == "cpu"
         assert torch.tensor([1.0]).device == torch.device("cuda:1")
         assert torch.device("cuda").type == "musa"
     assert torch.zeros(2).device.type == "cpu"
-    torch.set_default_device("cuda")
-    assert torch.get_default_device().type == "musa"
-    assert torch.randn(2).is_cuda
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", torch.device("cuda", 1)])
+def test_set_and_get_default_device(device: Any) -> None:
+    torch.set_default_device(device)
+    index = torch.device(device).index or 0
+    assert torch.get_default_device() == torch.device("cuda", index)
+    assert torch.randn(2).device == torch.nn.Linear(2, 2).weight.device == torch.device("cuda", index)
+    torch.set_default_device("cpu")
+    assert torch.randn(2).device.type == "cpu"
 
 
 def test_get_device_module() -> None:

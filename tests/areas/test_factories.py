@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,10 +87,61 @@ def test_full_like_and_randint_like() -> None:
     assert torch.randint_like(torch.zeros(2), 5, device="cuda").is_cuda
 
 
-def test_windows_and_fft() -> None:
-    assert torch.hann_window(8, device="cuda").is_cuda
-    assert torch.signal.windows.cosine(8, device="cuda").is_cuda
-    assert torch.fft.rfftfreq(8, device="cuda").is_cuda
+def test_asarray_and_empty_permuted() -> None:
+    x = torch.arange(3.0)
+    for made in (torch.asarray(np.arange(3.0), device="cuda:1"), torch.asarray(x, device="cuda:1", copy=True)):
+        assert made.device == torch.device("cuda:1") and made.tolist() == [0, 1, 2]
+    made = torch.empty_permuted((2, 3), (1, 0), device="cuda:1")
+    assert made.device == torch.device("cuda:1") and made.stride() == (1, 2)
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize("layout", ["csr", "csc", "bsr", "bsc"])
+def test_compressed_sparse_constructors(layout: str) -> None:
+    make: Any = getattr(torch, f"sparse_{layout}_tensor")
+    values = [[[1.0]], [[2.0]]] if layout.startswith("b") else [1.0, 2.0]
+    made = make([0, 1, 2], [0, 1], values, (2, 2), device="cuda:1")
+    assert made.device == made.values().device == torch.device("cuda:1")
+    assert made.layout is getattr(torch, f"sparse_{layout}") and made.to_dense().tolist() == [[1, 0], [0, 2]]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_nested_tensor(layout: torch.layout) -> None:
+    parts = [torch.ones(2), torch.zeros(3)]
+    for make in (torch.nested.nested_tensor, torch.nested.as_nested_tensor):
+        made: Any = make(parts, device="cuda:1", layout=layout)
+        assert made.is_nested and made.is_cuda and made.device == torch.device("cuda:1")
+        if (
+            layout is torch.jagged
+        ):  # no kernel takes a strided one: neither the simulator nor PyTorch has any for the device
+            assert [part.tolist() for part in (made + 1).unbind()] == [[2, 2], [1, 1, 1]]
+
+
+WINDOWS = {"exponential": {"tau": 2.0}, "gaussian": {"std": 2.0}, "general_cosine": {"a": [0.5, 0.5]}}
+
+
+@pytest.mark.parametrize("name", torch.signal.windows.__all__)
+def test_signal_windows(name: str) -> None:
+    make = getattr(torch.signal.windows, name)
+    made = make(8, device="cuda:1", **WINDOWS.get(name, {}))
+    assert made.device == torch.device("cuda:1")
+    torch.testing.assert_close(made.cpu(), make(8, **WINDOWS.get(name, {})))
+
+
+def test_fft_frequencies() -> None:
+    for make in (torch.fft.fftfreq, torch.fft.rfftfreq):
+        assert make(8, device="cuda:1").device == torch.device("cuda:1")
+        assert make(8, device="cuda").tolist() == make(8).tolist()
+
+
+def test_normal_and_from_file(tmp_path: Path) -> None:
+    assert torch.normal(0.0, 1.0, (3,), device="cuda:1").device == torch.device("cuda:1")
+    assert torch.normal(torch.zeros(3, device="cuda:1"), 1.0).device == torch.device("cuda:1")
+    (tmp_path / "cuda.bin").write_bytes(bytes([1, 2, 3]))
+    options: Any = {"size": 3, "dtype": torch.uint8}
+    assert torch.from_file(str(tmp_path / "cuda.bin"), **options).cuda().tolist() == [1, 2, 3]
+    assert torch.from_file(str(tmp_path / "cuda.bin"), **options, device="cuda").is_cuda
 
 
 def test_from_numpy_and_back() -> None:
@@ -112,9 +165,28 @@ def test_bad_devices_are_torchs_own_errors(device: Any) -> None:
         torch.zeros(2, device=device)
 
 
-def test_index_out_of_range() -> None:
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: torch.zeros(2, device="cuda:99"),
+        lambda: torch.zeros(2).to("cuda:99"),
+        lambda: torch.zeros(2).cuda(99),
+        lambda: torch.nn.Linear(2, 2).cuda(99),
+        lambda: torch.cuda.set_device(99),
+        lambda: torch.cuda.device("cuda:99").__enter__(),
+    ],
+)
+def test_index_out_of_range(use: Any) -> None:
+    before = torch.cuda.current_device()
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
-        torch.zeros(2, device="cuda:99")
+        use()
+    assert torch.cuda.current_device() == before
+
+
+def test_questions_about_an_index_out_of_range() -> None:
+    for ask in (torch.cuda.get_device_properties, torch.cuda.get_device_name):
+        with pytest.raises(AssertionError, match="Invalid device id"):
+            ask(99)
 
 
 def test_functions_pickle_by_reference_and_keep_their_names() -> None:
@@ -137,10 +209,32 @@ def test_torch_function_modes_are_handed_the_public_function() -> None:
     assert torch.zeros in seen
 
 
-def test_layers_and_embeddings_take_device() -> None:
-    for layer in (
-        torch.nn.Linear(2, 2, device="cuda"),
-        torch.nn.Embedding(3, 2, device="cuda"),
-        torch.nn.LSTM(2, 2, device="cuda:1"),
-    ):
-        assert all(parameter.is_cuda for parameter in layer.parameters())
+# Arguments before `device`, where all of them being 2 is not right.
+LAYERS: dict[str, tuple[Any, ...]] = {
+    "AdaptiveLogSoftmaxWithLoss": (4, 4, [2]),
+    "RNNBase": ("LSTM", 2, 2),
+    "RNNCellBase": (2, 2, True, 4),
+    "Transformer": (2, 2, 1, 1, 2),
+}
+
+
+def _layers() -> list[str]:
+    classes = {name: value for name, value in vars(torch.nn).items() if inspect.isclass(value)}
+    found = [name for name, value in classes.items() if "device" in inspect.signature(value.__init__).parameters]
+    return sorted([*found, "RNN", "LSTM", "GRU"])
+
+
+def _required(layer: type) -> int:
+    parameters = list(inspect.signature(layer).parameters.values())
+    return len([p for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD])
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize("name", _layers())
+def test_every_layer_takes_device(name: str) -> None:
+    layer = getattr(torch.nn, name)
+    arguments = LAYERS.get(name, (2,) * (2 if name in ("RNN", "LSTM", "GRU") else _required(layer)))
+    options = {"affine": True} if name.startswith("Instance") else {}
+    made = layer(*arguments, device="cuda:1", **options)
+    state = [*made.parameters(), *made.buffers()]
+    assert state and {x.device for x in state} == {torch.device("cuda:1")}

@@ -24,7 +24,7 @@ from torch import nn
         (lambda m: m._apply(lambda t: t.cuda()), 0),
     ],
 )
-def test_every_way_to_move(move: Any, index: int) -> None:
+def test_module_to_cuda_and_to_empty(move: Any, index: int) -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     moved = move(model)
     assert moved is model
@@ -87,12 +87,22 @@ def test_a_parameter_class_with_its_own_cuda_is_asked() -> None:
     assert asked
 
 
-def test_lazy_modules() -> None:
-    model = nn.LazyLinear(3).to("cuda")
-    assert model(torch.zeros(2, 5, device="cuda")).is_cuda
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nn.LazyLinear(3).to("cuda:1"),
+        lambda: nn.LazyLinear(3).cuda(1),
+        lambda: nn.LazyLinear(3, device="cuda:1"),
+        lambda: nn.Sequential(nn.LazyLinear(4), nn.LazyBatchNorm1d()).to(device="cuda:1"),
+    ],
+)
+def test_lazy_modules(make: Any) -> None:
+    model = make()
+    assert model(torch.zeros(2, 5, device="cuda:1")).device == torch.device("cuda:1")
+    assert {parameter.device for parameter in model.parameters()} == {torch.device("cuda:1")}
 
 
-def test_typed_and_untyped_storages() -> None:
+def test_is_cuda_and_cuda_of_untyped_storages() -> None:
     storage = torch.zeros(3).untyped_storage()
     assert not storage.is_cuda
     assert storage.cuda().is_cuda
@@ -101,7 +111,7 @@ def test_typed_and_untyped_storages() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
-def test_typed_storage() -> None:
+def test_is_cuda_and_cuda_of_typed_storages() -> None:
     typed = torch.zeros(3, device="cuda").storage()
     assert typed.is_cuda
     assert not torch.zeros(3).storage().is_cuda

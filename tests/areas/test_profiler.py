@@ -201,6 +201,13 @@ def test_device_type_of_an_event_is_honest(profiled: profile) -> None:
     assert kind != DeviceType.CPU and kind != 20 and kind != "cuda"
 
 
+def test_profile_stays_a_class() -> None:
+    assert isinstance(torch.profiler.profile, type) and isinstance(torch.autograd.profiler.profile, type)
+    with profile(activities=BOTH) as prof:
+        work()
+    assert type(prof) is torch.profiler.profile
+
+
 def test_schedule_and_tensorboard(tmp_path: Path) -> None:
     actions = []
 

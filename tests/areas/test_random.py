@@ -27,7 +27,7 @@ def test_cuda_seeds_leave_the_cpu_alone() -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_states_can_be_saved_and_restored() -> None:
+def test_get_and_set_rng_states() -> None:
     state, states = torch.cuda.get_rng_state("cuda:0"), torch.cuda.get_rng_state_all()
     first = _draw()
     torch.cuda.set_rng_state(state, device="cuda:0")
@@ -45,6 +45,15 @@ def test_fork_rng() -> None:
     with torch.random.fork_rng([0], True, "fork_rng", "devices", "cuda"):
         inside = _draw()
     assert _draw() == inside
+
+
+def test_seed_and_seed_all() -> None:
+    torch.cuda.manual_seed_all(17)
+    torch.cuda.seed_all()
+    seeds = {generator.initial_seed() for generator in torch.cuda.default_generators}
+    assert len(seeds) == 1 and seeds != {17}
+    torch.cuda.seed()
+    assert torch.cuda.initial_seed() not in seeds
 
 
 def test_initial_seed() -> None:

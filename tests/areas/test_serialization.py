@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from interpreter import Interpreter
+
 STATE = {"weight": torch.arange(4.0), "step": 3}
 
 
@@ -30,6 +32,56 @@ def test_the_file_has_cudas_tags_and_no_others(saved: Path) -> None:
         pickled = archive.read(next(name for name in archive.namelist() if name.endswith("data.pkl")))
     assert b"cuda:0" in pickled and b"cuda:1" in pickled
     assert b"musa" not in pickled
+
+
+@pytest.mark.filterwarnings("ignore:Sparse", "ignore:TypedStorage is deprecated")
+def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -> None:
+    """A torch that has never heard of us or of the device reads all of it, and finds cuda's names in it."""
+    model = torch.nn.Linear(2, 2).cuda()
+    optimizer = torch.optim.Adam(model.parameters(), capturable=True)
+    model(torch.ones(1, 2, device="cuda")).sum().backward()
+    optimizer.step()
+    path = tmp_path / "all.pt"
+    content = {
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "device": torch.device("cuda:1"),
+        "cpu": torch.device("cpu"),
+        "sparse": torch.eye(2, device="cuda:1").to_sparse(),
+        "csr": torch.eye(2, device="cuda:1").to_sparse_csr(),
+        "storage": torch.ones(2, device="cuda").untyped_storage(),
+        "rng": torch.cuda.get_rng_state_all(),
+    }
+    torch.save(content, path)
+    assert b"musa" not in path.read_bytes() and b"torchada" not in path.read_bytes()
+    code = f"""
+    import sys, torch
+    loaded = torch.load({str(path)!r}, map_location="cpu", weights_only=True)
+    assert loaded["device"] == torch.device("cuda", 1) and loaded["cpu"] == torch.device("cpu")
+    assert loaded["sparse"].to_dense().tolist() == loaded["csr"].to_dense().tolist() == [[1, 0], [0, 1]]
+    torch.nn.Linear(2, 2).load_state_dict(loaded["model"])
+    try:
+        torch.load({str(path)!r})
+    except RuntimeError as error:
+        assert "Attempting to deserialize object on a CUDA device" in str(error)
+    else:
+        raise AssertionError
+    assert "torch_musa" not in sys.modules
+    """
+    plain.run(code, env={"TORCHADA_DISABLE": "1"})
+
+
+@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.parametrize(
+    ("map_location", "expected"),
+    [(None, "cuda:0"), ("cuda", "cuda:0"), ({"cuda:0": "cpu"}, "cpu"), (torch.device("cpu"), "cpu")],
+)
+def test_sparse_tensors(map_location: Any, expected: str) -> None:
+    buffer = io.BytesIO()
+    torch.save([torch.eye(2, device="cuda").to_sparse(), torch.eye(2, device="cuda").to_sparse_csr()], buffer)
+    buffer.seek(0)
+    for loaded in torch.load(buffer, map_location=map_location):
+        assert loaded.device == torch.device(expected) and loaded.to_dense().tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
@@ -55,6 +107,7 @@ def test_every_map_location(saved: Path, map_location: Any, expected: list[str],
 
 def test_mmap(saved: Path) -> None:
     assert _devices(torch.load(saved, map_location="cuda", mmap=True)) == ["musa:0"] * 3
+    assert _devices(torch.load(saved, mmap=True)) == ["musa:0", "musa:1", "cpu"]
 
 
 def test_a_file_from_a_cuda_machine() -> None:

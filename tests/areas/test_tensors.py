@@ -16,11 +16,22 @@ X = torch.arange(6.0).reshape(2, 3)
     ("move", "index"),
     [
         (lambda x: x.cuda(), 0),
+        (lambda x: x.cuda(0, True, torch.contiguous_format), 0),
+        (lambda x: x.cuda(memory_format=torch.preserve_format), 0),
         (lambda x: x.cuda(1), 1),
         (lambda x: x.cuda("cuda:1"), 1),
         (lambda x: x.cuda(torch.device("cuda", 1)), 1),
         (lambda x: x.cuda(device=1, non_blocking=True), 1),
         (lambda x: x.cuda(0, True), 0),
+    ],
+)
+def test_tensor_cuda(move: Any, index: int) -> None:
+    _moved(move(X), index)
+
+
+@pytest.mark.parametrize(
+    ("move", "index"),
+    [
         (lambda x: x.to("cuda"), 0),
         (lambda x: x.to("cuda:1"), 1),
         (lambda x: x.to(1), 1),
@@ -31,8 +42,11 @@ X = torch.arange(6.0).reshape(2, 3)
         (lambda x: x.to(torch.device("cuda:1"), dtype=torch.float32), 1),
     ],
 )
-def test_every_way_to_move(move: Any, index: int) -> None:
-    moved = move(X)
+def test_tensor_to(move: Any, index: int) -> None:
+    _moved(move(X), index)
+
+
+def _moved(moved: torch.Tensor, index: int) -> None:
     assert moved.device == torch.device("cuda", index)
     assert torch.equal(moved.cpu(), X)
 
@@ -83,26 +97,38 @@ def test_where_it_lives() -> None:
     assert y.new_zeros(2).is_cuda
 
 
-@pytest.mark.parametrize("name", ["new_zeros", "new_ones", "new_empty"])
-def test_new(name: str) -> None:
-    assert getattr(X, name)((2,), device="cuda:1").device == torch.device("cuda:1")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("new_zeros", ((2,),)),
+        ("new_ones", ((2,),)),
+        ("new_empty", ((2,),)),
+        ("new_full", ((2,), 3.0)),
+        ("new_tensor", ([1.0, 2.0],)),
+        ("new_empty_strided", ((2,), (1,))),
+    ],
+)
+def test_new(name: str, arguments: tuple[Any, ...]) -> None:
+    made = getattr(X, name)(*arguments, device="cuda:1")
+    assert made.device == torch.device("cuda:1") and made.shape == (2,) and made.dtype is X.dtype
+    assert getattr(X.cuda(), name)(*arguments).is_cuda
+    assert getattr(X.cuda(), name)(*arguments, device="cpu").device.type == "cpu"
 
 
-def test_new_with_more_arguments() -> None:
-    assert X.new_full((2,), 3.0, device="cuda").tolist() == [3, 3]
-    assert X.new_tensor([1.0], device="cuda").is_cuda
-    assert X.new_empty_strided((2, 2), (2, 1), device="cuda").is_cuda
-
-
-def test_type() -> None:
+def test_type_to_a_legacy_type() -> None:
     y = X.type("torch.cuda.FloatTensor")
     assert y.is_cuda
     assert X.type("torch.cuda.HalfTensor").dtype is torch.float16
     assert X.type(torch.cuda.DoubleTensor).dtype is torch.float64
-    assert y.type() == "torch.cuda.FloatTensor"
-    assert X.type() == "torch.FloatTensor"
     assert y.type(torch.float64).is_cuda
     assert y.type("torch.FloatTensor").device.type == "cpu"
+
+
+def test_type_without_argument_is_cudas_name() -> None:
+    assert X.cuda().type() == "torch.cuda.FloatTensor"
+    assert X.cuda(1).long().type() == "torch.cuda.LongTensor"
+    assert X.type() == "torch.FloatTensor"
+    assert X.type(X.cuda().type()).is_cuda
 
 
 def test_pinned_memory() -> None:

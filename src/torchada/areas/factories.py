@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from torchada.redirect.calls import keyword
+from torchada.redirect.calls import Function, keyword, positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.namespaces import device_functions, forget_functions, holders
+from torchada.redirect.namespaces import device_functions, device_position, forget_functions, holders
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -19,7 +19,7 @@ def patches(context: Context) -> Iterator[Patch]:
     originals: dict[int, Any] = {}
     for namespace, name, function in device_functions(torch):
         originals[id(function)] = function
-        call = replaced.setdefault(id(function), keyword(function, context.devices))
+        call = replaced.setdefault(id(function), _translated(context, name, function))
         entry = staticmethod(call) if isinstance(namespace, type) else call
         place = "torch" if isinstance(namespace, type) else namespace.__name__
         yield Patch(namespace, name, entry, f'{place}.{name}(device="cuda")', forget_functions)
@@ -34,3 +34,10 @@ def patches(context: Context) -> Iterator[Patch]:
             )
     # TorchScript finds builtins by the identity of the function; the table is made again from what is in place then.
     yield Patch(torch.jit._builtins, "_builtin_table", None, "TorchScript knows the functions above as builtins")
+
+
+def _translated(context: Context, name: str, function: Function) -> Function:
+    position = device_position(context.torch, name)
+    if position is None:
+        return keyword(function, context.devices)
+    return positional(function, context.devices, position)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
@@ -18,6 +19,9 @@ def patches(context: Context) -> Iterator[Patch]:
     package = (_PRIORITY, _tagger(context), _deserializer(context))
     registry = sorted([*serialization._package_registry, package], key=lambda entry: entry[0])
     yield Patch(serialization, "_package_registry", registry, 'torch.load of "cuda:N", torch.save with such tags')
+    tensor = context.torch.Tensor
+    reduce = _reduce(context, tensor._reduce_ex_internal)
+    yield Patch(tensor, "_reduce_ex_internal", reduce, "torch.save of sparse tensors, with cuda's tag")
 
 
 def _tagger(context: Context) -> Callable[[Any], str | None]:
@@ -38,6 +42,20 @@ def _deserializer(context: Context) -> Callable[[Any, str], Any]:
         return storage.to(device=_device(context, location, match[1])) if match else None
 
     return cuda_deserialize
+
+
+def _reduce(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """PyTorch saves a tensor of such a device that has no storage, a sparse one, with the device's name as a string."""
+    device_type = context.backend.device_type
+
+    def _reduce_ex_internal(self: Any, proto: Any) -> Any:
+        rebuild, args = original(self, proto)
+        if self.device.type != device_type:
+            return rebuild, args
+        own, tag = str(self.device), f"cuda:{self.device.index}"
+        return rebuild, tuple(tag if isinstance(value, str) and value == own else value for value in args)
+
+    return disguise(_reduce_ex_internal, original)
 
 
 def _device(context: Context, location: str, index: str | None) -> Any:

@@ -16,6 +16,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch": (
         "device",
         "factories",
+        "operators",
         "tensors",
         "modules",
         "storages",

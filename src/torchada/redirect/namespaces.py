@@ -33,6 +33,15 @@ def takes_device(torch: Any, name: str) -> bool:
     )
 
 
+def device_position(torch: Any, name: str) -> int | None:
+    """Where among its positional arguments the C function `name` takes its device; None for most, which take it by keyword."""
+    for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
+        for position, argument in enumerate(schema.arguments):
+            if argument.name == "device" and not argument.kwarg_only:
+                return position
+    return None
+
+
 def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
     """Yield (module, name, value) for every module global, anywhere, that is one of `originals` (a dictionary by id).
 
