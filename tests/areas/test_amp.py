@@ -51,7 +51,7 @@ def test_submodules_of_torch_cuda_amp() -> None:
     from torch.cuda.amp import autocast_mode, common, grad_scaler
 
     assert autocast_mode.autocast is torch.cuda.amp.autocast and grad_scaler.GradScaler is torch.cuda.amp.GradScaler
-    assert common.amp_definitely_not_available() is not torch.cuda.is_available()
+    assert common.amp_definitely_not_available is torch.cuda.amp.amp_definitely_not_available
 
 
 def test_autocast_as_decorator() -> None:
