@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.graph_class import takes
 from torchada.redirect.memory_history import History
 from torchada.redirect.unsupported import unsupported
@@ -26,6 +26,8 @@ _UNSUPPORTED = {
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if not hasattr(context.namespace, "memory"):
+        raise Skip(f"torch.{context.backend.namespace} has no memory module of that kind")
     history = History(context.namespace.memory)
     native, memory = context.torch._C, context.torch.cuda.memory
     yield Patch(native, "_cuda_memorySnapshot", history.snapshot, "torch._C._cuda_memorySnapshot")

@@ -13,7 +13,7 @@ from typing import Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Kind, Patch
+from torchada.redirect.engine import Kind, Patch, Skip
 from torchada.redirect.native_libraries import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
@@ -37,6 +37,8 @@ class cudaOutputMode(IntEnum):
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if not hasattr(context.namespace, "_lazy_init"):
+        raise Skip(f"torch.{context.backend.namespace} has no runtime of that kind")
     cuda = context.torch.cuda
     replaced = {"cudart": _cudart(context, cuda.cudart)}
     for name in ("check_error", "CudaError", "DeferredCudaCallError"):

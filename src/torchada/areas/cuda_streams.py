@@ -9,11 +9,13 @@ from typing import Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if not hasattr(context.namespace, "Stream"):
+        raise Skip(f"torch.{context.backend.namespace} has no streams of that kind")
     namespace, native = context.namespace, context.torch._C
     stream, event = namespace.Stream, namespace.Event
     yield Patch(native, "_CudaStreamBase", stream.__base__, "torch._C._CudaStreamBase")
