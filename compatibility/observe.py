@@ -121,7 +121,7 @@ class _Reached:
             root = module.partition(".")[0]
             if root == "torch_musa":
                 self.the_backend.append(f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}")
-            self.torchada |= root == "torchada"
+            self.torchada |= root == "torchada" and module not in _TRANSLATION
         elif event == "c_call" and isinstance(argument, BuiltinFunctionType):
             home = str(getattr(argument, "__module__", None) or getattr(argument.__self__, "__name__", ""))
             if home.startswith("torch_musa"):
@@ -130,4 +130,6 @@ class _Reached:
                 self.the_backend.append(f"torch.{argument.__name__}")
 
 
+# What translates a device and calls on is no answer; under the native mechanism it is not there at all.
+_TRANSLATION = frozenset({"torchada.areas.device", "torchada.redirect.calls", "torchada.redirect.devices"})
 _DEVICE_WORK = frozenset({"empty", "zeros", "sparse_coo_tensor", "to"})
