@@ -74,11 +74,11 @@ def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -
 @pytest.mark.filterwarnings("ignore:Sparse")
 @pytest.mark.parametrize(
     ("map_location", "expected"),
-    [(None, "cuda:0"), ({"cuda:0": "cpu"}, "cpu"), (torch.device("cpu"), "cpu")],
+    [(None, "cuda:1"), ({"cuda:1": "cuda:0"}, "cuda:0"), ({"cuda:1": "cpu"}, "cpu"), (torch.device("cpu"), "cpu")],
 )
 def test_sparse_tensors(map_location: Any, expected: str) -> None:
     buffer = io.BytesIO()
-    torch.save([torch.eye(2, device="cuda").to_sparse(), torch.eye(2, device="cuda").to_sparse_csr()], buffer)
+    torch.save([torch.eye(2, device="cuda:1").to_sparse(), torch.eye(2, device="cuda:1").to_sparse_csr()], buffer)
     buffer.seek(0)
     for loaded in torch.load(buffer, map_location=map_location):
         assert loaded.device == torch.device(expected) and loaded.to_dense().tolist() == [[1, 0], [0, 1]]
