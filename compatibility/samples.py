@@ -84,8 +84,8 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.gds.gds_deregister_buffer": "f(x.untyped_storage())",
     "torch.cuda.gds.gds_register_buffer": "f(x.untyped_storage())",
     "torch.cuda.green_contexts.GreenContext": "f()",
-    "torch.cuda.jiterator._create_jit_fn": "f('template <typename T> T f(T x) { return x; }')",
-    "torch.cuda.jiterator._create_multi_output_jit_fn": "f('template <typename T> void f(T x, T& y) { y = x; }', 1)",
+    "torch.cuda.jiterator._create_jit_fn": "f('template <typename T> T f(T x) { return x; }')(x)",
+    "torch.cuda.jiterator._create_multi_output_jit_fn": "f('template <typename T> void f(T x, T& y) { y = x; }', 1)(x)",
     # torch.cuda.memory
     "torch.cuda.memory._allocation_traceback": "f(0)",
     "torch.cuda.memory._record_memory_history": "(f(), f(enabled=None))",

@@ -10,8 +10,9 @@ import torch
 
 import torchada
 
+SOURCE = "template <typename T> T twice(T x) { return x + x; }"
 USES: list[tuple[str, Callable[[], Any]]] = [
-    ("torch.cuda.jiterator._create_jit_fn", lambda: torch.cuda.jiterator._create_jit_fn("template <typename T> ...")),
+    ("torch.cuda.jiterator", lambda: torch.cuda.jiterator._create_jit_fn(SOURCE)(torch.ones(1, device="cuda"))),
     ("torch.cuda.gds.gds_register_buffer", lambda: torch.cuda.gds.gds_register_buffer(torch.zeros(1))),
     ("torch.cuda.gds.GdsFile", lambda: torch.cuda.gds.GdsFile("file", 0)),
     ("torch.cuda.tunable.enable", lambda: torch.cuda.tunable.enable(True)),
@@ -45,3 +46,8 @@ def test_tunable_is_off() -> None:
     torch.cuda.tunable.tuning_enable(val=False)
     assert not torch.cuda.tunable.is_enabled() and not torch.cuda.tunable.tuning_is_enabled()
     assert torch.cuda.tunable.get_results() == ()
+
+
+def test_making_a_jitted_function_is_harmless() -> None:
+    """Modules make them when they are imported, torch's own tests among them."""
+    assert callable(torch.cuda.jiterator._create_jit_fn(SOURCE))

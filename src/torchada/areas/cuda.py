@@ -46,7 +46,9 @@ def _everywhere(context: Context, replaced: dict[str, Any], same: frozenset[str]
     cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
     originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
     name_of = {id(vars(cuda)[name]): name for name in replaced}
-    for module, name, original in holders(originals):
+    # torch.cuda first: what a report calls a function is its first name.
+    found = sorted(holders(originals), key=lambda holder: holder[0] is not cuda)
+    for module, name, original in found:
         if _is_the_backends(context, module):
             continue
         cuda_name = name_of[id(original)]

@@ -20,7 +20,6 @@ _TUNABLE = "there are no tunable GEMMs here"
 _ABSENT = {
     "torch.cuda": {"_compile_kernel": _JIT, "GreenContext": _GREEN},
     "torch.cuda._utils": {"_nvrtc_compile": _JIT, "_cuda_load_module": _JIT, "_get_nvrtc_library": _JIT},
-    "torch.cuda.jiterator": {"_create_jit_fn": _JIT, "_create_multi_output_jit_fn": _JIT},
     "torch.cuda.gds": {"gds_register_buffer": _GDS, "gds_deregister_buffer": _GDS, "GdsFile": _GDS},
     "torch.cuda.green_contexts": {"GreenContext": _GREEN},
 }
@@ -41,6 +40,11 @@ def patches(context: Context) -> Iterator[Patch]:
         for name, why in names.items():
             if module is not None and name in vars(module):
                 yield _refusing(context, module, name, why)
+    # Made where modules are imported, by code that may never call what it has made.
+    call = unsupported(context, "torch.cuda.jiterator", _JIT, context.torch.cuda.jiterator._JittedFunction.__call__)
+    yield Patch(
+        context.torch.cuda.jiterator._JittedFunction, "__call__", call, "torch.cuda.jiterator", kind="unsupported"
+    )
     if hasattr(context.torch.cuda, "tunable"):
         yield from _tunable(context, context.torch.cuda.tunable)
 

@@ -24,7 +24,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield _handle(context, event, "event", "torch.cuda.Event.cuda_event")
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
     if "external" not in signature(event.__new__).parameters:
-        yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event(external=True)")
+        yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event")
     if not hasattr(namespace, "get_stream_from_external"):
         for owner in (context.torch.cuda, context.torch.cuda.streams):
             original = getattr(owner, "get_stream_from_external", None)
