@@ -248,7 +248,7 @@ def test_deepcopy_and_pickle() -> None:
     assert copied[0].weight.data_ptr() != model[0].weight.data_ptr()
     view = torch.arange(6, device="musa")[2:]
     assert pickle.loads(pickle.dumps(view)).tolist() == [2, 3, 4, 5]
-    assert copy.deepcopy(view.storage().untyped()).device == view.device
+    assert copy.deepcopy(view.untyped_storage()).device == view.device
 
 
 def test_module_methods() -> None:
