@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _has_nvidia_gpu() -> bool:
     return any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+@pytest.fixture(autouse=True)
+def _default_streams() -> Iterator[None]:
+    """Whatever stream of whatever device a test made current (a capture that fails leaves its own so), the next starts anew."""
+    yield
+    torch_musa = sys.modules.get("torch_musa")
+    if torch_musa is not None and torch_musa.is_initialized():
+        current = torch_musa.current_device()
+        for index in range(torch_musa.device_count()):
+            torch_musa.set_stream(torch_musa.default_stream(index))
+        torch_musa.set_device(current)
 
 
 @pytest.fixture

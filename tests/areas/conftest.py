@@ -21,6 +21,4 @@ def _as_it_was() -> Iterator[None]:
     yield
     torch.set_default_device(None)
     torch.set_default_dtype(dtype)
-    for index in range(torch.cuda.device_count()):
-        torch.cuda.set_stream(torch.cuda.default_stream(index))
     torch.cuda.set_device(current)

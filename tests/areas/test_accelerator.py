@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,13 +16,6 @@ MEMORY = pytest.mark.skipif(
     not hasattr(accelerator, "memory_allocated"), reason="torch.accelerator has no memory functions in this torch"
 )
 DEVICES: list[Any] = [None, 0, 1, "cuda", "cuda:1", torch.device("cuda", 1)]
-
-
-@pytest.fixture(autouse=True)
-def _streams_as_they_were() -> Iterator[None]:
-    yield
-    for index in range(torch.cuda.device_count()):
-        torch.cuda.set_stream(torch.cuda.default_stream(index))
 
 
 def index_of(device: Any) -> int:

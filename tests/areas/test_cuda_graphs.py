@@ -19,10 +19,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream
 
 
 @pytest.fixture(autouse=True)
-def _default_stream() -> Iterator[None]:
+def _no_leftovers() -> Iterator[None]:
     yield
-    # A capture that fails leaves its stream current, as on CUDA.
-    torch.cuda.set_stream(torch.cuda.default_stream())
     gc.collect()
 
 

@@ -20,12 +20,16 @@ PRIVATES = [
     "_cuda_clearCublasWorkspaces",
     "_cuda_ipc_collect",
     "_CudaDeviceProperties",
+    "_CudaStreamBase",
+    "_CudaEventBase",
+    "_CUDAGraph",
+    "_cuda_isCurrentStreamCapturing",
 ]
 
 
 @pytest.mark.parametrize("name", PRIVATES)
 def test_privates_of_torch_c(name: str) -> None:
-    own = name.replace("Cublas", "Mublas").replace("cuda", "musa").replace("Cuda", "Musa")
+    own = name.replace("Cublas", "Mublas").replace("cuda", "musa").replace("Cuda", "Musa").replace("CUDA", "MUSA")
     assert getattr(torch._C, name) is getattr(torch.musa._MUSAC, own)
 
 

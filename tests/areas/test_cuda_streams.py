@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import torch
 
 from torchada.redirect.unsupported import UnsupportedError
-
-
-@pytest.fixture(autouse=True)
-def _default_streams() -> Iterator[None]:
-    yield
-    for index in range(torch.cuda.device_count()):
-        torch.cuda.set_stream(torch.cuda.default_stream(index))
-    torch.cuda.set_device(0)
 
 
 def test_row_stream_cuda_stream() -> None:

@@ -23,8 +23,6 @@ STATE = torch.tensor([3, *[0] * 15], dtype=torch.uint8)
 @pytest.fixture
 def musa(torch_musa: Any) -> Any:
     gc.collect()
-    # A capture that fails leaves its stream current, as torch.cuda.graph does.
-    torch_musa.set_stream(torch_musa.default_stream())
     return torch_musa
 
 

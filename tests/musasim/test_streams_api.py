@@ -18,11 +18,8 @@ from plain_torch import plain_torch  # noqa: F401
 
 
 @pytest.fixture(autouse=True)
-def default_streams():
+def first_device():
     torch.musa.set_device(0)
-    yield
-    for index in (1, 0):
-        torch.musa.set_stream(torch.musa.default_stream(index))
 
 
 def test_default_stream() -> None:

@@ -23,7 +23,7 @@ _PRIVATE = (
     "_sleep",
 )
 # Public in both, but of different meaning, or an area of their own.
-_OWN_AREA = frozenset({"is_available", "amp", "nccl", "get_device_properties"})
+_OWN_AREA = frozenset({"is_available", "amp", "nccl", "get_device_properties", "check_error"})
 # Python of torch over other names of torch.cuda: as they are, they know every argument of the installed torch, and `device` and
 # `device_of` take -1 for a no-op as documented, which those of torch_musa 2.7.1 do not.
 _AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callables", "memory_snapshot"})

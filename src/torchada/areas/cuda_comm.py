@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from torchada.redirect.calls import plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
@@ -27,9 +28,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return method(*args, **kwargs)
-
+    call = plain(method)
     call.__name__ = call.__qualname__ = name
     call.__module__ = "torch._C"
     return call

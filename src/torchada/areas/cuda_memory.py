@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.calls import disguise
+from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.native_names import native_names
@@ -17,13 +17,6 @@ _HOST_STATISTICS = (
     "reset_accumulated_host_memory_stats",
     "reset_peak_host_memory_stats",
 )
-_ABSENT = {
-    "_host_allocator": "the backend does not show its allocator of pinned memory",
-    "_set_memory_metadata": "the backend's memory history keeps no metadata",
-    "_get_memory_metadata": "the backend's memory history keeps no metadata",
-    "_allocation_traceback": "the backend does not show who allocated a block",
-    "_use_uvm": "the backend has no managed memory for tensors",
-}
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -43,8 +36,9 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in _HOST_STATISTICS:
         why = "the backend keeps no statistics of pinned memory"
         yield from _replace(context, name, unsupported(context, f"torch.cuda.{name}", why), "unsupported")
-    for name, why in _ABSENT.items():
-        yield from _replace(context, name, unsupported(context, f"torch.cuda.memory.{name}", why), "unsupported")
+    why = "the backend does not show its allocator of pinned memory"
+    refuse = unsupported(context, "torch.cuda.memory._host_allocator", why)
+    yield from _replace(context, "_host_allocator", refuse, "unsupported")
 
 
 def _replace(context: Context, name: str, call: Callable[..., Any], kind: Kind, to: str = "") -> Iterator[Patch]:
@@ -53,18 +47,10 @@ def _replace(context: Context, name: str, call: Callable[..., Any], kind: Kind, 
     original = vars(memory).get(name)
     if original is None or (kind != "adapted" and hasattr(context.namespace, name)):
         return
-    replacement = disguise(_plain(call), original)
+    replacement = disguise(plain(call), original)
     for owner in (memory, cuda):
         if vars(owner).get(name) is not None:
             yield Patch(owner, name, replacement, f"torch.cuda.{name}", kind=kind, to=to)
-
-
-def _plain(call: Callable[..., Any]) -> Callable[..., Any]:
-    # Methods take no names of their own.
-    def plain(*args: Any, **kwargs: Any) -> Any:
-        return call(*args, **kwargs)
-
-    return plain
 
 
 _ALWAYS_ON = (

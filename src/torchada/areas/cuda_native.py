@@ -15,14 +15,18 @@ from torchada.redirect.native_names import native_names
 _DETECTION = "_cuda_getDeviceCount"
 # Not counterparts of anything: a submodule with names of its own, a number, and what the backend calls at its import.
 _OWN = frozenset({"_cudart", "_cuda_version", "_cuda_register_device_hook"})
+# Of other arguments than CUDA's: cuda_pools answers them.
+_OTHER_ARGUMENTS = frozenset(
+    {"_cuda_memorySnapshot", "_cuda_record_memory_history", "_cuda_record_memory_history_legacy"}
+)
 
 
 def patches(context: Context) -> Iterator[Patch]:
     names = native_names(context)
     if not names:
         raise Skip(f"torch.{context.backend.namespace} shows no native module")
-    detection = () if context.settings.force_cuda_available else (_DETECTION,)
+    left_out = _OWN | _OTHER_ARGUMENTS | (set() if context.settings.force_cuda_available else {_DETECTION})
     for cuda, (name, own) in names.items():
-        if cuda not in _OWN and cuda not in detection:
+        if cuda not in left_out:
             to = f"torch.{context.backend.namespace}.{context.backend.native}.{name}"
             yield Patch(context.torch._C, cuda, own, f"torch._C.{cuda}", kind="same", to=to)

@@ -16,10 +16,8 @@ from torchada.redirect.unsupported import error
 def patches(context: Context) -> Iterator[Patch]:
     if not hasattr(context.namespace, "Stream"):
         raise Skip(f"torch.{context.backend.namespace} has no streams of that kind")
-    namespace, native = context.namespace, context.torch._C
+    namespace = context.namespace
     stream, event = namespace.Stream, namespace.Event
-    yield Patch(native, "_CudaStreamBase", stream.__base__, "torch._C._CudaStreamBase")
-    yield Patch(native, "_CudaEventBase", event.__base__, "torch._C._CudaEventBase")
     yield _handle(context, stream, "stream", "torch.cuda.Stream.cuda_stream")
     yield _handle(context, event, "event", "torch.cuda.Event.cuda_event")
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")

@@ -29,12 +29,11 @@ class Backend:
     device, `namespace` the attribute of torch that mirrors torch.cuda. `collectives` maps the names of communication backends,
     `dispatch_keys` those of CUDA's dispatch keys, `renames` the names of torch.cuda that are spelled differently in the namespace,
     as a path where they are not at its top. `libraries` maps the names of CUDA's C libraries ("cudart") to their counterparts.
-    `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names to
-    CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI that
-    has it; `device_attribute` the runtime library and its function that takes cudaDeviceAttr's numbers; `arch_flag` is the
-    compiler's option for one architecture. `graph_executables` is how many executable graphs the driver allows per process,
-    about, or None for no known limit. `dnn` is the module of torch.backends that has the switches of the neural network library,
-    as torch.backends.cudnn has cuDNN's.
+    `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names
+    to CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI
+    that has it; `arch_flag` is the compiler's option for one architecture. `graph_executables` is how many executable graphs
+    the driver allows per process, about, or None for no known limit. `dnn` is the module of torch.backends that has the
+    switches of the neural network library, as torch.backends.cudnn has cuDNN's.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -49,7 +48,6 @@ class Backend:
     native: str = ""
     native_spellings: Mapping[str, str] = field(default_factory=dict)
     management: tuple[str, str] | None = None
-    device_attribute: tuple[str, str] | None = None
     arch_flag: str = "{}"
     libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
     graph_executables: int | None = None

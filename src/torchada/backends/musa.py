@@ -66,7 +66,6 @@ MUSA = Backend(
         "mccl": "nccl",
     },
     management=("pymtml", "mthreads-ml-py"),
-    device_attribute=("libmusart.so", "musaDeviceGetAttribute"),
     arch_flag="--offload-arch=mp_{}",
     libraries=_LIBRARIES,
     graph_executables=2048,

@@ -75,6 +75,15 @@ def method(original: Function, names: DeviceNames, argument: str = "device", *, 
     return disguise(call, original, path)
 
 
+def plain(method: Function) -> Function:
+    """`method` as a plain function, which takes names and attributes of its own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return method(*args, **kwargs)
+
+    return call
+
+
 def disguise(function: Function, original: Any, path: str | None = None) -> Function:
     """Give `function` the names of `original`, or `path` within torch, so that pickle and repr find it where the original was.
 

@@ -10,6 +10,7 @@ import ctypes
 from typing import Any
 
 from torchada.redirect.context import Context
+from torchada.redirect.native_libraries import NativeLibraries
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
 # cudaDeviceAttr, from CUDA's driver_types.h, by the names of torch.cuda.get_device_properties().
@@ -39,7 +40,7 @@ class DeviceAttributes:
 
     def read(self, name: str, properties: Any) -> int:
         """The value, in the unit of cudaDeviceProp. Raises UnsupportedAttributeError where the runtime does not tell."""
-        index = self._index(properties)
+        index = index_of(properties, self._context)
         if self._function is None and not self._doubt:
             self._doubt = self._find() or self._compare(index, properties)
         value = None if self._doubt else self._ask(NUMBERS[name], index)
@@ -49,14 +50,17 @@ class DeviceAttributes:
         return value
 
     def _find(self) -> str:
-        if self._context.backend.device_attribute is None:
-            return "torch does not show it"
-        library, name = self._context.backend.device_attribute
-        try:
-            self._function = getattr(ctypes.CDLL(library), name)
-        except (OSError, AttributeError) as missing:
-            return f"torch does not show it, and the runtime cannot be asked ({missing})"
-        return ""
+        libraries = NativeLibraries(self._context.backend)
+        runtime, missing = libraries.called("cudart"), "it has none"
+        (name,) = libraries.symbols("cudaDeviceGetAttribute")
+        for file in libraries.files(runtime) if runtime else ():
+            try:
+                self._function = getattr(ctypes.CDLL(file), name)
+            except (OSError, AttributeError) as failure:
+                missing = str(failure)
+            else:
+                return ""
+        return f"torch does not show it, and the runtime cannot be asked ({missing})"
 
     def _compare(self, index: int, properties: Any) -> str:
         for name, number in _KNOWN_TO_TORCH.items():
@@ -70,10 +74,11 @@ class DeviceAttributes:
         status = self._function(ctypes.byref(value), ctypes.c_int(number), ctypes.c_int(index))
         return value.value if status == 0 else None
 
-    def _index(self, properties: Any) -> int:
-        """Which device it is; torch hands out one object for each."""
-        namespace = self._context.namespace
-        for index in range(namespace.device_count()):
-            if namespace.get_device_properties(index) is properties:
-                return index
-        return int(namespace.current_device())
+
+def index_of(properties: Any, context: Context) -> int:
+    """Which device has these properties; torch hands out one object for each. Copies are taken for those of the current one."""
+    namespace = context.namespace
+    for index in range(namespace.device_count()):
+        if namespace.get_device_properties(index) is properties:
+            return index
+    return int(namespace.current_device())

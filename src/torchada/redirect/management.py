@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from torchada.redirect.context import Context
+from torchada.redirect.device_attributes import index_of
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
 
@@ -58,12 +59,8 @@ class Management:
 
     def uuid(self, properties: Any) -> UUID:
         """The identity of the device that has these properties of torch's."""
-        namespace = self._context.namespace
-        for index in range(namespace.device_count()):
-            if namespace.get_device_properties(index) is properties:
-                break
         try:
-            text = self.module().nvmlDeviceGetUUID(self.handle(index))
+            text = self.module().nvmlDeviceGetUUID(self.handle(index_of(properties, self._context)))
         except (ImportError, RuntimeError) as missing:
             api = "torch.cuda.get_device_properties().uuid"
             raise UnsupportedAttributeError(error(self._context, api, str(missing))) from missing

@@ -33,6 +33,11 @@ class History:
     def _without_skipped(self, trace: list[Snapshot]) -> list[Snapshot]:
         return [entry for entry in trace if entry["action"] not in self._skipped]
 
+    def _prepare(self, clear_history: bool, skip_actions: Any) -> None:
+        if clear_history:
+            self._memory._record_memory_history(None)
+        self._skipped = frozenset(skip_actions or ())
+
     def record(
         self,
         enabled: str | None,
@@ -45,9 +50,7 @@ class History:
         skip_actions: Any = (),
     ) -> None:
         """Begin to record, or with `enabled` None stop and forget."""
-        if clear_history:
-            self._memory._record_memory_history(None)
-        self._skipped = frozenset(skip_actions or ())
+        self._prepare(clear_history, skip_actions)
         self._memory._record_memory_history(enabled, context, stacks, max_entries)
 
     def record_legacy(
@@ -63,9 +66,7 @@ class History:
         skip_actions: Any = (),
     ) -> None:
         """As `record`, with the arguments of before torch 2.1."""
-        if clear_history:
-            self._memory._record_memory_history(None)
-        self._skipped = frozenset(skip_actions or ())
+        self._prepare(clear_history, skip_actions)
         self._memory._record_memory_history(
             enabled,
             record_context=record_context,

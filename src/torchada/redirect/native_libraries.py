@@ -23,7 +23,7 @@ class NativeLibraries:
         # Wheels put a hash into the names of the libraries they bring: libcudart-d0da41ae.so.11.0.
         self._file = re.compile(rf"lib({names})(?:-[0-9a-f]+)?\.so(?:\.\d+)*") if names else None
         rules = [(cuda, own, each) for each in self._libraries.values() for cuda, own in each.prefixes.items()]
-        # The longest first: "cublasLt" before "cublas", and both before the driver's "cu".
+        # The longest first: "cublasLt" before "cublas".
         self._rules = sorted(rules, key=lambda rule: len(rule[0]), reverse=True)
         self._renames = {cuda: own for each in self._libraries.values() for cuda, own in each.renames.items()}
 
