@@ -1,0 +1,127 @@
+"""The files of a tree, and what there may not be among them."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchada.porting.findings import PortingError
+from torchada.porting.includes import renamed
+
+SOURCES = frozenset(
+    ".cu .cuh .mu .muh .c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .h++ .H .inl .inc .ipp .tpp .txx .tcc .cppm .def .impl".split()
+)
+SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
+MOST_BYTES = 32 * 1024 * 1024
+MANIFEST = ".torchada-port.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a tree: its path relative to the root, whether it is to be ported, and what tells that it is the same as before."""
+
+    path: str
+    file: str
+    is_source: bool
+    stamp: tuple[int, int, int]
+    mode: int
+
+    @property
+    def target(self) -> str:
+        return renamed(self.path) if self.is_source else self.path
+
+
+def entries(
+    root: Path,
+    exclude: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    without: Iterable[Path] = (),
+    prefix: str = "",
+) -> list[Entry]:
+    """The files below `root`, or the one file that it is; their paths begin with `prefix`.
+
+    Links to files within the tree count as files. PortingError for a link that leads out of the tree, to itself or to nothing, for a
+    source with more than `most_bytes`, and for what is neither file nor folder. `without` are folders that are no part of it.
+    """
+    top = Path(os.path.realpath(root))
+    if top.is_file():
+        return [_entry(str(top.parent), top.name, "", exclude, most_bytes)]
+    if not top.is_dir():
+        raise PortingError(f"{root}: no such file or folder")
+    hidden = {os.path.realpath(each) for each in without}
+    return [_entry(str(top), path, prefix, exclude, most_bytes) for path in _walk(str(top), "", (str(top),), hidden)]
+
+
+def _walk(folder: str, prefix: str, above: tuple[str, ...], hidden: set[str]) -> Iterator[str]:
+    try:
+        children = sorted(os.scandir(folder), key=lambda child: child.name)
+    except OSError as error:
+        raise PortingError(f"{folder}: {error.strerror}") from error
+    for child in children:
+        path = prefix + child.name
+        if child.is_symlink():
+            _check_link(child.path, above)
+        if child.is_dir():
+            real = os.path.realpath(child.path)
+            if child.name not in SKIPPED and real not in hidden:
+                yield from _walk(child.path, path + "/", (*above, real), hidden)
+        elif child.name != MANIFEST:
+            yield path
+
+
+def _check_link(link: str, above: tuple[str, ...]) -> None:
+    try:
+        real = os.path.realpath(link, strict=True) if _HAS_STRICT else _strictly(link)
+    except OSError as error:
+        raise PortingError(f"{link}: this link leads nowhere ({error.strerror})") from error
+    if real in above:
+        raise PortingError(f"{link}: this link leads back to {real}, a folder that it is in")
+    if os.path.commonpath([real, above[0]]) != above[0]:
+        raise PortingError(f"{link}: this link leads out of the tree, to {real}")
+
+
+_HAS_STRICT = "strict" in (os.path.realpath.__kwdefaults__ or {})
+
+
+def _strictly(link: str) -> str:
+    os.stat(link)
+    return os.path.realpath(link)
+
+
+def _entry(root: str, path: str, prefix: str, exclude: Sequence[str], most_bytes: int) -> Entry:
+    file = f"{root}/{path}"
+    try:
+        status = os.stat(file)
+    except OSError as error:
+        raise PortingError(f"{file}: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise PortingError(f"{file}: neither a file nor a folder")
+    is_source = os.path.splitext(path)[1] in SOURCES and not is_excluded(path, exclude)
+    if is_source and status.st_size > most_bytes:
+        raise PortingError(f"{file}: {status.st_size:,} bytes are more than a source may have ({most_bytes:,}); exclude it, or raise most_bytes")
+    return Entry(prefix + path, file, is_source, stamp_of(status), stat.S_IMODE(status.st_mode))
+
+
+def stamp_of(status: os.stat_result) -> tuple[int, int, int]:
+    """What changes when a file does."""
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size
+
+
+def is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a pattern names the path or a folder above it."""
+    parts = path.split("/")
+    heads = ["/".join(parts[: n + 1]) for n in range(len(parts))]
+    return any(fnmatch.fnmatchcase(head, pattern.rstrip("/")) for pattern in patterns for head in heads)
+
+
+def check_targets(found: Sequence[Entry]) -> None:
+    """PortingError where two files would be ported to one."""
+    owners: dict[str, str] = {}
+    for entry in found:
+        if entry.target in owners:
+            raise PortingError(f"{owners[entry.target]} and {entry.path} would both be written to {entry.target}")
+        owners[entry.target] = entry.path
