@@ -6,7 +6,9 @@ import re
 
 _LITERAL = rb'"[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"'
 _STATEMENT = re.compile(
-    rb"(?:\s|\\\r?\n|volatile|__volatile__|goto|inline)*\(((?:\s|\\\r?\n|//[^\n]*|/\*.*?\*/|" + _LITERAL + rb")*)([A-Za-z_#]?)"
+    rb"(?:\s|\\\r?\n|volatile|__volatile__|goto|inline)*\(((?:\s|\\\r?\n|//[^\n]*|/\*.*?\*/|"
+    + _LITERAL
+    + rb")*)([A-Za-z_#]?)"
 )
 _TEXT = re.compile(_LITERAL)
 _INSTRUCTION = re.compile(rb"(?:^|[\s;{}])(?:@!?%?\w+\s+)?\.?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)")

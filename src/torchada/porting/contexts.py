@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
 from torchada.porting.versions import ARCH_MACRO, REACHED, VERSION_MACROS, guard
@@ -28,8 +28,8 @@ class Change(NamedTuple):
 
     start: int
     end: int
-    new: Optional[bytes]
-    reason: Optional[str] = None
+    new: bytes | None
+    reason: str | None = None
 
 
 class Place(NamedTuple):
@@ -52,7 +52,12 @@ class Place(NamedTuple):
 
 def _namespace(word: str, place: Place) -> Change | None:
     """`cuda::`, `namespace cuda`, `at::cuda`, and `cuda##x`, which makes a name of the runtime."""
-    if place.text.startswith(b"::", place.end) or place.follows(b"##") or place.follows(b"::") or _NAMESPACE.search(place.before):
+    if (
+        place.text.startswith(b"::", place.end)
+        or place.follows(b"##")
+        or place.follows(b"::")
+        or _NAMESPACE.search(place.before)
+    ):
         return Change(place.start, place.end, NAMESPACES[word].encode())
     return _moved(place) if word == "cuda" else None
 
@@ -94,11 +99,13 @@ def _version(word: str, place: Place) -> Change | None:
     found = guard(place.text, place.start, place.end, word, place.reached)
     start = found.start
     if start < place.floor:
-        return Change(place.start, place.end, found.new[-(place.end - place.start) :], "the number before it was not looked at")
+        return Change(
+            place.start, place.end, found.new[-(place.end - place.start) :], "the number before it was not looked at"
+        )
     return Change(start, found.end, found.new, found.reason)
 
 
-CONTEXTS: dict[str, Callable[[str, Place], Optional[Change]]] = {
+CONTEXTS: dict[str, Callable[[str, Place], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_KEYS, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),

@@ -72,6 +72,3 @@ class Notes:
 def moved(finding: Finding, lines: int) -> Finding:
     """The same finding `lines` further down."""
     return finding._replace(line=finding.line + lines)
-
-
-

@@ -8,9 +8,13 @@ from collections.abc import Iterable, Mapping
 from torchada.porting.names import Names
 from torchada.porting.rules.build import SUFFIXES
 
+_SUFFIXES = tuple(SUFFIXES)
+
 
 def renamed(path: str) -> str:
     """The path of a ported file: .cu becomes .mu, .cuh .muh."""
+    if not path.endswith(_SUFFIXES):
+        return path
     stem, suffix = posixpath.splitext(path)
     return stem + SUFFIXES.get(suffix, suffix)
 

@@ -1,5 +1,6 @@
-"""What C++ is made of, as far as a porter must know it: one regular expression finds everything that is not to be touched, and every
-place where a name of CUDA's may be.
+"""What C++ is made of, as far as a porter must know it.
+
+One regular expression finds everything that is not to be touched, and every place where a name of CUDA's may be.
 
 Each of its alternatives begins with a literal byte outside any group: only then does the regular expression engine skip whatever
 cannot begin one at the speed of a table look-up, which makes it eight times as fast. For the same reason the words that begin with
@@ -29,8 +30,9 @@ _PART = rb"(?<![A-Za-z0-9$\x80-\xff]%b)"
 _ESCAPED = rb"[^%b\\\n]*(?:\\(?:\r\n|[\s\S])[^%b\\\n]*)*"
 _PATH = rb"""<[^>\n]*>|"[^"\n]*\""""
 _RAW_PREFIX = b"|".join(rb'(?<=(?<![\w$\x80-\xff])%b")' % prefix for prefix in (b"R", b"LR", b"uR", b"UR", b"u8R"))
-_DIRECTIVE = (
-    rb"[ \t]*(?:(?:include|include_next|import)[ \t]*(?:/\*[^\n]*?\*/[ \t]*)?(%b)|(error|warning)(?!%b))" % (_PATH, NAME)
+_DIRECTIVE = rb"[ \t]*(?:(?:include|include_next|import)[ \t]*(?:/\*[^\n]*?\*/[ \t]*)?(%b)|(error|warning)(?!%b))" % (
+    _PATH,
+    NAME,
 )
 REST_OF_LINE = _ESCAPED % (b"", b"")
 _COMMENT = rb"/(?:\\\r?\n)*(?:/" + REST_OF_LINE + rb"|\*(?:[\s\S]*?\*(?:\\\r?\n)*/|[\s\S]*\Z))"
@@ -47,7 +49,15 @@ _WORDS = (
     rb"c(u" + _PART % b"cu" + NAME + rb"*)",
     rb"C((?:UDA|uda|[Uu]" + _PART % b"C[Uu]" + rb")" + NAME + rb"*)",
     rb"n((?:v" + _PART % b"nv" + rb"|ccl" + _PART % b"nccl" + rb"|pp" + _PART % b"npp" + rb")" + NAME + rb"*)",
-    rb"N((?:V" + _PART % b"NV" + rb"|CCL" + _PART % b"NCCL" + rb"|[Pp]{2}" + _PART % b"N[Pp]{2}" + rb")" + NAME + rb"*)",
+    rb"N((?:V"
+    + _PART % b"NV"
+    + rb"|CCL"
+    + _PART % b"NCCL"
+    + rb"|[Pp]{2}"
+    + _PART % b"N[Pp]{2}"
+    + rb")"
+    + NAME
+    + rb"*)",
 )
 _RARE_ONES = (
     rb"_" + _FIRST % b"_" + rb"_has_include(?:_next)?[ \t]*\([ \t]*(" + _PATH + rb")",
@@ -56,6 +66,7 @@ _RARE_ONES = (
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
 )
+
 
 def tokens(words: Iterable[str] = (), prefixes: Iterable[str] = (), rare: bool = True) -> re.Pattern[bytes]:
     """The expression; `words` and `prefixes` are a project's own, beside those that CUDA's libraries use.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from torchada.porting.rules import LIBRARIES
 from torchada.porting.rules.library import Library
@@ -17,7 +17,7 @@ _DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
 class Answer(NamedTuple):
     """`name` is the counterpart, None where there is none; `reason` why not, or what to look at; `library` whose it is."""
 
-    name: Optional[str]
+    name: str | None
     reason: str = ""
     library: str = ""
 

@@ -1,7 +1,7 @@
 """The folder that a ported tree is written to: it appears as a whole, and its next version takes over what has not changed.
 
-A manifest in it says what each file was made of. A file is taken over when the rules and the names of all files are the same as then,
-and its source has the same time and size, or else the same contents.
+A manifest in it says what each file was made of. A file is taken over when the rules and the names of all files are the same as
+then, and its source has the same time and size, or else the same contents.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Previous:
             status = os.stat(f"{self.folder}/{record['target']}")
         except OSError:
             return False
-        return [status.st_mtime_ns, status.st_size] == record["output"]
+        return bool([status.st_mtime_ns, status.st_size] == record["output"])
 
 
 def content(entry: Entry) -> str:

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Optional, Union
+from typing import Union
 
 from torchada.porting import project as projects
 from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
+from torchada.porting.includes import renamed
 from torchada.porting.output import (
     Previous,
     Record,
@@ -47,7 +48,7 @@ class Tree:
     """A ported tree. `output` is None where nothing was written."""
 
     files: tuple[File, ...]
-    output: Optional[Path] = None
+    output: Path | None = None
     seconds: float = 0.0
     size: int = 0
     texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict, repr=False)
@@ -61,7 +62,9 @@ class Tree:
         return [each for each in self.findings if each[1].kind == UNPORTED]
 
 
-def port_source(data: bytes, project: Project | None = None, resolve: Resolve | None = None, origin: str | None = None) -> Ported:
+def port_source(
+    data: bytes, project: Project | None = None, resolve: Resolve | None = None, origin: str | None = None
+) -> Ported:
     """The source `data` for MUSA, line for line. Any bytes are accepted.
 
     `resolve` tells what to include instead of a path that is a file of the project's own; None leaves includes of unknown headers
@@ -79,17 +82,11 @@ def port_file(file: str | Path, project: Project | None = None, origin: str | No
     path = Path(file)
     data = read(str(path))
     try:
-        beside = {entry.name: _renamed(entry.name) for entry in os.scandir(path.parent) if entry.is_file()}
+        beside = {entry.name: renamed(entry.name) for entry in os.scandir(path.parent) if entry.is_file()}
     except OSError as error:
         raise PortingError(f"{path.parent}: {error.strerror}") from error
     ported = Porter(project or Project(), beside).port(path.name, data)
     return ported if origin is None else with_line_directive(ported, origin)
-
-
-def _renamed(name: str) -> str:
-    from torchada.porting.includes import renamed
-
-    return renamed(name)
 
 
 def port_tree(
@@ -105,10 +102,11 @@ def port_tree(
 ) -> Tree:
     """Port the trees, or files, at `roots` into the folder `output`; with None nothing is written and the result only told.
 
-    Sources are ported (.cu becomes .mu, .cuh becomes .muh), all other files are copied unless `only_sources`. The folder appears as a
-    whole or not at all; what has not changed since the last time is taken over. Of several roots, each gets a folder of its name.
-    `project` has the rules of the project itself; by default they are read at the first root. With `lines`, every ported source begins
-    with a #line directive. `keep_texts` keeps originals and results in `texts`. PortingError for what cannot be ported.
+    Sources are ported (.cu becomes .mu, .cuh becomes .muh), all other files are copied unless `only_sources`. The folder appears
+    as a whole or not at all; what has not changed since the last time is taken over. Of several roots, each gets a folder of its
+    name. `project` has the rules of the project itself; by default they are read at the first root. With `lines`, every ported
+    source begins with a #line directive. `keep_texts` keeps originals and results in `texts`. PortingError for what cannot be
+    ported.
     """
     started, when = time.perf_counter(), time.time_ns()
     given = [Path(each) for each in ([roots] if isinstance(roots, (str, Path)) else roots)]

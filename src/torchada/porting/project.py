@@ -1,14 +1,14 @@
 """A project's own rules: `torchada-port.toml`, or `[tool.torchada.porting]` in pyproject.toml.
 
-    reached = 12040                       # the newest CUDA_VERSION that counts as reached
-    keep = ["cudaThing"]                  # names that stay
-    exclude = ["tests/*", "third_party"]  # what is copied as it is
-    [names]
-    MyCudaMacro = "MyMusaMacro"
-    [prefixes]
-    my_cuda_ = "my_musa_"
-    [headers]
-    "vendor/cuda_only.h" = "vendor/musa_only.h"
+reached = 12040                       # the newest CUDA_VERSION that counts as reached
+keep = ["cudaThing"]                  # names that stay
+exclude = ["tests/*", "third_party"]  # what is copied as it is
+[names]
+MyCudaMacro = "MyMusaMacro"
+[prefixes]
+my_cuda_ = "my_musa_"
+[headers]
+"vendor/cuda_only.h" = "vendor/musa_only.h"
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Project:
 
     def translator(self) -> Translator:
         """What ports by these rules."""
-        return Translator(Names(words=self.names, prefixes=self.prefixes, headers=self.headers, keep=self.keep), self.reached)
+        return Translator(
+            Names(words=self.names, prefixes=self.prefixes, headers=self.headers, keep=self.keep), self.reached
+        )
 
 
 def read(root: Path) -> Project:
@@ -66,18 +68,23 @@ def from_table(table: Mapping[str, Any], origin: str) -> Project:
     """The rules in `table`, which was read from `origin`."""
     unknown = sorted(set(table) - {*_TABLES, *_LISTS, "reached"})
     if unknown:
-        raise PortingError(f"{origin}: {', '.join(unknown)} is not known; known are {', '.join((*_TABLES, *_LISTS, 'reached'))}")
+        raise PortingError(
+            f"{origin}: {', '.join(unknown)} is not known; known are {', '.join((*_TABLES, *_LISTS, 'reached'))}"
+        )
     for key in _TABLES:
         value = table.get(key, {})
-        if not isinstance(value, Mapping) or not all(isinstance(each, str) and each for each in (*value, *value.values())):
+        if not isinstance(value, Mapping) or not all(
+            isinstance(each, str) and each for each in (*value, *value.values())
+        ):
             raise PortingError(f"{origin}: {key} maps strings to strings")
     for key in _LISTS:
         if not isinstance(table.get(key, []), list) or not all(isinstance(each, str) for each in table.get(key, [])):
             raise PortingError(f"{origin}: {key} is a list of strings")
     if not isinstance(table.get("reached", 0), int):
         raise PortingError(f"{origin}: reached is a number such as 12040")
-    lists = {key: tuple(table[key]) for key in _LISTS if key in table}
-    return Project(**{key: value for key, value in table.items() if key not in _LISTS}, **lists)
+    names, prefixes, headers = (dict(table.get(key, {})) for key in _TABLES)
+    keep, exclude = (tuple(table.get(key, ())) for key in _LISTS)
+    return Project(names, prefixes, headers, keep, exclude, table.get("reached", REACHED))
 
 
 def _text(file: Path) -> str:
@@ -94,7 +101,8 @@ def _parsed(text: str, file: Path) -> dict[str, Any]:
         try:
             import tomli as tomllib
         except ImportError:
-            raise PortingError(f"{file} has rules for porting, and Python before 3.11 needs tomli to read them: pip install tomli") from None
+            hint = "Python before 3.11 needs tomli to read them: pip install tomli"
+            raise PortingError(f"{file} has rules for porting, and {hint}") from None
     try:
         return dict(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

@@ -8,7 +8,6 @@ architecture or a kernel.
 from __future__ import annotations
 
 import re
-from typing import Optional
 
 from torchada.porting.contexts import Change
 from torchada.porting.names import Names
@@ -47,7 +46,9 @@ def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | No
         if _CONSTRUCTED.search(before):
             return Change(start, end, b'"musa%b"' % (device[1] or b""))
         return Change(start, end, literal, "the name of a device in a string") if _COMPARED.search(before) else None
-    found = _library(literal) if _OPENED.search(before) else _symbol(literal, names) if _LOOKED_UP.search(before) else None
+    found = (
+        _library(literal) if _OPENED.search(before) else _symbol(literal, names) if _LOOKED_UP.search(before) else None
+    )
     if found is not None:
         return Change(start, end, found)
     if _ARCHITECTURE.search(literal) and b"-" in literal:
@@ -57,14 +58,14 @@ def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | No
     return None
 
 
-def _library(literal: bytes) -> Optional[bytes]:
+def _library(literal: bytes) -> bytes | None:
     found = _LIBRARY.fullmatch(literal)
     name = LINKED_LIBRARIES.get(found[1].decode()) if found else None
     # The versions of MUSA's libraries are their own, so the name goes without.
     return b'"lib%b.so"' % name.encode() if name else None
 
 
-def _symbol(literal: bytes, names: Names) -> Optional[bytes]:
+def _symbol(literal: bytes, names: Names) -> bytes | None:
     found = _SYMBOL.fullmatch(literal)
     answer = names.identifier(found[1].decode()) if found else None
     return b'"%b"' % answer.name.encode() if answer and answer.name else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Optional, Union
+from typing import Optional
 
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
@@ -56,17 +56,17 @@ class Translator:
         own = [*self.names.own_words], [*self.names.own_prefixes]
         self._tokens, self._all_tokens = tokens(*own, rare=False), tokens(*own)
         # What a word becomes, None for what stays; an Answer or a name where it takes more than that.
-        self._memory: dict[bytes, Union[None, bytes, Answer, str]] = {}
+        self._memory: dict[bytes, bytes | Answer | str | None] = {}
 
     def port(self, data: bytes, resolve: Resolve | None = None) -> Ported:
         """The source `data` for MUSA. `resolve` knows the files that its includes may mean."""
         # The line feed in front makes the first line a line like any other.
         return _Pass(self, b"\n" + data, resolve).result()
 
-    def look_up(self, word: bytes) -> Union[None, bytes, Answer, str]:
+    def look_up(self, word: bytes) -> bytes | Answer | str | None:
         """What `word` becomes, by the memory that the pass reads first."""
         name = word.decode("utf-8", "surrogateescape")
-        found: Union[None, bytes, Answer, str]
+        found: bytes | Answer | str | None
         if name in CONTEXTS and name not in self.names.keep and name not in self.names.own_words:
             found = name
         else:
@@ -80,7 +80,7 @@ class Translator:
         return self._all_tokens if any(map(text.__contains__, RARE)) else self._tokens
 
     @property
-    def memory(self) -> dict[bytes, Union[None, bytes, Answer, str]]:
+    def memory(self) -> dict[bytes, bytes | Answer | str | None]:
         return self._memory
 
 
@@ -131,10 +131,12 @@ class _Pass:
             if new is None or start < self.position or start < self.silent_until:
                 continue
             if new.__class__ is bytes:
-                if text[start - 1] == _OPEN and text[start - 40 if start > 40 else 0 : start - 1].rstrip().endswith(_NAMING):
+                if text[start - 1] == _OPEN and text[start - 40 if start > 40 else 0 : start - 1].rstrip().endswith(
+                    _NAMING
+                ):
                     continue  # a name that Python sees
                 pieces.append(text[self.position : start])
-                pieces.append(new)  # type: ignore[arg-type]
+                pieces.append(new)
                 self.position = end
                 self.replacements += 1
             else:

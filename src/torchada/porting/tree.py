@@ -6,33 +6,34 @@ import fnmatch
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from torchada.porting.findings import PortingError
 from torchada.porting.includes import renamed
 
-SOURCES = frozenset(
-    ".cu .cuh .mu .muh .c .cc .cpp .cxx .c++ .C .h .hh .hpp .hxx .h++ .H .inl .inc .ipp .tpp .txx .tcc .cppm .def .impl".split()
-)
+_SUFFIXES = {
+    "CUDA, MUSA": (".cu", ".cuh", ".mu", ".muh"),
+    "C, C++": (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm"),
+    "headers": (".h", ".hh", ".hpp", ".hxx", ".h++", ".H"),
+    "included": (".inl", ".inc", ".ipp", ".tpp", ".txx", ".tcc", ".def", ".impl"),
+}
+SOURCES = frozenset(suffix for group in _SUFFIXES.values() for suffix in group)
 SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 MOST_BYTES = 32 * 1024 * 1024
 MANIFEST = ".torchada-port.json"
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A file of a tree: its path relative to the root, whether it is to be ported, and what tells that it is the same as before."""
+class Entry(NamedTuple):
+    """A file of a tree: its path relative to the root and what it is called when ported, the file to read, whether it is to be
+    ported, and what tells that it is the same as before."""
 
     path: str
+    target: str
     file: str
     is_source: bool
     stamp: tuple[int, int, int]
     mode: int
-
-    @property
-    def target(self) -> str:
-        return renamed(self.path) if self.is_source else self.path
 
 
 def entries(
@@ -44,8 +45,8 @@ def entries(
 ) -> list[Entry]:
     """The files below `root`, or the one file that it is; their paths begin with `prefix`.
 
-    Links to files within the tree count as files. PortingError for a link that leads out of the tree, to itself or to nothing, for a
-    source with more than `most_bytes`, and for what is neither file nor folder. `without` are folders that are no part of it.
+    Links to files within the tree count as files. PortingError for a link that leads out of the tree, to itself or to nothing, for
+    a source with more than `most_bytes`, and for what is neither file nor folder. `without` are folders that are no part of it.
     """
     top = Path(os.path.realpath(root))
     if top.is_file():
@@ -100,10 +101,16 @@ def _entry(root: str, path: str, prefix: str, exclude: Sequence[str], most_bytes
         raise PortingError(f"{file}: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
         raise PortingError(f"{file}: neither a file nor a folder")
-    is_source = os.path.splitext(path)[1] in SOURCES and not is_excluded(path, exclude)
+    dot = path.rfind(".")
+    is_source = dot >= 0 and path[dot:] in SOURCES and not (exclude and is_excluded(path, exclude))
     if is_source and status.st_size > most_bytes:
-        raise PortingError(f"{file}: {status.st_size:,} bytes are more than a source may have ({most_bytes:,}); exclude it, or raise most_bytes")
-    return Entry(prefix + path, file, is_source, stamp_of(status), stat.S_IMODE(status.st_mode))
+        raise PortingError(
+            f"{file}: {status.st_size:,} bytes, and a source may have {most_bytes:,}; exclude it or raise the limit"
+        )
+    whole = prefix + path
+    return Entry(
+        whole, renamed(whole) if is_source else whole, file, is_source, stamp_of(status), stat.S_IMODE(status.st_mode)
+    )
 
 
 def stamp_of(status: os.stat_result) -> tuple[int, int, int]:

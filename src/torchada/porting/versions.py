@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 ARCHITECTURES = ((100, 700), (210, 750), (220, 800), (310, 890))
 """MUSA's architectures and the ones of CUDA that they stand for in guards."""
@@ -26,7 +26,9 @@ VERSION_MACROS = {"CUDA_VERSION": "MUSA_VERSION", "CUDART_VERSION": "MUSART_VERS
 _SPACE = rb"(?:[ \t]|\\\r?\n)*"
 _NUMBER = rb"([0-9]+)(?![\w.'])"
 _RIGHT = re.compile(_SPACE + rb"(\)?)" + _SPACE + rb"(>=|<=|==|!=|>(?!>)|<(?!<))" + _SPACE + _NUMBER)
-_LEFT = re.compile(rb"(?<![\w.'])([0-9]+)" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _SPACE + rb"\(?" + _SPACE + rb"\Z")
+_LEFT = re.compile(
+    rb"(?<![\w.'])([0-9]+)" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _SPACE + rb"\(?" + _SPACE + rb"\Z"
+)
 _OTHER_USE = re.compile(_SPACE + rb"\)?" + _SPACE + rb"(?:[<>=!]=|[<>*/%+-])")
 _OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _SPACE + rb"\(?" + _SPACE + rb"\Z")
 _MIRRORED = {b">=": b"<=", b"<=": b">=", b">": b"<", b"<": b">", b"==": b"==", b"!=": b"!="}
@@ -39,7 +41,7 @@ class Guard(NamedTuple):
     start: int
     end: int
     new: bytes
-    reason: Optional[str]
+    reason: str | None
 
 
 def architecture(number: int, operator: str, steps: Sequence[tuple[int, int]] = ARCHITECTURES) -> int:
@@ -79,7 +81,12 @@ def guard(text: bytes, start: int, end: int, macro: str, reached: int = REACHED)
         first = start - len(before) + left.start()
         return Guard(first, end, b"%d" % counterpart + before[left.end(1) :] + new, reason)
     is_used = _OTHER_USE.match(text, end) or _OTHER_USE_LEFT.search(before)
-    return Guard(start, end, new, f"{new.decode()} counts otherwise than {macro}; look at what is done with it" if is_used else None)
+    return Guard(
+        start,
+        end,
+        new,
+        f"{new.decode()} counts otherwise than {macro}; look at what is done with it" if is_used else None,
+    )
 
 
 def _opened(text: bytes, start: int) -> bool:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from torchada.porting.findings import Finding, Ported, PortingError
 from torchada.porting.includes import Includes
@@ -101,7 +101,9 @@ def with_line_directive(ported: Ported, file: str) -> Ported:
     return Ported(text, ported.findings, ported.replacements, ported.lines_before + 1)
 
 
-def do(project: Project, targets: Mapping[str, str], jobs: Sequence[Job], processes: int, lines: bool = False) -> list[Done]:
+def do(
+    project: Project, targets: Mapping[str, str], jobs: Sequence[Job], processes: int, lines: bool = False
+) -> list[Done]:
     """Do all `jobs` with up to `processes` processes. PortingError or OSError with the first thing that went wrong."""
     sizes = {job.path: os.path.getsize(job.file) for job in jobs}
     processes = min(processes, 1 + sum(sizes.values()) // ENOUGH_BYTES, len(jobs))
@@ -156,7 +158,7 @@ def _finish(helper: subprocess.Popen[bytes]) -> list[Done]:
 def serve() -> None:
     """What another process does: read a share, do it, tell."""
     share: Share = pickle.load(sys.stdin.buffer)
-    error: Optional[Exception] = None
+    error: Exception | None = None
     done: list[Done] = []
     try:
         porter = Porter(share.project, share.targets, share.lines)

@@ -26,7 +26,7 @@ COMPILER = Library(
         "__NV_NO_HOST_COMPILER_CHECK": "__MT_NO_HOST_COMPILER_CHECK",
     },
     absent={
-        r"__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY_SPECIFIC)\w*|__CUDA_ARCH_(?:FEAT|LIST)_?\w*": "features of single NVIDIA architectures",
+        r"__CUDA_ARCH_(?:FEAT|SPECIFIC|FAMILY_SPECIFIC)\w*|__CUDA_ARCH_(?:FEAT|LIST)_?\w*": "a feature of some of NVIDIA's chips",
         r"__cluster(?:_\w+|(?:Dim|GridDim|Idx|RelativeBlock|Size)\w*)": _CLUSTERS,
         r"__maxnreg__": "mcc is not known to take a limit of registers here",
         r"__grid_constant__": "mcc is not known to have parameters in constant memory",

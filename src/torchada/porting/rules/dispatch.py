@@ -1,4 +1,4 @@
-"""Words that mean CUDA to PyTorch's dispatcher, after `DispatchKey::`, `DeviceType::`, `Backend::` or in TORCH_LIBRARY_IMPL(ns, KEY, m)."""
+"""What means CUDA to PyTorch's dispatcher, after `DispatchKey::`, `DeviceType::`, `Backend::` or in TORCH_LIBRARY_IMPL."""
 
 DISPATCH_KEYS = {
     "CUDA": "PrivateUse1",

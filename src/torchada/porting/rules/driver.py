@@ -2,7 +2,9 @@
 
 from torchada.porting.rules.library import Library
 
-_TENSOR_MAP = "tensor maps serve the TMA of sm_90, which CUDA sources drive through PTX; MUSA's counterpart has another interface"
+_TENSOR_MAP = (
+    "tensor maps serve the TMA of sm_90, which CUDA sources drive through PTX; MUSA's counterpart has another interface"
+)
 _NEWER = "newer than the CUDA that MUSA's driver follows (11.7)"
 
 DRIVER = Library(
