@@ -9,12 +9,11 @@ from the first, lines moved, and inline PTX, counted independently, that is not 
 
 from __future__ import annotations
 
-import lzma
 import json
+import lzma
 import posixpath
 import re
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -70,8 +69,8 @@ def verify(root: Path, project: Project | None = None) -> Counter[str]:
 def _again(tree: Tree) -> dict[str, bytes]:
     from functools import partial
 
-    from torchada.porting.names import Names
     from torchada.porting.includes import Includes
+    from torchada.porting.names import Names
 
     targets = {renamed(path): renamed(path) for path in (file.target for file in tree.files)}
     includes = Includes(targets, Names())
@@ -91,7 +90,9 @@ def _ptx(found: list) -> int:
     total = 0
     for first, second, third in following:
         if first.kind == NAME and first.text in (b"asm", b"__asm__", b"__asm"):
-            literal = second if second.kind == STRING else third if second.text in (b"volatile", b"__volatile__") else None
+            literal = (
+                second if second.kind == STRING else third if second.text in (b"volatile", b"__volatile__") else None
+            )
             total += literal is not None and literal.kind == STRING and PTX.search(literal.text) is not None
     return total
 

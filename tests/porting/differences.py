@@ -7,12 +7,16 @@ _GUARD = "the include guard or an inner macro of one of the toolkit's own header
 _LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule met them by chance"
 
 DIFFERENT: dict[str, str] = {
-    **dict.fromkeys(("cuda", "cu", "cubin", "cubinCrc", "cubinOut", "cubinSize", "fatCubin", "fatCubinHandle"), _ORDINARY),
+    **dict.fromkeys(
+        ("cuda", "cu", "cubin", "cubinCrc", "cubinOut", "cubinSize", "fatCubin", "fatCubinHandle"), _ORDINARY
+    ),
     **dict.fromkeys(("pCubin", "funcComputeCubinCrc", "nvlinkVersion", "nvswitchConnected"), _ORDINARY),
     **dict.fromkeys(("physicalNvLinkCount", "nCutoffValue", "HGPUNV", "WGL_NV_gpu_affinity"), _ORDINARY),
     **dict.fromkeys(("NVBLAS_H_", "__NV_GLIBCXX_VERSION", "__NV_LIBCXX_FUNCTIONAL_H__", "__OPENMP_NVPTX__"), _GUARD),
     **{
-        f"cusolverDnC{name}{end}": _LAPACK for name in ("ungbr", "ungqr", "ungtr", "unmqr", "unmtr") for end in ("", "_bufferSize")
+        f"cusolverDnC{name}{end}": _LAPACK
+        for name in ("ungbr", "ungqr", "ungtr", "unmqr", "unmtr")
+        for end in ("", "_bufferSize")
     },
     "nppsCubrt_32f": _LAPACK,
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",

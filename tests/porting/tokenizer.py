@@ -6,8 +6,18 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-COMMENT, STRING, CHARACTER, NAME, HEADER, NUMBER, MESSAGE = "comment", "string", "character", "name", "header", "number", "message"
-_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") | frozenset(range(128, 256))
+COMMENT, STRING, CHARACTER, NAME, HEADER, NUMBER, MESSAGE = (
+    "comment",
+    "string",
+    "character",
+    "name",
+    "header",
+    "number",
+    "message",
+)
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$") | frozenset(
+    range(128, 256)
+)
 _DIGITS = frozenset(b"0123456789")
 _RAW = (b"R", b"LR", b"uR", b"UR", b"u8R")
 

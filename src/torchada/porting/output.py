@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +79,18 @@ def content(entry: Entry) -> str:
         raise PortingError(f"{entry.file}: {error.strerror}") from error
 
 
+@lru_cache(maxsize=1)
+def _our_stamps() -> list[tuple[str, tuple[int, int, int]]]:
+    """What tells one version of the porter from another."""
+    ours = sorted([*_MODULES.glob("*.py"), *(_MODULES / "rules").glob("*.py")])
+    return [(path.name, stamp_of(path.stat())) for path in ours]
+
+
 def key_of(project: Project, found: Sequence[Entry], lines: bool) -> str:
     """What everything depends on: the rules, ours and the project's, and the names of all files."""
-    ours = sorted([*_MODULES.glob("*.py"), *(_MODULES / "rules").glob("*.py")])
-    stamps = [(path.name, stamp_of(path.stat())) for path in ours]
     names = [(entry.path, entry.target, entry.is_source) for entry in found]
     roots = sorted({entry.file[: -len(entry.path)] for entry in found}) if lines else []
-    return digest(repr((stamps, project, names, lines, roots)).encode("utf-8", "surrogateescape"))
+    return digest(repr((_our_stamps(), project, names, lines, roots)).encode("utf-8", "surrogateescape"))
 
 
 def record_of(entry: Entry, output: Path, source_digest: str, findings: Sequence[Finding], replacements: int) -> Record:

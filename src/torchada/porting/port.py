@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Union
 
@@ -24,7 +25,7 @@ from torchada.porting.output import (
     write_manifest,
 )
 from torchada.porting.project import Project
-from torchada.porting.translate import Resolve
+from torchada.porting.translate import Resolve, Translator
 from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries
 from torchada.porting.work import Job, Porter, do, read, with_line_directive
 
@@ -70,8 +71,14 @@ def port_source(
     `resolve` tells what to include instead of a path that is a file of the project's own; None leaves includes of unknown headers
     alone. With `origin`, a first line `#line 1 "origin"` makes compilers name that file in their messages.
     """
-    ported = (project or Project()).translator().port(data, resolve)
+    translator = _plain() if project is None else project.translator()
+    ported = translator.port(data, resolve)
     return ported if origin is None else with_line_directive(ported, origin)
+
+
+@lru_cache(maxsize=1)
+def _plain() -> Translator:
+    return Project().translator()
 
 
 def port_file(file: str | Path, project: Project | None = None, origin: str | None = None) -> Ported:
@@ -112,9 +119,7 @@ def port_tree(
     given = [Path(each) for each in ([roots] if isinstance(roots, (str, Path)) else roots)]
     rules = projects.read(given[0] if given[0].is_dir() else given[0].parent) if project is None else project
     folder = None if output is None else Path(os.path.abspath(output))
-    found = _found(given, rules, most_bytes, folder)
-    if only_sources:
-        found = [entry for entry in found if entry.is_source]
+    found = _found(given, rules, most_bytes, folder, only_sources)
     if folder is None:
         tree = _told(found, rules, lines, keep_texts)
     else:
@@ -122,14 +127,16 @@ def port_tree(
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
 
 
-def _found(given: Sequence[Path], rules: Project, most_bytes: int, folder: Path | None) -> list[Entry]:
+def _found(
+    given: Sequence[Path], rules: Project, most_bytes: int, folder: Path | None, only_sources: bool
+) -> list[Entry]:
     without = [] if folder is None else [folder]
     found: list[Entry] = []
     for root in given:
         if folder is not None and _is_within(root, folder):
             raise PortingError(f"{folder} holds what is to be ported; name another folder")
         prefix = f"{root.resolve().name}/" if len(given) > 1 and root.is_dir() else ""
-        found += entries(root, rules.exclude, most_bytes, without, prefix)
+        found += entries(root, rules.exclude, most_bytes, without, prefix, only_sources)
     check_targets(found)
     return found
 

@@ -36,13 +36,19 @@ Resolve = Callable[[str, bool], Optional[str]]
 _BYTES = [bytes([value]) for value in range(256)]
 _IS_NAME = [value >= 0x80 or _BYTES[value].isalnum() or value in b"_$" for value in range(256)]
 _NAMING = tuple(macro.encode() for macro in NAMING_MACROS)
-_OPEN = ord("(")
+_OPEN = b"( \t\r\n"
 _SPLIT = re.compile(rb"\\(?<=\w\\)\r?\n(?=\w)")
 _SPLIT_WORD = re.compile(rb"[\w$\x80-\xff]*(?:\\\r?\n[\w$\x80-\xff]+)+")
 _REST_OF_LINE = re.compile(REST_OF_LINE)
 _BOM = b"\xef\xbb\xbf"
 _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
 _DEFINED = re.compile(rb"\n[ \t]*#[ \t]*define[ \t]+\w+[ \t]+\Z")
+
+
+def _is_seen_by_python(text: bytes, start: int) -> bool:
+    """Whether the word at `start` names a module or a library of operators: PYBIND11_MODULE(name, m)."""
+    before = text[max(0, start - 64) : start].rstrip()
+    return before.endswith(b"(") and before[:-1].rstrip().endswith(_NAMING)
 
 
 @dataclass
@@ -131,10 +137,8 @@ class _Pass:
             if new is None or start < self.position or start < self.silent_until:
                 continue
             if new.__class__ is bytes:
-                if text[start - 1] == _OPEN and text[start - 40 if start > 40 else 0 : start - 1].rstrip().endswith(
-                    _NAMING
-                ):
-                    continue  # a name that Python sees
+                if text[start - 1] in _OPEN and _is_seen_by_python(text, start):
+                    continue
                 pieces.append(text[self.position : start])
                 pieces.append(new)
                 self.position = end
@@ -212,7 +216,7 @@ class _Pass:
         ported = self.translator.port(program, self.resolve)
         lines = self.text.count(b"\n", 0, start) - 1
         self.inner += [moved(each, lines) for each in ported.findings]
-        self._change(Change(start, start + len(program), ported.text), "a program in a string")
+        self._change(Change(start, start + len(program), ported.text), "")
 
     def _has_split_words(self) -> bool:
         return (b"\\\n" in self.text or b"\\\r\n" in self.text) and _SPLIT.search(self.text) is not None

@@ -21,6 +21,7 @@ _SUFFIXES = {
 SOURCES = frozenset(suffix for group in _SUFFIXES.values() for suffix in group)
 SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".tox", ".mypy_cache", ".pytest_cache", ".ruff_cache"})
 MOST_BYTES = 32 * 1024 * 1024
+MOST_LINKS = 8  # folders that link to each other make a tree with any number of paths
 MANIFEST = ".torchada-port.json"
 
 
@@ -42,39 +43,48 @@ def entries(
     most_bytes: int = MOST_BYTES,
     without: Iterable[Path] = (),
     prefix: str = "",
+    only_sources: bool = False,
 ) -> list[Entry]:
     """The files below `root`, or the one file that it is; their paths begin with `prefix`.
 
     Links to files within the tree count as files. PortingError for a link that leads out of the tree, to itself or to nothing, for
     a source with more than `most_bytes`, and for what is neither file nor folder. `without` are folders that are no part of it.
     """
-    top = Path(os.path.realpath(root))
-    if top.is_file():
-        return [_entry(str(top.parent), top.name, "", exclude, most_bytes)]
-    if not top.is_dir():
+    top = os.path.realpath(root)
+    if os.path.isfile(top):
+        return [_entry(os.path.dirname(top), os.path.basename(top), "", True, most_bytes)]
+    if not os.path.isdir(top):
         raise PortingError(f"{root}: no such file or folder")
     hidden = {os.path.realpath(each) for each in without}
-    return [_entry(str(top), path, prefix, exclude, most_bytes) for path in _walk(str(top), "", (str(top),), hidden)]
+    found = []
+    for path in _walk(top, "", (top,), hidden, 0):
+        dot = path.rfind(".")
+        is_source = dot >= 0 and path[dot:] in SOURCES and not (exclude and is_excluded(path, exclude))
+        if is_source or not only_sources:
+            found.append(_entry(top, path, prefix, is_source, most_bytes))
+    return found
 
 
-def _walk(folder: str, prefix: str, above: tuple[str, ...], hidden: set[str]) -> Iterator[str]:
+def _walk(folder: str, prefix: str, above: tuple[str, ...], hidden: set[str], links: int) -> Iterator[str]:
+    """Paths below `folder`; `above` are the real paths of the folders it is in, itself included."""
     try:
         children = sorted(os.scandir(folder), key=lambda child: child.name)
     except OSError as error:
         raise PortingError(f"{folder}: {error.strerror}") from error
     for child in children:
-        path = prefix + child.name
-        if child.is_symlink():
-            _check_link(child.path, above)
+        name, is_link = child.name, child.is_symlink()
+        real = _checked_link(child.path, above, links) if is_link else f"{above[-1]}/{name}"
         if child.is_dir():
-            real = os.path.realpath(child.path)
-            if child.name not in SKIPPED and real not in hidden:
-                yield from _walk(child.path, path + "/", (*above, real), hidden)
-        elif child.name != MANIFEST:
-            yield path
+            if name not in SKIPPED and real not in hidden:
+                yield from _walk(child.path, f"{prefix}{name}/", (*above, real), hidden, links + is_link)
+        elif name != MANIFEST:
+            yield prefix + name
 
 
-def _check_link(link: str, above: tuple[str, ...]) -> None:
+def _checked_link(link: str, above: tuple[str, ...], links: int) -> str:
+    """Where a link leads."""
+    if links >= MOST_LINKS:
+        raise PortingError(f"{link}: a path through more than {MOST_LINKS} links")
     try:
         real = os.path.realpath(link, strict=True) if _HAS_STRICT else _strictly(link)
     except OSError as error:
@@ -83,6 +93,7 @@ def _check_link(link: str, above: tuple[str, ...]) -> None:
         raise PortingError(f"{link}: this link leads back to {real}, a folder that it is in")
     if os.path.commonpath([real, above[0]]) != above[0]:
         raise PortingError(f"{link}: this link leads out of the tree, to {real}")
+    return real
 
 
 _HAS_STRICT = "strict" in (os.path.realpath.__kwdefaults__ or {})
@@ -93,7 +104,7 @@ def _strictly(link: str) -> str:
     return os.path.realpath(link)
 
 
-def _entry(root: str, path: str, prefix: str, exclude: Sequence[str], most_bytes: int) -> Entry:
+def _entry(root: str, path: str, prefix: str, is_source: bool, most_bytes: int) -> Entry:
     file = f"{root}/{path}"
     try:
         status = os.stat(file)
@@ -101,8 +112,6 @@ def _entry(root: str, path: str, prefix: str, exclude: Sequence[str], most_bytes
         raise PortingError(f"{file}: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
         raise PortingError(f"{file}: neither a file nor a folder")
-    dot = path.rfind(".")
-    is_source = dot >= 0 and path[dot:] in SOURCES and not (exclude and is_excluded(path, exclude))
     if is_source and status.st_size > most_bytes:
         raise PortingError(
             f"{file}: {status.st_size:,} bytes, and a source may have {most_bytes:,}; exclude it or raise the limit"

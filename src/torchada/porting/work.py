@@ -125,7 +125,7 @@ def do(
     finally:
         for helper in helpers:
             helper.kill()
-            helper.wait()
+            helper.communicate()
     return done
 
 
@@ -135,17 +135,17 @@ def _start(share: Share) -> subprocess.Popen[bytes]:
     helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert helper.stdin is not None
     try:
-        with helper.stdin as stream:
-            pickle.dump(share, stream)
+        pickle.dump(share, helper.stdin)
+        helper.stdin.close()
     except BrokenPipeError:
-        pass  # what it died of is told where its answer is read
+        pass  # that it died is told where its answer is read
+    helper.stdin = None
     return helper
 
 
 def _finish(helper: subprocess.Popen[bytes]) -> list[Done]:
     assert helper.stdout is not None
-    with helper.stdout as stream:
-        answer = stream.read()
+    answer = helper.stdout.read()
     if helper.wait() != 0 or not answer:
         raise PortingError(f"a process that ported a part of the tree ended with {helper.returncode}")
     done, error = pickle.loads(answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from torchada.porting.rules.absent import ABSENT
 from torchada.porting.rules.cccl import CCCL, CUTLASS
 from torchada.porting.rules.compiler import COMPILER
 from torchada.porting.rules.cublas import CUBLAS
@@ -43,4 +44,5 @@ LIBRARIES: tuple[Library, ...] = (
     RUNTIME,
     DRIVER,
     CCCL,
+    ABSENT,
 )
