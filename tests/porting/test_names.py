@@ -105,7 +105,7 @@ def test_what_has_no_counterpart_says_why(name: str) -> None:
     assert answer is not None and answer.name is None and answer.reason and answer.library
 
 
-ORDINARY = "current cuda_kernel scatter_cuda cube accumulate OCCUPANCY nvec cudagraph cum_sum customKernel CUBE_SIZE"
+ORDINARY = "current cuda_kernel scatter_cuda cube accumulate OCCUPANCY nvec cudagraph cum_sum customKernel CUBE_SIZE nvtxs nppixels"
 MACROS = "WITH_CUDA USE_CUDA CUDA_KERNEL_ASSERT CUDA_HAS_FP16 TORCH_CUDA_CU_API MMCV_WITH_CUDA"
 
 

@@ -226,7 +226,7 @@ PIECES = st.sampled_from([*WORDS, *MARKS, *BLANKS])
 SOURCES = st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=40).map(b"".join))
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(SOURCES)
 @example(b'R"(__global__ R"x(cudaMalloc)x")"')
 @example(b"#error 'cudaMalloc\n'cudaMalloc'")
@@ -237,7 +237,7 @@ def test_any_bytes_are_ported_once_and_for_all(data: bytes) -> None:
     assert all(1 <= each.line <= data.count(b"\n") + 1 and each.column >= 1 for each in result.findings)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 @given(
     st.lists(PIECES.filter(lambda piece: piece not in (b"__global__", b'"cuda:0"', b"\0")), max_size=40).map(b"".join)
 )

@@ -123,7 +123,8 @@ def replacing(folder: Path) -> Iterator[Path]:
         os.chmod(new, 0o777 & ~_umask())
         _exchange(folder, new)
     except OSError as error:
-        raise PortingError(f"{error.filename or folder}: {error.strerror}; nothing was written to {folder}") from error
+        where = f" ({error.filename})" if error.filename else ""
+        raise PortingError(f"{folder}: nothing was written: {error.strerror}{where}") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUBLAS = Library(
     "cuBLAS and cuBLASLt",
-    names=(r"cublas\w+", r"CUBLAS\w*"),
+    names=(r"cublas[A-Z]\w*", r"CUBLAS\w*"),
     spellings={"cublas": "mublas", "CUBLAS": "MUBLAS"},
     words={
         # torch_musa's own sources use this enumerator; NOT_SUPPORTED is in its table of names only.

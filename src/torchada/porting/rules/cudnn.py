@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUDNN = Library(
     "cuDNN",
-    names=(r"cudnn\w+", r"CUDNN\w*"),
+    names=(r"cudnn[A-Z]\w*|cudnn_version", r"CUDNN\w*"),
     spellings={"cudnn": "mudnn", "CUDNN": "MUDNN"},
     unlike={
         r"cudnn\w+|CUDNN_\w+": "muDNN's interface is C++ (musa::dnn): the name follows the table, the call may not compile",

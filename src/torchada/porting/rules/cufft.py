@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUFFT = Library(
     "cuFFT",
-    names=(r"cufft\w+", r"CUFFT\w*"),
+    names=(r"cufft[A-Z]\w*", r"CUFFT\w*"),
     spellings={"cufft": "mufft", "CUFFT": "MUFFT"},
     header_names=(r"cufft(?:|Xt|w)\.h",),
 )

@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUPTI = Library(
     "CUPTI",
-    names=(r"cupti\w*", r"_*CUPTI\w*", r"CUpti\w+", r"CuptiUtil\w+"),
+    names=(r"cupti(?:[A-Z]\w*)?", r"_*CUPTI\w*", r"CUpti\w+", r"CuptiUtil\w+"),
     spellings={"cupti": "mupti", "CUPTI": "MUPTI", "CUpti": "MUpti", "Cupti": "Mupti"},
     words={
         "CUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_CUDEVICE": "MUPTI_ACTIVITY_FLAG_DEVICE_ATTRIBUTE_MUDEVICE",

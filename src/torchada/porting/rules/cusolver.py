@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUSOLVER = Library(
     "cuSOLVER",
-    names=(r"cusolver\w+", r"CUSOLVER\w*"),
+    names=(r"cusolver(?:[A-Z]\w*|_int_t)", r"CUSOLVER\w*"),
     spellings={"cusolver": "musolver", "CUSOLVER": "MUSOLVER"},
     header_names=(r"cusolver(?:Dn|Mg|Rf|Sp|Sp_LOWLEVEL_PREVIEW|_common)\.h",),
 )

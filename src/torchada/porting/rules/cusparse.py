@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 CUSPARSE = Library(
     "cuSPARSE",
-    names=(r"cusparse\w+", r"CUSPARSE\w*"),
+    names=(r"cusparse[A-Z]\w*", r"CUSPARSE\w*"),
     spellings={"cusparse": "musparse", "CUSPARSE": "MUSPARSE"},
     header_names=(r"cusparse(?:|_v2)\.h",),
 )

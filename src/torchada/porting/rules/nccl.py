@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 NCCL = Library(
     "NCCL",
-    names=(r"nccl\w+", r"NCCL_\w*"),
+    names=(r"nccl[A-Z]\w*", r"NCCL_\w*"),
     spellings={"nccl": "mccl", "NCCL": "MCCL"},
     absent={
         r"nccl(?:Mem(?:Alloc|Free)|CommWindow\w*|Dev[A-Z]\w*|CommRegister|CommDeregister)": "newer than the NCCL that MCCL follows",

@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 NVJPEG = Library(
     "nvJPEG",
-    names=(r"nvjpeg\w+", r"NVJPEG\w*"),
+    names=(r"nvjpeg[A-Z]\w*", r"NVJPEG\w*"),
     spellings={"nvjpeg": "mtjpeg", "NVJPEG": "MTJPEG"},
     header_names=(r"nvjpeg\.h",),
 )

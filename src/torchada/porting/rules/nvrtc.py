@@ -4,7 +4,7 @@ from torchada.porting.rules.library import Library
 
 NVRTC = Library(
     "NVRTC",
-    names=(r"nvrtc\w+", r"NVRTC\w*"),
+    names=(r"nvrtc[A-Z]\w*", r"NVRTC\w*"),
     spellings={"nvrtc": "mtrtc", "NVRTC": "MTRTC"},
     absent={
         r"nvrtcGet(?:CUBIN|PTX|NVVM|LTOIR|OptiXIR)\w*": "MUSA has another machine code; mtrtc's name for its image is not known",
