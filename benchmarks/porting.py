@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from statistics import median
@@ -82,7 +82,7 @@ def hipify(texts: Sequence[str]) -> Rate:
                 Path(folder, f"{number}.cu").write_text(text)
             hipify_python.HIPIFY_FINAL_RESULT.clear()
             started = time.process_time()
-            with redirect_stdout(StringIO()):
+            with redirect_stdout(StringIO()), redirect_stderr(StringIO()):
                 hipify_python.hipify(
                     project_directory=folder,
                     output_directory=folder,
