@@ -97,6 +97,15 @@ void gather_alike(const Session& session, const Tensors& parts, const at::Tensor
   scatter_bytes(received, parts);
 }
 
+// Older releases keep these in the options of each backend.
+template <typename From>
+void take_names(ProcessGroupMCCL::Options& options, const From& from) {
+  if constexpr (requires { from.group_name; }) {
+    options.group_name = from.group_name;
+    options.global_ranks_in_group = from.global_ranks_in_group;
+  }
+}
+
 std::string numbered(size_t count, int size) {
   return c10::str("Expected a list of ", size, " tensors, one for each rank, but got ", count);
 }
@@ -152,20 +161,20 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   if (auto* capture = active_capture()) {
     capture->add(request.title, [make, job] {
       const auto replayed = make();
-      replayed->run(job);
+      replayed->runner(job)();
       replayed->wait(kNoTimeout);
     });
-    work->run([](Deadline) {});
+    work->runner([](Deadline) {})();
     return work;
   }
   if (ephemeral_owned_ != 0) {
-    work->on_finish = [active = ephemeral_, owned = std::exchange(ephemeral_owned_, 0)] { *active -= owned; };
+    work->then([active = ephemeral_, owned = std::exchange(ephemeral_owned_, 0)] { *active -= owned; });
   }
   // It starts when the stream that asks for it gets there.
   const auto ready = completion_ns(current_stream(device.index()));
-  lane.push([work, ready, job = std::move(job)] {
+  lane.push([ready, run = work->runner(std::move(job))]() mutable {
     wait_until(ready);
-    work->run(job);
+    run();
   });
   if (coalesced_.has_value()) {
     coalesced_->push_back(work);
@@ -569,12 +578,9 @@ c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::split(
   auto options = c10::make_intrusive<Options>(options_->is_high_priority_stream);
   options->timeout = opts == nullptr ? options_->timeout : opts->timeout;
   options->split_from = c10::intrusive_ptr<ProcessGroupMCCL>::unsafe_reclaim_from_nonowning(this);
-#if MUSASIM_TORCH_AT_LEAST(2, 8)
   if (opts != nullptr) {
-    options->group_name = opts->group_name;
-    options->global_ranks_in_group = opts->global_ranks_in_group;
+    take_names(*options, *opts);
   }
-#endif
   auto made = c10::make_intrusive<ProcessGroupMCCL>(
       store, static_cast<int>(place - ranks.begin()), static_cast<int>(ranks.size()), options);
   made->setGroupUid(options->group_name);

@@ -4,8 +4,6 @@
 #include "lane.h"
 #include "work.h"
 
-#include "../runtime/version.h"
-
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <functional>
@@ -47,10 +45,9 @@ class ProcessGroupMCCL final : public c10d::Backend {
     bool is_high_priority_stream;
     c10::intrusive_ptr<ProcessGroupMCCL> split_from;
     int64_t split_color = 0;
-#if !MUSASIM_TORCH_AT_LEAST(2, 8)
-    std::string group_name; // of every backend's options later
+    // Every backend's options have these in newer releases; ours hide them.
+    std::string group_name;
     std::vector<uint64_t> global_ranks_in_group;
-#endif
   };
   using OptionsPtr = c10::intrusive_ptr<Options>;
 

@@ -1,6 +1,5 @@
 #include "work.h"
 
-#include "../runtime/version.h"
 #include "elsewhere.h"
 
 #include <ATen/core/ivalue.h>
@@ -44,113 +43,145 @@ int64_t elements(const std::vector<at::Tensor>& tensors) {
   return count;
 }
 
-Milliseconds since(Clock::time_point start) {
-  return std::chrono::duration_cast<Milliseconds>(Clock::now() - start);
+std::string describe(const WorkMCCL::Facts& facts) {
+  return c10::str(
+      "WorkMCCL(SeqNum=",
+      facts.sequence,
+      ", OpType=",
+      c10d::opTypeToString(facts.type),
+      ", NumelIn=",
+      elements(facts.inputs),
+      ", NumelOut=",
+      elements(facts.outputs),
+      ", Timeout(ms)=",
+      facts.timeout.count(),
+      ")");
 }
 
 } // namespace
 
-WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
-    : Work(facts.rank, facts.type, facts.title, facts.inputs),
-      facts_(std::move(facts)),
-      health_(std::move(health)),
-      deadline_(after(facts_.timeout)) {}
-
-void WorkMCCL::run(const std::function<void(Deadline)>& job) {
-  std::exception_ptr error;
-  try {
-    health_->check();
-    job(deadline_);
-  } catch (const c10::DistBackendError&) {
-    error = std::current_exception(); // ours already: the ranks disagree, or the communicator is gone
-  } catch (const std::exception& failure) {
-    error = translate(failure);
-  }
-  complete(error);
-}
-
-void WorkMCCL::complete(std::exception_ptr error) {
-  if (finishing_.exchange(true)) {
-    return; // given up meanwhile
-  }
-  finished_ = Clock::now();
-  finish(std::move(error));
-  if (on_finish) {
-    on_finish();
-  }
-  complete_future();
-}
-
-void WorkMCCL::complete_future() {
-  c10::intrusive_ptr<Future> future;
+void Completion::complete(std::exception_ptr error) {
+  std::vector<std::function<void()>> callbacks;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!settled_) {
-      future = future_;
+    if (done_) {
+      return; // given up meanwhile
     }
-    settled_ = true;
+    done_ = true;
+    error_ = std::move(error);
+    finished_ = Clock::now();
+    callbacks.swap(callbacks_);
   }
-  if (future != nullptr) {
-    run_elsewhere([future, error = exception(), outputs = facts_.outputs] { settle(*future, error, outputs); });
+  changed_.notify_all();
+  for (const auto& callback : callbacks) {
+    callback();
   }
 }
 
-std::exception_ptr WorkMCCL::translate(const std::exception& error) {
+bool Completion::done() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return done_;
+}
+
+std::exception_ptr Completion::error() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return error_;
+}
+
+Clock::time_point Completion::finished() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return finished_;
+}
+
+bool Completion::wait(Clock::time_point until) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_until(lock, until, [this] { return done_; });
+}
+
+void Completion::then(std::function<void()> callback) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!done_) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback();
+}
+
+std::exception_ptr WorkMCCL::Story::failed(const std::exception& error) const {
   const auto failure = explain(text_of(error));
   if (failure.type == c10d::ErrorType::TIMEOUT) {
     return timed_out(failure.reason);
   }
-  const auto text = c10::str(describe(), ": ", failure.reason);
-  health_->fail(failure.type, text);
+  const auto text = c10::str(operation, ": ", failure.reason);
+  health->fail(failure.type, text);
   return backend_error(text);
 }
 
-std::exception_ptr WorkMCCL::timed_out(const std::string& detail) {
-  auto text = timeout_text(facts_.rank, describe(), since(asked_));
+std::exception_ptr WorkMCCL::Story::timed_out(const std::string& detail) const {
+  const auto ran = std::chrono::duration_cast<Milliseconds>(Clock::now() - asked);
+  auto text = timeout_text(rank, operation, ran);
   if (!detail.empty()) {
     text += "\nLast error:\n" + detail;
   }
-  health_->fail(c10d::ErrorType::TIMEOUT, text);
+  health->fail(c10d::ErrorType::TIMEOUT, text);
   return backend_error(text);
 }
 
-std::string WorkMCCL::describe() const {
-  return c10::str(
-      "WorkMCCL(SeqNum=",
-      facts_.sequence,
-      ", OpType=",
-      c10d::opTypeToString(facts_.type),
-      ", NumelIn=",
-      elements(facts_.inputs),
-      ", NumelOut=",
-      elements(facts_.outputs),
-      ", Timeout(ms)=",
-      facts_.timeout.count(),
-      ")");
+WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
+    : Work(facts.rank, facts.type, facts.title, facts.inputs),
+      facts_(std::move(facts)),
+      story_(std::make_shared<Story>(
+          Story{.rank = facts_.rank, .operation = describe(facts_), .health = std::move(health)})),
+      deadline_(after(facts_.timeout)) {
+  if (recordFunctionEndCallback_) {
+    completion_->then(recordFunctionEndCallback_);
+  }
+}
+
+std::function<void()> WorkMCCL::runner(std::function<void(Deadline)> job) {
+  return [completion = completion_, story = story_, deadline = deadline_, job = std::move(job)]() mutable {
+    std::exception_ptr error;
+    try {
+      story->health->check();
+      job(deadline);
+    } catch (const c10::DistBackendError&) {
+      error = std::current_exception(); // ours already: the ranks disagree, or the communicator is gone
+    } catch (const std::exception& failure) {
+      error = story->failed(failure);
+    }
+    job = nullptr; // its tensors, before anyone who waits goes on and counts memory
+    completion->complete(error);
+  };
 }
 
 bool WorkMCCL::isCompleted() {
-  if (!Work::isCompleted() && !health_->good()) {
-    complete(health_->aborted());
+  if (!completion_->done() && !story_->health->good()) {
+    completion_->complete(story_->health->aborted());
   }
-  return Work::isCompleted();
+  return completion_->done();
+}
+
+bool WorkMCCL::isSuccess() const {
+  return completion_->error() == nullptr;
+}
+
+std::exception_ptr WorkMCCL::exception() const {
+  return completion_->error();
 }
 
 bool WorkMCCL::wait(Milliseconds timeout) {
   const auto until = timeout == kNoTimeout ? deadline_ + kGrace : after(timeout);
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!completed_) {
-    const auto now = Clock::now();
-    if (now >= until || !health_->good()) {
-      lock.unlock();
-      complete(now >= until ? timed_out("") : health_->aborted());
-      lock.lock();
-      continue;
+  while (!completion_->wait(std::min<Clock::time_point>(until, Clock::now() + kLook))) {
+    if (Clock::now() >= until) {
+      completion_->complete(story_->timed_out(""));
+    } else if (!story_->health->good()) {
+      completion_->complete(story_->health->aborted());
     }
-    cv_.wait_for(lock, std::min<Clock::duration>(until - now, kLook));
   }
-  if (exception_) {
-    std::rethrow_exception(exception_);
+  if (const auto error = completion_->error()) {
+    std::rethrow_exception(error);
   }
   return true;
 }
@@ -160,7 +191,7 @@ void WorkMCCL::synchronize() {
 }
 
 void WorkMCCL::abort() {
-  health_->fail(c10d::ErrorType::COMM_ERROR, describe() + " was aborted");
+  story_->health->fail(c10d::ErrorType::COMM_ERROR, story_->operation + " was aborted");
 }
 
 std::vector<at::Tensor> WorkMCCL::result() {
@@ -168,17 +199,20 @@ std::vector<at::Tensor> WorkMCCL::result() {
 }
 
 c10::intrusive_ptr<Future> WorkMCCL::getFuture() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (future_ == nullptr) {
-    future_ = make_future(facts_.device);
-    if (completed_) {
-      settled_ = true;
-      const auto future = future_;
-      const auto error = exception_;
-      lock.unlock();
-      settle(*future, error, facts_.outputs);
-      return future;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (future_ != nullptr) {
+      return future_;
     }
+    future_ = make_future(facts_.device);
+  }
+  auto finish = [future = future_, completion = completion_, outputs = facts_.outputs] {
+    settle(*future, completion->error(), outputs);
+  };
+  if (completion_->done()) {
+    finish();
+  } else {
+    completion_->then([finish = std::move(finish)] { run_elsewhere(finish); });
   }
   return future_;
 }
@@ -188,9 +222,8 @@ uint64_t WorkMCCL::getSequencenumber() const {
 }
 
 float WorkMCCL::getDuration() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  TORCH_CHECK(completed_, "getDuration can only be called after the work has finished");
-  return std::chrono::duration<float, std::milli>(finished_ - asked_).count();
+  TORCH_CHECK(completion_->done(), "getDuration can only be called after the work has finished");
+  return std::chrono::duration<float, std::milli>(completion_->finished() - story_->asked).count();
 }
 
 JoinedWork::JoinedWork(std::vector<c10::intrusive_ptr<c10d::Work>> parts, int rank, c10::Device device)

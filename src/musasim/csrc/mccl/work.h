@@ -4,12 +4,35 @@
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace musasim::mccl {
+
+// The end of an operation, apart from its tensors: who carries it out holds this, and nothing that costs device memory.
+class Completion {
+ public:
+  // The first call decides.
+  void complete(std::exception_ptr error);
+  bool done() const;
+  std::exception_ptr error() const;
+  Clock::time_point finished() const;
+  // Waits until it is done, at most until `until`; whether it is.
+  bool wait(Clock::time_point until);
+  // Now, if it is done already.
+  void then(std::function<void()> callback);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  std::exception_ptr error_;
+  Clock::time_point finished_;
+  std::vector<std::function<void()>> callbacks_;
+};
 
 // What one rank waits for. Unlike on a device, `wait` keeps the host until the values are there.
 class WorkMCCL final : public c10d::Work {
@@ -27,10 +50,15 @@ class WorkMCCL final : public c10d::Work {
 
   WorkMCCL(Facts facts, std::shared_ptr<Health> health);
 
-  // Runs `job`, on whatever thread, and completes the work with what comes of it.
-  void run(const std::function<void(Deadline)>& job);
+  // What runs `job`, on whatever thread, and completes this work with what comes of it.
+  std::function<void()> runner(std::function<void(Deadline)> job);
+  void then(std::function<void()> callback) {
+    completion_->then(std::move(callback));
+  }
 
   bool isCompleted() override;
+  bool isSuccess() const override;
+  std::exception_ptr exception() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
   void abort() override;
@@ -42,22 +70,22 @@ class WorkMCCL final : public c10d::Work {
     return facts_.timeout;
   }
 
-  std::function<void()> on_finish;
-
  private:
-  void complete(std::exception_ptr error);
-  void complete_future();
-  std::exception_ptr translate(const std::exception& error);
-  std::exception_ptr timed_out(const std::string& detail);
-  std::string describe() const;
+  // What an error has to say of the operation.
+  struct Story {
+    int rank;
+    std::string operation;
+    Clock::time_point asked = Clock::now();
+    std::shared_ptr<Health> health;
+
+    std::exception_ptr failed(const std::exception& error) const;
+    std::exception_ptr timed_out(const std::string& detail) const;
+  };
 
   const Facts facts_;
-  const std::shared_ptr<Health> health_;
-  const Clock::time_point asked_ = Clock::now();
+  const std::shared_ptr<const Story> story_;
+  const std::shared_ptr<Completion> completion_ = std::make_shared<Completion>();
   const Deadline deadline_;
-  Clock::time_point finished_;
-  std::atomic<bool> finishing_{false};
-  bool settled_ = false; // the future, or there is none
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
