@@ -63,7 +63,7 @@ def measure(rank: int, size: int, rounds: int) -> list[tuple[str, int, float, fl
 
 
 def main() -> None:
-    from ranks import Ranks
+    from ranks import Ranks  # type: ignore[import-not-found]  # of the tests
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,7 +1,5 @@
 """The process group `mccl`, in two processes with a device each; every test is a function that both run."""
 
-# ruff: noqa: E402
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,12 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import torch
+import torch.distributed as dist
 from collective_table import COMPUTES, DTYPES, MOVES, maker
 from fresh_process import run
 from ranks import Ranks, meeting_point
-
-import torch
-import torch.distributed as dist
 
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
 
@@ -130,7 +127,7 @@ def refusals(rank: int, size: int) -> None:
     for op in ("BAND", "BOR", "BXOR"):
         with pytest.raises(ValueError, match=f"Cannot use ReduceOp.{op} with MCCL"):
             dist.all_reduce(ones(2, dtype=torch.int32), op=getattr(dist.ReduceOp, op))
-    with pytest.raises(ValueError, match="Cannot use ReduceOp.PREMUL_SUM with MCCL"):
+    with pytest.raises(ValueError, match=r"Cannot use ReduceOp\.PREMUL_SUM with MCCL"):
         dist.all_reduce(ones(2), op=dist._make_nccl_premul_sum(2.0))
     with pytest.raises(TypeError, match="AVG with Boolean"):
         dist.all_reduce(ones(2, dtype=torch.bool), op=dist.ReduceOp.AVG)
@@ -140,7 +137,7 @@ def refusals(rank: int, size: int) -> None:
         dist.all_reduce(ones(2, 3).t())
     with pytest.raises(ValueError, match="output tensor size must be equal to world_size times"):
         dist.all_gather_into_tensor(ones(size + 1), ones(1))
-    with pytest.raises(RuntimeError, match="[Nn]o backend type associated with device type cpu"):
+    with pytest.raises(RuntimeError, match=r"[Nn]o backend type associated with device type cpu"):
         dist.all_reduce(torch.ones(1))
     with pytest.raises(ValueError, match="only implemented for GLOO"):
         dist.monitored_barrier()

@@ -1,21 +1,19 @@
 """The process group `mccl` when ranks are late, leave or die: nobody waits for longer than the timeout."""
 
-# ruff: noqa: E402
-
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from ranks import Ranks, meeting_point
-
 import torch
 import torch.distributed as dist
+from ranks import Ranks, meeting_point
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def two() -> Iterator[Ranks]:
     ranks = Ranks(2)
     yield ranks
@@ -33,13 +31,13 @@ def fails(kind: str) -> tuple[str, float]:
     """What an operation raises, and after how long."""
     begin = time.monotonic()
     tensor = torch.ones(2, device="musa")
+    calls: dict[str, Callable[[], Any]] = {
+        "all_reduce": lambda: dist.all_reduce(tensor),
+        "recv": lambda: dist.recv(tensor, 1 - dist.get_rank()),
+        "wait": lambda: dist.barrier(async_op=True).wait(timedelta(seconds=1)),
+    }
     with pytest.raises(dist.DistBackendError) as caught:
-        if kind == "all_reduce":
-            dist.all_reduce(tensor)
-        elif kind == "recv":
-            dist.recv(tensor, 1 - dist.get_rank())
-        else:
-            dist.barrier(async_op=True).wait(timedelta(seconds=1))
+        calls[kind]()
     return str(caught.value), time.monotonic() - begin
 
 
@@ -81,38 +79,48 @@ def nothing(rank: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["all_reduce", pytest.param("recv", marks=pytest.mark.slow)])
-def test_a_rank_that_dies(two: Ranks, kind: str) -> None:
-    two.run(nothing)
-    two.ask(0, waits, kind)
-    time.sleep(0.5)
-    two.kill(1)
-    text, seconds = two.answer(0)
+def test_a_rank_that_dies(kind: str) -> None:
+    two = Ranks(2)
+    try:
+        two.run(nothing)
+        two.ask(0, waits, kind)
+        time.sleep(0.5)
+        two.kill(1)
+        text, seconds = two.answer(0)
+    finally:
+        two.stop(kill=True)
     assert "remote process exited or there was a network error" in text and "Connection closed by peer" in text
     assert "OpType=" + {"all_reduce": "ALLREDUCE", "recv": "RECV"}[kind] in text
     assert seconds < 30  # at once, far within the timeout
 
 
-@pytest.mark.slow
+def waits_for_a_time(rank: int, size: int, address: str) -> tuple[str, float]:
+    found_anew(rank, size, address, seconds=60)
+    if rank == 0:
+        return fails("wait")
+    time.sleep(2)
+    return "", 0
+
+
 def test_waiting_for_a_time(two: Ranks) -> None:
-    two.run(nothing)
-    two.ask(0, waits, "wait")
-    text, seconds = two.answer(0)
+    (text, seconds), _ = two.run(waits_for_a_time, meeting_point())
     assert "Watchdog caught collective operation timeout" in text and seconds < 5
 
 
-def given_up(rank: int, size: int) -> None:
+def given_up(rank: int, size: int, address: str) -> None:
+    found_anew(rank, size, address, seconds=60)
     backend = dist.group.WORLD._get_backend(torch.device("musa"))
     if rank == 0:
         work = dist.all_reduce(torch.ones(2, device="musa"), async_op=True)
         backend.abort()
-        with pytest.raises(dist.DistBackendError, match="communicator was aborted on rank 0.*by the program"):
+        with pytest.raises(dist.DistBackendError, match=r"communicator was aborted on rank 0.*by the program"):
             work.wait()
         assert work.is_completed() and not work.is_success()
         assert backend.get_error().name == "COMM_ERROR"
         with pytest.raises(dist.DistBackendError, match="aborted on rank 0"):
             dist.barrier()
-    dist.destroy_process_group()
 
 
 def test_abort(two: Ranks) -> None:
-    two.run(given_up)
+    two.run(given_up, meeting_point())
+    assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2

@@ -1,17 +1,14 @@
 """What PyTorch builds on a process group, in two processes on a simulated device each, against one process on the CPU."""
 
-# ruff: noqa: E402
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from ranks import Ranks
-
 import torch
 import torch.distributed as dist
+from ranks import Ranks
 from torch import nn
 
 BATCH = 8
