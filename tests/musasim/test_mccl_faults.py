@@ -89,7 +89,7 @@ def test_a_rank_that_dies(kind: str) -> None:
         text, seconds = two.answer(0)
     finally:
         two.stop(kill=True)
-    assert "remote process exited or there was a network error" in text and "Connection closed by peer" in text
+    assert "remote process exited or there was a network error" in text and "by peer" in text
     assert "OpType=" + {"all_reduce": "ALLREDUCE", "recv": "RECV"}[kind] in text
     assert seconds < 30  # at once, far within the timeout
 
