@@ -29,7 +29,7 @@ _LIBRARY = "_MUSAC.so"
 _RUNTIME = "libmusart.so"
 _SOURCES = Path(__file__).parent / "csrc"
 # Longest first: the last object decides how long a build with two jobs takes.
-_UNITS = ("autocast", "ops", "python", "runtime")
+_UNITS = ("autocast", "mccl", "ops", "python", "runtime")
 
 
 @dataclass(frozen=True)

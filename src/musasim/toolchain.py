@@ -81,11 +81,25 @@ def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Li
     libraries = torch.folder / "lib"
     # Behind every other folder: what the wheel of torch leaves out of Kineto's headers.
     compile_flags = [
+        *_pybind_flags(libraries),
         *(f"-isystem{folder}" for folder in folders),
         f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}",
     ]
     link = [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"]
     return Library(name, sources, compile_flags, ["-Wl,-rpath,$ORIGIN", *link], needs)
+
+
+def _pybind_flags(libraries: Path) -> list[str]:
+    """What makes pybind11 share its types with torch's own extension, though another compiler made that one.
+
+    Up to pybind11 2.13 the compiler's name and version are part of what has to match; torch's library holds the text.
+    """
+    text = (libraries / "libtorch_python.so").read_bytes()
+    found = re.search(rb"__pybind11_internals_v\d+(_gcc|_clang)(_libstdcpp|_libcpp)?(_cxxabi\d+)__", text)
+    if found is None:
+        return []
+    names = ("COMPILER_TYPE", "STDLIB", "BUILD_ABI")
+    return [f'-DPYBIND11_{name}="{(value or b"").decode()}"' for name, value in zip(names, found.groups())]
 
 
 def ninja_file(compiler: list[str], libraries: list[Library]) -> str:

@@ -24,7 +24,7 @@ SPEC = json.loads(Path(__file__).with_name("torch_musa_api.json").read_text())
 
 DYNAMO = "torch.compile is not simulated; importing torch._dynamo would multiply the import time"
 FUSED = "kernels and operators that exist only in the vendor's torch"
-MCCL = "the process group and the distributed patches are not simulated yet"
+DISTRIBUTED = "patches to FSDP, DTensor and their kin, made for the vendor's kernels and streams"
 BUILDER = "the extension builder needs the vendor's compiler"
 LEFT_OUT: dict[str, str] = {
     "BuildExtension": BUILDER,
@@ -47,9 +47,9 @@ LEFT_OUT: dict[str, str] = {
     "apply_lowering_patch": FUSED,
     "nn": FUSED,
     "register_fake_impl": FUSED,
-    "_apply_distributed_patch": MCCL,
-    "_apply_sharded_grad_scaler_patch": MCCL,
-    "distributed": MCCL,
+    "_apply_distributed_patch": DISTRIBUTED,
+    "_apply_sharded_grad_scaler_patch": DISTRIBUTED,
+    "distributed": DISTRIBUTED,
 }
 
 KERNEL_RECORDS = "reads kernel records of the driver, which the simulator does not write"

@@ -235,6 +235,7 @@ def _apply_patches() -> None:
     overwrite_cuda_api()
     register_deserialization()
     init_reductions()
+    core.process_group.register_process_group()
     amp.common._hook_autocast_common()
     parseEnvForUMM()
 

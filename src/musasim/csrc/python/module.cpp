@@ -43,4 +43,5 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::add_musart(module);
   musasim::add_comm_functions(module);
   musasim::add_ipc_functions(module);
+  musasim::add_process_group(module);
 }

@@ -14,6 +14,7 @@ void add_graph_types(pybind11::module_& module);
 void add_musart(pybind11::module_& module);
 void add_comm_functions(pybind11::module_& module);
 void add_ipc_functions(pybind11::module_& module);
+void add_process_group(pybind11::module_& module);
 
 void add_raw_functions(pybind11::module_& module, PyMethodDef* methods);
 

@@ -7,6 +7,7 @@ this package, so that the rest of torch_musa can be read as if the vendor's torc
 - `legacy_tensors`: torch.musa.FloatTensor and its kin;
 - `parallel`: torch.nn.parallel on several devices;
 - `sharing`: tensors of the device between processes;
+- `collectives`: the question whether there is MCCL;
 - `profiling`: the device among the profiler's activities;
 - `exit`: the end of a program that has just used autograd.
 
@@ -15,7 +16,7 @@ MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa wo
 
 import os
 
-from . import exit, lazy_import, legacy_tensors, parallel, profiling, sharing
+from . import collectives, exit, lazy_import, legacy_tensors, parallel, profiling, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -26,5 +27,6 @@ def complete_torch() -> None:
     if os.environ.get("MUSASIM_STOCK_TORCH") != "1":
         parallel.install()
         sharing.install()
+    collectives.install()
     profiling.install()
     exit.install()

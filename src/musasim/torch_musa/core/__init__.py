@@ -17,6 +17,7 @@ from . import (
     module_attrs,
     mudnn,
     musa,
+    process_group,
     random,
     reductions,
     serialization,

@@ -1,4 +1,4 @@
-"""`module.musa()`."""
+"""`module.musa()`, and what torch's modules get."""
 
 from __future__ import annotations
 
@@ -16,3 +16,6 @@ def _musa(self: T, device: Any = None) -> T:
 
 def set_module_attributes() -> None:
     torch.nn.Module.musa = _musa  # type: ignore[attr-defined]
+    if torch.distributed.is_available():
+        distributed: Any = torch.distributed
+        distributed.is_mccl_available = distributed.distributed_c10d.is_mccl_available

@@ -1,0 +1,78 @@
+#include "../python/parts.h"
+
+#include "process_group.h"
+
+#include <pybind11/chrono.h>
+#include <pybind11/stl.h>
+#include <torch/csrc/utils/pybind.h>
+
+namespace musasim {
+namespace py = pybind11;
+namespace {
+
+using mccl::ProcessGroupMCCL;
+using Options = ProcessGroupMCCL::Options;
+using Store = c10::intrusive_ptr<c10d::Store>;
+using Milliseconds = std::chrono::milliseconds;
+
+c10::intrusive_ptr<ProcessGroupMCCL> make(const Store& store, int rank, int size, c10::intrusive_ptr<Options> options) {
+  const py::gil_scoped_release no_gil; // other ranks may be threads of this process
+  return c10::make_intrusive<ProcessGroupMCCL>(store, rank, size, std::move(options));
+}
+
+c10::intrusive_ptr<Options> with_timeout(Milliseconds timeout) {
+  auto options = c10::make_intrusive<Options>();
+  options->timeout = timeout;
+  return options;
+}
+
+c10::intrusive_ptr<Options> copy(const Options& options) {
+  return c10::make_intrusive<Options>(options);
+}
+
+void add_options(py::class_<ProcessGroupMCCL, c10::intrusive_ptr<ProcessGroupMCCL>, c10d::Backend>& group) {
+  py::class_<Options, c10::intrusive_ptr<Options>, c10d::Backend::Options>(group, "Options")
+      .def(py::init<bool>(), py::arg("is_high_priority_stream") = false)
+      .def_readwrite("is_high_priority_stream", &Options::is_high_priority_stream)
+      .def_readwrite("split_from", &Options::split_from)
+      .def_readwrite("split_color", &Options::split_color)
+      .def_readwrite("global_ranks_in_group", &Options::global_ranks_in_group)
+      .def_readwrite("group_name", &Options::group_name)
+      .def("__copy__", &copy)
+      .def("__deepcopy__", [](const Options& self, const py::dict&) { return copy(self); }, py::arg("memo"));
+}
+
+} // namespace
+
+void add_process_group(py::module_& module) {
+  const py::call_guard<py::gil_scoped_release> no_gil;
+  // The classes it derives from are made by PyTorch's own module.
+  py::module_::import("torch._C._distributed_c10d");
+  py::class_<ProcessGroupMCCL, c10::intrusive_ptr<ProcessGroupMCCL>, c10d::Backend> group(module, "ProcessGroupMCCL");
+  add_options(group);
+  group
+      .def(py::init(&make), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"))
+      .def(
+          py::init([](const Store& store, int rank, int size, Milliseconds timeout) {
+            return make(store, rank, size, with_timeout(timeout));
+          }),
+          py::arg("store"),
+          py::arg("rank"),
+          py::arg("size"),
+          py::arg("timeout") = ProcessGroupMCCL::kDefaultTimeout)
+      .def("_group_start", &ProcessGroupMCCL::startCoalescing)
+      .def("_group_end", [](ProcessGroupMCCL& self) { self.endCoalescing(); })
+      .def("comm_split_count", &ProcessGroupMCCL::split_count)
+      .def("_set_default_timeout", &ProcessGroupMCCL::setTimeout, py::arg("timeout"), no_gil)
+      .def("_add_ephemeral_timeout", &ProcessGroupMCCL::add_ephemeral_timeout, py::arg("timeout"))
+      .def("_verify_work_timeout", &ProcessGroupMCCL::has_timeout, py::arg("work"), py::arg("timeout"))
+      .def("perform_nocolor_split", &ProcessGroupMCCL::count_split)
+      .def("_is_initialized", &ProcessGroupMCCL::is_initialized, no_gil)
+      .def("get_error", &ProcessGroupMCCL::getError, no_gil)
+      .def_property_readonly("options", &ProcessGroupMCCL::options)
+      .def_property_readonly("uid", [](const ProcessGroupMCCL& self) { return self.getGroupUid(); })
+      .def_property(
+          "bound_device_id", &ProcessGroupMCCL::getBoundDeviceId, &ProcessGroupMCCL::setBoundDeviceId);
+}
+
+} // namespace musasim

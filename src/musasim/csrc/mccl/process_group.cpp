@@ -1,0 +1,590 @@
+#include "process_group.h"
+
+#include "../runtime/capture.h"
+#include "../runtime/device.h"
+#include "../runtime/stream.h"
+#include "point_to_point.h"
+#include "tensors.h"
+
+#include <ATen/ATen.h>
+#include <torch/csrc/distributed/c10d/Utils.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace musasim::mccl {
+namespace {
+
+using c10d::OpType;
+using Counts = std::vector<int64_t>;
+using WorkPtr = ProcessGroupMCCL::WorkPtr;
+
+constexpr std::chrono::milliseconds kNoOwnTimeout = c10d::kUnsetTimeout;
+
+c10::Device device_of(const Tensors& inputs, const Tensors& outputs) {
+  const auto& any = inputs.empty() ? outputs : inputs;
+  return any.empty() ? c10::Device(kMusa, current_device()) : any[0].device();
+}
+
+Counts numels(const Tensors& tensors) {
+  Counts counts;
+  for (const auto& tensor : tensors) {
+    counts.push_back(tensor.numel());
+  }
+  return counts;
+}
+
+Counts one_at(int64_t where, int64_t count, int ranks) {
+  Counts counts(static_cast<size_t>(ranks), 0);
+  counts[static_cast<size_t>(where)] = count;
+  return counts;
+}
+
+Counts in_bytes(Counts counts, at::ScalarType dtype) {
+  for (auto& count : counts) {
+    count *= static_cast<int64_t>(c10::elementSize(dtype));
+  }
+  return counts;
+}
+
+int64_t total(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
+
+Operation reduction(OpType type, const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  check_reduction(tensor, op);
+  Operation made(type, tensor);
+  made.reduction = op.op_;
+  return made;
+}
+
+void check_root(int64_t root, int ranks) {
+  TORCH_CHECK_VALUE(root >= 0 && root < ranks, "invalid root rank: ", root);
+}
+
+// Elements to or from each rank of a tensor that is split along its first dimension.
+Counts split_counts(const Counts& splits, const at::Tensor& tensor, int ranks) {
+  c10d::checkSplitSizes(splits, tensor, ranks);
+  const auto rows = tensor.size(0);
+  const auto row = rows == 0 ? 0 : tensor.numel() / rows;
+  Counts counts = splits.empty() ? Counts(static_cast<size_t>(ranks), rows / ranks) : splits;
+  for (auto& count : counts) {
+    count *= row;
+  }
+  return counts;
+}
+
+void check_same_type(const at::Tensor& output, const at::Tensor& input) {
+  TORCH_CHECK_TYPE(
+      output.scalar_type() == input.scalar_type(), "output tensor must have the same type as input tensor");
+}
+
+bool same_everywhere(const std::vector<Operation>& all) {
+  return std::all_of(all.begin(), all.end(), [&](const Operation& one) { return one.sends == all[0].sends; });
+}
+
+// Parts of one size: into the tensors themselves, if their memory is in order.
+void gather_alike(const Session& session, const Tensors& parts, const at::Tensor& input) {
+  const bool packed = std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.is_contiguous(); });
+  if (packed) {
+    Tensors rows;
+    std::transform(parts.begin(), parts.end(), std::back_inserter(rows), bytes_on_host);
+    session.gloo.allgather(std::move(rows), bytes_on_host(input), session.deadline);
+    return;
+  }
+  const auto received = at::empty({static_cast<int64_t>(input.nbytes()) * session.gloo.size()}, at::kByte);
+  session.gloo.allgather(received.chunk(session.gloo.size()), bytes_on_host(input), session.deadline);
+  scatter_bytes(received, parts);
+}
+
+// Older releases keep these in the options of each backend.
+template <typename From>
+void take_names(ProcessGroupMCCL::Options& options, const From& from) {
+  if constexpr (requires { from.group_name; }) {
+    options.group_name = from.group_name;
+    options.global_ranks_in_group = from.global_ranks_in_group;
+  }
+}
+
+std::string numbered(size_t count, int size) {
+  return c10::str("Expected a list of ", size, " tensors, one for each rank, but got ", count);
+}
+
+} // namespace
+
+ProcessGroupMCCL::ProcessGroupMCCL(
+    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, OptionsPtr options)
+    : Backend(rank, size),
+      options_(std::move(options)),
+      health_(std::make_shared<Health>(rank)),
+      communicator_(std::make_shared<Communicator>(
+          Communicator{health_, Gloo(store, rank, size, options_->timeout)})) {
+  TORCH_CHECK(device_count() > 0, "ProcessGroupMCCL is only supported with GPUs, no GPUs found!");
+  init();
+}
+
+// ---- How an operation runs ----
+
+WorkPtr ProcessGroupMCCL::collective(Request request, Body body) {
+  ++sequence_;
+  auto job = [communicator = communicator_, group = name(), operation = request.operation, body = std::move(body)](
+                 Deadline deadline) {
+    const auto all = agree(communicator->gloo, group, operation, deadline);
+    Session session{communicator->gloo, all, deadline};
+    body(session);
+  };
+  return submit(request, collectives_, std::move(job));
+}
+
+WorkPtr ProcessGroupMCCL::message(Request request, Lane& lane, std::function<void(Gloo&, Deadline)> body) {
+  return submit(request, lane, [communicator = communicator_, body = std::move(body)](Deadline deadline) {
+    body(communicator->gloo, deadline);
+  });
+}
+
+WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::function<void(Deadline)> job) {
+  refuse_after_fork();
+  health_->check();
+  used_ = true;
+  const auto device = device_of(request.inputs, request.outputs);
+  const WorkMCCL::Facts facts = {
+      request.operation.type,
+      request.title,
+      sequence_,
+      getRank(),
+      device,
+      timeout_for(request.timeout),
+      request.inputs,
+      request.outputs};
+  auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
+  auto work = make();
+  if (auto* capture = active_capture()) {
+    capture->add(request.title, [make, job] {
+      const auto replayed = make();
+      replayed->runner(job)();
+      replayed->wait(kNoTimeout);
+    });
+    work->runner([](Deadline) {})();
+    return work;
+  }
+  if (ephemeral_owned_ != 0) {
+    work->then([active = ephemeral_, owned = std::exchange(ephemeral_owned_, 0)] { *active -= owned; });
+  }
+  // It starts when the stream that asks for it gets there.
+  const auto ready = completion_ns(current_stream(device.index()));
+  lane.push([ready, run = work->runner(std::move(job))]() mutable {
+    wait_until(ready);
+    run();
+  });
+  if (coalesced_.has_value()) {
+    coalesced_->push_back(work);
+  }
+  return work;
+}
+
+WorkPtr ProcessGroupMCCL::exchange(
+    Request request, std::function<at::Tensor()> input, std::function<void(const at::Tensor&)> output) {
+  const auto dtype = request.operation.dtype;
+  const auto sends = in_bytes(request.operation.sends, dtype);
+  const auto receives = in_bytes(request.operation.receives, dtype);
+  return collective(std::move(request), [=](Session& session) {
+    const auto received = at::empty({total(receives)}, at::kByte);
+    session.gloo.exchange(received, input(), receives, sends, session.deadline);
+    output(received);
+  });
+}
+
+WorkPtr ProcessGroupMCCL::joined(std::vector<WorkPtr> parts, at::Device device) {
+  return c10::make_intrusive<JoinedWork>(std::move(parts), getRank(), device);
+}
+
+ProcessGroupMCCL::Milliseconds ProcessGroupMCCL::timeout_for(Milliseconds asked) {
+  const auto own = asked == kNoOwnTimeout ? options_->timeout : asked;
+  return own + Milliseconds(ephemeral_->load());
+}
+
+Lane& ProcessGroupMCCL::lane_to(int peer, bool sending) {
+  return messages_[{peer, sending}];
+}
+
+void ProcessGroupMCCL::check_peer(int peer) const {
+  TORCH_CHECK_VALUE(peer >= 0 && peer < getSize(), "invalid rank of the other side: ", peer);
+  TORCH_CHECK_VALUE(peer != getRank(), "musasim: a rank cannot send to itself through mccl");
+}
+
+std::string ProcessGroupMCCL::name() const {
+  return c10::str(getGroupUid(), " (", getGroupDesc(), ")");
+}
+
+// ---- One tensor, the same everywhere ----
+
+WorkPtr ProcessGroupMCCL::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
+  const auto tensor = only(tensors);
+  check_tensor(tensor);
+  check_root(opts.rootRank, getSize());
+  Operation operation(OpType::BROADCAST, tensor);
+  operation.root = opts.rootRank;
+  return collective({operation, "mccl:broadcast", {tensor}, {tensor}, opts.timeout}, [=](Session& session) {
+    if (tensor.numel() != 0) {
+      session.gloo.broadcast(bytes_on_host(tensor), operation.root, session.deadline);
+    }
+  });
+}
+
+WorkPtr ProcessGroupMCCL::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+  const auto tensor = only(tensors);
+  check_tensor(tensor);
+  const auto op = opts.reduceOp;
+  const auto operation = reduction(OpType::ALLREDUCE, tensor, op);
+  return collective({operation, "mccl:all_reduce", {tensor}, {tensor}, opts.timeout}, [=](Session& session) {
+    if (tensor.numel() != 0) {
+      const auto elements = elements_on_host(tensor);
+      session.gloo.allreduce(elements, transport_operation(tensor, op), session.deadline);
+      finish_reduction(elements, op, session.gloo.size());
+    }
+  });
+}
+
+WorkPtr ProcessGroupMCCL::allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) {
+  check_tensors(tensors);
+  std::vector<WorkPtr> parts;
+  for (const auto& tensor : tensors) {
+    Tensors one = {tensor};
+    parts.push_back(allreduce(one, opts));
+  }
+  return joined(std::move(parts), tensors[0].device());
+}
+
+WorkPtr ProcessGroupMCCL::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
+  const auto tensor = only(tensors);
+  check_tensor(tensor);
+  check_root(opts.rootRank, getSize());
+  const auto op = opts.reduceOp;
+  auto operation = reduction(OpType::REDUCE, tensor, op);
+  operation.root = opts.rootRank;
+  return collective({operation, "mccl:reduce", {tensor}, {tensor}, opts.timeout}, [=](Session& session) {
+    if (tensor.numel() == 0) {
+      return;
+    }
+    const bool here = operation.root == session.gloo.rank();
+    const auto elements = here ? elements_on_host(tensor) : elements_on_host(tensor).clone();
+    session.gloo.reduce(elements, transport_operation(tensor, op), operation.root, session.deadline);
+    if (here) {
+      finish_reduction(elements, op, session.gloo.size());
+    }
+  });
+}
+
+WorkPtr ProcessGroupMCCL::_allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& opts) {
+  check_tensor(input);
+  check_tensor(output);
+  check_same_type(output, input);
+  TORCH_CHECK_VALUE(
+      output.numel() == input.numel() * getSize(), "output tensor size must be equal to world_size times input tensor size");
+  const Operation operation(OpType::_ALLGATHER_BASE, input);
+  return collective(
+      {operation, "mccl:_all_gather_base", {input}, {output}, opts.timeout}, [=](Session& session) {
+        if (input.numel() != 0) {
+          const auto parts = bytes_on_host(output).chunk(session.gloo.size());
+          session.gloo.allgather(parts, bytes_on_host(input), session.deadline);
+        }
+      });
+}
+
+WorkPtr ProcessGroupMCCL::allgather_into_tensor_coalesced(
+    Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) {
+  check_tensors(inputs);
+  std::vector<WorkPtr> parts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    parts.push_back(_allgather_base(outputs.at(i), inputs[i], opts));
+  }
+  return joined(std::move(parts), inputs[0].device());
+}
+
+WorkPtr ProcessGroupMCCL::_reduce_scatter_base(
+    at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& opts) {
+  check_tensor(input);
+  check_tensor(output);
+  check_same_type(output, input);
+  TORCH_CHECK_VALUE(
+      input.numel() == output.numel() * getSize(), "input tensor must be the same size as output size times world size");
+  const auto op = opts.reduceOp;
+  const auto operation = reduction(OpType::_REDUCE_SCATTER_BASE, input, op);
+  return collective(
+      {operation, "mccl:_reduce_scatter_base", {input}, {output}, opts.timeout}, [=](Session& session) {
+        if (input.numel() != 0) {
+          const auto elements = elements_on_host(input).clone();
+          session.gloo.allreduce(elements, transport_operation(input, op), session.deadline);
+          const auto part = elements.chunk(session.gloo.size())[static_cast<size_t>(session.gloo.rank())];
+          finish_reduction(part, op, session.gloo.size());
+          elements_on_host(output).copy_(part);
+        }
+      });
+}
+
+WorkPtr ProcessGroupMCCL::reduce_scatter_tensor_coalesced(
+    Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& opts) {
+  check_tensors(inputs);
+  std::vector<WorkPtr> parts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    parts.push_back(_reduce_scatter_base(outputs.at(i), inputs[i], opts));
+  }
+  return joined(std::move(parts), inputs[0].device());
+}
+
+// ---- Lists, one tensor for each rank; their sizes may differ ----
+
+WorkPtr ProcessGroupMCCL::allgather(
+    std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) {
+  const auto input = only(inputs);
+  check_tensor(input);
+  TORCH_CHECK_VALUE(outputs.size() == 1, "Expecting one list of outputs but got ", outputs.size());
+  const auto parts = outputs[0];
+  check_tensors(parts, /*packed=*/false);
+  check_same_type(parts[0], input);
+  TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
+  Operation operation(OpType::ALLGATHER, input);
+  operation.count = 0;
+  operation.sends = Counts(parts.size(), input.numel());
+  operation.receives = numels(parts);
+  const auto sends = in_bytes(operation.sends, operation.dtype);
+  const auto receives = in_bytes(operation.receives, operation.dtype);
+  return collective({operation, "mccl:all_gather", {input}, parts, opts.timeout}, [=](Session& session) {
+    if (same_everywhere(session.all)) {
+      if (input.numel() != 0) {
+        gather_alike(session, parts, input);
+      }
+      return;
+    }
+    const auto received = at::empty({total(receives)}, at::kByte);
+    session.gloo.exchange(
+        received, gathered_bytes(Tensors(parts.size(), input)), receives, sends, session.deadline);
+    scatter_bytes(received, parts);
+  });
+}
+
+WorkPtr ProcessGroupMCCL::reduce_scatter(
+    Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& opts) {
+  const auto output = only(outputs);
+  check_tensor(output);
+  TORCH_CHECK_VALUE(inputs.size() == 1, "Expecting one list of inputs but got ", inputs.size());
+  const auto parts = inputs[0];
+  check_tensors(parts, /*packed=*/false);
+  check_same_type(output, parts[0]);
+  TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
+  TORCH_CHECK_VALUE(
+      parts[static_cast<size_t>(getRank())].numel() == output.numel(), "output tensor must be the size of this rank's input");
+  const auto op = opts.reduceOp;
+  auto operation = reduction(OpType::REDUCE_SCATTER, output, op);
+  operation.count = 0;
+  operation.sends = numels(parts);
+  return collective({operation, "mccl:reduce_scatter", parts, {output}, opts.timeout}, [=](Session& session) {
+    const auto bytes = gathered_bytes(parts);
+    if (bytes.numel() == 0) {
+      return;
+    }
+    // Truth values are bytes, complex ones pairs: the type of the elements of a tensor on the host.
+    const auto elements = bytes.view(elements_on_host(output).scalar_type());
+    session.gloo.allreduce(elements, transport_operation(output, op), session.deadline);
+    const auto sizes = in_bytes(operation.sends, operation.dtype);
+    const auto rank = session.gloo.rank();
+    const auto start = std::accumulate(sizes.begin(), sizes.begin() + rank, int64_t{0});
+    const auto mine = elements_on_host(output);
+    mine.copy_(bytes.narrow(0, start, sizes[static_cast<size_t>(rank)]).view(mine.scalar_type()));
+    finish_reduction(mine, op, session.gloo.size());
+  });
+}
+
+WorkPtr ProcessGroupMCCL::gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& opts) {
+  const auto input = only(inputs);
+  check_tensor(input);
+  check_root(opts.rootRank, getSize());
+  Tensors parts;
+  if (opts.rootRank == getRank()) {
+    TORCH_CHECK_VALUE(outputs.size() == 1, "requires a single-element output list containing a list with ", getSize(), " tensors.");
+    parts = outputs[0];
+    TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
+    check_tensors(parts);
+    check_same_type(parts[0], input);
+  } else {
+    TORCH_CHECK_VALUE(outputs.empty(), "requires empty output on non-root");
+  }
+  Operation operation(OpType::GATHER, input);
+  operation.count = 0;
+  operation.root = opts.rootRank;
+  operation.sends = one_at(opts.rootRank, input.numel(), getSize());
+  operation.receives = parts.empty() ? Counts(static_cast<size_t>(getSize()), 0) : numels(parts);
+  return exchange(
+      {operation, "mccl:gather", {input}, parts, opts.timeout},
+      [=] { return bytes_on_host(input); },
+      [=](const at::Tensor& received) { scatter_bytes(received, parts); });
+}
+
+WorkPtr ProcessGroupMCCL::scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& opts) {
+  const auto output = only(outputs);
+  check_tensor(output);
+  check_root(opts.rootRank, getSize());
+  Tensors parts;
+  if (opts.rootRank == getRank()) {
+    TORCH_CHECK_VALUE(inputs.size() == 1, "requires a single-element input list containing a list with ", getSize(), " tensors.");
+    parts = inputs[0];
+    TORCH_CHECK_VALUE(parts.size() == static_cast<size_t>(getSize()), numbered(parts.size(), getSize()));
+    check_tensors(parts);
+    check_same_type(output, parts[0]);
+  } else {
+    TORCH_CHECK_VALUE(inputs.empty(), "requires empty input on non-root");
+  }
+  Operation operation(OpType::SCATTER, output);
+  operation.count = 0;
+  operation.root = opts.rootRank;
+  operation.sends = parts.empty() ? Counts(static_cast<size_t>(getSize()), 0) : numels(parts);
+  operation.receives = one_at(opts.rootRank, output.numel(), getSize());
+  return exchange(
+      {operation, "mccl:scatter", parts, {output}, opts.timeout},
+      [=] { return parts.empty() ? at::empty({0}, at::kByte) : gathered_bytes(parts); },
+      [=](const at::Tensor& received) { bytes_on_host(output).copy_(received); });
+}
+
+WorkPtr ProcessGroupMCCL::alltoall_base(
+    at::Tensor& output,
+    at::Tensor& input,
+    std::vector<int64_t>& output_splits,
+    std::vector<int64_t>& input_splits,
+    const c10d::AllToAllOptions& opts) {
+  check_tensor(input);
+  check_tensor(output);
+  check_same_type(output, input);
+  Operation operation(OpType::ALLTOALL_BASE, input);
+  operation.count = 0;
+  operation.sends = split_counts(input_splits, input, getSize());
+  operation.receives = split_counts(output_splits, output, getSize());
+  const auto sends = in_bytes(operation.sends, operation.dtype);
+  const auto receives = in_bytes(operation.receives, operation.dtype);
+  return collective(
+      {operation, "mccl:all_to_all", {input}, {output}, opts.timeout},
+      [output = output, input = input, sends, receives](Session& session) {
+        session.gloo.exchange(bytes_on_host(output), bytes_on_host(input), receives, sends, session.deadline);
+      });
+}
+
+WorkPtr ProcessGroupMCCL::alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) {
+  check_tensors(inputs);
+  check_tensors(outputs);
+  check_same_type(outputs[0], inputs[0]);
+  TORCH_CHECK_VALUE(inputs.size() == static_cast<size_t>(getSize()), numbered(inputs.size(), getSize()));
+  TORCH_CHECK_VALUE(outputs.size() == static_cast<size_t>(getSize()), numbered(outputs.size(), getSize()));
+  Operation operation(OpType::ALLTOALL, inputs[0]);
+  operation.count = 0;
+  operation.sends = numels(inputs);
+  operation.receives = numels(outputs);
+  return exchange(
+      {operation, "mccl:all_to_all", inputs, outputs, opts.timeout},
+      [inputs = inputs] { return gathered_bytes(inputs); },
+      [outputs = outputs](const at::Tensor& received) { scatter_bytes(received, outputs); });
+}
+
+// ---- Messages ----
+
+WorkPtr ProcessGroupMCCL::send(Tensors& tensors, int to, int /*tag*/) {
+  const auto tensor = only(tensors);
+  check_tensor(tensor);
+  check_peer(to);
+  const Operation operation(OpType::SEND, tensor);
+  return message({operation, "mccl:send", {tensor}, {}, kNoOwnTimeout}, lane_to(to, true), [=](Gloo& gloo, Deadline deadline) {
+    send_message(gloo, tensor, to, deadline);
+  });
+}
+
+WorkPtr ProcessGroupMCCL::recv(Tensors& tensors, int from, int /*tag*/) {
+  const auto tensor = only(tensors);
+  check_tensor(tensor);
+  check_peer(from);
+  const Operation operation(OpType::RECV, tensor);
+  return message(
+      {operation, "mccl:recv", {}, {tensor}, kNoOwnTimeout},
+      lane_to(from, false),
+      [=, group = name()](Gloo& gloo, Deadline deadline) { receive_message(gloo, group, tensor, from, deadline); });
+}
+
+WorkPtr ProcessGroupMCCL::barrier(const c10d::BarrierOptions& opts) {
+  // On a device it is a reduction of one element; coming together is all that is left of it here.
+  return collective({Operation(OpType::BARRIER), "mccl:barrier", {}, {}, opts.timeout}, [](Session&) {});
+}
+
+// ---- Groups of operations ----
+
+void ProcessGroupMCCL::startCoalescing() {
+  coalesced_.emplace();
+}
+
+WorkPtr ProcessGroupMCCL::endCoalescing() {
+  TORCH_CHECK(coalesced_.has_value(), "endCoalescing without startCoalescing");
+  auto parts = std::move(*coalesced_);
+  coalesced_.reset();
+  return joined(std::move(parts), c10::Device(kMusa, current_device()));
+}
+
+// ---- The communicator ----
+
+void ProcessGroupMCCL::eagerConnectSingleDevice(at::Device device) {
+  check_device(device.index());
+  used_ = true;
+}
+
+c10d::ErrorType ProcessGroupMCCL::getError() {
+  return health_->error();
+}
+
+void ProcessGroupMCCL::abort() {
+  health_->fail(c10d::ErrorType::COMM_ERROR, "it was aborted by the program");
+}
+
+void ProcessGroupMCCL::shutdown() {
+  health_->fail(c10d::ErrorType::COMM_ERROR, "it was shut down by the program");
+}
+
+c10::intrusive_ptr<c10d::Backend::Options> ProcessGroupMCCL::getBackendOptions() {
+  return options_;
+}
+
+void ProcessGroupMCCL::setTimeout(Milliseconds timeout) {
+  options_->timeout = timeout;
+}
+
+void ProcessGroupMCCL::add_ephemeral_timeout(Milliseconds timeout) {
+  *ephemeral_ += timeout.count();
+  ephemeral_owned_ += timeout.count();
+}
+
+bool ProcessGroupMCCL::has_timeout(const WorkPtr& work, Milliseconds timeout) const {
+  const auto* ours = dynamic_cast<const WorkMCCL*>(work.get());
+  TORCH_CHECK(ours != nullptr, "Non c10d::WorkMCCL object passed to verifyWorkTimeoutForTest");
+  return ours->timeout() == timeout;
+}
+
+void ProcessGroupMCCL::count_split(at::Device /*device*/) {
+  ++splits_;
+}
+
+c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::split(
+    const c10::intrusive_ptr<c10d::Store>& store,
+    const std::vector<int>& ranks,
+    const c10::intrusive_ptr<c10d::Backend::Options>& opts) {
+  ++splits_;
+  const auto place = std::find(ranks.begin(), ranks.end(), getRank());
+  if (place == ranks.end()) {
+    return nullptr;
+  }
+  auto options = c10::make_intrusive<Options>(options_->is_high_priority_stream);
+  options->timeout = opts == nullptr ? options_->timeout : opts->timeout;
+  options->split_from = c10::intrusive_ptr<ProcessGroupMCCL>::unsafe_reclaim_from_nonowning(this);
+  if (opts != nullptr) {
+    take_names(*options, *opts);
+  }
+  auto made = c10::make_intrusive<ProcessGroupMCCL>(
+      store, static_cast<int>(place - ranks.begin()), static_cast<int>(ranks.size()), options);
+  made->setGroupUid(options->group_name);
+  return made;
+}
+
+} // namespace musasim::mccl

@@ -1,0 +1,156 @@
+#pragma once
+
+#include "agreement.h"
+#include "lane.h"
+#include "work.h"
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace musasim::mccl {
+
+// What the ranks share. Jobs hold it, so that it outlives a group that is dropped in the middle of one.
+struct Communicator {
+  std::shared_ptr<Health> health;
+  Gloo gloo;
+};
+
+// One operation while it runs: what all ranks said of it, and how long it may take.
+struct Session {
+  Gloo& gloo;
+  const std::vector<Operation>& all;
+  Deadline deadline;
+};
+
+// The process group `mccl`: collectives on tensors of the device, in NCCL's manner, carried by gloo on the same memory.
+class ProcessGroupMCCL final : public c10d::Backend {
+ public:
+  using Work = c10d::Work;
+  using WorkPtr = c10::intrusive_ptr<Work>;
+  using Milliseconds = std::chrono::milliseconds;
+
+  static constexpr Milliseconds kDefaultTimeout{10 * 60 * 1000};
+
+  struct Options final : c10d::Backend::Options {
+    explicit Options(bool high_priority = false) : c10d::Backend::Options("mccl", kDefaultTimeout), is_high_priority_stream(high_priority) {}
+
+    bool is_high_priority_stream;
+    c10::intrusive_ptr<ProcessGroupMCCL> split_from;
+    int64_t split_color = 0;
+    // Every backend's options have these in newer releases; ours hide them.
+    std::string group_name;
+    std::vector<uint64_t> global_ranks_in_group;
+  };
+  using OptionsPtr = c10::intrusive_ptr<Options>;
+
+  ProcessGroupMCCL(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, OptionsPtr options);
+
+  const std::string getBackendName() const override {
+    return "mccl";
+  }
+  bool supportsSplitting() const override {
+    return true;
+  }
+  bool supportsCoalescing() const override {
+    return true;
+  }
+  const OptionsPtr& options() const {
+    return options_;
+  }
+
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& opts) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override;
+  WorkPtr allgather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& opts) override;
+  WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) override;
+  WorkPtr reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input, const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr reduce_scatter_tensor_coalesced(
+      Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& opts) override;
+  WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs, const c10d::GatherOptions& opts) override;
+  WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs, const c10d::ScatterOptions& opts) override;
+  WorkPtr alltoall_base(
+      at::Tensor& output,
+      at::Tensor& input,
+      std::vector<int64_t>& output_splits,
+      std::vector<int64_t>& input_splits,
+      const c10d::AllToAllOptions& opts) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& opts) override;
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr barrier(const c10d::BarrierOptions& opts) override;
+
+  void startCoalescing() override;
+  WorkPtr endCoalescing() override;
+
+  void setSequenceNumberForGroup() override {}
+  uint64_t getSequenceNumberForGroup() override {
+    return sequence_;
+  }
+  void eagerConnectSingleDevice(at::Device device) override;
+  c10d::ErrorType getError() override;
+  void abort() override;
+  void shutdown() override;
+
+  // Newer than the oldest torch that is supported, hence no override.
+  c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions();
+  void setTimeout(Milliseconds timeout);
+  c10::intrusive_ptr<c10d::Backend> split(
+      const c10::intrusive_ptr<c10d::Store>& store,
+      const std::vector<int>& ranks,
+      const c10::intrusive_ptr<c10d::Backend::Options>& opts);
+
+  void add_ephemeral_timeout(Milliseconds timeout);
+  bool has_timeout(const WorkPtr& work, Milliseconds timeout) const;
+  void count_split(at::Device device);
+  uint64_t split_count() const {
+    return splits_;
+  }
+  bool is_initialized() const {
+    return used_;
+  }
+
+ private:
+  using Body = std::function<void(Session&)>;
+  struct Request {
+    Operation operation;
+    const char* title;
+    Tensors inputs;
+    Tensors outputs;
+    Milliseconds timeout;
+  };
+
+  WorkPtr collective(Request request, Body body);
+  WorkPtr message(Request request, Lane& lane, std::function<void(Gloo&, Deadline)> body);
+  WorkPtr submit(const Request& request, Lane& lane, std::function<void(Deadline)> job);
+  WorkPtr exchange(Request request, std::function<at::Tensor()> input, std::function<void(const at::Tensor&)> output);
+  WorkPtr joined(std::vector<WorkPtr> parts, at::Device device);
+  Milliseconds timeout_for(Milliseconds asked);
+  Lane& lane_to(int peer, bool sending);
+  void check_peer(int peer) const;
+  std::string name() const;
+
+  const OptionsPtr options_;
+  const std::shared_ptr<Health> health_;
+  const std::shared_ptr<Communicator> communicator_;
+  Lane collectives_;
+  std::map<std::pair<int, bool>, Lane> messages_; // one each way: a rank may send and receive at the same time
+  std::optional<std::vector<WorkPtr>> coalesced_;
+  std::atomic<uint64_t> sequence_{0};
+  uint64_t splits_ = 0;
+  bool used_ = false;
+  std::shared_ptr<std::atomic<int64_t>> ephemeral_ = std::make_shared<std::atomic<int64_t>>(0);
+  int64_t ephemeral_owned_ = 0;
+};
+
+} // namespace musasim::mccl

@@ -1,0 +1,290 @@
+#include "work.h"
+
+#include "elsewhere.h"
+
+#include <ATen/core/ivalue.h>
+
+#include <algorithm>
+
+namespace musasim::mccl {
+namespace {
+
+using Future = c10::ivalue::Future;
+using Milliseconds = std::chrono::milliseconds;
+
+// A transport notices the end of its time by itself, and says more about it than we can. It gets this much longer.
+constexpr Milliseconds kGrace{1000};
+// How often one who waits looks whether the communicator was aborted.
+constexpr Milliseconds kLook{50};
+
+c10::intrusive_ptr<Future> make_future(c10::Device device) {
+  // Of the device: DDP takes the tensors out of it for its buckets.
+  return c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{device});
+}
+
+void settle(Future& future, const std::exception_ptr& error, const std::vector<at::Tensor>& values) {
+  if (error) {
+    future.setError(error);
+  } else {
+    future.markCompleted(c10::IValue(values));
+  }
+}
+
+std::string text_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const c10::Error*>(&error);
+  return ours != nullptr ? ours->what_without_backtrace() : error.what();
+}
+
+int64_t elements(const std::vector<at::Tensor>& tensors) {
+  int64_t count = 0;
+  for (const auto& tensor : tensors) {
+    count += tensor.numel();
+  }
+  return count;
+}
+
+std::string describe(const WorkMCCL::Facts& facts) {
+  return c10::str(
+      "WorkMCCL(SeqNum=",
+      facts.sequence,
+      ", OpType=",
+      c10d::opTypeToString(facts.type),
+      ", NumelIn=",
+      elements(facts.inputs),
+      ", NumelOut=",
+      elements(facts.outputs),
+      ", Timeout(ms)=",
+      facts.timeout.count(),
+      ")");
+}
+
+} // namespace
+
+void Completion::complete(std::exception_ptr error) {
+  std::vector<std::function<void()>> callbacks;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (done_) {
+      return; // given up meanwhile
+    }
+    done_ = true;
+    error_ = std::move(error);
+    finished_ = Clock::now();
+    callbacks.swap(callbacks_);
+  }
+  changed_.notify_all();
+  for (const auto& callback : callbacks) {
+    callback();
+  }
+}
+
+bool Completion::done() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return done_;
+}
+
+std::exception_ptr Completion::error() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return error_;
+}
+
+Clock::time_point Completion::finished() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return finished_;
+}
+
+bool Completion::wait(Clock::time_point until) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_until(lock, until, [this] { return done_; });
+}
+
+void Completion::then(std::function<void()> callback) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!done_) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  callback();
+}
+
+std::exception_ptr WorkMCCL::Story::failed(const std::exception& error) const {
+  const auto failure = explain(text_of(error));
+  if (failure.type == c10d::ErrorType::TIMEOUT) {
+    return timed_out(failure.reason);
+  }
+  const auto text = c10::str(operation, ": ", failure.reason);
+  health->fail(failure.type, text);
+  return backend_error(text);
+}
+
+std::exception_ptr WorkMCCL::Story::timed_out(const std::string& detail) const {
+  const auto ran = std::chrono::duration_cast<Milliseconds>(Clock::now() - asked);
+  auto text = timeout_text(rank, operation, ran);
+  if (!detail.empty()) {
+    text += "\nLast error:\n" + detail;
+  }
+  health->fail(c10d::ErrorType::TIMEOUT, text);
+  return backend_error(text);
+}
+
+WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
+    : Work(facts.rank, facts.type, facts.title, facts.inputs),
+      facts_(std::move(facts)),
+      story_(std::make_shared<Story>(
+          Story{.rank = facts_.rank, .operation = describe(facts_), .health = std::move(health)})),
+      deadline_(after(facts_.timeout)) {
+  if (recordFunctionEndCallback_) {
+    completion_->then(recordFunctionEndCallback_);
+  }
+}
+
+std::function<void()> WorkMCCL::runner(std::function<void(Deadline)> job) {
+  return [completion = completion_, story = story_, deadline = deadline_, job = std::move(job)]() mutable {
+    std::exception_ptr error;
+    try {
+      story->health->check();
+      job(deadline);
+    } catch (const c10::DistBackendError&) {
+      error = std::current_exception(); // ours already: the ranks disagree, or the communicator is gone
+    } catch (const std::exception& failure) {
+      error = story->failed(failure);
+    }
+    job = nullptr; // its tensors, before anyone who waits goes on and counts memory
+    completion->complete(error);
+  };
+}
+
+bool WorkMCCL::isCompleted() {
+  if (!completion_->done() && !story_->health->good()) {
+    completion_->complete(story_->health->aborted());
+  }
+  return completion_->done();
+}
+
+bool WorkMCCL::isSuccess() const {
+  return completion_->error() == nullptr;
+}
+
+std::exception_ptr WorkMCCL::exception() const {
+  return completion_->error();
+}
+
+bool WorkMCCL::wait(Milliseconds timeout) {
+  const auto until = timeout == kNoTimeout ? deadline_ + kGrace : after(timeout);
+  while (!completion_->wait(std::min<Clock::time_point>(until, Clock::now() + kLook))) {
+    if (Clock::now() >= until) {
+      completion_->complete(story_->timed_out(""));
+    } else if (!story_->health->good()) {
+      completion_->complete(story_->health->aborted());
+    }
+  }
+  if (const auto error = completion_->error()) {
+    std::rethrow_exception(error);
+  }
+  return true;
+}
+
+void WorkMCCL::synchronize() {
+  wait(kNoTimeout);
+}
+
+void WorkMCCL::abort() {
+  story_->health->fail(c10d::ErrorType::COMM_ERROR, story_->operation + " was aborted");
+}
+
+std::vector<at::Tensor> WorkMCCL::result() {
+  return facts_.outputs;
+}
+
+c10::intrusive_ptr<Future> WorkMCCL::getFuture() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (future_ != nullptr) {
+      return future_;
+    }
+    future_ = make_future(facts_.device);
+  }
+  auto finish = [future = future_, completion = completion_, outputs = facts_.outputs] {
+    settle(*future, completion->error(), outputs);
+  };
+  if (completion_->done()) {
+    finish();
+  } else {
+    completion_->then([finish = std::move(finish)] { run_elsewhere(finish); });
+  }
+  return future_;
+}
+
+uint64_t WorkMCCL::getSequencenumber() const {
+  return facts_.sequence;
+}
+
+float WorkMCCL::getDuration() const {
+  TORCH_CHECK(completion_->done(), "getDuration can only be called after the work has finished");
+  return std::chrono::duration<float, std::milli>(completion_->finished() - story_->asked).count();
+}
+
+JoinedWork::JoinedWork(std::vector<c10::intrusive_ptr<c10d::Work>> parts, int rank, c10::Device device)
+    : Work(rank, c10d::OpType::COALESCED), parts_(std::move(parts)), device_(device) {}
+
+bool JoinedWork::isCompleted() {
+  return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isCompleted(); });
+}
+
+bool JoinedWork::isSuccess() const {
+  return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isSuccess(); });
+}
+
+std::exception_ptr JoinedWork::exception() const {
+  for (const auto& part : parts_) {
+    if (auto error = part->exception()) {
+      return error;
+    }
+  }
+  return nullptr;
+}
+
+bool JoinedWork::wait(Milliseconds timeout) {
+  for (const auto& part : parts_) {
+    part->wait(timeout);
+  }
+  return true;
+}
+
+void JoinedWork::synchronize() {
+  wait(kNoTimeout);
+}
+
+void JoinedWork::abort() {
+  for (const auto& part : parts_) {
+    part->abort();
+  }
+}
+
+std::vector<at::Tensor> JoinedWork::result() {
+  std::vector<at::Tensor> all;
+  for (const auto& part : parts_) {
+    const auto some = part->result();
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return all;
+}
+
+c10::intrusive_ptr<Future> JoinedWork::getFuture() {
+  auto future = make_future(device_);
+  const auto self = c10::intrusive_ptr<JoinedWork>::unsafe_reclaim_from_nonowning(this);
+  run_elsewhere([self, future] {
+    std::exception_ptr error;
+    try {
+      self->wait(kNoTimeout);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    settle(*future, error, self->result());
+  });
+  return future;
+}
+
+} // namespace musasim::mccl

@@ -1,0 +1,484 @@
+"""The process group `mccl`, in two processes with a device each; every test is a function that both run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from collective_table import COMPUTES, DTYPES, MOVES, maker
+from fresh_process import run
+from ranks import Ranks, meeting_point
+
+NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Ranks]:
+    ranks = Ranks(2)
+    yield ranks
+    ranks.stop()
+
+
+def ones(*shape: int, **options: Any) -> torch.Tensor:
+    return torch.ones(*shape, device="musa", **options)
+
+
+def test_registration() -> None:
+    out = run(
+        """
+        import sys, torch
+        before = set(sys.modules)
+        import torch_musa
+        print(sorted(name for name in set(sys.modules) - before if name.startswith("torch.distributed")))
+        dist = torch.distributed
+        group = dist.ProcessGroupMCCL
+        print(dist.is_mccl_available(), dist.distributed_c10d.is_mccl_available())
+        print(dist.Backend.default_device_backend_map["musa"], dist.Backend("MCCL"), dist.Backend.MCCL)
+        print(dist.distributed_c10d.BackendConfig(dist.Backend("mccl")))
+        print(issubclass(group, torch._C._distributed_c10d.Backend), group.__module__, group.__name__)
+        options = group.Options(is_high_priority_stream=True)
+        print(options.is_high_priority_stream, group.Options().is_high_priority_stream, options.split_from, options._timeout)
+        options.split_color, options.group_name, options.global_ranks_in_group = 5, "name", [0, 1]
+        print(options.split_color, options.group_name, options.global_ranks_in_group)
+        """
+    )
+    assert out.splitlines() == [
+        "[]",
+        "True True",
+        "mccl mccl mccl",
+        "musa:mccl",
+        "True torch.distributed.distributed_c10d ProcessGroupMCCL",
+        "True False None 0:10:00",
+        "5 name [0, 1]",
+    ]
+
+
+def compare_with_gloo(rank: int, size: int, dtype: torch.dtype) -> list[str]:
+    """The names of the collectives that give something else than gloo does on the same tensors of the CPU."""
+    gloo = dist.new_group(backend="gloo")
+    wrong = []
+    reductions = {} if dtype in (torch.bool, torch.complex64) else COMPUTES
+    for name, collective in {**MOVES, **reductions}.items():
+        if dtype is torch.complex64 and name == "gather":
+            continue  # gloo cannot
+        expected = collective(maker("cpu", dtype), gloo, False)
+        for async_op in (False, True):
+            got = collective(maker("musa", dtype), None, async_op)
+            alike = len(got) == len(expected) and all(torch.equal(a.cpu(), b) for a, b in zip(got, expected))
+            if not (alike and all(tensor.is_musa for tensor in got)):
+                wrong.append(f"{name}, async_op={async_op}")
+    dist.destroy_process_group(gloo)
+    return wrong
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
+def test_collectives_give_what_gloo_gives(two: Ranks, dtype: torch.dtype) -> None:
+    assert two.run(compare_with_gloo, dtype) == [[], []]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_collectives_of_four_ranks(dtype: torch.dtype) -> None:
+    four = Ranks(4, MUSASIM_DEVICE_COUNT="4")
+    try:
+        assert four.run(compare_with_gloo, dtype) == [[]] * 4
+        assert four.run(reductions_of_the_device) == [None] * 4
+        assert four.run(subgroups) == [None] * 4
+    finally:
+        four.stop()
+
+
+def reductions_of_the_device(rank: int, size: int) -> None:
+    """What gloo does not know, and what it is not asked for because the real library would refuse."""
+    for dtype, average in (
+        (torch.float32, (size + 1) / 2),
+        (torch.bfloat16, (size + 1) / 2),
+        (torch.int32, (size + 1) // 2),
+    ):
+        tensor = ones(3, dtype=dtype) * (rank + 1)
+        dist.all_reduce(tensor, op=dist.ReduceOp.AVG)
+        assert tensor.dtype is dtype and tensor.tolist() == [average] * 3
+    whole, part = ones(2 * size) * rank, ones(2)
+    dist.reduce_scatter_tensor(part, whole, op=dist.ReduceOp.AVG)
+    assert part.tolist() == [(size - 1) / 2] * 2
+    truth = torch.tensor([rank == 0, False, True], device="musa")
+    dist.all_reduce(truth)
+    assert truth.tolist() == [True, False, True]
+    pairs = torch.full((2, 2), complex(rank, 1), device="musa")
+    dist.all_reduce(pairs)
+    assert pairs[0, 0].item() == complex(size * (size - 1) / 2, size)
+    collected = [torch.empty_like(pairs) for _ in range(size)] if rank == 0 else None
+    dist.gather(pairs, collected, dst=0)
+    assert collected is None or all(torch.equal(each, pairs) for each in collected)
+    untouched = ones(3) * (rank + 1)
+    dist.reduce(untouched, dst=0)
+    assert untouched.tolist() == ([size * (size + 1) / 2] * 3 if rank == 0 else [rank + 1] * 3)
+
+
+def test_reductions(two: Ranks) -> None:
+    two.run(reductions_of_the_device)
+
+
+def refusals(rank: int, size: int) -> None:
+    for op in ("BAND", "BOR", "BXOR"):
+        with pytest.raises(ValueError, match=f"Cannot use ReduceOp.{op} with MCCL"):
+            dist.all_reduce(ones(2, dtype=torch.int32), op=getattr(dist.ReduceOp, op))
+    with pytest.raises(ValueError, match=r"Cannot use ReduceOp\.PREMUL_SUM with MCCL"):
+        dist.all_reduce(ones(2), op=dist._make_nccl_premul_sum(2.0))
+    with pytest.raises(TypeError, match="AVG with Boolean"):
+        dist.all_reduce(ones(2, dtype=torch.bool), op=dist.ReduceOp.AVG)
+    with pytest.raises(TypeError, match="data type is not supported for MCCL process group: Short"):
+        dist.broadcast(ones(2, dtype=torch.int16), src=0)
+    with pytest.raises(ValueError, match="Tensors must be contiguous"):
+        dist.all_reduce(ones(2, 3).t())
+    with pytest.raises(ValueError, match="output tensor size must be equal to world_size times"):
+        dist.all_gather_into_tensor(ones(size + 1), ones(1))
+    with pytest.raises(RuntimeError, match=r"[Nn]o backend type associated with device type cpu"):
+        dist.all_reduce(torch.ones(1))
+    with pytest.raises(ValueError, match="only implemented for GLOO"):
+        dist.monitored_barrier()
+    with pytest.raises(RuntimeError, match="mccl does not support recvAnysource"):
+        dist.recv(ones(1))
+    dist.barrier()  # nothing of this has disturbed the group
+
+
+def test_what_the_library_cannot_do_it_says(two: Ranks) -> None:
+    two.run(refusals)
+
+
+def layouts(rank: int, size: int) -> None:
+    image = (ones(2, 3, 4, 4) * (rank + 1)).to(memory_format=torch.channels_last)
+    dist.all_reduce(image)
+    assert image.is_contiguous(memory_format=torch.channels_last) and image.eq(3).all()
+    whole = torch.zeros(4, 4, device="musa")
+    dist.all_reduce(part := whole[1:3])
+    dist.broadcast(part, src=0)
+    parameter = torch.nn.Parameter(ones(2) * rank)
+    with torch.no_grad():
+        dist.broadcast(parameter, src=1)
+    assert parameter.tolist() == [1, 1] and parameter.requires_grad
+    # A list of outputs may lie anyhow: the library copies into it.
+    columns = torch.zeros(3, size, device="musa")
+    dist.all_gather(list(columns.t().unbind()), ones(3) * rank)
+    assert columns.tolist() == [[0, 1]] * 3
+    transposed = [torch.zeros(2, 3, device="musa").t() for _ in range(size)]
+    dist.all_gather(transposed, torch.arange(6.0, device="musa").view(3, 2) + rank)
+    assert transposed[1].tolist() == [[1, 2], [3, 4], [5, 6]]
+    in_place = torch.zeros(size, 2, device="musa")
+    in_place[rank] = rank + 5
+    dist.all_gather_into_tensor(in_place, in_place[rank])
+    assert in_place.tolist() == [[5, 5], [6, 6]]
+    scalar = torch.tensor(rank + 1.0, device="musa")
+    dist.all_reduce(scalar)
+    assert scalar.item() == 3
+    for empty in (ones(0), ones(0, 3)):
+        dist.all_reduce(empty)
+        dist.broadcast(empty, src=0)
+        dist.all_gather([ones(empty.shape) for _ in range(size)], empty)
+
+
+def test_layouts(two: Ranks) -> None:
+    two.run(layouts)
+
+
+def uneven_lists(rank: int, size: int) -> None:
+    gathered = [torch.zeros(index + 1, device="musa") for index in range(size)]
+    dist.all_gather(gathered, ones(rank + 1) * (rank + 5))
+    assert [tensor.tolist() for tensor in gathered] == [[5], [6, 6]]
+    received = [torch.zeros(rank + 1, device="musa") for _ in range(size)]
+    dist.all_to_all(received, [ones(to + 1) * rank for to in range(size)])
+    assert [tensor.tolist() for tensor in received] == [[0] * (rank + 1), [1] * (rank + 1)]
+    mine = torch.zeros(rank + 1, device="musa")
+    dist.reduce_scatter(mine, [ones(to + 1) * (rank + 1) for to in range(size)])
+    assert mine.tolist() == [3] * (rank + 1)
+
+
+def test_lists_of_tensors_of_different_sizes(two: Ranks) -> None:
+    two.run(uneven_lists)
+
+
+def objects(rank: int, size: int) -> None:
+    everyone: list[Any] = [None] * size
+    dist.all_gather_object(everyone, {"rank": rank, "device": torch.device("musa", rank)})
+    assert everyone == [{"rank": index, "device": torch.device("musa", index)} for index in range(size)]
+    news = [("hello", 1), None] if rank == 1 else [None, None]
+    dist.broadcast_object_list(news, src=1)
+    assert news == [("hello", 1), None]
+    collected: list[Any] = [None] * size
+    dist.gather_object(f"from {rank}", collected if rank == 0 else None, dst=0)
+    assert collected == (["from 0", "from 1"] if rank == 0 else [None, None])
+    given: list[Any] = [None]
+    dist.scatter_object_list(given, ["a", "b"] if rank == 0 else None, src=0)
+    assert given == ["ab"[rank]]
+
+
+def test_objects(two: Ranks) -> None:
+    two.run(objects)
+
+
+def handles(rank: int, size: int) -> None:
+    tensor = ones(4)
+    work = dist.all_reduce(tensor, async_op=True)
+    doubled = work.get_future().then(lambda future: future.value()[0] * 2)
+    assert doubled.wait().tolist() == [4] * 4 and doubled.value().is_musa
+    assert work.wait() and work.is_completed() and work.is_success()
+    assert work.get_future().wait()[0].data_ptr() == tensor.data_ptr()
+    # A callback may use the group itself, and wait.
+    nested = dist.all_reduce(tensor, async_op=True).get_future()
+    answer = nested.then(lambda _: dist.all_reduce(tensor, async_op=True).get_future().wait()[0].sum())
+    assert answer.wait().item() == 32
+    # Many at once, in the order they were asked for.
+    many = [torch.full((3,), float(index), device="musa") for index in range(20)]
+    for pending in [dist.all_reduce(each, async_op=True) for each in many]:
+        pending.wait()
+    assert [each[0].item() for each in many] == [2.0 * index for index in range(20)]
+    barrier = dist.barrier(async_op=True)
+    barrier.wait()
+
+
+def test_handles_and_futures(two: Ranks) -> None:
+    two.run(handles)
+
+
+def messages(rank: int, size: int) -> None:
+    other = 1 - rank
+    if rank == 0:
+        for index in range(5):
+            dist.send(torch.full((index,), float(index), device="musa"), 1, tag=index)
+    else:
+        for index in range(5):
+            dist.recv(received := torch.zeros(index, device="musa"), 0)
+            assert received.tolist() == [index] * index
+    # Both send before they receive, asynchronously and in one batch.
+    sending = dist.isend(ones(1000) * rank, other)
+    dist.irecv(received := torch.zeros(1000, device="musa"), other).wait()
+    sending.wait()
+    assert received.eq(other).all()
+    left, right = torch.zeros(2, device="musa"), torch.zeros(3, device="musa")
+    batch = [
+        dist.P2POp(dist.isend, ones(2) * rank, other),
+        dist.P2POp(dist.irecv, left, other),
+        dist.P2POp(dist.irecv, right, other),
+        dist.P2POp(dist.isend, ones(3) * rank, other),
+    ]
+    for request in dist.batch_isend_irecv(batch):
+        request.wait()
+    assert left.tolist() == [other] * 2 and right.tolist() == [other] * 3
+
+
+def test_messages(two: Ranks) -> None:
+    two.run(messages)
+
+
+def coalesced(rank: int, size: int) -> None:
+    group, device = dist.group.WORLD, torch.device("musa", rank)
+    tensors = [ones(2) * index for index in range(3)]
+    with dist._coalescing_manager(group=group, device=device, async_ops=True) as several:
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    several.wait()
+    assert [tensor.tolist() for tensor in tensors] == [[0, 0], [2, 2], [4, 4]]
+    wholes = [torch.zeros(2 * size, device="musa") for _ in range(2)]
+    with dist._coalescing_manager(group=group, device=device):
+        for index, whole in enumerate(wholes):
+            dist.all_gather_into_tensor(whole, ones(2) * (rank + index))
+    assert [whole.tolist() for whole in wholes] == [[0, 0, 1, 1], [1, 1, 2, 2]]
+    parts = [torch.zeros(1, device="musa") for _ in range(2)]
+    with dist._coalescing_manager(group=group, device=device):
+        for part in parts:
+            dist.reduce_scatter_tensor(part, torch.arange(2.0, device="musa"))
+    assert [part.item() for part in parts] == [2 * rank] * 2
+    backend = group._get_backend(device)
+    backend._group_start()
+    pending = dist.all_reduce(tensors[1], async_op=True)
+    backend._group_end()
+    pending.wait()
+    assert tensors[1].tolist() == [4, 4]
+
+
+def test_coalescing(two: Ranks) -> None:
+    two.run(coalesced)
+
+
+def subgroups(rank: int, size: int) -> None:
+    half = size // 2
+    halves = [list(range(half)), list(range(half, size))]
+    groups = [dist.new_group(ranks) for ranks in halves]
+    mine = groups[rank // half]
+    tensor = ones(2)
+    dist.all_reduce(tensor, group=mine)
+    assert tensor.tolist() == [half] * 2 and dist.get_backend(mine) == "mccl" and dist.get_world_size(mine) == half
+    mixed = dist.new_group(backend="cpu:gloo,musa:mccl")
+    for device in ("cpu", "musa"):
+        tensor = torch.ones(2, device=device)
+        dist.all_reduce(tensor, group=mixed)
+        assert tensor.tolist() == [size] * 2
+    turned = dist.new_group(list(reversed(range(size))), backend="mccl", timeout=timedelta(seconds=30))
+    dist.broadcast(tensor := ones(1) * rank, src=size - 1, group=turned)
+    assert tensor.item() == size - 1
+    for group in (mine, mixed, turned):
+        dist.destroy_process_group(group)
+    dist.all_reduce(tensor := ones(1))
+    assert tensor.item() == size
+
+
+def test_subgroups(two: Ranks) -> None:
+    two.run(subgroups)
+
+
+def again(rank: int, size: int, rendezvous: str) -> None:
+    """Leaves the group of all and founds it anew, with a device bound to it from the start; then the ways of that group."""
+    from ranks import connect
+
+    dist.destroy_process_group()
+    device = torch.device("musa", rank)
+    connect(rank, size, rendezvous, device_id=device)
+    backend = dist.group.WORLD._get_backend(device)
+    assert backend._is_initialized() and backend.options._timeout == timedelta(seconds=60)
+    assert dist.group.WORLD.bound_device_id == device
+    if NEWER_THAN_2_7:
+        split = dist.split_group(split_ranks=[[0], [1]], group_desc="alone")
+        dist.all_reduce(tensor := ones(2), group=split)
+        assert tensor.tolist() == [1, 1] and dist.get_world_size(split) == 1 and split.group_desc == "alone"
+        both = dist.split_group(split_ranks=[[0, 1]], timeout=timedelta(seconds=50))
+        dist.all_reduce(tensor, group=both)
+        assert tensor.tolist() == [2, 2]
+        assert both._get_backend(device).options._timeout == timedelta(seconds=50)
+        assert backend.comm_split_count() == 2
+    dist.barrier(device_ids=[rank])
+    dist.barrier()
+    subgroup = dist.new_group([0])
+    assert (subgroup is not dist.GroupMember.NON_GROUP_MEMBER) == (rank == 0)
+    # Who is not in a new group takes part in its making all the same.
+    assert backend.comm_split_count() == 2 * NEWER_THAN_2_7 + (rank == 1)
+
+
+def test_a_group_is_founded_anew_and_split(two: Ranks) -> None:
+    two.run(again, meeting_point())
+
+
+def device_maps(rank: int, size: int, rendezvous: list[str]) -> None:
+    from ranks import connect
+
+    for address, backend in zip(rendezvous, (None, "cpu:gloo,musa:mccl", "mccl")):
+        dist.destroy_process_group()
+        connect(rank, size, address, backend)
+        devices = ("cpu", "musa") if backend == "cpu:gloo,musa:mccl" else ("musa",)
+        for device in devices:
+            dist.all_reduce(tensor := torch.ones(1, device=device))
+            assert tensor.item() == size
+        everyone: list[Any] = [None] * size
+        dist.all_gather_object(everyone, rank)
+        assert everyone == list(range(size))
+
+
+def test_device_maps(two: Ranks) -> None:
+    two.run(device_maps, [meeting_point() for _ in range(3)])
+
+
+def disagreements(rank: int, size: int) -> list[str]:
+    def message(call: Any) -> str:
+        with pytest.raises(dist.DistBackendError) as caught:
+            call()
+        return str(caught.value)
+
+    texts = [
+        message(lambda: dist.all_reduce(ones(2 + rank))),
+        message(lambda: dist.all_reduce(ones(2, dtype=(torch.float32, torch.int64)[rank]))),
+        message(lambda: dist.all_reduce(ones(2)) if rank == 0 else dist.barrier()),
+        message(lambda: dist.broadcast(ones(2), src=rank)),
+        message(lambda: dist.all_reduce(ones(2), op=(dist.ReduceOp.MAX, dist.ReduceOp.SUM)[rank])),
+        message(lambda: dist.all_to_all_single(ones(4), ones(4), [1, 3], [2, 2])),
+        message(lambda: dist.gather(ones(3), [ones(2), ones(2)] if rank == 0 else None)),
+    ]
+    dist.all_reduce(tensor := ones(2, 3) if rank == 0 else ones(6))  # the number of elements is what counts
+    assert tensor.sum().item() == 12
+    if rank == 0:
+        dist.send(ones(4), 1)
+        dist.send(ones(2), 1)
+    else:
+        texts.append(message(lambda: dist.recv(ones(5), 0)))
+        dist.recv(tensor := torch.zeros(2, device="musa"), 0)
+        assert tensor.tolist() == [1, 1]
+    return texts
+
+
+def test_ranks_that_disagree_are_told(two: Ranks) -> None:
+    first, second = two.run(disagreements)
+    assert first == second[:-1]
+    assert (
+        "rank 0: ALLREDUCE of shape [2] and type Float, SUM\n  rank 1: ALLREDUCE of shape [3] and type Float"
+        in first[0]
+    )
+    assert "type Float, SUM\n" in first[1] and "type Long, SUM\n" in first[1]
+    assert "rank 0: ALLREDUCE" in first[2] and "rank 1: BARRIER" in first[2]
+    assert "root 0" in first[3] and "root 1" in first[3]
+    assert "MAX" in first[4] and "SUM" in first[4]
+    assert "elements to each rank [2, 2], from each rank [1, 3]" in first[5]
+    assert "rank 0: GATHER" in first[6]
+    assert "rank 0: SEND of shape [4] and type Float\n  rank 1: RECV of shape [5]" in second[-1]
+
+
+def streams_and_graphs(rank: int, size: int) -> None:
+    import time
+
+    tensor = ones(2)
+    torch.musa._sleep(300_000_000)
+    begin = time.monotonic()
+    work = dist.all_reduce(tensor, async_op=True)
+    assert not work.is_completed()  # it comes after what its stream has to do
+    work.wait()
+    assert time.monotonic() - begin > 0.2
+    graph, static = torch.musa.MUSAGraph(), ones(2)
+    with torch.musa.graph(graph):
+        static.add_(1)
+        dist.all_reduce(static)
+    assert static.tolist() == [1, 1]  # recorded, not done
+    for _ in range(2):
+        graph.replay()
+    assert static.tolist() == [10, 10]
+
+
+def test_streams_and_graphs(two: Ranks) -> None:
+    two.run(streams_and_graphs)
+
+
+def bookkeeping(rank: int, size: int) -> None:
+    backend = dist.group.WORLD._get_backend(torch.device("musa"))
+    before = torch.musa.memory_allocated()
+    tensor = ones(1 << 20)
+    used = torch.musa.max_memory_allocated()
+    dist.all_reduce(tensor)
+    assert torch.musa.max_memory_allocated() == used  # gloo works on the memory itself
+    del tensor
+    assert torch.musa.memory_allocated() == before
+    count = backend._get_sequence_number_for_group()
+    dist.barrier()
+    assert backend._get_sequence_number_for_group() == count + 1
+    timeout = backend.options._timeout
+    backend._add_ephemeral_timeout(timedelta(seconds=7))
+    work = dist.all_reduce(ones(1), async_op=True)
+    assert backend._verify_work_timeout(work, timeout + timedelta(seconds=7))
+    work.wait()
+    assert backend._verify_work_timeout(dist.all_reduce(ones(1), async_op=True), timeout)
+    assert backend.get_error().name == "SUCCESS" and backend.name() == "mccl"
+    assert dist.get_backend() == "mccl" and isinstance(backend, dist.ProcessGroupMCCL)
+
+
+def test_bookkeeping(two: Ranks) -> None:
+    two.run(bookkeeping)
+
+
+def profiled(rank: int, size: int) -> set[str]:
+    with torch.autograd.profiler.profile() as profile:
+        dist.all_reduce(ones(2))
+        dist.barrier()
+    return {event.name for event in profile.function_events if event.name.startswith("mccl:")}
+
+
+def test_the_profiler_sees_collectives(two: Ranks) -> None:
+    assert two.run(profiled) == [{"mccl:all_reduce", "mccl:barrier"}] * 2

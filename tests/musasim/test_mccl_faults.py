@@ -1,0 +1,126 @@
+"""The process group `mccl` when ranks are late, leave or die: nobody waits for longer than the timeout."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from ranks import Ranks, meeting_point
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Ranks]:
+    ranks = Ranks(2)
+    yield ranks
+    ranks.stop(kill=True)
+
+
+def found_anew(rank: int, size: int, address: str, seconds: float) -> None:
+    from ranks import connect
+
+    dist.destroy_process_group()
+    connect(rank, size, address, seconds=seconds)
+
+
+def fails(kind: str) -> tuple[str, float]:
+    """What an operation raises, and after how long."""
+    begin = time.monotonic()
+    tensor = torch.ones(2, device="musa")
+    calls: dict[str, Callable[[], Any]] = {
+        "all_reduce": lambda: dist.all_reduce(tensor),
+        "recv": lambda: dist.recv(tensor, 1 - dist.get_rank()),
+        "wait": lambda: dist.barrier(async_op=True).wait(timedelta(seconds=1)),
+    }
+    with pytest.raises(dist.DistBackendError) as caught:
+        calls[kind]()
+    return str(caught.value), time.monotonic() - begin
+
+
+def late(rank: int, size: int, address: str) -> list[tuple[str, float]]:
+    found_anew(rank, size, address, seconds=3)
+    if rank == 1:
+        time.sleep(5)
+        return [fails("all_reduce")]
+    answers = [fails("all_reduce"), fails("all_reduce")]
+    backend = dist.group.WORLD._get_backend(torch.device("musa"))
+    assert backend.get_error().name == "TIMEOUT"
+    time.sleep(2)
+    return answers
+
+
+def reason(rank: int, size: int, address: str) -> str:
+    """The group is of no use any more; another can be founded by the same processes."""
+    found_anew(rank, size, address, seconds=60)
+    dist.all_reduce(tensor := torch.ones(2, device="musa"))
+    return str(tensor.tolist())
+
+
+def test_a_rank_that_is_late(two: Ranks) -> None:
+    (first, second), (other,) = two.run(late, meeting_point())
+    assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first[0]
+    assert "NumelIn=2, NumelOut=2, Timeout(ms)=3000)" in first[0] and 2.5 < first[1] < 5
+    assert "MCCL communicator was aborted on rank 0. Original reason for failure was: [Rank 0] Watchdog" in second[0]
+    assert second[1] < 0.5
+    assert "remote process exited or there was a network error" in other[0] and other[1] < 3
+    assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
+
+
+def waits(rank: int, size: int, kind: str) -> tuple[str, float]:
+    return fails(kind)
+
+
+def nothing(rank: int, size: int) -> None:
+    dist.barrier()
+
+
+@pytest.mark.parametrize("kind", ["all_reduce", pytest.param("recv", marks=pytest.mark.slow)])
+def test_a_rank_that_dies(kind: str) -> None:
+    two = Ranks(2)
+    try:
+        two.run(nothing)
+        two.ask(0, waits, kind)
+        time.sleep(0.5)
+        two.kill(1)
+        text, seconds = two.answer(0)
+    finally:
+        two.stop(kill=True)
+    assert "remote process exited or there was a network error" in text and "by peer" in text
+    assert "OpType=" + {"all_reduce": "ALLREDUCE", "recv": "RECV"}[kind] in text
+    assert seconds < 30  # at once, far within the timeout
+
+
+def waits_for_a_time(rank: int, size: int, address: str) -> tuple[str, float]:
+    found_anew(rank, size, address, seconds=60)
+    if rank == 0:
+        return fails("wait")
+    time.sleep(2)
+    return "", 0
+
+
+def test_waiting_for_a_time(two: Ranks) -> None:
+    (text, seconds), _ = two.run(waits_for_a_time, meeting_point())
+    assert "Watchdog caught collective operation timeout" in text and seconds < 5
+
+
+def given_up(rank: int, size: int, address: str) -> None:
+    found_anew(rank, size, address, seconds=60)
+    backend = dist.group.WORLD._get_backend(torch.device("musa"))
+    if rank == 0:
+        work = dist.all_reduce(torch.ones(2, device="musa"), async_op=True)
+        backend.abort()
+        with pytest.raises(dist.DistBackendError, match=r"communicator was aborted on rank 0.*by the program"):
+            work.wait()
+        assert work.is_completed() and not work.is_success()
+        assert backend.get_error().name == "COMM_ERROR"
+        with pytest.raises(dist.DistBackendError, match="aborted on rank 0"):
+            dist.barrier()
+
+
+def test_abort(two: Ranks) -> None:
+    two.run(given_up, meeting_point())
+    assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
