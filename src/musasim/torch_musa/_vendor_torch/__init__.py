@@ -8,6 +8,7 @@ this package, so that the rest of torch_musa can be read as if the vendor's torc
 - `parallel`: torch.nn.parallel on several devices;
 - `sharing`: tensors of the device between processes;
 - `profiling`: the device among the profiler's activities;
+- `compiler`: torch.compile, by way of `late_import`;
 - `exit`: the end of a program that has just used autograd.
 
 MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa would be on a torch without these patches.
@@ -15,7 +16,7 @@ MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa wo
 
 import os
 
-from . import exit, lazy_import, legacy_tensors, parallel, profiling, sharing
+from . import compiler, exit, lazy_import, legacy_tensors, parallel, profiling, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -27,4 +28,5 @@ def complete_torch() -> None:
         parallel.install()
         sharing.install()
     profiling.install()
+    compiler.install()
     exit.install()

@@ -1,0 +1,90 @@
+"""torch.compile: the vendor's torch asks torch_musa to register itself, and knows that the device is a GPU.
+
+torch._dynamo and torch._inductor take longer to import than the rest together, so that what concerns them waits for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .late_import import after_import
+
+
+def install() -> None:
+    after_import("torch._dynamo.device_interface", _name_the_interface)
+    after_import("torch._inductor.config", _set_defaults)
+    after_import("torch._inductor.utils", _call_it_a_gpu)
+    after_import("torch._inductor.codegen.common", _register_the_backend)
+    after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
+    after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
+
+
+def _name_the_interface(module: Any) -> None:
+    from .._dynamo.device_interface import register
+
+    register()
+
+
+def _set_defaults(config: Any) -> None:
+    config.compile_threads = 1  # as the vendor does
+    # The order of loops is left open for kernels of a GPU; C++ kernels want it settled.
+    config.loop_ordering_after_fusion = False
+
+
+def _call_it_a_gpu(utils: Any) -> None:
+    utils.GPU_TYPES = ["musa"]
+
+    def is_gpu(device: str | None) -> bool:
+        return device in ("cuda", "xpu", "musa")
+
+    utils.is_gpu = is_gpu
+    if hasattr(utils, "get_current_backend"):
+        utils.get_current_backend = _whose_kernels_are_cpp(utils.get_current_backend)
+
+
+def _whose_kernels_are_cpp(get_current_backend: Any) -> Any:
+    def current_backend(device_type: str | None = None) -> Any:
+        from torch._inductor.virtualized import V
+
+        if (device_type or V.graph.get_current_device_or_throw().type) == "musa":
+            return "cpp"
+        return get_current_backend(device_type)
+
+    return current_backend
+
+
+def _register_the_backend(common: Any) -> None:
+    register_torchs_own = common.init_backend_registration
+
+    def init_backend_registration() -> None:
+        if common.get_scheduling_for_device("musa") is None:
+            from .._inductor import _init_inductor_backend_registration
+
+            _init_inductor_backend_registration()
+        register_torchs_own()
+
+    common.init_backend_registration = init_backend_registration
+
+
+def _name_it_in_cpp(cpp_utils: Any) -> None:
+    cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
+
+
+def _schedule_as_the_cpu(scheduler: Any) -> None:
+    """The kernels are C++ for the CPU: no Triton is missing, and loops are fused as the CPU likes them."""
+    node, whole = scheduler.BaseSchedulerNode, scheduler.Scheduler
+    node_is_cpu, create = node.is_cpu, whole.create_backend
+
+    def is_cpu(self: Any) -> bool:
+        device = self.get_device()
+        return bool(node_is_cpu(self) or (device is not None and device.type == "musa"))
+
+    def create_backend(self: Any, device: torch.device) -> Any:
+        if device.type != "musa":
+            return create(self, device)
+        scheduler.V.graph.add_device_info(device)
+        return scheduler.get_scheduling_for_device(device.type)(self)
+
+    node.is_cpu, whole.create_backend = is_cpu, create_backend
