@@ -191,6 +191,13 @@ def ipc_collect() -> bool:
     return bool(_MUSAC._musa_ipc_collect())
 
 
+def _init_inductor_backend_registration() -> None:
+    """Name the device's backend to Inductor, which asks for it when it is first used."""
+    from ._inductor import _init_inductor_backend_registration as register
+
+    register()
+
+
 def set_attributes() -> None:
     """Put the `musa` names on torch's own classes and modules."""
     torch.random.fork_rng = fork_rng

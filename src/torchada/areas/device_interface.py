@@ -20,4 +20,6 @@ def patches(context: Context) -> Iterator[Patch]:
     stream = getattr(context.torch._C, "_cuda_getCurrentRawStream", None)
     if stream is not None:
         yield Patch(interfaces, "get_cuda_stream", stream, f"{_API}.get_cuda_stream")
-        yield Patch(interfaces.CudaInterface, "get_raw_stream", staticmethod(stream), f"{_API}.CudaInterface.get_raw_stream")
+        yield Patch(
+            interfaces.CudaInterface, "get_raw_stream", staticmethod(stream), f"{_API}.CudaInterface.get_raw_stream"
+        )

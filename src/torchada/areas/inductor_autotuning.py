@@ -14,5 +14,9 @@ def patches(context: Context) -> Iterator[Patch]:
     variable = context.backend.visible_devices
     # CUDA_VISIBLE_DEVICES itself would not do: where the user has set the backend's own variable, that one counts.
     yield Patch(
-        processes, "CUDA_VISIBLE_DEVICES", variable, "torch._inductor.autotune_process.CUDA_VISIBLE_DEVICES", to=variable
+        processes,
+        "CUDA_VISIBLE_DEVICES",
+        variable,
+        "torch._inductor.autotune_process.CUDA_VISIBLE_DEVICES",
+        to=variable,
     )

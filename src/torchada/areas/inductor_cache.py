@@ -24,7 +24,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(CacheBase, "get_system", staticmethod(system), "the key of torch.compile's caches")
 
 
-def _get_system(context: Context, original: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+def _get_system(context: Context, original: Callable[..., Any]) -> Callable[[], dict[str, Any]]:
     backend, namespace = context.backend, context.namespace
 
     @functools.cache

@@ -13,7 +13,8 @@ import torch
 
 Kernel = Callable[..., None]
 
-_OPERATOR = torch.library.Library("musasim", "FRAGMENT")
+_library: Any = torch.library
+_OPERATOR = _library.Library("musasim", "FRAGMENT")
 _OPERATOR.define("inductor_kernel(int call, Tensor(a!)[] tensors) -> ()")
 # What a call consists of besides its tensors: the kernel, and every argument with None where a tensor goes. A graph refers to
 # its calls by number for as long as it lives, so none is taken out; equal ones share a number.
@@ -46,8 +47,10 @@ def _number(kernel: Kernel, rest: tuple[Any, ...]) -> int:
     return number
 
 
-@torch.library.impl(_OPERATOR, "inductor_kernel", "CPU")
 def _run(call: int, tensors: list[torch.Tensor]) -> None:
     kernel, rest = _CALLS[call]
     remaining = iter(tensors)
     kernel(*(next(remaining) if argument is None else argument for argument in rest))
+
+
+_OPERATOR.impl("inductor_kernel", _run, "CPU")

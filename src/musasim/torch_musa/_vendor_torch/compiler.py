@@ -5,11 +5,13 @@ torch._dynamo and torch._inductor take longer to import than the rest together, 
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
 
 from .late_import import after_import
+from .rewriting import rewrite
 
 
 def install() -> None:
@@ -19,6 +21,9 @@ def install() -> None:
     after_import("torch._inductor.codegen.common", _register_the_backend)
     after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
     after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
+    after_import("torch._inductor.cudagraph_utils", _look_for_the_device)
+    after_import("torch._inductor.output_code", _report_on_the_device)
+    after_import("torch._inductor.compile_fx", _record_graphs_of_the_device)
 
 
 def _name_the_interface(module: Any) -> None:
@@ -60,9 +65,7 @@ def _register_the_backend(common: Any) -> None:
 
     def init_backend_registration() -> None:
         if common.get_scheduling_for_device("musa") is None:
-            from .._inductor import _init_inductor_backend_registration
-
-            _init_inductor_backend_registration()
+            sys.modules["torch_musa"]._init_inductor_backend_registration()
         register_torchs_own()
 
     common.init_backend_registration = init_backend_registration
@@ -88,3 +91,23 @@ def _schedule_as_the_cpu(scheduler: Any) -> None:
         return scheduler.get_scheduling_for_device(device.type)(self)
 
     node.is_cpu, whole.create_backend = is_cpu, create_backend
+
+
+def _look_for_the_device(cudagraph_utils: Any) -> None:
+    rewrite(cudagraph_utils.check_multiple_devices_or_any_cpu_nodes, {}, {"cuda": "musa"})
+    if hasattr(cudagraph_utils, "collect_cuda_data_ptrs"):
+        rewrite(cudagraph_utils.collect_cuda_data_ptrs, {}, {"cuda": "musa"})
+
+
+def _report_on_the_device(output_code: Any) -> None:
+    graph = output_code.CompiledFxGraph
+    for function in (output_code.cudagraph_post_compile, graph.__init__, graph.post_compile):
+        rewrite(function, {}, {"cuda": "musa"})
+
+
+def _record_graphs_of_the_device(compile_fx: Any) -> None:
+    # The vendor leaves output_code.maybe_handle_backward_generation alone, which asks CUDA's graph trees for their manager.
+    compile_fx.musagraphify_impl = compile_fx.cudagraphify_impl
+    rewrite(compile_fx.musagraphify_impl, {"cuda": "musa", "CUDAGraph": "MUSAGraph"})
+    trees = {"torch._inductor.cudagraph_trees": "torch_musa._inductor.musagraph_trees"}
+    rewrite(compile_fx.cudagraphify, {**trees, "cudagraphify_impl": "musagraphify_impl"})

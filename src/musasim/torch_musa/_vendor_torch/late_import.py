@@ -19,7 +19,7 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, _ACTIONS[fullname])  # type: ignore[arg-type]
+            spec.loader = _Loader(spec.loader, _ACTIONS[fullname])
         return spec
 
 

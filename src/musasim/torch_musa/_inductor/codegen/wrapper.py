@@ -16,11 +16,13 @@ class _Launches(PythonWrapperCodegen):
         return f"launch({', '.join([name, *call_args])})"
 
     # What torch 2.13 calls the function that torch 2.7 calls generate_kernel_call.
-    def _generate_kernel_call_helper(self, kernel_name: str, call_args: Any, *, triton: bool = True, **kwargs: Any) -> None:
+    def _generate_kernel_call_helper(
+        self, kernel_name: str, call_args: Any, *, triton: bool = True, **kwargs: Any
+    ) -> None:
         if triton:
             super()._generate_kernel_call_helper(kernel_name, call_args, triton=triton, **kwargs)
         else:
-            self.writeline(self.wrap_kernel_call(kernel_name, call_args))
+            self.writeline(self.wrap_kernel_call(kernel_name, call_args))  # type: ignore[no-untyped-call]
 
     if not hasattr(PythonWrapperCodegen, "_generate_kernel_call_helper"):
 
@@ -29,7 +31,7 @@ class _Launches(PythonWrapperCodegen):
             if triton:
                 super().generate_kernel_call(kernel_name, call_args, triton=triton, **kwargs)
             else:
-                self.writeline(self.wrap_kernel_call(kernel_name, call_args))
+                self.writeline(self.wrap_kernel_call(kernel_name, call_args))  # type: ignore[no-untyped-call]
 
 
 class MUSAPythonWrapperCodegen(_Launches):
@@ -40,7 +42,7 @@ class MUSAPythonWrapperCodegen(_Launches):
         """One for a whole graph, or for a part of it that has a function of its own."""
         if is_subgraph:
             return _MUSASubgraphPythonWrapperCodegen(subgraph_name, parent_wrapper, *signatures)
-        return MUSAPythonWrapperCodegen()
+        return MUSAPythonWrapperCodegen()  # type: ignore[no-untyped-call]
 
     def write_header(self) -> None:
         """The imports of the generated module."""
