@@ -7,6 +7,7 @@ of the installed torch is compiled with other names.
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib.util
 import sys
 from collections.abc import Callable
@@ -33,6 +34,10 @@ class _Native:
         own = getattr(_MUSAC, _NAMES.get(name, name.replace("_cuda_", "_musa_")), None)
         return getattr(torch._C, name) if own is None else own
 
+    # Live outputs of a recording lie in memory of its graph, and need nobody to free it.
+    def _has_Standard_Deleter(self, storage: int) -> bool:
+        return True
+
     # The library of convolutions keeps no cache of measurements, which would have to be spared.
     def _cuda_get_conv_benchmark_empty_cache(self) -> bool:
         return False
@@ -43,6 +48,11 @@ class _Native:
 
 class _OfTheDevice(ast.NodeTransformer):
     """torch.cuda becomes torch_musa, torch._C its native module, is_cuda is_musa."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        if node.level == 1:  # of a neighbour of the source
+            node.level, node.module = 0, ".".join(filter(None, [_SOURCE.rpartition(".")[0], node.module]))
+        return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
@@ -67,6 +77,10 @@ def _torchs_own() -> dict[str, Any]:
 
 _torchs_own()
 
+# Conditional nodes, which the device's graphs have not: torch.cond is what it is outside of them.
+for _name in ("ControlFlowOpWarmupDispatchMode", "CUDAGraphCaptureControlFlowOpDispatchMode"):
+    globals()[_name] = contextlib.nullcontext
+
 
 def _musa_name(name: str) -> str:
     return name.replace("cuda", "musa").replace("CUDA", "MUSA")
@@ -78,37 +92,41 @@ for _name, _value in list(globals().items()):
 
 
 def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
-    """CUDAGraphNode._record for graphs that keep what they have computed, as those of the simulator do.
+    """CUDAGraphNode._record for graphs that hold tensors, as those of the simulator do, where a device knows addresses.
 
-    Outputs are given out as tensors of the same memory with a storage of their own: when that is gone, nobody uses them any
-    more. Copies of inputs stay for as long as the graph does, whether or not it reads them.
+    What one graph gives to the program or to the next has a storage of its own in each: so that it is seen when the program
+    has put it down, and may be forbidden to the program without being forbidden to a graph.
     """
 
     def _record(self: Any, model: Callable[..., Any], inputs: list[Any]) -> Any:
-        import torch
-
-        self.kept_inputs = [inputs[i] for i in self.non_static_input_idx if isinstance(inputs[i], torch.Tensor)]
-        given = {value.untyped_storage().data_ptr() for value in inputs if isinstance(value, torch.Tensor)}
+        tensors = {i: value for i, value in enumerate(inputs) if _is_on_the_device(value)}
+        # Copies of inputs stay for as long as the graph does, whether or not it reads them.
+        self.kept_inputs = [tensors[i] for i in self.non_static_input_idx if i in tensors]
 
         def model_of_views(inputs: list[Any]) -> Any:
-            outputs = model(inputs)
-            storages: dict[int, Any] = {}
-            return [_with_own_storage(self, output, given, storages) for output in outputs]
+            given = {value.untyped_storage().data_ptr(): value.untyped_storage() for value in tensors.values()}
+            tensors.clear()
+            for i in self.cudagraph_managed_idxs:
+                inputs[i] = _view(self, inputs[i], {})
+            return [_view(self, output, given) if _is_on_the_device(output) else output for output in model(inputs)]
 
         return record(self, model_of_views, inputs)
 
     return _record
 
 
-def _with_own_storage(node: Any, output: Any, given: set[int], storages: dict[int, Any]) -> Any:
+def _is_on_the_device(value: Any) -> bool:
     import torch
 
-    if not isinstance(output, torch.Tensor) or not output.is_musa:  # type: ignore[attr-defined]
-        return output
-    address = output.untyped_storage().data_ptr()
-    if address == 0 or address in given:
-        return output
-    metadata = node._tensor_metadata(output, ignore_storage_offset=False)
+    return isinstance(value, torch.Tensor) and value.is_musa  # type: ignore[attr-defined,no-any-return]
+
+
+def _view(node: Any, tensor: Any, storages: dict[int, Any]) -> Any:
+    """A tensor of the same memory, on the storage that `storages` has for it, or on a new one, which is put there."""
+    address = tensor.untyped_storage().data_ptr()
+    if address == 0:
+        return tensor
+    metadata = node._tensor_metadata(tensor, ignore_storage_offset=False)
     if address not in storages:
         storages[address] = node.create_storage(metadata)
     return node._reconstruct_from_tensor_metadata(metadata, storages[address])

@@ -5,6 +5,8 @@ torch._dynamo and torch._inductor take longer to import than the rest together, 
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import sys
 from typing import Any
 
@@ -21,6 +23,7 @@ def install() -> None:
     after_import("torch._inductor.codegen.common", _register_the_backend)
     after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
     after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
+    after_import("torch._inductor.codecache", _name_no_device_in_keys)
     after_import("torch._inductor.cudagraph_utils", _look_for_the_device)
     after_import("torch._inductor.output_code", _report_on_the_device)
     after_import("torch._inductor.compile_fx", _record_graphs_of_the_device)
@@ -91,6 +94,20 @@ def _schedule_as_the_cpu(scheduler: Any) -> None:
         return scheduler.get_scheduling_for_device(device.type)(self)
 
     node.is_cpu, whole.create_backend = is_cpu, create_backend
+
+
+def _name_no_device_in_keys(codecache: Any) -> None:
+    """The key of the caches names a GPU of CUDA; asking for it fails in another way once torch.cuda initialises this device."""
+    get_torchs_own = codecache.CacheBase.get_system
+
+    @functools.cache
+    def get_system() -> Any:
+        try:
+            return get_torchs_own()
+        except AttributeError:
+            return {"hash": hashlib.sha256(b"{}").hexdigest()}
+
+    codecache.CacheBase.get_system = staticmethod(get_system)
 
 
 def _look_for_the_device(cudagraph_utils: Any) -> None:
