@@ -6,6 +6,7 @@ torch.compiler.cudagraph_mark_step_begin(), torch._dynamo.reset() and Inductor's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +18,10 @@ def patches(context: Context) -> Iterator[Patch]:
     import torch._inductor.cudagraph_trees as trees
 
     own = _counterpart(context)
+    if hasattr(own, "local"):
+        yield Patch(
+            trees, "local", own.local, "CUDA graph trees of this thread", refresh=partial(_stash, context, trees)
+        )
     for name, value in list(vars(trees).items()):
         found = getattr(own, _spelled(name, context.backend.device_type), None)
         if callable(value) and found is not None and getattr(value, "__module__", None) == trees.__name__:
@@ -33,6 +38,13 @@ def _counterpart(context: Context) -> Any:
         return import_module(module)
     except ImportError as missing:
         raise Skip(f"this {context.backend.adapter} has no graph trees: {missing}") from missing
+
+
+def _stash(context: Context, trees: Any) -> None:
+    """Give autograd's threads the trees of the module in force; torch's puts its own there when it is imported."""
+    for name in ("tree_manager_containers", "tree_manager_locks"):
+        if hasattr(trees.local, name):
+            context.torch._C._stash_obj_in_tls(name, getattr(trees.local, name))
 
 
 def _spelled(name: str, device_type: str) -> str:

@@ -18,7 +18,6 @@ from .. import _MUSAC, torch_musa
 _SOURCE = "torch._inductor.cudagraph_trees"
 _NAMES = {
     "_cuda_clearCublasWorkspaces": "_musa_clearMublasWorkspaces",
-    "_cuda_cudaCachingAllocator_raw_delete": "_musa_musaCachingAllocator_raw_delete",
     "_construct_CUDA_Tensor_From_Storage_And_Metadata": "_construct_MUSA_Tensor_From_Storage_And_Metadata",
     "_cuda_endAllocateToPool": "_musa_endAllocateCurrentStreamToPool",
     "_cuda_beginAllocateCurrentThreadToPool": "_musa_beginAllocateCurrentStreamToPool",
@@ -34,9 +33,12 @@ class _Native:
         own = getattr(_MUSAC, _NAMES.get(name, name.replace("_cuda_", "_musa_")), None)
         return getattr(torch._C, name) if own is None else own
 
-    # Live outputs of a recording lie in memory of its graph, and need nobody to free it.
+    # Outputs of a recording lie in memory of its graph, and need nobody to free it.
     def _has_Standard_Deleter(self, storage: int) -> bool:
         return True
+
+    def _cuda_cudaCachingAllocator_raw_delete(self, address: int) -> None:
+        pass
 
     # The library of convolutions keeps no cache of measurements, which would have to be spared.
     def _cuda_get_conv_benchmark_empty_cache(self) -> bool:
@@ -101,14 +103,14 @@ def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
     def _record(self: Any, model: Callable[..., Any], inputs: list[Any]) -> Any:
         tensors = {i: value for i, value in enumerate(inputs) if _is_on_the_device(value)}
         # Copies of inputs stay for as long as the graph does, whether or not it reads them.
-        self.kept_inputs = [tensors[i] for i in self.non_static_input_idx if i in tensors]
+        self.kept_inputs = [tensors.pop(i) for i in self.non_static_input_idx if i in tensors]
 
         def model_of_views(inputs: list[Any]) -> Any:
-            given = {value.untyped_storage().data_ptr(): value.untyped_storage() for value in tensors.values()}
+            lasting = {value.untyped_storage().data_ptr(): value.untyped_storage() for value in tensors.values()}
             tensors.clear()
             for i in self.cudagraph_managed_idxs:
                 inputs[i] = _view(self, inputs[i], {})
-            return [_view(self, output, given) if _is_on_the_device(output) else output for output in model(inputs)]
+            return [_view(self, output, lasting) if _is_on_the_device(output) else output for output in model(inputs)]
 
         return record(self, model_of_views, inputs)
 
@@ -118,7 +120,7 @@ def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
 def _is_on_the_device(value: Any) -> bool:
     import torch
 
-    return isinstance(value, torch.Tensor) and value.is_musa  # type: ignore[attr-defined,no-any-return]
+    return isinstance(value, torch.Tensor) and value.is_musa  # type: ignore[attr-defined]
 
 
 def _view(node: Any, tensor: Any, storages: dict[int, Any]) -> Any:
