@@ -153,24 +153,28 @@ def test_a_process_that_autotunes_sees_its_device(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
     process = TuningProcess(device=1)
+    if not hasattr(process, "start"):
+        pytest.skip("torch 2.7 starts it with the first job")
     process.start()
     process.put(functools.partial(eval, SEEN))
     try:
-        assert process.get() == ("1", torch.device("cuda", 0), 1)
+        assert process.get(timeout=400) == ("1", torch.device("cuda", 0), 1)
     finally:
         process.shutdown()
 
 
+ASKED = "str(__import__('torch').device('cuda')), __import__('torch._dynamo.device_interface', fromlist=['']) "
+ASKED += ".get_interface_for_device('cuda').Worker.get_device_properties('cuda:1').name"
+
+
 @pytest.mark.slow
 def test_a_compile_worker_is_redirected() -> None:
+    """It may not use the device, for it is forked, and knows what was noted of it before."""
     from torch._inductor.compile_worker.subproc_pool import SubprocPool
 
     pool = SubprocPool(1)
     try:
-        assert (
-            pool.submit(functools.partial(eval, "str(__import__('torch').zeros(1, device='cuda').device)")).result()
-            == "musa:0"
-        )
+        assert pool.submit(functools.partial(eval, ASKED)).result() == ("musa", torch.cuda.get_device_name(1))
     finally:
         pool.shutdown()
 
