@@ -212,19 +212,10 @@ def set_attributes() -> None:
 def overwrite_cuda_api() -> None:
     """Code in torch that knows CUDA only prepares the device by these two; let it prepare ours.
 
-    The third tells torch.compile the memory format of a convolution's result, which torch takes to be contiguous on a device
-    of this kind.
+    The real package replaces torch._C._conv_determine_backend_memory_format as well, see `_vendor_torch.convolution`.
     """
     torch.cuda._lazy_init = _lazy_init
     torch.cuda._lazy_call = _lazy_call
-    native: Any = torch._C
-    determine = native._conv_determine_backend_memory_format
-
-    def _conv_determine_backend_memory_format(input: Any, weight: Any, backend: Any) -> Any:
-        # The kernels are the CPU's, hence its preferences are the device's.
-        return determine(input, weight, native._ConvBackend.Mkldnn if input.device.type == "musa" else backend)
-
-    native._conv_determine_backend_memory_format = _conv_determine_backend_memory_format
 
 
 def parseEnvForUMM() -> None:

@@ -9,14 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-
-_US = __name__.partition(".")[0]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -37,7 +34,7 @@ def _get_system(context: Context, original: Callable[..., Any]) -> Callable[[], 
             "version": {
                 **before.get("version", {}),
                 backend.name: getattr(context.torch.version, backend.name, None),
-                _US: vars(sys.modules[_US])["__version__"],
+                "torchada": context.version,
             },
         }
         text = json.dumps([before["hash"], system], sort_keys=True)
