@@ -55,6 +55,20 @@ def _default_streams() -> Iterator[None]:
         torch_musa.set_device(current)
 
 
+@pytest.fixture(scope="session")
+def inductor_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of Inductor's caches, for this process, what it starts and the other workers: a kernel is compiled once."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "inductor"
+    before = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder)
+    yield folder
+    if before is None:
+        del os.environ["TORCHINDUCTOR_CACHE_DIR"]
+    else:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = before
+
+
 @pytest.fixture
 def plain() -> Interpreter:
     """A fresh interpreter on a machine without accelerator: torchada installed, nothing asked of it."""

@@ -3,6 +3,7 @@
 #include "python/comm.cpp"
 #include "python/device.cpp"
 #include "python/graph.cpp"
+#include "python/graph_trees.cpp"
 #include "python/ipc.cpp"
 #include "python/memory.cpp"
 #include "python/module.cpp"

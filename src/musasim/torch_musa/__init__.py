@@ -191,6 +191,13 @@ def ipc_collect() -> bool:
     return bool(_MUSAC._musa_ipc_collect())
 
 
+def _init_inductor_backend_registration() -> None:
+    """Name the device's backend to Inductor, which asks for it when it is first used."""
+    from ._inductor import _init_inductor_backend_registration as register
+
+    register()
+
+
 def set_attributes() -> None:
     """Put the `musa` names on torch's own classes and modules."""
     torch.random.fork_rng = fork_rng
@@ -205,8 +212,7 @@ def set_attributes() -> None:
 def overwrite_cuda_api() -> None:
     """Code in torch that knows CUDA only prepares the device by these two; let it prepare ours.
 
-    The real package also replaces torch._C._conv_determine_backend_memory_format, which knows muDNN's preferences;
-    CPU kernels have none.
+    The real package replaces torch._C._conv_determine_backend_memory_format as well, see `_vendor_torch.convolution`.
     """
     torch.cuda._lazy_init = _lazy_init
     torch.cuda._lazy_call = _lazy_call

@@ -32,7 +32,8 @@ class Backend:
     `native` is the attribute of the namespace that holds its C functions, and `native_spellings` maps the parts of their names
     to CUDA's ("musa" to "cuda"). `management` names a module with pynvml's functions for these devices, and the package on PyPI
     that has it; `arch_flag` is the compiler's option for one architecture. `graph_executables` is how many executable graphs
-    the driver allows per process, about, or None for no known limit. `dnn` is the module of torch.backends that has the
+    the driver allows per process, about, or None for no known limit, and `graph_trees` the module that stands in for
+    torch._inductor.cudagraph_trees. `dnn` is the module of torch.backends that has the
     switches of the neural network library, as torch.backends.cudnn has cuDNN's.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
@@ -51,5 +52,6 @@ class Backend:
     arch_flag: str = "{}"
     libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
     graph_executables: int | None = None
+    graph_trees: str | None = None
     dnn: str | None = None
     simulator: str | None = None

@@ -69,6 +69,7 @@ MUSA = Backend(
     arch_flag="--offload-arch=mp_{}",
     libraries=_LIBRARIES,
     graph_executables=2048,
+    graph_trees="torch_musa._inductor.musagraph_trees",
     dnn="mudnn",
     simulator="musasim",
 )

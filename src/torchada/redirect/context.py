@@ -29,6 +29,13 @@ class Context:
     devices: DeviceNames
     mechanism: Mechanism
 
+    @property
+    def version(self) -> str:
+        """torchada's own."""
+        from torchada import __version__
+
+        return __version__
+
     @classmethod
     def of(cls, backend: Backend, settings: Settings, *, late: bool = False) -> Context:
         """The context of a process in which torch and the backend's adapter have been imported."""

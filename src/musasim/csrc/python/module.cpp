@@ -40,6 +40,7 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::add_memory_functions(module);
   musasim::add_tensor_functions(module);
   musasim::add_graph_types(module);
+  musasim::add_graph_tree_functions(module);
   musasim::add_musart(module);
   musasim::add_comm_functions(module);
   musasim::add_ipc_functions(module);

@@ -11,6 +11,7 @@ void add_memory_functions(pybind11::module_& module);
 void add_allocators(pybind11::module_& module);
 void add_tensor_functions(pybind11::module_& module);
 void add_graph_types(pybind11::module_& module);
+void add_graph_tree_functions(pybind11::module_& module);
 void add_musart(pybind11::module_& module);
 void add_comm_functions(pybind11::module_& module);
 void add_ipc_functions(pybind11::module_& module);

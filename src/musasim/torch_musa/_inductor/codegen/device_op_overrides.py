@@ -1,0 +1,29 @@
+"""How generated Python speaks of the device."""
+
+from __future__ import annotations
+
+from torch._inductor.codegen.common import DeviceOpOverrides
+
+
+class MUSADeviceOpOverrides(DeviceOpOverrides):
+    """Lines of source for what every device has under a name of its own."""
+
+    def import_get_raw_stream_as(self, name: str) -> str:
+        """The native pointer of the current stream."""
+        return f"from torch_musa._MUSAC import _musa_getCurrentRawStream as {name}"
+
+    def set_device(self, device_idx: int) -> str:
+        """Make a device current."""
+        return f"torch.musa.set_device({device_idx})"
+
+    def synchronize(self) -> str:
+        """Wait for the current device."""
+        return "torch.musa.synchronize()"
+
+    def device_guard(self, device_idx: int) -> str:
+        """A device made current inside a block."""
+        return f"torch.musa._DeviceGuard({device_idx})"
+
+    def current_stream(self) -> str:
+        """The current stream."""
+        return "torch.musa.current_stream()"

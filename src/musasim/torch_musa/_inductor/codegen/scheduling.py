@@ -1,0 +1,9 @@
+"""Which kernels are made: those of Inductor's C++ backend."""
+
+from __future__ import annotations
+
+from torch._inductor.codegen.cpp import CppScheduling
+
+
+class MUSACppScheduling(CppScheduling):
+    """CppScheduling for nodes on the device, whose memory the CPU's kernels can read."""

@@ -1,0 +1,54 @@
+"""The Python that calls the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
+
+
+class _Launches(PythonWrapperCodegen):
+    """Calls each C++ kernel through `launch`, as work of the device."""
+
+    def wrap_kernel_call(self, name: str, call_args: Sequence[str]) -> str:
+        """The source of one call."""
+        return f"launch({', '.join([name, *call_args])})"
+
+    # What torch 2.13 calls the function that torch 2.7 calls generate_kernel_call.
+    def _generate_kernel_call_helper(
+        self, kernel_name: str, call_args: Any, *, triton: bool = True, **kwargs: Any
+    ) -> None:
+        if triton:
+            super()._generate_kernel_call_helper(kernel_name, call_args, triton=triton, **kwargs)
+        else:
+            self.writeline(self.wrap_kernel_call(kernel_name, call_args))  # type: ignore[no-untyped-call]
+
+    if not hasattr(PythonWrapperCodegen, "_generate_kernel_call_helper"):
+
+        def generate_kernel_call(self, kernel_name: str, call_args: Any, *, triton: bool = True, **kwargs: Any) -> None:
+            """Write one call of a kernel."""
+            if triton:
+                super().generate_kernel_call(kernel_name, call_args, triton=triton, **kwargs)
+            else:
+                self.writeline(self.wrap_kernel_call(kernel_name, call_args))  # type: ignore[no-untyped-call]
+
+
+class MUSAPythonWrapperCodegen(_Launches):
+    """The wrapper of a graph."""
+
+    @staticmethod
+    def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signatures: Any) -> PythonWrapperCodegen:
+        """One for a whole graph, or for a part of it that has a function of its own."""
+        if is_subgraph:
+            return _MUSASubgraphPythonWrapperCodegen(subgraph_name, parent_wrapper, *signatures)
+        return MUSAPythonWrapperCodegen()  # type: ignore[no-untyped-call]
+
+    def write_header(self) -> None:
+        """The imports of the generated module."""
+        super().write_header()
+        self.imports.writeline("from torch_musa._inductor.launch import launch")
+
+
+class _MUSASubgraphPythonWrapperCodegen(_Launches, SubgraphPythonWrapperCodegen):
+    """The wrapper of a part of a graph."""

@@ -1,0 +1,130 @@
+"""torch.compile: the vendor's torch asks torch_musa to register itself, and knows that the device is a GPU.
+
+torch._dynamo and torch._inductor take longer to import than the rest together, so that what concerns them waits for them.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from typing import Any
+
+import torch
+
+from .late_import import after_import
+from .rewriting import rewrite
+
+
+def install() -> None:
+    after_import("torch._dynamo.device_interface", _name_the_interface)
+    after_import("torch._inductor.config", _set_defaults)
+    after_import("torch._inductor.utils", _call_it_a_gpu)
+    after_import("torch._inductor.codegen.common", _register_the_backend)
+    after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
+    after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
+    after_import("torch._inductor.codecache", _name_no_device_in_keys)
+    after_import("torch._inductor.cudagraph_utils", _look_for_the_device)
+    after_import("torch._inductor.output_code", _report_on_the_device)
+    after_import("torch._inductor.compile_fx", _record_graphs_of_the_device)
+
+
+def _name_the_interface(module: Any) -> None:
+    from .._dynamo.device_interface import register
+
+    register()
+
+
+def _set_defaults(config: Any) -> None:
+    config.compile_threads = 1  # as the vendor does
+    # The order of loops is left open for kernels of a GPU; C++ kernels want it settled.
+    config.loop_ordering_after_fusion = False
+
+
+def _call_it_a_gpu(utils: Any) -> None:
+    utils.GPU_TYPES = ["musa"]
+
+    def is_gpu(device: str | None) -> bool:
+        return device in ("cuda", "xpu", "musa")
+
+    utils.is_gpu = is_gpu
+    if hasattr(utils, "get_current_backend"):
+        utils.get_current_backend = _whose_kernels_are_cpp(utils.get_current_backend)
+
+
+def _whose_kernels_are_cpp(get_current_backend: Any) -> Any:
+    def current_backend(device_type: str | None = None) -> Any:
+        from torch._inductor.virtualized import V
+
+        if (device_type or V.graph.get_current_device_or_throw().type) == "musa":
+            return "cpp"
+        return get_current_backend(device_type)
+
+    return current_backend
+
+
+def _register_the_backend(common: Any) -> None:
+    register_torchs_own = common.init_backend_registration
+
+    def init_backend_registration() -> None:
+        if common.get_scheduling_for_device("musa") is None:
+            sys.modules["torch_musa"]._init_inductor_backend_registration()
+        register_torchs_own()
+
+    common.init_backend_registration = init_backend_registration
+
+
+def _name_it_in_cpp(cpp_utils: Any) -> None:
+    cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
+
+
+def _schedule_as_the_cpu(scheduler: Any) -> None:
+    """The kernels are C++ for the CPU: no Triton is missing, and loops are fused as the CPU likes them."""
+    node, whole = scheduler.BaseSchedulerNode, scheduler.Scheduler
+    node_is_cpu, create = node.is_cpu, whole.create_backend
+
+    def is_cpu(self: Any) -> bool:
+        device = self.get_device()
+        return bool(node_is_cpu(self) or (device is not None and device.type == "musa"))
+
+    def create_backend(self: Any, device: torch.device) -> Any:
+        if device.type != "musa":
+            return create(self, device)
+        scheduler.V.graph.add_device_info(device)
+        return scheduler.get_scheduling_for_device(device.type)(self)
+
+    node.is_cpu, whole.create_backend = is_cpu, create_backend
+
+
+def _name_no_device_in_keys(codecache: Any) -> None:
+    """The key of the caches names a GPU of CUDA; asking for it fails in another way once torch.cuda initialises this device."""
+    get_torchs_own = codecache.CacheBase.get_system
+
+    @functools.cache
+    def get_system() -> Any:
+        try:
+            return get_torchs_own()
+        except AttributeError:
+            return {"hash": hashlib.sha256(b"{}").hexdigest()}
+
+    codecache.CacheBase.get_system = staticmethod(get_system)
+
+
+def _look_for_the_device(cudagraph_utils: Any) -> None:
+    rewrite(cudagraph_utils.check_multiple_devices_or_any_cpu_nodes, {}, {"cuda": "musa"})
+    if hasattr(cudagraph_utils, "collect_cuda_data_ptrs"):
+        rewrite(cudagraph_utils.collect_cuda_data_ptrs, {}, {"cuda": "musa"})
+
+
+def _report_on_the_device(output_code: Any) -> None:
+    graph = output_code.CompiledFxGraph
+    for function in (output_code.cudagraph_post_compile, graph.__init__, graph.post_compile):
+        rewrite(function, {}, {"cuda": "musa"})
+
+
+def _record_graphs_of_the_device(compile_fx: Any) -> None:
+    # The vendor leaves output_code.maybe_handle_backward_generation alone, which asks CUDA's graph trees for their manager.
+    compile_fx.musagraphify_impl = compile_fx.cudagraphify_impl
+    rewrite(compile_fx.musagraphify_impl, {"cuda": "musa", "CUDAGraph": "MUSAGraph"})
+    trees = {"torch._inductor.cudagraph_trees": "torch_musa._inductor.musagraph_trees"}
+    rewrite(compile_fx.cudagraphify, {**trees, "cudagraphify_impl": "musagraphify_impl"})
