@@ -35,7 +35,12 @@ def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_fo
     if late:
         return Mechanism(False, "torch was imported before torchada, so devices of type cuda may have been made")
     try:
-        _check(_module(), torch, device_type)
+        parser = _module()
+    except ImportError as error:
+        why = "its extension was not built when torchada was installed (no C compiler?), or not for this interpreter"
+        return Mechanism(False, f"{why}: {error}")
+    try:
+        _check(parser, torch, device_type)
     except Exception as error:
         return Mechanism(False, f"{type(error).__name__}: {error}")
     return Mechanism(True, "checked in this process")
