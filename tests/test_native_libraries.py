@@ -177,6 +177,61 @@ for kind in ("lazy", "now"):
     )
 
 
+STRESS = """
+import threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)     # of a fork with threads, which is the point
+rounds, library = int(sys.argv[2]), ctypes.CDLL(str(folder / "before_lazy.so"))
+library.misread.restype = ctypes.c_long
+stop, faults, counts = ctypes.c_int(0), [], [ctypes.c_long(0) for _ in range(2)]
+
+def in_c(count):                # ctypes calls it without the GIL, so it runs while slots are written
+    faults.extend(["misread"] * library.misread(ctypes.byref(stop), ctypes.byref(count)))
+
+def in_python():
+    while not stop.value:
+        device = torch.device("cuda:1")
+        if device.type not in ("cuda", "musa") or torch.ones(2, device="musa:1").device.type != "musa":
+            faults.append(device)
+
+def loading():
+    import _ctypes
+    while not stop.value:
+        loaded = ctypes.CDLL(str(folder / "unloaded_now.so"))
+        if calls(loaded.parse)("cuda:1") not in ("cuda:1", "musa:1"):
+            faults.append("late library")
+        _ctypes.dlclose(loaded._handle)
+
+def child():
+    ok = parser.is_armed() and torch.device("cuda").type == "musa"
+    parser.disarm()
+    ok = ok and torch.device("cuda").type == "cuda"
+    parser.arm("musa")
+    os._exit(0 if ok and calls(library.parse)("cuda") == "musa" else 1)
+
+threads = [threading.Thread(target=in_c, args=(count,)) for count in counts]
+threads += [threading.Thread(target=target) for target in (in_python, in_python, loading)]
+[thread.start() for thread in threads]
+for number in range(rounds):
+    parser.disarm()
+    assert torch.device("cuda:1").type == "cuda" and calls(library.parse)("cuda:1") == "cuda:1"
+    parser.arm("musa")
+    assert torch.device("cuda:1").type == "musa" and calls(library.parse)("cuda:1") == "musa:1"
+    if number % 100 == 0:
+        process = os.fork() or child()
+        assert os.waitpid(process, 0)[1] == 0
+stop.value = 1
+[thread.join(60) for thread in threads]
+assert not faults and not any(thread.is_alive() for thread in threads), faults[:3]
+assert min(count.value for count in counts) > rounds, counts
+print(counts)
+"""
+
+
+@pytest.mark.parametrize("rounds", [100, pytest.param(5000, marks=pytest.mark.slow)])
+def test_arming_and_disarming_under_threads_and_forks(musa: Interpreter, callers: Path, rounds: int) -> None:
+    musa.run(["-c", LOADERS + STRESS, str(callers), str(rounds)], env={"TORCHADA_NATIVE": "1"}, timeout=500)
+
+
 def test_a_constructor_that_somebody_has_taken_over(musa: Interpreter, tmp_path: Path) -> None:
     """Which of the two is the right one is not for us to say."""
     library = compile_library("device_interposer.cpp", tmp_path / "interposer.so", "-shared")

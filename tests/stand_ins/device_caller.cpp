@@ -17,6 +17,22 @@ extern "C" void parse(const char* name, char* answer) {
   std::strncpy(answer, text.substr(0, text.find('\n')).c_str(), 127);
 }
 
+// Parses until it is told to stop, and counts; returns how many answers were neither CUDA's device nor the one in its place.
+extern "C" long misread(const volatile int* stop, long* count) {
+  long wrong = 0;
+  for (; !*stop; ++*count) {
+    const c10::Device device(std::string("cuda:1"));
+    wrong += !(device.is_cuda() || device.is_privateuseone()) || device.index() != 1;
+    wrong += !c10::Device(std::string("cpu")).is_cpu();
+    if (*count % 64 == 0) {
+      char answer[128] = {};
+      parse("cuda:x", answer);
+      wrong += std::strcmp(answer, "Invalid device string: 'cuda:x'") != 0;
+    }
+  }
+  return wrong;
+}
+
 #ifdef EXPORTS_NOTHING
 // Nobody can look anything up in it, so it tells on being loaded where its function is, and what it has parsed by then.
 __attribute__((constructor)) static void loaded() {
