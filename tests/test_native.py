@@ -164,7 +164,7 @@ def test_one_binary_for_every_python(tmp_path: Path) -> None:
 
 @pytest.mark.musa
 def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> None:
-    """The kernel's own memory-deny-write-execute does not forbid this write, so a filter that refuses mprotect stands in."""
+    """A filter that refuses mprotect altogether, put in force after the simulator's own use of it."""
     musa.env.pop("TORCHADA_NATIVE", None)
     code = """
     import torchada.redirect.native._device_parser as parser, ctypes, struct, os, platform
@@ -190,7 +190,26 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
 
 
 @pytest.mark.musa
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated:DeprecationWarning")
+def test_a_process_that_denies_itself_writable_code(musa: Interpreter) -> None:
+    """PR_SET_MDWE, systemd's MemoryDenyWriteExecute: the symbol table of PyTorch's wheels lies in one segment with code."""
+    musa.env.pop("TORCHADA_NATIVE", None)
+    code = """
+    import ctypes
+    if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
+        print("no MDWE here"); raise SystemExit
+    import torch
+    from torchada.hooks.status import report
+    assert torch.zeros(2, device="cuda:1").device == torch.device("musa:1")
+    print(report()["device_strings"])
+    """
+    out = musa.run(code).stdout
+    if "no MDWE here" in out:
+        pytest.skip("this kernel has no PR_SET_MDWE")
+    assert "portable" in out and "libc10.so cannot be written to: Permission denied" in out
+
+
+@pytest.mark.musa
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script. is deprecated")
 @pytest.mark.skipif(
     os.environ.get("TORCHADA_NATIVE") == "0", reason="TorchScript's own parser is reached by the native mechanism only"
 )
