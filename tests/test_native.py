@@ -191,7 +191,7 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
 
 @pytest.mark.musa
 def test_a_process_that_denies_itself_writable_code(musa: Interpreter) -> None:
-    """PR_SET_MDWE, systemd's MemoryDenyWriteExecute: the symbol table of PyTorch's wheels lies in one segment with code."""
+    """PR_SET_MDWE, systemd's MemoryDenyWriteExecute. In torch 2.13 the symbol table shares a segment with code, not in 2.7."""
     musa.env.pop("TORCHADA_NATIVE", None)
     code = """
     import ctypes
@@ -205,7 +205,7 @@ def test_a_process_that_denies_itself_writable_code(musa: Interpreter) -> None:
     out = musa.run(code).stdout
     if "no MDWE here" in out:
         pytest.skip("this kernel has no PR_SET_MDWE")
-    assert "portable" in out and "libc10.so cannot be written to: Permission denied" in out
+    assert "'native'" in out or ("portable" in out and "libc10.so cannot be written to: Permission denied" in out)
 
 
 @pytest.mark.musa
