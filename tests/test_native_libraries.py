@@ -227,7 +227,7 @@ print(counts)
 """
 
 
-@pytest.mark.parametrize("rounds", [100, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_arming_and_disarming_under_threads_and_forks(musa: Interpreter, callers: Path, rounds: int) -> None:
     musa.run(["-c", LOADERS + STRESS, str(callers), str(rounds)], env={"TORCHADA_NATIVE": "1"}, timeout=500)
 
