@@ -2,11 +2,14 @@
 
 from setuptools import Extension, setup
 
+NATIVE = "src/torchada/redirect/native"
+
 setup(
     ext_modules=[
         Extension(
             "torchada.redirect.native._device_parser",
-            ["src/torchada/redirect/native/device_parser.c"],
+            [f"{NATIVE}/device_parser.c", f"{NATIVE}/linked_function.c"],
+            depends=[f"{NATIVE}/linked_function.h"],
             # What PyTorch throws for a bad device string passes through this C code.
             extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2"],
             define_macros=[("Py_LIMITED_API", "0x03090000")],

@@ -171,12 +171,12 @@ class Venv:
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         return self.folder / "lib" / version / "site-packages"
 
-    def pip(self, *arguments: str) -> str:
+    def pip(self, *arguments: str, **env: str) -> str:
         common = ["--python", self.python, "--disable-pip-version-check", "--no-input"]
-        return call([sys.executable, "-m", "pip", *common, *arguments])
+        return call([sys.executable, "-m", "pip", *common, *arguments], env={**clean(), **env})
 
-    def install(self, *what: str) -> None:
-        self.pip("install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", *what)
+    def install(self, *what: str, **env: str) -> None:
+        self.pip("install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", *what, **env)
 
     def show_the_tests_packages(self) -> None:
         """setuptools, torch and others, by a path line. Of folders added that way, the .pth files are not read."""
@@ -226,6 +226,19 @@ def test_install_from_the_tree(make_venv: Callable[[], Venv], tree: Path) -> Non
     made.show_the_tests_packages()
     made.install(str(tree))
     assert made.top() == TOP and made.tells(HOOKED) is True
+
+
+@pytest.mark.musa
+def test_install_without_a_compiler(make_venv: Callable[[], Venv], tree: Path, tmp_path: Path) -> None:
+    """The install succeeds without the optional extension, device strings are translated portably, and status says why."""
+    made, fresh = make_venv(), tmp_path / "tree"
+    made.show_the_tests_packages()
+    shutil.copytree(tree, fresh, ignore=shutil.ignore_patterns("build", "*.egg-info", "*.so"))
+    made.install(str(fresh), CC="/nonexistent/cc")
+    assert list((made.site / "torchada" / "redirect" / "native").glob("__init__.py"))
+    assert not list(made.site.rglob("*_device_parser*.so"))
+    status = made.run("-m", "torchada.hooks", "status", "--probe", env={"TORCHADA_SIMULATE": "1"})
+    assert "portable: its extension was not built" in status and "no C compiler?" in status
 
 
 def test_editable_install(make_venv: Callable[[], Venv], tree: Path) -> None:

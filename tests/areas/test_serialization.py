@@ -71,7 +71,7 @@ def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -
     plain.run(code, env={"TORCHADA_DISABLE": "1"})
 
 
-@pytest.mark.filterwarnings("ignore:Sparse")
+@pytest.mark.filterwarnings("ignore:Sparse", "ignore:Validating sparse")
 @pytest.mark.parametrize(
     ("map_location", "expected"),
     [(None, "cuda:1"), ({"cuda:1": "cuda:0"}, "cuda:0"), ({"cuda:1": "cpu"}, "cpu"), (torch.device("cpu"), "cpu")],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")
 
 
 def doubled(x: torch.Tensor) -> torch.Tensor:

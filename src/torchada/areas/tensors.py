@@ -35,6 +35,17 @@ def _cuda(context: Context) -> Callable[..., Any]:
     torch, device_type = context.torch, context.backend.device_type
     overridden, handle = torch._C._has_torch_function_unary, torch.overrides.handle_torch_function
     preserve, current = torch.preserve_format, torch.device(device_type)
+    known: dict[Any, Any] = {}
+    remembered = frozenset({int, str, torch.device})  # not their subclasses, nor a float, which equals an int
+
+    def find(device: Any) -> Any:
+        target = torch.device(device)
+        if target.type != device_type:
+            raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
+        if type(device) in remembered:
+            known[device] = target
+        return target
+
     to = (
         torch._C.TensorBase.to
     )  # not Tensor.to: like CUDA's own, this is no call of a method that a subclass may have changed
@@ -45,9 +56,9 @@ def _cuda(context: Context) -> Callable[..., Any]:
             return handle(torch.Tensor.cuda, (self,), self, **arguments)
         target = current
         if device is not None:
-            target = torch.device(device)
-            if target.type != device_type:
-                raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
+            target = known.get(device) if type(device) in remembered else None
+            if target is None:
+                target = find(device)
         if non_blocking or memory_format is not preserve:
             return to(self, target, non_blocking=non_blocking, memory_format=memory_format)
         return to(self, target)

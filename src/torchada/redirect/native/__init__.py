@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -35,7 +36,12 @@ def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_fo
     if late:
         return Mechanism(False, "torch was imported before torchada, so devices of type cuda may have been made")
     try:
-        _check(_module(), torch, device_type)
+        parser = _module()
+    except ImportError as error:
+        why = "its extension was not built when torchada was installed (no C compiler?), or not for this interpreter"
+        return Mechanism(False, f"{why}: {error}")
+    try:
+        _check(parser, torch, device_type)
     except Exception as error:
         return Mechanism(False, f"{type(error).__name__}: {error}")
     return Mechanism(True, "checked in this process")
@@ -79,15 +85,26 @@ def _check(parser: Any, torch: Any, device_type: str) -> None:
     """Arm, look at what PyTorch makes of device strings, disarm; raises when anything is not as it must be."""
     if torch.version.cuda and torch.cuda.device_count() > 0:
         raise RuntimeError("a CUDA device is in reach, and it must stay spellable")
+    readers = list(_readers(torch))
     parser.arm(device_type)
     try:
         for name, expected in {"cuda": device_type, "cuda:1": f"{device_type}:1", "cpu": "cpu", "meta": "meta"}.items():
-            _expect(str(torch.device(name)), expected)
-            _expect(str(torch._C._nn._parse_to(name)[0]), expected)
+            for read in readers:
+                _expect(str(read(name)), expected)
         _expect(_refusal(torch, "cuda:x"), "Invalid device string: 'cuda:x'")
     finally:
         parser.disarm()
-    _expect(torch.device("cuda").type, "cuda")
+    for read in readers:
+        _expect(read("cuda").type, "cuda")
+
+
+def _readers(torch: Any) -> Iterator[Callable[[str], Any]]:
+    """Ways from a string to a device: both of libtorch_python, and TorchScript's, in libtorch_cpu."""
+    yield torch.device
+    yield lambda name: torch._C._nn._parse_to(name)[0]
+    if hasattr(torch._C, "_jit_get_operation"):
+        operation, _ = torch._C._jit_get_operation("aten::device")
+        yield operation
 
 
 def _refusal(torch: Any, name: str) -> str:
