@@ -32,8 +32,11 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(
                 module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
             )
-    # TorchScript finds builtins by the identity of the function; the table is made again from what is in place then.
-    yield Patch(torch.jit._builtins, "_builtin_table", None, "TorchScript knows the functions above as builtins")
+    # TorchScript finds builtins by the identity of the function. Others have put theirs into the table since it was made.
+    builtins = torch.jit._builtins._get_builtin_table()
+    for function, call in replaced.items():
+        if function in builtins:
+            yield Patch(builtins, id(call), builtins[function], f"TorchScript knows {call.__name__} as a builtin")
 
 
 def _translated(context: Context, name: str, function: Function) -> Function:
