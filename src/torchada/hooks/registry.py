@@ -53,6 +53,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "backends_cudnn",
         "data",
         "jit",
+        "script_archives",
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "ctypes.util": ("find_library",),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import pathlib
 import re
+import tempfile
 import zipfile
 from typing import Any, List, NamedTuple, Optional  # noqa: UP035  (TorchScript's own words)
 
@@ -446,6 +448,17 @@ def save_traced_here() -> Any:
         buffer.seek(0)
         answers.append(torch.jit.load(buffer, map_location=location)(torch.ones(1, 2)).tolist())
     return answers
+
+
+def save_to_files() -> Any:
+    """`scripted.save(path)` and `torch.jit.load(path)`, of a function too, with `_extra_files`"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "model.pt")
+        torch.jit.save(torch.jit.script(_Model().cuda()), path, _extra_files={"note.txt": "text"})
+        extra = {"note.txt": ""}
+        first = torch.jit.load(path, _extra_files=extra)(torch.ones(1, 2)).tolist()
+        torch.jit.script(_factory_with_device).save(str(path))
+        return [first, extra["note.txt"], torch.jit.load(str(path))(torch.ones(2, device="cuda")).tolist()]
 
 
 def copies() -> Any:
