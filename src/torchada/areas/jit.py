@@ -56,7 +56,7 @@ class _Translated(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
-        if node.attr != "is_cuda" or not _is_of_another(node):
+        if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or not _is_of_another(node):
             return node
         of_type = ast.Attribute(ast.Attribute(node.value, "device", node.ctx), "type", node.ctx)
         is_ours = ast.Compare(of_type, [ast.Eq()], [ast.Constant(self._device_type)])
