@@ -32,8 +32,38 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(
                 module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
             )
-    # TorchScript finds builtins by the identity of the function; the table is made again from what is in place then.
-    yield Patch(torch.jit._builtins, "_builtin_table", None, "TorchScript knows the functions above as builtins")
+    builtins = _Builtins(torch, list(device_functions(torch)))
+    yield Patch(builtins, "builtins", True, "TorchScript knows the functions above as builtins")
+
+
+class _Builtins:
+    """TorchScript's table of builtins, by the identity of the function: what stands in the place of one becomes one as well.
+
+    Entries are added, and the table is not made anew, for others have put theirs into it since.
+    """
+
+    __torchada_owner__ = True
+
+    def __init__(self, torch: Any, functions: list[tuple[Any, str, Any]]) -> None:
+        self._table: dict[int, str] = torch.jit._builtins._get_builtin_table()
+        self._functions = functions
+        self._added: dict[int, Any] = {}  # the functions too: while they live, no other has their identity
+
+    def get(self, name: str) -> bool:
+        return bool(self._added)
+
+    def set(self, name: str, value: bool) -> None:
+        for known in self._added:
+            self._table.pop(known, None)
+        self._added = {}
+        for namespace, function, original in self._functions if value else ():
+            now = getattr(namespace, function)
+            if id(original) in self._table and id(now) not in self._table:
+                self._added[id(now)] = now
+                self._table[id(now)] = self._table[id(original)]
+
+    def delete(self, name: str) -> None:
+        self.set(name, False)
 
 
 def _translated(context: Context, name: str, function: Function) -> Function:

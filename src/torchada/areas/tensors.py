@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.calls import disguise, method
+from torchada.redirect.calls import disguise, keyword, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.legacy_types import LegacyTypes
@@ -20,6 +20,9 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in () if context.mechanism.native else _device_methods(context):
         call = method(getattr(tensor, name), devices, path=f"Tensor.{name}")
         yield Patch(tensor, name, call, f'Tensor.{name}(device="cuda")')
+    for name in () if context.mechanism.native else _static_methods(tensor):
+        make = staticmethod(keyword(getattr(tensor, name), devices))
+        yield Patch(tensor, name, make, f'Tensor.{name}(device="cuda")')
     yield Patch(tensor, "cuda", _cuda(context), "Tensor.cuda()")
     yield Patch(tensor, "is_cuda", _is_cuda(context), "Tensor.is_cuda")
     yield Patch(tensor, "type", _type(context), 'Tensor.type("torch.cuda.FloatTensor")')
@@ -29,6 +32,11 @@ def _device_methods(context: Context) -> Iterator[str]:
     for name in dir(context.torch._C.TensorBase):
         if takes_device(context.torch, name) or name in _METHODS_WITHOUT_SCHEMA:
             yield name
+
+
+def _static_methods(tensor: Any) -> Iterator[str]:
+    """What makes tensors of a subclass that holds others."""
+    return (name for name in ("_make_wrapper_subclass", "_make_dtensor") if hasattr(tensor, name))
 
 
 def _cuda(context: Context) -> Callable[..., Any]:
