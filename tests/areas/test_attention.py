@@ -193,3 +193,16 @@ def test_transformer_encoder(grad: bool) -> None:
         wanted = encoder(x, mask=mask, is_causal=True)
         result = encoder.cuda()(x.cuda(), mask=mask.cuda(), is_causal=True)
     torch.testing.assert_close(result.cpu(), wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
+def test_transformer_encoder_with_padding() -> None:
+    """torch_musa 2.7.1 has no nested tensors, into which torch would pack the sequences: padded places are computed instead."""
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2).eval()
+    x = inputs(torch.float32, 2, 5, 16)[0]
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.no_grad():
+        wanted = encoder(x, src_key_padding_mask=padding)
+        result = encoder.cuda()(x.cuda(), src_key_padding_mask=padding.cuda())
+    assert result.device == torch.device("cuda:0") and result.shape == wanted.shape
+    torch.testing.assert_close(result.cpu()[~padding], wanted[~padding], atol=1e-5, rtol=1e-5)

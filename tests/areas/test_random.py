@@ -59,3 +59,10 @@ def test_seed_and_seed_all() -> None:
 def test_initial_seed() -> None:
     torch.cuda.manual_seed(17)
     assert torch.cuda.initial_seed() == 17
+
+
+def test_the_module_that_programs_for_several_accelerators_ask_for() -> None:
+    state = torch.get_device_module("cuda").get_rng_state()
+    first = _draw()
+    torch.get_device_module("musa").random.set_rng_state(state)
+    assert _draw() == first

@@ -33,6 +33,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "cuda_pools",
         "legacy_types",
         "random",
+        "nested",
         "amp",
         "serialization",
         "library",
@@ -73,6 +74,9 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch.cuda._graph_annotations": ("cuda_graph_annotations",),
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
+    "lightning.pytorch.accelerators.cuda": ("lightning",),
+    "pytorch_lightning.accelerators.cuda": ("pytorch_lightning",),
+    "lightning_fabric.accelerators.cuda": ("lightning_fabric",),
 }
 # Where the areas of a module have patches as well: when it is reloaded, they are applied again.
 PARTS = {"torch.cuda": "torch"}

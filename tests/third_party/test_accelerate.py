@@ -1,0 +1,13 @@
+"""accelerate: a training loop in two precisions, its state saved and loaded, a model spread over devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NEEDS = ("accelerate",)
+
+
+def test_loop(agrees: Any) -> None:
+    found = agrees("accelerate_loop.py")
+    assert all(found["same"].values())
+    assert found["split"] == ["musa:0", "musa:1"]

@@ -1,0 +1,18 @@
+"""transformers: models on the device, generation, device maps, torch.compile, Trainer and pipeline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NEEDS = ("transformers", "accelerate")
+
+
+def test_llama(agrees: Any) -> None:
+    found = agrees("transformers_llama.py")
+    assert found["sampled"] == [2, 12] and found["same"]["loaded"]
+    assert "musa:1" in found["devices"]  # device_map="auto" has two GPUs to share
+
+
+def test_trainer_and_pipeline(agrees: Any) -> None:
+    found = agrees("transformers_trainer.py")
+    assert found["pipeline"] == "musa:0" and found["resumed exactly"]
