@@ -14,6 +14,7 @@ from compiled.outside import OUTSIDE
 from compiled.program import Program
 from compiled.report import matches
 from compiled.run import Runner
+from torchada.hooks.state import STATE
 from torchada.redirect.entry_point import EntryPoint
 
 
@@ -21,28 +22,38 @@ def accounts(programs: Iterable[Program], seen: dict[str, Any]) -> dict[str, Any
     """Patches without a program, programs that do not use what they cover, and entries that no patch answers to."""
     found = groups()
     by_place = {place: program for program in programs for place in program.covers}
-    left, unused, outside = [], [], {}
+    unused = []
     for group in found:
-        covering = [by_place[name] for name in group.names if name in by_place]
-        pattern = next(filter(None, (matches(name, OUTSIDE) for name in group.names)), None)
-        if covering:
-            used = [seen[program.name]["used"] for program in covering if program.name in seen]
-            if used and not any(uses(group, ids) for ids in used):
-                unused.append(group.name)
-        elif pattern is not None:
-            outside[group.name] = pattern
-        else:
-            left.append(group.name)
+        covering = {program.name for program in _covering(group, by_place)}
+        used = [seen[name]["used"] for name in covering if name in seen]
+        if used and not any(uses(group, ids) for ids in used):
+            unused.append(group.name)
+    reasons = {group.name: _reason(group) for group in found if not _covering(group, by_place)}
+    outside = {name: pattern for name, pattern in reasons.items() if pattern is not None}
     places = {name for group in found for name in group.names}
-    stale = [place for place in by_place if place not in places]
+    stale = [program.name for program in programs if program.covers and not places.intersection(program.covers)]
     return {
         "groups": {group.name: group.names for group in found},
-        "left": left,
+        "left": left_over(found, by_place),
+        "mechanism": "native" if STATE.context and STATE.context.mechanism.native else "portable",
         "unused": unused,
         "outside": outside,
         "stale": stale,
         "stale_outside": [pattern for pattern in OUTSIDE if pattern not in outside.values()],
     }
+
+
+def left_over(found: Iterable[Group], by_place: dict[str, Program]) -> list[str]:
+    """The patches that neither a program nor a reason accounts for."""
+    return [group.name for group in found if not _covering(group, by_place) and _reason(group) is None]
+
+
+def _covering(group: Group, by_place: dict[str, Program]) -> list[Program]:
+    return [by_place[name] for name in group.names if name in by_place]
+
+
+def _reason(group: Group) -> str | None:
+    return next(filter(None, (matches(name, OUTSIDE) for name in group.names)), None)
 
 
 def uses(group: Group, ids: set[int]) -> bool:
@@ -97,5 +108,3 @@ def _instead(replacement: Callable[..., Any]) -> Callable[..., Any]:
         return replacement(*args, **kwargs) if instance is None else replacement(instance, *args, **kwargs)
 
     return wrapper
-
-

@@ -28,11 +28,15 @@ def groups(records: Iterable[Applied] | None = None) -> list[Group]:
     """All of them, or those of `records`; two are one where what was there before, or what is there now, is the same object."""
     found: dict[int, Group] = {}
     for record in ENGINE_RECORDS() if records is None else records:
-        things = [id(thing) for thing in (_bare(record.before), _bare(record.patch.replacement)) if _has_identity(thing)]
+        things = [
+            id(thing) for thing in (_bare(record.before), _bare(record.patch.replacement)) if _has_identity(thing)
+        ]
         merged = Group([place(record)], [record])
         for group in {id(found[key]): found[key] for key in things if key in found}.values():
             merged = Group(group.names + merged.names, group.records + merged.records)
-        keys = [id(t) for r in merged.records for t in (_bare(r.before), _bare(r.patch.replacement)) if _has_identity(t)]
+        keys = [
+            id(t) for r in merged.records for t in (_bare(r.before), _bare(r.patch.replacement)) if _has_identity(t)
+        ]
         found.update(dict.fromkeys(keys or [id(record)], merged))
     unique = list({id(group): group for group in found.values()}.values())
     return [Group(sorted(dict.fromkeys(group.names), key=_publicity), group.records) for group in unique]

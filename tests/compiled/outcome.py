@@ -14,8 +14,15 @@ def outcome(call: Callable[[], Any]) -> Any:
     try:
         return describe(call())
     except Exception as error:
-        text = str(error).strip().splitlines()
-        return ["raised", type(error).__name__, text[0] if text else ""]
+        return ["raised", *_raised(type(error).__name__, str(error).strip())]
+
+
+def _raised(kind: str, text: str) -> tuple[str, str]:
+    """Type and first line; of an operator that fails while torch.compile tries it, those of the error it reports."""
+    found = re.search(r"got (\w+)\(([\"'])(.*?)(?:\\n.*)?\2\)", text) if kind == "TorchRuntimeError" else None
+    if found:
+        kind, text = found[1], found[3]
+    return kind, text.splitlines()[0] if text else ""
 
 
 def describe(value: Any) -> Any:

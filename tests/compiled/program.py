@@ -35,8 +35,8 @@ def as_native(text: str) -> str:
 class Program:
     """`covers` are places of patches. `native` False: torch_musa has nothing of the kind to compare with.
 
-    `volatile`: the answer is another each time, and its type is compared. `differs`: torch itself gives another answer when it
-    compiles the native program, and why.
+    `volatile`: the answer is another each time, and its type is compared. `differs`: why compiled code gives another answer than
+    eager code, where that is so; the list of these is the list of known gaps.
     """
 
     name: str
@@ -53,7 +53,9 @@ class Program:
 class Programs(list[Program]):
     """A module's programs; `@PROGRAMS.add("torch.Tensor.cuda")` adds one."""
 
-    def add(self, *covers: str, native: bool = True, volatile: bool = False, differs: str = "") -> Callable[[Function], Function]:
+    def add(
+        self, *covers: str, native: bool = True, volatile: bool = False, differs: str = ""
+    ) -> Callable[[Function], Function]:
         def register(function: Function) -> Function:
             self.append(Program(function.__name__, function, covers, native, volatile, differs))
             return function

@@ -13,7 +13,7 @@ from torchada.redirect.namespaces import takes_device
 _NAMESPACES = {
     "_VariableFunctionsClass": "torch.{}",
     "_fft": "torch.fft.{}",
-    "_nested": "torch.nested.{}",
+    "_nested": "torch.nested.nested_{}",
     "_nn": "torch._C._nn.{}",
     "_linalg": "torch.linalg.{}",
     "_sparse": "torch.sparse.{}",
@@ -44,13 +44,13 @@ _KNOWN = {
 }
 
 
-def calls() -> Iterator[tuple[str, str]]:
-    """The public name of each function, and a call of it on CUDA's device."""
+def calls() -> Iterator[tuple[str, str, str]]:
+    """The public name of each function, its place in torch._C, and a call of it on CUDA's device."""
     for space, pattern in _NAMESPACES.items():
         for name in sorted(vars(getattr(torch._C, space, object))):
             if takes_device(torch, name) and hasattr(getattr(torch._C, space), name):
                 public = pattern.format(name.removeprefix(space.strip("_") + "_"))
-                yield public, _call(public, name)
+                yield public, f"torch._C.{space}.{name}", _call(public, name)
 
 
 def is_uninitialised(name: str) -> bool:

@@ -49,13 +49,31 @@ def autocast_as_decorator(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add(
-    "torch.is_autocast_enabled", "torch.get_autocast_dtype", "torch._C.is_autocast_enabled", "torch._C._is_autocast_available"
+    "torch.is_autocast_enabled",
+    "torch.get_autocast_dtype",
+    "torch._C.is_autocast_enabled",
+    "torch._C._is_autocast_available",
 )
 def asked(x: torch.Tensor) -> Any:
     with torch.autocast("cuda", dtype=torch.bfloat16):
         inner = torch.is_autocast_enabled("cuda"), torch.get_autocast_dtype("cuda")
-    outer = torch.is_autocast_enabled("cuda"), torch._C._is_autocast_available("cuda"), torch._C.is_autocast_enabled("cuda")
+    outer = (
+        torch.is_autocast_enabled("cuda"),
+        torch._C._is_autocast_available("cuda"),
+        torch._C.is_autocast_enabled("cuda"),
+    )
     return inner, outer, torch.is_autocast_enabled(), x + 1
+
+
+@PROGRAMS.add()
+def asked_about_the_host(x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return (
+            x + 1,
+            torch.get_autocast_dtype("cpu"),
+            torch.is_autocast_enabled("cpu"),
+            torch.is_autocast_enabled("cuda"),
+        )
 
 
 @PROGRAMS.add("torch.get_autocast_gpu_dtype", native=False)
@@ -88,7 +106,9 @@ def set_by_old_name(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add("torch.amp.grad_scaler.GradScaler.__init__")
 def scaler(x: torch.Tensor) -> Any:
-    return torch.amp.GradScaler("cuda", init_scale=4.0).scale(x), torch.amp.GradScaler(device="cuda", enabled=False).scale(x)
+    return torch.amp.GradScaler("cuda", init_scale=4.0).scale(x), torch.amp.GradScaler(
+        device="cuda", enabled=False
+    ).scale(x)
 
 
 class _Cast(torch.autograd.Function):
@@ -131,7 +151,10 @@ def custom_function_defined_inside(x: torch.Tensor) -> Any:
         return forward(context, x.half()), backward(context, x)
 
 
-@PROGRAMS.add("torch.utils.checkpoint._get_device_module")
+@PROGRAMS.add(
+    "torch.utils.checkpoint._get_device_module",
+    differs="torch's backend `eager` does not keep the random state for a recomputation, on every device; aot_eager does",
+)
 def checkpoint(x: torch.Tensor) -> Any:
     y = x.detach().clone().requires_grad_()
     z = checkpointed(lambda t: torch.nn.functional.dropout(t * t, 0.5), y, use_reentrant=False)
@@ -148,7 +171,7 @@ def checkpoint_under_autocast(x: torch.Tensor) -> Any:
     return z, y.grad
 
 
-@PROGRAMS.add()
+@PROGRAMS.add(native=False)
 def conditional(x: torch.Tensor) -> Any:
     with torch.autocast("cuda", dtype=torch.bfloat16):
         return torch.cond(x.sum() > 0, _product, lambda t: (t * t).sum().view(1, 1).bfloat16(), (x,))

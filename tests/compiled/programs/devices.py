@@ -14,7 +14,14 @@ PROGRAMS = Programs()
 @PROGRAMS.add("torch.device.__new__", "torch.device.tp_new")
 def device(x: torch.Tensor) -> Any:
     one, other = torch.device("cuda"), torch.device("cuda", 1)
-    return torch.ones(2, device=one), torch.ones(2, device=other), one, other, torch.device(type="cuda", index=1), torch.device("cuda:0")
+    return (
+        torch.ones(2, device=one),
+        torch.ones(2, device=other),
+        one,
+        other,
+        torch.device(type="cuda", index=1),
+        torch.device("cuda:0"),
+    )
 
 
 @PROGRAMS.add()
@@ -23,6 +30,30 @@ def device_chosen_by_name(x: torch.Tensor) -> Any:
     for name in ("cpu", "cuda", "cuda:1"):
         made.append(torch.arange(3, device=torch.device(name)) + 1)
     return made
+
+
+def _on(x: torch.Tensor, index: int) -> Any:
+    return torch.ones(2, device=torch.device("cuda", index)) + 1, x.to(torch.device(type="cuda", index=index))
+
+
+@PROGRAMS.add()
+def device_by_number(x: torch.Tensor) -> Any:
+    return _on(x, 0), _on(x, 1)
+
+
+@PROGRAMS.add()
+def device_by_changing_number(x: torch.Tensor) -> Any:
+    if torch.compiler.is_compiling():  # its first call; the second number is a symbol
+        torch._dynamo.graph_break()
+    on = torch.compile(_on, backend="eager", fullgraph=False)
+    return on(x, 0), on(x, 1), on(x, 0)
+
+
+@PROGRAMS.add()
+def device_after_break(x: torch.Tensor) -> Any:
+    moved, own, host = x.to, torch.device("cuda:1"), torch.device("cpu")
+    torch._dynamo.graph_break()
+    return moved(own), moved(device=own), moved(host)
 
 
 @PROGRAMS.add()
@@ -35,7 +66,7 @@ def device_that_is_not_there(x: torch.Tensor) -> Any:
     return torch.ones(2, device="cuda:7") + 1
 
 
-@PROGRAMS.add("torch.get_device_module")
+@PROGRAMS.add("torch.get_device_module", native=False)
 def device_module(x: torch.Tensor) -> Any:
     module = torch.get_device_module("cuda")
     return module.current_device(), module.device_count(), torch.get_device_module(x.device).device_count(), x + 1
@@ -50,7 +81,7 @@ def device_as_context(x: torch.Tensor) -> Any:
     return made, inner, torch.ones(2)
 
 
-@PROGRAMS.add()
+@PROGRAMS.add(differs="torch.compile goes on with a default device that has been set back to None, on every device")
 def default_device(x: torch.Tensor) -> Any:
     torch.set_default_device("cuda:1")
     made = torch.ones(2), torch.get_default_device(), torch.tensor([1.0])
@@ -117,7 +148,12 @@ def generator(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add("torch._C.Generator.__new__", "torch._C.Generator.tp_new")
 def generators(x: torch.Tensor) -> Any:
-    return torch.Generator("cuda:1").device, torch.Generator(device=torch.device("cuda")).device, torch.Generator().device, x + 1
+    return (
+        torch.Generator("cuda:1").device,
+        torch.Generator(device=torch.device("cuda")).device,
+        torch.Generator().device,
+        x + 1,
+    )
 
 
 @PROGRAMS.add("torch.Stream.__new__", "torch.Stream.tp_new")
@@ -264,6 +300,7 @@ def fork_rng(x: torch.Tensor) -> Any:
     "torch._C._accelerator_emptyCache",
     "torch._C._accelerator_resetAccumulatedStats",
     "torch._C._accelerator_resetPeakStats",
+    native=False,
 )
 def accelerator(x: torch.Tensor) -> Any:
     torch.accelerator.synchronize()

@@ -13,6 +13,7 @@ from compiled.program import Programs
 
 PROGRAMS = Programs()
 _BACKENDS: Any = torch.backends
+C: Any = torch._C
 
 
 @PROGRAMS.add("torch._C._get_cublas_allow_tf32", native=False)
@@ -83,7 +84,11 @@ def attention_kernels(x: torch.Tensor) -> Any:
     q = x.view(1, 1, 2, 2)
     given = _BACKENDS.cuda.SDPAParams(q, q, q, None, 0.0, False, False)
     cuda = _BACKENDS.cuda
-    able = cuda.can_use_flash_attention(given), cuda.can_use_efficient_attention(given), cuda.can_use_cudnn_attention(given)
+    able = (
+        cuda.can_use_flash_attention(given),
+        cuda.can_use_efficient_attention(given),
+        cuda.can_use_cudnn_attention(given),
+    )
     return able, x + 1
 
 
@@ -160,7 +165,10 @@ def graph_data(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add(
-    "torch_musa.core.memory.MemPool.__init__", "torch_musa.core.memory.MemPool.snapshot", "torch._C._MemPool", native=False
+    "torch_musa.core.memory.MemPool.__init__",
+    "torch_musa.core.memory.MemPool.snapshot",
+    "torch._C._MemPool",
+    native=False,
 )
 def pool(x: torch.Tensor) -> Any:
     own = torch.cuda.MemPool()
@@ -206,9 +214,7 @@ def ranges(x: torch.Tensor) -> Any:
     return depth, torch.cuda.nvtx.range_pop(), y
 
 
-@PROGRAMS.add(
-    "torch.autograd.profiler.emit_nvtx.__enter__", "torch.autograd.profiler.emit_nvtx.__exit__", native=False
-)
+@PROGRAMS.add("torch.autograd.profiler.emit_nvtx.__enter__", "torch.autograd.profiler.emit_nvtx.__exit__", native=False)
 def emit_nvtx(x: torch.Tensor) -> Any:
     with torch.autograd.profiler.emit_nvtx():
         return x + 1
@@ -216,6 +222,12 @@ def emit_nvtx(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add("torch._C._broadcast", "torch._C._gather", "torch._C._scatter", native=False)
 def communication(x: torch.Tensor) -> Any:
+    sent = C._broadcast(x, [0, 1]), C._scatter(x, [0, 1], None, 0, None)
+    return sent, C._gather([x, x.to("cuda:1")], 0, 0)
+
+
+@PROGRAMS.add(native=False)
+def communication_by_public_names(x: torch.Tensor) -> Any:
     comm = torch.cuda.comm
     sent = comm.broadcast(x, [0, 1]), comm.scatter(x, [0, 1])
     return sent, comm.gather([x, x.to("cuda:1")], destination=0)
@@ -223,7 +235,7 @@ def communication(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add("torch._C._broadcast_coalesced", native=False)
 def coalesced(x: torch.Tensor) -> Any:
-    return torch.cuda.comm.broadcast_coalesced([x, x * 2], [0, 1])
+    return C._broadcast_coalesced([x, x * 2], [0, 1], 1024)
 
 
 @PROGRAMS.add("torch._C._broadcast_out", "torch._C._scatter_out", "torch._C._gather_out", native=False)
@@ -284,7 +296,7 @@ def autograd_profiler(x: torch.Tensor) -> Any:
         return x + 1
 
 
-@PROGRAMS.add("torch._dynamo.variables.tensor.TensorVariable.method_attr_is_cuda", native=False)
+@PROGRAMS.add()
 def branch_on_is_cuda(x: torch.Tensor) -> Any:
     return x * 2 if x.is_cuda and not x.cpu().is_cuda else x * 3
 

@@ -37,7 +37,7 @@ def library_kernel(x: torch.Tensor) -> Any:
     return torch.ops.compiled_programs.twice(x), torch.ops.compiled_programs.twice(x.cpu())
 
 
-@PROGRAMS.add("torch._library.custom_ops.CustomOpDef.register_kernel")
+@PROGRAMS.add()
 def custom_op(x: torch.Tensor) -> Any:
     return thrice(x), thrice(x.cpu()), torch.ops.compiled_programs.thrice(x.to("cuda:1"))
 

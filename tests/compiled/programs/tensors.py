@@ -20,7 +20,7 @@ def to(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add()
 def to_by_keyword(x: torch.Tensor) -> Any:
-    return x.to(dtype=torch.float16, device="cuda:1"), x.to(other=x.cpu()), x.to("cuda", torch.int32, non_blocking=True)
+    return x.to(dtype=torch.float16, device="cuda:1"), x.to(x.cpu()), x.to("cuda", torch.int32, non_blocking=True)
 
 
 @PROGRAMS.add("torch.Tensor.cuda")
@@ -55,7 +55,11 @@ def new_empty(x: torch.Tensor) -> Any:
 @PROGRAMS.add("torch.Tensor.new_full", "torch.Tensor.new_ones", "torch.Tensor.new_zeros", "torch.Tensor.new_tensor")
 def new_filled(x: torch.Tensor) -> Any:
     host = x.cpu()
-    filled = host.new_full((2,), 7.0, device="cuda:1"), host.new_ones(3, device="cuda"), host.new_zeros(3, device=torch.device("cuda"))
+    filled = (
+        host.new_full((2,), 7.0, device="cuda:1"),
+        host.new_ones(3, device="cuda"),
+        host.new_zeros(3, device=torch.device("cuda")),
+    )
     return filled, host.new_tensor([1.0, 2.0], device="cuda")
 
 
@@ -74,25 +78,34 @@ def type_name(x: torch.Tensor) -> Any:
     return x.type(), x.cpu().type(), x * 2
 
 
-@PROGRAMS.add("torch.Tensor.pin_memory", "torch.Tensor.is_pinned")
+@PROGRAMS.add("torch.Tensor.pin_memory", "torch.Tensor.is_pinned", differs="torch's fake tensors cannot be pinned")
 def pinned(x: torch.Tensor) -> Any:
     host = x.cpu().pin_memory()
     return host.is_pinned(), host.to("cuda", non_blocking=True)
 
 
-@PROGRAMS.add("torch.Tensor.data")
+@PROGRAMS.add("torch.Tensor.data", native=False)
 def data(x: torch.Tensor) -> Any:
     host = torch.ones(3)
     host.data = x.data * 2
     return host + 1
 
 
-@PROGRAMS.add("torch.Tensor.__dlpack__", "torch.Tensor.__dlpack_device__", native=False)
+@PROGRAMS.add(
+    "torch.Tensor.__dlpack__",
+    "torch.Tensor.__dlpack_device__",
+    native=False,
+    differs="torch.compile cannot trace DLPack, on CUDA too",
+)
 def dlpack(x: torch.Tensor) -> Any:
     return x.__dlpack_device__()[1], type(x.__dlpack__()).__name__, x + 1
 
 
-@PROGRAMS.add("torch.Tensor.__cuda_array_interface__", native=False)
+@PROGRAMS.add(
+    "torch.Tensor.__cuda_array_interface__",
+    native=False,
+    differs="torch.compile answers hasattr of a tensor by its class, on the CPU too",
+)
 def array_interface(x: torch.Tensor) -> Any:
     return hasattr(x, "__cuda_array_interface__"), x + 1
 
@@ -107,9 +120,7 @@ def new_storage(x: torch.Tensor) -> Any:
     return torch.UntypedStorage(4, device="cuda").device, x + 1
 
 
-@PROGRAMS.add(
-    "torch.serialization._package_registry", "torch.Tensor._reduce_ex_internal", "torch.device.__reduce__"
-)
+@PROGRAMS.add("torch.serialization._package_registry", "torch.Tensor._reduce_ex_internal", "torch.device.__reduce__")
 def saved(x: torch.Tensor) -> Any:
     file = io.BytesIO()
     torch.save({"x": x, "device": x.device}, file)
@@ -129,9 +140,29 @@ def operators(x: torch.Tensor) -> Any:
 def module_to(x: torch.Tensor) -> Any:
     torch.manual_seed(1)
     layer = torch.nn.Linear(4, 2)
+    layer.to("cuda")
+    return layer(x).detach(), layer.to(torch.device("cuda:1"), torch.float64).bias.device
+
+
+@PROGRAMS.add(
+    native=False, differs="in one graph, a parameter cannot be given the data of another device; it becomes a new one"
+)
+def module_keeps_parameters(x: torch.Tensor) -> Any:
+    layer = torch.nn.Linear(4, 2)
     before = layer.weight
     layer.to("cuda")
-    return layer(x).detach(), layer.weight is before, layer.to(torch.device("cuda:1"), torch.float64).bias.device
+    return layer.weight is before, layer.weight.device
+
+
+@PROGRAMS.add()
+def module_to_and_fro(x: torch.Tensor) -> Any:
+    layer = torch.nn.Linear(4, 2).to(x.device)
+    made = list(layer(x).shape)
+    return (
+        made,
+        layer.to(torch.device("cpu")).weight.device,
+        layer.to(dtype=torch.float64, device=x.device).weight.dtype,
+    )
 
 
 @PROGRAMS.add()
@@ -142,7 +173,7 @@ def module_cuda(x: torch.Tensor) -> Any:
     return layer.running_mean.device, layer.weight.detach() * x, layer.to_empty(device="cuda:1").bias.device
 
 
-@PROGRAMS.add("torch.nn.parameter.UninitializedTensorMixin._allowed_methods")
+@PROGRAMS.add("torch.nn.parameter.UninitializedTensorMixin._allowed_methods", native=False)
 def lazy_module(x: torch.Tensor) -> Any:
     layer = torch.nn.LazyLinear(2).to("cuda")
     layer(x)
@@ -174,7 +205,7 @@ def default_tensor_type(x: torch.Tensor) -> Any:
     return made + 1, torch.ones(2)
 
 
-@PROGRAMS.add()
+@PROGRAMS.add(differs="torch.compile knows the legacy classes of the CPU only, on CUDA too")
 def legacy_classes(x: torch.Tensor) -> Any:
     return isinstance(x, torch.cuda.FloatTensor), isinstance(x, torch.cuda.HalfTensor), x + 1
 
