@@ -68,7 +68,8 @@ def _problems(cuda: Any, native: Any) -> list[str]:
 
 def test_every_patch_in_compiled_code() -> None:
     cuda, native = _both("eager")
-    assert _problems(cuda, native) == []
+    problems = _problems(cuda, native)
+    assert not problems, "\n".join(problems)
     assert cuda["left"] == [], "patches without a program, and without a reason in compiled/outside.py"
     assert cuda["unused"] == [], "patches that their programs do not use"
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
@@ -78,36 +79,21 @@ def test_every_patch_in_compiled_code() -> None:
 
 
 # What a graph makes of devices, autocast, modules, streams and kernels: the rest of the programs differ by what is around graphs.
-QUICK = [
-    "to",
-    "cuda",
-    "is_cuda",
-    "device_type",
-    "new_filled",
-    "operators",
-    "module_to",
-    "device",
-    "device_as_context",
-    "device_context_with_break",
-    "stream_context",
-    "autocast",
-    "custom_function",
-    "checkpoint",
-    "custom_op",
-    "library_kernel",
-    "torch.zeros",
-    "torch.rand",
-    "torch.arange",
-]
+QUICK = (
+    "to cuda is_cuda device_type new_filled operators module_to device device_as_context device_context_with_break "
+    "stream_context autocast custom_function checkpoint custom_op library_kernel torch.zeros torch.rand torch.arange "
+)
 
 
 def test_graphs_for_autograd() -> None:
-    assert _problems(*_both("aot_eager", *QUICK)) == []
+    problems = _problems(*_both("aot_eager", *QUICK.split()))
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.slow
 def test_all_graphs_for_autograd() -> None:
-    assert _problems(*_both("aot_eager")) == []
+    problems = _problems(*_both("aot_eager"))
+    assert not problems, "\n".join(problems)
 
 
 def test_an_ordinary_proxy_is_noticed() -> None:

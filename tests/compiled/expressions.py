@@ -12,78 +12,22 @@ from compiled import schemas
 from compiled.program import Program, expression
 
 # Called without arguments.
-_ASKED = [
-    "_is_in_bad_fork",
-    "_lazy_init",
-    "current_blas_handle",
-    "current_device",
-    "current_stream",
-    "default_stream",
-    "device_count",
-    "empty_cache",
-    "get_allocator_backend",
-    "get_arch_list",
-    "get_device_capability",
-    "get_device_name",
-    "get_gencode_flags",
-    "get_rng_state",
-    "get_rng_state_all",
-    "get_sync_debug_mode",
-    "graph_pool_handle",
-    "initial_seed",
-    "ipc_collect",
-    "is_bf16_supported",
-    "is_current_stream_capturing",
-    "is_initialized",
-    "is_tf32_supported",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "memory_stats_as_nested_dict",
-    "memory_summary",
-    "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "synchronize",
-    "_check_capability",
-    "_check_cubins",
-    "_parse_visible_devices",
-    "_raw_device_count_nvml",
-    "_raw_device_uuid_nvml",
-    "current_solver_handle",
-    "device_memory_used",
-    "get_per_process_memory_fraction",
-    "host_memory_stats",
-    "host_memory_stats_as_nested_dict",
-    "list_gpu_processes",
-    "reset_accumulated_host_memory_stats",
-    "reset_peak_host_memory_stats",
-    "get_device_properties",
-    "cudart",
-    "_get_pynvml_handler",
-    "memory._get_current_allocator",
-    "memory._host_allocator",
-    "memory._get_memory_metadata",
-    "profiler.start",
-    "profiler.stop",
-    "_utils._get_nvrtc_library",
-    "tunable.get_filename",
-    "tunable.get_max_tuning_duration",
-    "tunable.get_max_tuning_iterations",
-    "tunable.get_results",
-    "tunable.get_rotating_buffer_size",
-    "tunable.get_validators",
-    "tunable.is_enabled",
-    "tunable.read_file",
-    "tunable.record_untuned_is_enabled",
-    "tunable.tuning_is_enabled",
-]
+_ASKED = (
+    "_is_in_bad_fork _lazy_init current_blas_handle current_device current_stream default_stream device_count empty_cache "
+    "get_allocator_backend get_arch_list get_device_capability get_device_name get_gencode_flags get_rng_state "
+    "get_rng_state_all get_sync_debug_mode graph_pool_handle initial_seed ipc_collect is_bf16_supported "
+    "is_current_stream_capturing is_initialized is_tf32_supported max_memory_allocated max_memory_reserved mem_get_info "
+    "memory_allocated memory_reserved memory_stats memory_stats_as_nested_dict memory_summary "
+    "reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed "
+    "seed_all synchronize _check_capability _check_cubins _parse_visible_devices _raw_device_count_nvml "
+    "_raw_device_uuid_nvml current_solver_handle device_memory_used get_per_process_memory_fraction host_memory_stats "
+    "host_memory_stats_as_nested_dict list_gpu_processes reset_accumulated_host_memory_stats reset_peak_host_memory_stats "
+    "get_device_properties cudart _get_pynvml_handler memory._get_current_allocator memory._host_allocator "
+    "memory._get_memory_metadata profiler.start profiler.stop _utils._get_nvrtc_library tunable.get_filename "
+    "tunable.get_max_tuning_duration tunable.get_max_tuning_iterations tunable.get_results tunable.get_rotating_buffer_size "
+    "tunable.get_validators tunable.is_enabled tunable.read_file tunable.record_untuned_is_enabled "
+    "tunable.tuning_is_enabled "
+)
 _TYPES = ["BFloat16", "Bool", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]
 _WITH_ARGUMENTS = {
     "torch.cuda.caching_allocator_enable": "f()",
@@ -181,7 +125,7 @@ def made(spelling: str, covered: frozenset[str]) -> Iterator[Program]:
 def _expressions() -> dict[str, str]:
     samples = {name: text for name, text in SAMPLES.items() if not _UNPATCHED.search(name)}
     found = {name: text if isinstance(text, str) else text[0] for name, text in samples.items()}
-    found |= {f"torch.cuda.{name}": "f()" for name in _ASKED} | _WITH_ARGUMENTS
+    found |= {f"torch.cuda.{name}": "f()" for name in _ASKED.split()} | _WITH_ARGUMENTS
     # "cuda" is a global name where the samples are used otherwise.
     found = {name: re.sub(r"(?<![.\w])cuda\.", "torch.cuda.", text) for name, text in found.items()}
     return {name: re.sub(r"\bf(?=[(,)])", name, text) for name, text in found.items()}

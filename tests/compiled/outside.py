@@ -21,7 +21,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.testing._internal.optests*": ("definition", "opcheck tests an operator, and compiles it itself"),
     "torch._C._dispatch_get_computed_kernel_for_dispatch_key": (
         "definition",
-        "its answer is a handle for registering another kernel",
+        "its answer is a handle, for registering a kernel",
     ),
     "torch._C._dispatch_print_registrations_for_dispatch_key": ("process", "prints"),
     "torch._C._dispatch_key_for_device": ("definition", "asked when a kernel is registered for a device"),

@@ -50,7 +50,7 @@ def _availability(context: Context) -> Iterator[Patch]:
 
 
 def _state(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) -> Iterator[Patch]:
-    """The functions of `owner`. What is one function in torch and torch._C stays one (`made`): torch.compile knows it by its place."""
+    """The functions of `owner`. One function in torch and torch._C stays one (`made`): torch.compile knows it by its place."""
     # Each of them parses a device string.
     for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):

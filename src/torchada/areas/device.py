@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 from torchada.redirect import native
-from torchada.redirect.calls import disguise, positional
+from torchada.redirect.calls import positional
 from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import EntryPoint
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -89,12 +89,10 @@ def _reduce(context: Context) -> Callable[[Any], Any]:
     return __reduce__
 
 
-def _get_device_module(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    # What the original is, and no proxy: torch.compile knows it by identity, and in newer torch asks the cache for its function.
+def _get_device_module(context: Context, original: Callable[..., Any]) -> EntryPoint:
     def get_device_module(device: Any = None) -> Any:
         if isinstance(device, str) and device in context.devices.table:
             return context.torch.cuda
         return original(device)
 
-    disguise(get_device_module, original)
-    return cache(get_device_module) if hasattr(original, "cache_clear") else get_device_module
+    return EntryPoint(original, get_device_module)

@@ -73,7 +73,7 @@ def _files() -> Patch:
 
 
 def _guards(context: Context) -> Patch:
-    """The table of devices never changes, and needs no guard. Its keys could not be written in one: "cuda" is read as our device."""
+    """The table of devices never changes, and needs no guard. One could not name its keys: "cuda" is read as another device."""
     from torch._dynamo.guards import GuardBuilder
 
     original, table = GuardBuilder.DICT_KEYS_MATCH, context.devices.table
@@ -94,7 +94,7 @@ def _guarded(builder: Any, guard: Any) -> Any:
 
 
 def _device_from_number(context: Context) -> Patch:
-    """torch.device("cuda", i): on the second i torch.compile makes it a symbol, which a constructor written in Python cannot take."""
+    """torch.device("cuda", i): torch.compile makes the second i a symbol, which a constructor written in Python cannot take."""
     from torch._dynamo.variables.constant import ConstantVariable
     from torch._dynamo.variables.tensor import SymNodeVariable
     from torch._dynamo.variables.user_defined import UserDefinedClassVariable
@@ -119,14 +119,15 @@ def _device_from_number(context: Context) -> Patch:
 
 def _rules(context: Context) -> Iterator[Patch]:
     """What torch.compile does with a function, by its name."""
-    from torch._dynamo.trace_rules import torch_name_rule_map
+    from torch._dynamo import trace_rules
     from torch._dynamo.variables import SkipFunctionVariable, TorchInGraphFunctionVariable, UserFunctionVariable
 
+    tables: Any = trace_rules.torch_name_rule_map
     rules: dict[str, Any] = {
         **dict.fromkeys(_CALLED_TWICE, SkipFunctionVariable),
         **dict.fromkeys(_PYTHON, UserFunctionVariable),
     }
-    for table in torch_name_rule_map:
+    for table in tables:
         for name, rule in rules.items():
             if name in table:
                 yield Patch(table, name, rule, f"{name} under torch.compile", forget_functions)
@@ -134,15 +135,16 @@ def _rules(context: Context) -> Iterator[Patch]:
         # The adapter's own, which mean its device where none is named, call torch's; those are redirected, and known by no name.
         for name in ("torch.is_autocast_enabled", "torch.set_autocast_enabled"):
             why = f"{name} under torch.compile"
-            yield Patch(torch_name_rule_map[-1], name, TorchInGraphFunctionVariable, why, forget_functions)
+            yield Patch(tables[-1], name, TorchInGraphFunctionVariable, why, forget_functions)
 
 
 def _no_stream() -> Iterator[Patch]:
     """`with torch.cuda.stream(None)` does nothing; torch.compile takes every argument for a stream."""
-    from torch._dynamo.variables.builder import StreamContextVariable
+    from torch._dynamo.variables import builder
     from torch._dynamo.variables.ctx_manager import NullContextVariable
 
-    original = StreamContextVariable.create
+    contexts: Any = vars(builder)["StreamContextVariable"]
+    original = contexts.create
 
     def create(tx: Any, stream: Any, *args: Any, **kwargs: Any) -> Any:
         if stream.is_python_constant() and stream.as_python_constant() is None:
@@ -150,7 +152,7 @@ def _no_stream() -> Iterator[Patch]:
         return original(tx, stream, *args, **kwargs)
 
     call = staticmethod(disguise(create, original))
-    yield Patch(StreamContextVariable, "create", call, "torch.cuda.stream(None) under torch.compile")
+    yield Patch(contexts, "create", call, "torch.cuda.stream(None) under torch.compile")
 
 
 def _made_in_graphs(context: Context) -> Iterator[Patch]:
