@@ -21,7 +21,7 @@ from typing import Any
 
 import costs_page
 import record
-from overhead import CHECKOUT, NATIVE, OLD, OURS, CallError, Times, Worker, _install_old, _is_simulated
+from overhead import CHECKOUT, NATIVE, OLD, OURS, CallError, Times, Worker, _install_old, is_simulated
 from uses import SETUP, Use, submodules, uses
 from worker import Plan
 
@@ -58,7 +58,7 @@ class Cost:
 
 def load_torch() -> None:
     """Torch as torchada makes it, in this process too: the names are discovered, and told apart by their objects."""
-    os.environ["TORCHADA_SIMULATE"] = "1" if _is_simulated() else "0"
+    os.environ["TORCHADA_SIMULATE"] = "1" if is_simulated() else "0"
     sys.path[:0] = [str(CHECKOUT), str(ROOT)]
     sys.path.append(str(STAND_INS))
     import torchada  # noqa: F401  (the hook, where no start-up file is in force)
@@ -76,7 +76,7 @@ def processes(old: Path | None) -> Iterator[dict[str, Worker]]:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         started = {}
         for column, folder in folders.items():
-            plan = Plan(column, [str(folder), *sys.path], simulated=_is_simulated(), setup=setup)
+            plan = Plan(column, [str(folder), *sys.path], simulated=is_simulated(), setup=setup)
             started[column] = Worker(plan, scratch)
             stack.callback(started[column].close)
         yield started

@@ -61,6 +61,13 @@ class Worker:
             raise CallError(statement, answer["error"])
         return float(answer["ns"])
 
+    def value(self, expression: str) -> str:
+        """How `expression` shows itself there. Raises CallError with what it raises."""
+        answer = self._ask([expression])
+        if "error" in answer:
+            raise CallError(expression, answer["error"])
+        return answer["value"]
+
     def _ask(self, question: object) -> dict[str, str]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -90,7 +97,7 @@ def workers() -> Iterator[dict[str, Worker]]:
         for kind in (OURS, NATIVE, OLD):
             try:
                 folder = _install_old(scratch / "old") if kind == OLD else CHECKOUT
-                plan = Plan(kind, [str(folder), *sys.path, str(CHECKOUT)], simulated=_is_simulated(), setup=SETUP)
+                plan = Plan(kind, [str(folder), *sys.path, str(CHECKOUT)], simulated=is_simulated(), setup=SETUP)
                 started[kind] = Worker(plan, scratch / "build")
             except RuntimeError as error:
                 if kind != OLD:
@@ -101,7 +108,7 @@ def workers() -> Iterator[dict[str, Worker]]:
         yield started
 
 
-def _is_simulated() -> bool:
+def is_simulated() -> bool:
     """Whether the simulator has to stand in for torch_musa."""
     return PathFinder.find_spec("torch_musa") is None
 

@@ -18,7 +18,7 @@ from statistics import median
 
 import record
 from calls import CALLS, SETUP
-from overhead import CHECKOUT, Times, Worker, _is_simulated
+from overhead import CHECKOUT, Times, Worker, is_simulated
 from worker import Plan
 
 BATCH_NS = 1e6  # shorter than a slice of the scheduler: on a busy machine, some are left alone
@@ -38,7 +38,7 @@ CHOSEN |= {
 
 def start(stack: ExitStack, folder: Path, source: Path, variables: dict[str, str]) -> Worker:
     """A process that has imported the torchada of `source`; what it has to say at its end is dropped with it."""
-    plan = Plan("torchada", [str(source), *sys.path, str(CHECKOUT)], simulated=_is_simulated(), setup=SETUP)
+    plan = Plan("torchada", [str(source), *sys.path, str(CHECKOUT)], simulated=is_simulated(), setup=SETUP)
     worker = Worker(plan, folder / "build", variables)
     stack.callback(worker.close)
     return worker

@@ -1,8 +1,8 @@
 """One process of a benchmark: it loads torch in one of three ways, and then times what it is told to, a line of JSON at a time.
 
 Started as `python -S worker.py`, so that no start-up file decides what is loaded. The first line on standard input is the
-`Plan`; each later one is [statement, number of repetitions] and is answered with the nanoseconds of one repetition, or with the
-reason why there are none.
+`Plan`; each later one is [statement, number of repetitions] and is answered with the nanoseconds of one repetition, or
+[expression], answered with its repr, or either with the reason why there is none.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import timeit
 import warnings
 from collections.abc import Sequence
@@ -76,19 +77,24 @@ def _mechanism() -> str:
 
 
 def measure(statement: str, number: int, namespace: dict[str, Any]) -> float:
-    """Nanoseconds of one repetition; timeit switches the garbage collector off meanwhile."""
-    return timeit.timeit(statement, number=number, globals=namespace) / number * 1e9
+    """Nanoseconds of one repetition, of processor time: what else the machine runs is not counted. The collector is off."""
+    return timeit.timeit(statement, timer=time.process_time, number=number, globals=namespace) / number * 1e9
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
     namespace = load(Plan(**json.loads(requests.readline())))
     _answer(answers, namespace["_versions"])
     for line in requests:
-        statement, number = json.loads(line)
         try:
-            _answer(answers, {"ns": measure(statement, number, namespace)})
+            _answer(answers, _reply(json.loads(line), namespace))
         except Exception as error:
             _answer(answers, {"error": f"{type(error).__name__}: {error}"})
+
+
+def _reply(request: list[Any], namespace: dict[str, Any]) -> dict[str, float | str]:
+    if len(request) == 1:
+        return {"value": repr(eval(request[0], namespace))}
+    return {"ns": measure(request[0], request[1], namespace)}
 
 
 def _answer(answers: TextIO, value: object) -> None:

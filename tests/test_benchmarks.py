@@ -43,6 +43,14 @@ def test_names_are_called_in_three_processes(musa: Interpreter, tmp_path: Path) 
     assert "2 of the 2 fail under 0.1.103" in shown
 
 
+@pytest.mark.slow
+def test_a_transformer_is_trained_in_four_processes(musa: Interpreter) -> None:
+    shown = musa.run([str(ROOT / "benchmarks" / "training.py"), "--rounds", "1", "--steps", "1"]).stdout
+    rows = re.findall(r"^eager, (.+?) +[\d.]+ ms per step, ([\d.]+) of musa code$", shown, re.M)
+    assert [name for name, _ in rows] == ["native", "portable", "musa code", "musa code, again"]
+    assert all(float(ratio) > 0 for _, ratio in rows) and rows[2][1] == "1.000"
+
+
 def test_every_name_that_can_be_called_is_called_or_left_out_with_a_reason(benchmarks: Any) -> None:
     found = {use.path: use for use in benchmarks("uses").uses([])}
     assert found["torch.cuda.CUDAGraph"].native == (("torch.musa.MUSAGraph", "torch.musa.MUSAGraph()"),)
