@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,21 +66,26 @@ class Programs(list[Program]):
 
 def read(path: Path, spelling: str) -> Programs:
     """The programs of a file, in one spelling."""
-    text = path.read_text()
-    names: dict[str, Any] = {"__name__": f"compiled_{spelling}_{path.stem}", "__file__": str(path)}
-    exec(compile(_spelled(text, spelling), str(path), "exec"), names)
-    programs: Programs = names["PROGRAMS"]
+    module = _module(f"compiled_{spelling}_{path.stem}")
+    exec(compile(_spelled(path.read_text(), spelling), str(path), "exec"), vars(module))
+    programs: Programs = module.PROGRAMS
     return programs
 
 
 def expression(name: str, text: str, spelling: str, covers: tuple[str, ...], **options: Any) -> Program:
     """A program that evaluates `text`, between two computations that belong into a graph."""
     source = f"def program(x):\n    y = x + 1\n    answer = {text}\n    return answer, y * 2\n"
-    module = ModuleType("compiled_expression")
+    module = _module(f"compiled_{spelling}_" + re.sub(r"\W", "_", name))
     vars(module).update(torch=torch, within=within)
     # A file name of its own: torch.compile counts recompilations by code, which is compared by value.
     exec(compile(_spelled(source, spelling), f"<{name}>", "exec"), vars(module))
     return Program(name, module.program, covers, **options)
+
+
+def _module(name: str) -> ModuleType:
+    """A new module that is found by its name: torch.compile may look up where a function comes from."""
+    module = sys.modules[name] = ModuleType(name)
+    return module
 
 
 def within(context: Any, answer: Any = None) -> Any:

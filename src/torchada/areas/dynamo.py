@@ -37,6 +37,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield _guards(context)
     yield _device_from_number(context)
     yield from _rules(context)
+    yield from _interface(context)
     yield from _no_stream()
     yield from _made_in_graphs(context)
 
@@ -136,6 +137,15 @@ def _rules(context: Context) -> Iterator[Patch]:
         for name in ("torch.is_autocast_enabled", "torch.set_autocast_enabled"):
             why = f"{name} under torch.compile"
             yield Patch(tables[-1], name, TorchInGraphFunctionVariable, why, forget_functions)
+
+
+def _interface(context: Context) -> Iterator[Patch]:
+    """Up to torch 2.7, a context of a stream asks for the device's interface; where there is none, CUDA's does."""
+    from torch._dynamo import device_interface, utils
+
+    own, known = context.backend.device_type, device_interface.device_interfaces
+    if not hasattr(utils, "build_stream") and own not in known:
+        yield Patch(known, own, device_interface.CudaInterface, "torch.cuda.stream(...) under torch.compile")
 
 
 def _no_stream() -> Iterator[Patch]:
