@@ -35,6 +35,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._dynamo.*": ("table", "torch.compile's own: is_cuda, stream_context_of_none, handles"),
     "* under torch.compile *": ("table", "torch.compile's own: each name has a program"),
     "torch._prims.rng_prims.get_device": ("table", "asked by the kernels of random operators: checkpoint"),
+    "device strings: *": ("table", "PyTorch's own parser: every program that names a device"),
     "torch.jit._builtins._builtin_table": ("table", "TorchScript's"),
     "torch.multiprocessing.reductions.reduce_tensor": ("process", "pickles a tensor for another process"),
     "os.putenv": ("process", "the environment"),
@@ -67,4 +68,6 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
 }
 # Of them, those that not every torch and not every mechanism has.
-NOT_EVERYWHERE = frozenset({"torch._library.custom_ops._cast", "torch._C._dispatch_key_for_device"})
+NOT_EVERYWHERE = frozenset(
+    {"device strings: *", "torch._library.custom_ops._cast", "torch._C._dispatch_key_for_device"}
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from compiled.run import Runner
 FOLDER = Path(__file__).resolve().parent / "programs"
 
 
+@cache
 def programs(spelling: str) -> list[Program]:
-    """Those written by hand, and those made of expressions."""
+    """Those written by hand, and those made of expressions. Once in a process: some define operators."""
     from compiled.expressions import made
 
     written = [program for path in sorted(FOLDER.glob("*.py")) for program in read(path, spelling)]
