@@ -260,14 +260,15 @@ def test_what_a_reload_defines_anew_is_redirected_anew(plain: Interpreter, fake:
 
 def test_a_module_that_another_thread_is_importing_when_its_area_is_found(plain: Interpreter, fake: Fake) -> None:
     """It was not watched when its execution began; the area is applied when it ends."""
-    fake.package("slow", "import time; time.sleep(0.3)\nvalue = 'original'\n")
+    fake.package("slow", "import sys\nsys.begun.set(); assert sys.go_on.wait(60)\nvalue = 'original'\n")
     fake.package(
         "torch_musa",
         """
-        import threading, time, torch
+        import sys, threading, torch
+        sys.begun, sys.go_on = threading.Event(), threading.Event()
         thread = threading.Thread(target=__import__, args=("slow",))
         thread.start()
-        time.sleep(0.1)
+        assert sys.begun.wait(60)
         """,
     )
     out = fake.run(
@@ -282,7 +283,8 @@ def test_a_module_that_another_thread_is_importing_when_its_area_is_found(plain:
 
         REGISTRY._found["slow"] = {"slow": SimpleNamespace(patches=patches)}
         import torch_musa
-        assert not hasattr(sys.modules["slow"], "value"), "too late to be a test"
+        assert not hasattr(sys.modules["slow"], "value")
+        sys.go_on.set()
         torch_musa.thread.join()
         print(sys.modules["slow"].value)
         """,

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 import pytest
 
 import musasim
@@ -60,15 +58,16 @@ def test_import_refuses_when_another_backend_has_the_place() -> None:
     assert "'npu' has taken it" in error
 
 
-def test_import_is_quick_and_takes_no_device() -> None:
-    code = """
-        import torch, time, sys
-        start = time.perf_counter(); import torch_musa; took = time.perf_counter() - start
-        assert not torch.musa.is_initialized() and "torch._dynamo" not in sys.modules
-        print(took)
-    """
-    run(code)  # compiles, where that has not been done
-    assert statistics.median(float(run(code)) for _ in range(3)) < 0.2  # 0.03 on an idle machine
+def test_import_loads_little_and_takes_no_device() -> None:
+    run("""
+        import torch, sys
+        before = set(sys.modules)
+        import torch_musa
+        assert not torch.musa.is_initialized()
+        heavy = {"torch._dynamo", "torch._inductor", "torch.distributed.distributed_c10d", "torch.fx", "sympy", "numpy"}
+        assert not heavy & (set(sys.modules) - before)
+        assert len(set(sys.modules) - before) < 100
+    """)
 
 
 # --- changes in torch -----------------------------------------------------------------------------------------------

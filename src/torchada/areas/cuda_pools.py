@@ -39,10 +39,11 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _pools(context, history)
     yield from _allocators(context)
     for name, why in _UNSUPPORTED.items():
-        original = getattr(memory, name, None)
-        if original is not None:
-            api = f"torch.cuda.memory.{name}"
-            yield Patch(memory, name, unsupported(context, api, why, original), api, kind="unsupported")
+        api = f"torch.cuda.memory.{name}"
+        refuse = unsupported(context, api, why, getattr(memory, name, None))
+        for owner in (memory, context.torch.cuda):
+            if name in vars(owner):
+                yield Patch(owner, name, refuse, api, kind="unsupported")
 
 
 def _pools(context: Context, history: History) -> Iterator[Patch]:

@@ -1,4 +1,4 @@
-"""The `torchada` command: `run` a program with redirection, or show the `status`."""
+"""The `torchada` command: `run` a program with redirection, `port` CUDA sources, or show the `status`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="torchada", description=__doc__)
     parser.add_argument("--version", action="version", version=f"torchada {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    from torchada.cli import run, status
+    from torchada.cli import port, run, status
 
     run.add_parser(commands)
+    port.add_parser(commands)
     status.add_parser(commands)
     given = list(sys.argv[1:] if arguments is None else arguments)
     program: list[str] = []

@@ -1,0 +1,74 @@
+"""What a person has to know about a ported source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+UNPORTED = "unported"
+CHECK = "check"
+MEANINGS = {
+    UNPORTED: "left as it was, for MUSA has no counterpart",
+    CHECK: "translated, or left, in a way that somebody should look at",
+}
+
+
+class PortingError(Exception):
+    """A source, a tree or a project's rules that cannot be ported; nothing has been written."""
+
+
+class Finding(NamedTuple):
+    """One name in one place: `line` and `column` count from 1, in the source as in the result; `source` is the line's text."""
+
+    kind: str
+    name: str
+    reason: str
+    line: int
+    column: int
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Ported:
+    """A ported source. Line n of `text` is line n of the original (`lines_before` more where a #line directive was asked for)."""
+
+    text: bytes
+    findings: tuple[Finding, ...] = ()
+    replacements: int = 0
+    lines_before: int = 0
+
+    def original_line(self, line: int) -> int:
+        """The line of the original from which line `line` (from 1) of `text` was made."""
+        return max(1, line - self.lines_before)
+
+    @property
+    def unported(self) -> tuple[Finding, ...]:
+        return tuple(each for each in self.findings if each.kind == UNPORTED)
+
+
+@dataclass
+class Notes:
+    """Findings under way: offsets now, lines at the end, when all are known."""
+
+    found: list[tuple[int, str, str, str]] = field(default_factory=list)
+
+    def add(self, offset: int, kind: str, name: str, reason: str) -> None:
+        self.found.append((offset, kind, name, reason))
+
+    def located(self, text: bytes, findings: list[Finding] | None = None) -> list[Finding]:
+        """The findings with their lines. `text` begins with a line feed that is not the source's."""
+        result = list(findings or ())
+        line, counted = 0, 0
+        for offset, kind, name, reason in sorted(self.found):
+            line += text.count(b"\n", counted, offset)
+            counted = offset
+            start = text.rfind(b"\n", 0, offset) + 1
+            end = text.find(b"\n", offset)
+            source = text[start : end if end >= 0 else len(text)].decode("utf-8", "replace").strip()[:200]
+            result.append(Finding(kind, name, reason, max(line, 1), offset - start + 1, source))
+        return sorted(result, key=lambda each: (each.line, each.column))
+
+
+def moved(finding: Finding, lines: int) -> Finding:
+    """The same finding `lines` further down."""
+    return finding._replace(line=finding.line + lines)

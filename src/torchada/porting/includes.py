@@ -1,0 +1,58 @@
+"""Which files of a tree the includes of its sources mean: those keep being found, also where a file gets another suffix."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Mapping
+
+from torchada.porting.names import Names
+from torchada.porting.rules.build import SUFFIXES
+
+_SUFFIXES = tuple(SUFFIXES)
+
+
+def renamed(path: str) -> str:
+    """The path of a ported file: .cu becomes .mu, .cuh .muh."""
+    if not path.endswith(_SUFFIXES):
+        return path
+    stem, suffix = posixpath.splitext(path)
+    return stem + SUFFIXES.get(suffix, suffix)
+
+
+class Includes:
+    """The files of a tree, from their paths relative to its root, with slashes, to what they are called when ported.
+
+    A path in quotes is looked for beside the source first, as compilers do. What an include path of the build would lead to is not
+    known here, so a path also means every file that ends in it, unless it is the name of one of CUDA's own headers that stands by
+    itself.
+    """
+
+    def __init__(self, targets: Mapping[str, str], names: Names) -> None:
+        self._targets = targets
+        self._names = names
+        self._endings: dict[str, bool] = {}
+        for path, target in targets.items():
+            for start in _starts(path):
+                ending = path[start:]
+                self._endings[ending] = self._endings.get(ending, False) or target != path
+
+    def resolve(self, source: str, path: str, is_quoted: bool) -> str | None:
+        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not."""
+        beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        if is_quoted and beside in self._targets:
+            return renamed(path) if self._targets[beside] != beside else path
+        if "/" not in path and self._names.header(path) is not None:
+            return None
+        ending = posixpath.normpath(path)
+        while ending.startswith("../"):
+            ending = ending[3:]
+        is_renamed = self._endings.get(ending)
+        return None if is_renamed is None else renamed(path) if is_renamed else path
+
+
+def _starts(path: str) -> Iterable[int]:
+    yield 0
+    at = path.find("/")
+    while at >= 0:
+        yield at + 1
+        at = path.find("/", at + 1)

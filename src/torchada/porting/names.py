@@ -1,0 +1,110 @@
+"""One identifier or one include path at a time: what it is called on MUSA, and why it may be called nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from torchada.porting.rules import LIBRARIES
+from torchada.porting.rules.library import Library
+
+# Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
+_DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
+
+
+class Answer(NamedTuple):
+    """`name` is the counterpart, None where there is none; `reason` why not, or what to look at; `library` whose it is."""
+
+    name: str | None
+    reason: str = ""
+    library: str = ""
+
+
+class Names:
+    """The tables of `libraries`, and a project's own `words`, `prefixes`, `headers` and names to `keep`, which come first."""
+
+    def __init__(
+        self,
+        libraries: Iterable[Library] = LIBRARIES,
+        words: Mapping[str, str] | None = None,
+        prefixes: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        keep: Iterable[str] = (),
+    ) -> None:
+        self.libraries = tuple(libraries)
+        self.own_words = dict(words or {})
+        self.own_prefixes = dict(prefixes or {})
+        self.own_headers = dict(headers or {})
+        self.keep = frozenset(keep)
+        spellings = {old: new for library in self.libraries for old, new in library.spellings.items()}
+        longest_first = sorted(spellings, key=lambda old: (-len(old), old))
+        self._spellings = {**spellings, "cu": "mu", "CU": "MU"}
+        self._parts = re.compile("|".join([*longest_first, _DRIVER]))
+        self._words = {old: (new, library) for library in self.libraries for old, new in library.words.items()}
+        self._absent = _patterns((library, library.absent) for library in self.libraries)
+        self._unlike = _patterns((library, library.unlike) for library in self.libraries)
+        self._names = [(library, re.compile("|".join(library.names))) for library in self.libraries if library.names]
+        self._headers = {old: (new, library) for library in self.libraries for old, new in library.headers.items()}
+        self._header_names = [
+            (library, re.compile("|".join(library.header_names))) for library in self.libraries if library.header_names
+        ]
+        self._absent_headers = _patterns((library, library.absent_headers) for library in self.libraries)
+        self.identifier = lru_cache(maxsize=None)(self._identifier)
+        self.header = lru_cache(maxsize=None)(self._header)
+
+    def _identifier(self, name: str) -> Answer | None:
+        """The answer for a whole identifier; None for one that is not CUDA's."""
+        if name in self.keep:
+            return None
+        if name in self.own_words:
+            return Answer(self.own_words[name], library="this project's rules")
+        for old, new in self.own_prefixes.items():
+            if name.startswith(old):
+                return Answer(new + name[len(old) :], library="this project's rules")
+        for library, pattern, reason in self._absent:
+            if pattern.fullmatch(name):
+                return Answer(None, reason, library.title)
+        if name in self._words:
+            new, library = self._words[name]
+            return Answer(new, library=library.title)
+        for library, pattern in self._names:
+            if pattern.fullmatch(name):
+                return self._respelled(name, library)
+        return None
+
+    def _respelled(self, name: str, library: Library) -> Answer | None:
+        new = self.spelled(name)
+        if new == name:
+            return None
+        reason = next((why for _, pattern, why in self._unlike if pattern.fullmatch(name)), "")
+        return Answer(new, reason, library.title)
+
+    def spelled(self, name: str) -> str:
+        """`name` with every part that has a counterpart replaced."""
+        return self._parts.sub(lambda part: self._spellings[part[0]], name)
+
+    def _header(self, path: str) -> Answer | None:
+        """The answer for a path as #include names it; None for one that is not CUDA's."""
+        if path in self.own_headers:
+            return Answer(self.own_headers[path], library="this project's rules")
+        if path in self._headers:
+            new, library = self._headers[path]
+            return Answer(new, library=library.title)
+        for library, pattern, reason in self._absent_headers:
+            if pattern.fullmatch(path):
+                return Answer(None, reason, library.title)
+        for library, pattern in self._header_names:
+            if pattern.fullmatch(path):
+                return Answer(self._spelled_path(path), library=library.title)
+        return None
+
+    def _spelled_path(self, path: str) -> str:
+        new = self.spelled(path)
+        new = re.sub(r"(?<![A-Za-z0-9])cute/", "mute/", new)
+        return re.sub(r"\.cu(?=h?$)", ".mu", new) if path.startswith(("ATen/", "c10/", "torch/")) else new
+
+
+def _patterns(tables: Iterable[tuple[Library, Mapping[str, str]]]) -> list[tuple[Library, re.Pattern[str], str]]:
+    return [(library, re.compile(pattern), reason) for library, table in tables for pattern, reason in table.items()]

@@ -1,0 +1,213 @@
+"""The porter's three doors: a source, a file, a tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Union
+
+from torchada.porting import project as projects
+from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
+from torchada.porting.includes import renamed
+from torchada.porting.output import (
+    Previous,
+    Record,
+    content,
+    key_of,
+    record_of,
+    replacing,
+    take_over,
+    write_manifest,
+)
+from torchada.porting.project import Project
+from torchada.porting.translate import Resolve, Translator
+from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries
+from torchada.porting.work import Job, Porter, do, read, with_line_directive
+
+Roots = Union[str, Path, Sequence[Union[str, Path]]]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a ported tree: its path, what it is called now, what was found, and whether it was ported this time."""
+
+    path: str
+    target: str
+    is_source: bool
+    findings: tuple[Finding, ...] = ()
+    replacements: int = 0
+    is_new: bool = True
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A ported tree. `output` is None where nothing was written."""
+
+    files: tuple[File, ...]
+    output: Path | None = None
+    seconds: float = 0.0
+    size: int = 0
+    texts: dict[str, tuple[bytes, bytes]] = field(default_factory=dict, repr=False)
+
+    @property
+    def findings(self) -> list[tuple[File, Finding]]:
+        return [(file, finding) for file in self.files for finding in file.findings]
+
+    @property
+    def unported(self) -> list[tuple[File, Finding]]:
+        return [each for each in self.findings if each[1].kind == UNPORTED]
+
+
+def port_source(
+    data: bytes, project: Project | None = None, resolve: Resolve | None = None, origin: str | None = None
+) -> Ported:
+    """The source `data` for MUSA, line for line. Any bytes are accepted.
+
+    `resolve` tells what to include instead of a path that is a file of the project's own; None leaves includes of unknown headers
+    alone. With `origin`, a first line `#line 1 "origin"` makes compilers name that file in their messages.
+    """
+    translator = _plain() if project is None else project.translator()
+    ported = translator.port(data, resolve)
+    return ported if origin is None else with_line_directive(ported, origin)
+
+
+@lru_cache(maxsize=1)
+def _plain() -> Translator:
+    return Project().translator()
+
+
+def port_file(file: str | Path, project: Project | None = None, origin: str | None = None) -> Ported:
+    """As `port_source`, for a file; includes of .cu and .cuh files that lie beside it are those of the ported ones.
+
+    PortingError where it cannot be read or is no text.
+    """
+    path = Path(file)
+    data = read(str(path))
+    try:
+        beside = {entry.name: renamed(entry.name) for entry in os.scandir(path.parent) if entry.is_file()}
+    except OSError as error:
+        raise PortingError(f"{path.parent}: {error.strerror}") from error
+    ported = Porter(project or Project(), beside).port(path.name, data)
+    return ported if origin is None else with_line_directive(ported, origin)
+
+
+def port_tree(
+    roots: Roots,
+    output: str | Path | None,
+    project: Project | None = None,
+    *,
+    processes: int | None = None,
+    only_sources: bool = False,
+    lines: bool = False,
+    most_bytes: int = MOST_BYTES,
+    keep_texts: bool = False,
+) -> Tree:
+    """Port the trees, or files, at `roots` into the folder `output`; with None nothing is written and the result only told.
+
+    Sources are ported (.cu becomes .mu, .cuh becomes .muh), all other files are copied unless `only_sources`. The folder appears
+    as a whole or not at all; what has not changed since the last time is taken over. Of several roots, each gets a folder of its
+    name. `project` has the rules of the project itself; by default they are read at the first root. With `lines`, every ported
+    source begins with a #line directive. `keep_texts` keeps originals and results in `texts`. PortingError for what cannot be
+    ported.
+    """
+    started, when = time.perf_counter(), time.time_ns()
+    given = [Path(each) for each in ([roots] if isinstance(roots, (str, Path)) else roots)]
+    rules = projects.read(given[0] if given[0].is_dir() else given[0].parent) if project is None else project
+    folder = None if output is None else Path(os.path.abspath(output))
+    found = _found(given, rules, most_bytes, folder, only_sources)
+    if folder is None:
+        tree = _told(found, rules, lines, keep_texts)
+    else:
+        tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
+    return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
+
+
+def _found(
+    given: Sequence[Path], rules: Project, most_bytes: int, folder: Path | None, only_sources: bool
+) -> list[Entry]:
+    without = [] if folder is None else [folder]
+    found: list[Entry] = []
+    for root in given:
+        if folder is not None and _is_within(root, folder):
+            raise PortingError(f"{folder} holds what is to be ported; name another folder")
+        prefix = f"{root.resolve().name}/" if len(given) > 1 and root.is_dir() else ""
+        found += entries(root, rules.exclude, most_bytes, without, prefix, only_sources)
+    check_targets(found)
+    return found
+
+
+def _is_within(inner: Path, outer: Path) -> bool:
+    real = os.path.realpath(outer)
+    return os.path.commonpath([os.path.realpath(inner), real]) == real
+
+
+def _targets(found: Sequence[Entry]) -> dict[str, str]:
+    return {entry.path: entry.target for entry in found}
+
+
+def ported(found: Sequence[Entry], rules: Project, lines: bool = False) -> Iterator[tuple[Entry, bytes, Ported]]:
+    """Each source with its contents and its port, without writing anything."""
+    porter = Porter(rules, _targets(found), lines)
+    for entry in found:
+        if entry.is_source:
+            data = read(entry.file)
+            yield entry, data, porter.port(entry.path, data, entry.file)
+
+
+def _told(found: Sequence[Entry], rules: Project, lines: bool, keep_texts: bool) -> Tree:
+    files, texts, size = [], {}, 0
+    for entry, data, result in ported(found, rules, lines):
+        files.append(File(entry.path, entry.target, True, result.findings, result.replacements))
+        size += len(data)
+        if keep_texts:
+            texts[entry.path] = (data, result.text)
+    files += [File(entry.path, entry.target, False) for entry in found if not entry.is_source]
+    return Tree(tuple(sorted(files, key=lambda file: file.path)), size=size, texts=texts)
+
+
+def _written(found: Sequence[Entry], rules: Project, folder: Path, processes: int, lines: bool, when: int) -> Tree:
+    key = key_of(rules, found, lines)
+    previous = Previous(folder, key)
+    same = {entry.path: record for entry in found if (record := previous.unchanged(entry)) is not None}
+    if len(same) == len(found) == len(previous.records) and folder.exists():
+        return _reported(found, same, set())
+    records: dict[str, Record] = {}
+    with replacing(folder) as new:
+        for directory in {os.path.dirname(entry.target) for entry in found}:
+            (new / directory).mkdir(parents=True, exist_ok=True)
+        for entry in found:
+            if entry.path in same:
+                take_over(folder / entry.target, new / entry.target)
+                records[entry.path] = same[entry.path]
+            elif not entry.is_source:
+                records[entry.path] = _copied(entry, new / entry.target)
+        changed = {entry.path: entry for entry in found if entry.is_source and entry.path not in same}
+        jobs = [Job(entry.path, entry.file, str(new / entry.target)) for entry in changed.values()]
+        for done in do(rules, _targets(found), jobs, processes, lines):
+            entry = changed[done.path]
+            os.chmod(new / entry.target, entry.mode | 0o200)
+            records[done.path] = record_of(entry, new / entry.target, done.digest, done.findings, done.replacements)
+        write_manifest(new, key, records, when)
+    return _reported(found, records, {entry.path for entry in found} - set(same))
+
+
+def _copied(entry: Entry, output: Path) -> Record:
+    shutil.copyfile(entry.file, output)
+    os.chmod(output, entry.mode | 0o200)
+    return record_of(entry, output, content(entry), (), 0)
+
+
+def _reported(found: Sequence[Entry], records: dict[str, Record], new: set[str]) -> Tree:
+    files = []
+    for entry in found:
+        record = records[entry.path]
+        findings = tuple(Finding(*each) for each in record["findings"])
+        files.append(
+            File(entry.path, entry.target, entry.is_source, findings, record["replacements"], entry.path in new)
+        )
+    return Tree(tuple(files), size=sum(entry.stamp[2] for entry in found if entry.is_source))

@@ -1,0 +1,99 @@
+"""Guards that compare architectures and versions: the number is as much a name of CUDA's as the macro is.
+
+**Architectures.** `__MUSA_ARCH__` is 100, 210, 220, 310, 320. What CUDA had from sm_75 on, MUSA has from 210 on; sm_80 (bfloat16,
+asynchronous copies) is 220 and sm_89 (fp8) 310. No MUSA architecture has what came with sm_90 and later (TMA, wgmma, clusters), so
+these thresholds stay what they are: out of reach. A comparison keeps its operator, and is true on an architecture exactly when the
+original is true on the one that it stands for.
+
+**Versions.** MUSA's own count is larger than any of CUDA's (MUSA_VERSION is 40300 in 4.3), so the numbers that MUSA has reached
+stay, and a million is added to the others. CUDA 11.8 counts as reached: MUSA has the names of 11.7, and 11.8's types for fp8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+ARCHITECTURES = ((100, 700), (210, 750), (220, 800), (310, 890))
+"""MUSA's architectures and the ones of CUDA that they stand for in guards."""
+REACHED = 11080
+"""The newest CUDA_VERSION that MUSA counts as."""
+OUT_OF_REACH = 1_000_000
+ARCH_MACRO = {"__CUDA_ARCH__": "__MUSA_ARCH__"}
+VERSION_MACROS = {"CUDA_VERSION": "MUSA_VERSION", "CUDART_VERSION": "MUSART_VERSION"}
+
+_SPACE = rb"(?:[ \t]|\\\r?\n)*"
+_NUMBER = rb"([0-9]+)(?![\w.'])"
+_RIGHT = re.compile(_SPACE + rb"(\)?)" + _SPACE + rb"(>=|<=|==|!=|>(?!>)|<(?!<))" + _SPACE + _NUMBER)
+_LEFT = re.compile(
+    rb"(?<![\w.'])([0-9]+)" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _SPACE + rb"\(?" + _SPACE + rb"\Z"
+)
+_OTHER_USE = re.compile(_SPACE + rb"\)?" + _SPACE + rb"(?:[<>=!]=|[<>*/%+-])")
+_OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _SPACE + rb"\(?" + _SPACE + rb"\Z")
+_MIRRORED = {b">=": b"<=", b"<=": b">=", b">": b"<", b"<": b">", b"==": b"==", b"!=": b"!="}
+_FURTHEST = 96
+
+
+class Guard(NamedTuple):
+    """What replaces `text[start:end]`, and why somebody should look at it."""
+
+    start: int
+    end: int
+    new: bytes
+    reason: str | None
+
+
+def architecture(number: int, operator: str, steps: Sequence[tuple[int, int]] = ARCHITECTURES) -> int:
+    """The number to compare __MUSA_ARCH__ with where __CUDA_ARCH__ was compared with `number`.
+
+    `operator` is one of >= < > <= == !=. Numbers that no architecture reaches come back as they are.
+    """
+    if operator in (">=", "<"):
+        return next((musa for musa, cuda in steps if cuda >= number), number)
+    if operator in (">", "<="):
+        return next((musa - 1 for musa, cuda in steps if cuda > number), number)
+    return next((musa for musa, cuda in steps if cuda == number), number)
+
+
+def version(number: int, operator: str, reached: int = REACHED) -> int:
+    """The number to compare MUSA_VERSION with where CUDA_VERSION was compared with `number`."""
+    is_reached = number < reached or (number == reached and operator not in (">", "<="))
+    return number if is_reached or number >= OUT_OF_REACH else number + OUT_OF_REACH
+
+
+def guard(text: bytes, start: int, end: int, macro: str, reached: int = REACHED) -> Guard:
+    """The counterpart of the macro at `text[start:end]` with the number that it is compared with, if there is one."""
+    is_architecture = macro in ARCH_MACRO
+    new = (ARCH_MACRO.get(macro) or VERSION_MACROS[macro]).encode()
+    right = _RIGHT.match(text, end)
+    if right is not None and not (right[1] and not _opened(text, start)):
+        number, operator = int(right[3]), right[2].decode()
+        counterpart = architecture(number, operator) if is_architecture else version(number, operator, reached)
+        reason = _exactness(operator, number) if is_architecture else None
+        return Guard(start, right.end(), new + text[end : right.start(3)] + b"%d" % counterpart, reason)
+    before = text[max(0, start - _FURTHEST) : start]
+    left = _LEFT.search(before)
+    if left is not None:
+        number, operator = int(left[1]), _MIRRORED[left[2]].decode()
+        counterpart = architecture(number, operator) if is_architecture else version(number, operator, reached)
+        reason = _exactness(operator, number) if is_architecture else None
+        first = start - len(before) + left.start()
+        return Guard(first, end, b"%d" % counterpart + before[left.end(1) :] + new, reason)
+    is_used = _OTHER_USE.match(text, end) or _OTHER_USE_LEFT.search(before)
+    return Guard(
+        start,
+        end,
+        new,
+        f"{new.decode()} counts otherwise than {macro}; look at what is done with it" if is_used else None,
+    )
+
+
+def _opened(text: bytes, start: int) -> bool:
+    return text[max(0, start - _FURTHEST) : start].rstrip(b" \t").endswith(b"(")
+
+
+def _exactness(operator: str, number: int) -> str | None:
+    if operator not in ("==", "!="):
+        return None
+    return f"one architecture ({number}) has no exact counterpart; look at what is meant"

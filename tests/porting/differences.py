@@ -1,0 +1,31 @@
+"""Names of torch_musa's and torchada's tables that the porter leaves or translates otherwise, on purpose."""
+
+from __future__ import annotations
+
+_ORDINARY = "an ordinary word, or a parameter's name; it means CUDA in some places only, which `contexts` knows"
+_GUARD = "the include guard or an inner macro of one of the toolkit's own headers, which nobody ports"
+_LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule met them by chance"
+
+DIFFERENT: dict[str, str] = {
+    **dict.fromkeys(
+        ("cuda", "cu", "cubin", "cubinCrc", "cubinOut", "cubinSize", "fatCubin", "fatCubinHandle"), _ORDINARY
+    ),
+    **dict.fromkeys(("pCubin", "funcComputeCubinCrc", "nvlinkVersion", "nvswitchConnected"), _ORDINARY),
+    **dict.fromkeys(("physicalNvLinkCount", "nCutoffValue", "HGPUNV", "WGL_NV_gpu_affinity"), _ORDINARY),
+    **dict.fromkeys(("NVBLAS_H_", "__NV_GLIBCXX_VERSION", "__NV_LIBCXX_FUNCTIONAL_H__", "__OPENMP_NVPTX__"), _GUARD),
+    **{
+        f"cusolverDnC{name}{end}": _LAPACK
+        for name in ("ungbr", "ungqr", "ungtr", "unmqr", "unmtr")
+        for end in ("", "_bufferSize")
+    },
+    "nppsCubrt_32f": _LAPACK,
+    "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",
+}
+PREFIXES = {
+    "NV_NPP": _GUARD,
+    "__UNDEF_CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS_NV_": _GUARD,
+}
+
+
+def is_deliberate(name: str) -> bool:
+    return name in DIFFERENT or name.startswith(tuple(PREFIXES))

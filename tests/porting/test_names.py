@@ -1,0 +1,114 @@
+"""The tables against the names in torch_musa's and torchada 0.1.103's, and against what the adapter knows of libraries."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from differences import DIFFERENT, PREFIXES, is_deliberate
+
+import torchada
+from torchada.backends.musa import MUSA
+from torchada.porting import Names, port_source
+from torchada.porting.rules import LIBRARIES, build
+from torchada.porting.rules.dispatch import DISPATCH_KEYS
+
+GROUPS = json.loads(lzma.decompress(Path(__file__).with_name("symbols.json.xz").read_bytes()))["groups"]
+IDENTIFIERS = sorted(set(GROUPS) - {"headers", "build_libs"})
+NAMES = Names()
+
+
+@pytest.mark.parametrize("group", IDENTIFIERS)
+def test_every_name_of_the_tables_comes_out(group: str) -> None:
+    """Each in a source of its own line, so through the lexer too."""
+    pairs = [(old, new) for old, new in GROUPS[group].items() if not is_deliberate(old)]
+    ported = port_source("\n".join(old for old, _ in pairs).encode()).text.decode().split("\n")
+    expected = [_of_ours(old, new) for old, new in pairs]
+    assert [each for each in zip(pairs, ported, expected) if each[1] != each[2]] == []
+
+
+def _of_ours(old: str, new: str) -> str:
+    """Comparisons of versions have no number here, and qualified names are translated by their parts."""
+    return {"CUDA_VERSION": "MUSA_VERSION"}.get(old, new)
+
+
+def test_every_header_of_the_tables_comes_out() -> None:
+    wrong = {old: new for old, new in GROUPS["headers"].items() if port_source(_include(old)).text != _include(new)}
+    assert wrong == {}
+
+
+def _include(path: str) -> bytes:
+    return f"#include <{path}>\n".encode()
+
+
+def test_every_name_of_builds_comes_out() -> None:
+    tables = {**build.LINKED_LIBRARIES, **build.SUFFIXES, **build.BUILD_NAMES}
+    assert {old: tables.get(old) for old in GROUPS["build_libs"]} == GROUPS["build_libs"]
+
+
+def test_deliberate_differences_are_differences() -> None:
+    """And each names something in the tables: the list does not outlive its reasons."""
+    known = {old: new for group in IDENTIFIERS for old, new in GROUPS[group].items()}
+    for name in DIFFERENT:
+        assert port_source(name.encode()).text.decode() != known[name], name
+    assert all(any(name.startswith(prefix) for name in known) for prefix in PREFIXES)
+
+
+def test_nothing_is_translated_twice() -> None:
+    for group in IDENTIFIERS:
+        text = "\n".join(GROUPS[group]).encode()
+        once = port_source(text).text
+        assert port_source(once).text == once
+
+
+@pytest.mark.parametrize("library", sorted(MUSA.libraries))
+def test_the_adapter_and_the_porter_say_the_same_of_libraries(library: str) -> None:
+    native = MUSA.libraries[library]
+    assert build.LINKED_LIBRARIES[library] == native.name
+    for cuda, musa in native.prefixes.items():
+        assert NAMES.spelled(f"{cuda}Create") == f"{musa}Create"
+    for cuda, musa in native.renames.items():
+        answer = NAMES.identifier(cuda)
+        assert answer is not None and answer.name == musa
+
+
+def test_the_adapter_and_the_porter_say_the_same_of_dispatch_keys() -> None:
+    assert MUSA.dispatch_keys == DISPATCH_KEYS
+
+
+def test_public_converters_agree_with_the_porter() -> None:
+    for name in ("cudaMalloc", "ncclAllReduce", "cublasCreate", "curandCreateGenerator"):
+        converters = (torchada.cuda_to_musa_name, torchada.nccl_to_mccl_name, torchada.cublas_to_mublas_name)
+        expected = {convert(name) for convert in (*converters, torchada.curand_to_murand_name)} - {name}
+        answer = NAMES.identifier(name)
+        assert answer is not None and {answer.name} == expected
+
+
+def test_every_table_has_a_title_of_its_own() -> None:
+    assert len({library.title for library in LIBRARIES}) == len(LIBRARIES)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cudaGridDependencySynchronize",
+        "cuTensorMapEncodeTiled",
+        "cuMulticastCreate",
+        "__nv_fp4_e2m1",
+        "cudaGraphConditionalHandle",
+    ],
+)
+def test_what_has_no_counterpart_says_why(name: str) -> None:
+    answer = NAMES.identifier(name)
+    assert answer is not None and answer.name is None and answer.reason and answer.library
+
+
+ORDINARY = "current cuda_kernel scatter_cuda cube accumulate OCCUPANCY nvec cudagraph cum_sum customKernel CUBE_SIZE nvtxs nppixels"
+MACROS = "WITH_CUDA USE_CUDA CUDA_KERNEL_ASSERT CUDA_HAS_FP16 TORCH_CUDA_CU_API MMCV_WITH_CUDA"
+
+
+@pytest.mark.parametrize("name", [*ORDINARY.split(), *MACROS.split()])
+def test_what_is_nobody_elses_stays(name: str) -> None:
+    assert port_source(name.encode()).text == name.encode()

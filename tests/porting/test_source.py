@@ -1,0 +1,248 @@
+"""One source: what is code, words that mean CUDA in some places, guards, strings that are code, any bytes at all."""
+
+from __future__ import annotations
+
+import pytest
+import tokenizer
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from torchada.porting import CHECK, UNPORTED, PortingError, Project, port_file, port_source
+from torchada.porting.project import from_table
+from torchada.porting.versions import ARCHITECTURES, OUT_OF_REACH, architecture, version
+
+
+def ported(source: str) -> str:
+    return port_source(source.encode()).text.decode()
+
+
+def found(source: str) -> list[tuple[str, str, int]]:
+    return [(each.kind, each.name, each.line) for each in port_source(source.encode()).findings]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// cudaMalloc\\\n cudaFree",
+        "/* cudaMalloc \n cudaFree */",
+        '"cudaMalloc"',
+        r'"\"cudaMalloc"',
+        '"a\\\n cudaMalloc"',
+        'R"(cudaMalloc)"',
+        'R"x(cudaMalloc)" )x"',
+        'u8R"(" cudaMalloc)"',
+        'LR"--(cudaMalloc\n)--"',
+        "'\"' /* cudaMalloc */",
+        "#error cudaMalloc isn't there\n",
+        "# warning cudaMalloc \\\n cudaFree",
+        "/\\\n/ cudaMalloc",
+        "/\\\n* cudaMalloc *\\\n/",
+        "1'000'000 // 'cudaMalloc",
+        "/* cudaMalloc",
+    ],
+)
+def test_comments_strings_and_messages_stay(text: str) -> None:
+    """And what follows them is code again."""
+    assert ported(text) == text
+    if not text.endswith("cudaMalloc") or "*/" in text:
+        after = "\ncudaFree();" if not text.startswith("/* cudaMalloc") or "*/" in text else ""
+        assert ported(text + after) == text + after.replace("cuda", "musa")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x = 1'0'0; cudaFree(p); c = 'a';", "x = 1'0'0; musaFree(p); c = 'a';"),
+        ("x = 0xFF'FF; cudaFree('\\'');", "x = 0xFF'FF; musaFree('\\'');"),
+        ("case'a': cudaFree(u8'a', 'b');", "case'a': musaFree(u8'a', 'b');"),
+        ('f("a" cudaX "b");', 'f("a" musaX "b");'),
+        ('FOOR"(" cudaFree(")");', 'FOOR"(" musaFree(")");'),
+        ("#define X(a) a##_ /* ' */ cudaFree", "#define X(a) a##_ /* ' */ musaFree"),
+        ("#define E(error) #error cudaFree", "#define E(error) #error musaFree"),
+        ("%:include <cuda.h>", "%:include <musa.h>"),
+        ("  #  include <cuda_runtime.h>", "  #  include <musa_runtime.h>"),
+        ("#if __has_include(<cuda_fp8.h>)", "#if __has_include(<musa_fp8.h>)"),
+        ('\ufeff#include "cuda.h"', '\ufeff#include "musa.h"'),
+        ("µcudaMalloc cudaMallocµ", "µcudaMalloc musaMallocµ"),
+        ("at::cuda::x c10::cuda::y cuda::std::z", "at::musa::x c10::musa::y musa::std::z"),
+        ("namespace cuda { } using namespace at::cuda;", "namespace musa { } using namespace at::musa;"),
+        ("bool cuda = cuda_on; f(cuda, cuda##Free);", "bool cuda = cuda_on; f(cuda, musa##Free);"),
+        ("torch::kCUDA, c10::DeviceType::CUDA", "torch::kPrivateUse1, c10::DeviceType::PrivateUse1"),
+        ("DispatchKey::AutogradCUDA", "DispatchKey::AutogradPrivateUse1"),
+        ("TORCH_LIBRARY_IMPL(cudaOps, CUDA, m)", "TORCH_LIBRARY_IMPL(cudaOps, PrivateUse1, m)"),
+        (
+            "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastCUDA, m)",
+            "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastPrivateUse1, m)",
+        ),
+        ("STABLE_TORCH_LIBRARY_IMPL(a,CUDA,m)", "STABLE_TORCH_LIBRARY_IMPL(a,PrivateUse1,m)"),
+        ("PYBIND11_MODULE( cudaExt, m) { cudaExt; }", "PYBIND11_MODULE( cudaExt, m) { musaExt; }"),
+        ("x.is_cuda() && x->is_cuda()", "x.is_privateuseone() && x->is_privateuseone()"),
+        ("x.type().is_cuda()", "x.device().is_privateuseone()"),
+        ("at::Tensor y = x.cuda();", "at::Tensor y = x.to(at::kPrivateUse1);"),
+        ("is_cuda(x) ? is_cuda : 0", "is_cuda(x) ? is_cuda : 0"),
+        ("struct D { bool is_cuda() const; }; d.is_cuda();", "struct D { bool is_cuda() const; }; d.is_cuda();"),
+    ],
+)
+def test_code(source: str, expected: str) -> None:
+    assert ported(source) == expected
+    assert ported(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('torch::Device d("cuda:1");', 'torch::Device d("musa:1");'),
+        ('at::Device("cuda")', 'at::Device("musa")'),
+        ('dlopen("libcuda.so.1", 1)', 'dlopen("libmusa.so", 1)'),
+        ('dlsym(h, "cuMemCreate")', 'dlsym(h, "muMemCreate")'),
+        ('cudaGetDriverEntryPoint("cuMemMap", &f, 0)', 'musaGetDriverEntryPoint("muMemMap", &f, 0)'),
+        ('auto s = R"(__global__ void f(cudaStream_t) {})";', 'auto s = R"(__global__ void f(musaStream_t) {})";'),
+        ('m.def("cudaThing", &cudaThing);', 'm.def("cudaThing", &musaThing);'),
+        ('printf("cuMemCreate");', 'printf("cuMemCreate");'),
+    ],
+)
+def test_strings_that_are_code(source: str, expected: str) -> None:
+    assert ported(source) == expected
+    assert ported(expected) == expected
+
+
+@pytest.mark.parametrize("operator", [">=", "<", ">", "<=", "==", "!="])
+@pytest.mark.parametrize("number", [350, 530, 600, 700, 701, 750, 800, 860, 890, 900, 1000])
+@pytest.mark.parametrize(
+    "shape", ["__CUDA_ARCH__ {} {}", "__CUDA_ARCH__{}{}", "(__CUDA_ARCH__) {} {}", "{1} {0} __CUDA_ARCH__"]
+)
+def test_guards_of_architectures(operator: str, number: int, shape: str) -> None:
+    """Each is true on an architecture of MUSA exactly when it was on the one that it stands for."""
+    before = shape.format(operator, number)
+    after = ported(f"#if {before}\n").removeprefix("#if ").strip()
+    assert "__MUSA_ARCH__" in after
+    for musa, cuda in ARCHITECTURES:
+        assert eval(after, {"__MUSA_ARCH__": musa}) == eval(before, {"__CUDA_ARCH__": cuda}), (after, musa)
+    assert ported(after) == after
+
+
+@pytest.mark.parametrize("operator", [">=", "<", ">", "<=", "==", "!="])
+@pytest.mark.parametrize("number", [9000, 10020, 11000, 11080, 11081, 12010, 13000])
+def test_guards_of_versions(operator: str, number: int) -> None:
+    """MUSA, whose own number is 40300 or 50100, counts as CUDA 11.8."""
+    after = ported(f"CUDART_VERSION {operator} {number}")
+    expected = eval(f"11080 {operator} {number}")
+    if operator in ("==", "!=") and number == 11080:
+        return  # no number of MUSA's own equals it
+    for musa in (30100, 40300, 50100):
+        assert eval(after, {"MUSART_VERSION": musa}) == expected, after
+
+
+def test_guards_that_no_rule_covers_are_reported() -> None:
+    source = (
+        "#if __CUDA_ARCH__ / 100 == 8\n#if CUDA_VERSION >= MINE\nint a = __CUDA_ARCH__;\n#if __CUDA_ARCH__ == 750\n"
+    )
+    assert [line for kind, _, line in found(source) if kind == CHECK] == [1, 2, 3, 4]
+    assert found("#if defined(__CUDA_ARCH__) && !defined(CUDA_VERSION)") == []
+    assert architecture(900, ">=") == 900 and version(12000, ">=") == 12000 + OUT_OF_REACH
+
+
+def test_what_has_no_counterpart_stays_and_is_reported_where_it_is() -> None:
+    source = """int a;
+asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
+if (x) asm volatile("{\\n"
+   " mov.b32 %0, %1;}" : "=r"(y)); else cudaGridDependencySynchronize();
+asm volatile("" ::: "memory");
+__asm__ __volatile__("bar.sync 0;");
+#include <cuda/ptx>
+void f(const __grid_constant__ CUtensorMap m);
+cuda\\
+Free(p);
+"""
+    result = port_source(source.encode())
+    assert result.text == source.encode()
+    assert [(each.name, each.line) for each in result.unported] == [
+        ("cp.async.wait_all", 2),
+        ("mov.b32", 3),
+        ("cudaGridDependencySynchronize", 4),
+        ("bar.sync", 6),
+        ("cuda/ptx", 7),
+        ("__grid_constant__", 8),
+        ("CUtensorMap", 8),
+        ("cudaFree", 9),
+    ]
+    assert all(each.reason and each.kind == UNPORTED for each in result.findings)
+    assert all(each.source == source.split("\n")[each.line - 1].strip() for each in result.findings)
+
+
+def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 0;"); }\n)";\ncudaGridDependencySynchronize();'
+    assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGridDependencySynchronize", 5)]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_bytes_outside_names_survive(end: bytes) -> None:
+    lines = [
+        b"\xef\xbb\xbf#include <cuda.h>",
+        b"// \xe9\xff \x80",
+        b'"\xe9" cudaFree(\xe9);',
+        b"\tx = \\",
+        b"  1;",
+        b"",
+    ]
+    expected = end.join(lines).replace(b"<cuda.h>", b"<musa.h>").replace(b"cudaFree", b"musaFree")
+    assert port_source(end.join(lines)).text == expected
+
+
+def test_a_line_directive_names_the_original(tmp_path) -> None:
+    file = tmp_path / "a.cu"
+    file.write_bytes(b'#include "b.cuh"\r\ncudaFree(p);\r\n')
+    (tmp_path / "b.cuh").write_bytes(b"")
+    result = port_file(file, origin='/x/"a.cu')
+    assert result.text == b'#line 1 "/x/\\"a.cu"\r\n#include "b.muh"\r\nmusaFree(p);\r\n'
+    assert result.original_line(3) == 2
+    with pytest.raises(PortingError, match=r"nowhere\.cu"):
+        port_file(tmp_path / "nowhere.cu")
+
+
+def test_rules_of_a_project() -> None:
+    project = Project(
+        names={"CUDA": "PrivateUse1", "MyThing": "Other"},
+        prefixes={"gpu_": "mp_"},
+        headers={"vendor/cuda.h": "vendor/musa.h"},
+        keep=("cudaMine",),
+        reached=12040,
+    )
+    words = b"REG(op, CUDA, f) MyThing NotMyThing MyThings gpu_x a_gpu_x cudaMine cudaFree"
+    source = b"#include <vendor/cuda.h>\n%b\n#if CUDA_VERSION >= 12000" % words
+    words = b"REG(op, PrivateUse1, f) Other NotMyThing MyThings mp_x a_gpu_x cudaMine musaFree"
+    expected = b"#include <vendor/musa.h>\n%b\n#if MUSA_VERSION >= 12000" % words
+    assert port_source(source, project).text == expected
+    assert port_source(source).findings, "without the rule, CUDA as an argument is reported"
+    for wrong in ({"nmaes": {}}, {"names": ["a"]}, {"keep": "cuda"}, {"reached": "12"}, {"prefixes": {"": "x"}}):
+        with pytest.raises(PortingError, match=r"rules\.toml"):
+            from_table(wrong, "rules.toml")
+
+
+WORDS = b"cuda cudaMalloc CUDA __CUDA_ARCH__ include error asm is_cuda cu nccl __nv_half Device __global__ x".split()
+MARKS = b'" \' // /* */ \\ R"( )" # < > ( ) :: . 1\'0 , %: TORCH_LIBRARY_IMPL(a, "cuda:0"'.split(b" ")
+BLANKS = [b" ", b"\n", b"\r\n", b" >= 800", b"\xef\xbb\xbf", b"\xff", b"\0"]
+PIECES = st.sampled_from([*WORDS, *MARKS, *BLANKS])
+SOURCES = st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=40).map(b"".join))
+
+
+@settings(deadline=None, max_examples=150)
+@given(SOURCES)
+@example(b'R"(__global__ R"x(cudaMalloc)x")"')
+@example(b"#error 'cudaMalloc\n'cudaMalloc'")
+def test_any_bytes_are_ported_once_and_for_all(data: bytes) -> None:
+    result = port_source(data)
+    assert result.text.count(b"\n") == data.count(b"\n")
+    assert port_source(result.text).text == result.text
+    assert all(1 <= each.line <= data.count(b"\n") + 1 and each.column >= 1 for each in result.findings)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(PIECES.filter(lambda piece: piece not in (b"__global__", b'"cuda:0"', b"\0")), max_size=40).map(b"".join)
+)
+def test_what_is_not_code_stays_by_another_lexer(data: bytes) -> None:
+    kinds = (tokenizer.COMMENT, tokenizer.STRING, tokenizer.CHARACTER, tokenizer.NUMBER, tokenizer.MESSAGE)
+    before = [token for token in tokenizer.tokens(data) if token.kind in kinds[:3]]
+    after = [token for token in tokenizer.tokens(port_source(data).text) if token.kind in kinds[:3]]
+    assert [token[:2] for token in before] == [token[:2] for token in after]
