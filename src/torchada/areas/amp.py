@@ -33,8 +33,9 @@ def patches(context: Context) -> Iterator[Patch]:
         call = translating(getattr(mode, name), devices, "device_type", 1)
         for owner in (mode, torch.amp):
             yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
-    for owner in (torch, torch._C):
-        yield from _state(context, owner)
+    made: dict[int, Callable[..., Any]] = {}
+    for owner in (torch._C, torch):
+        yield from _state(context, owner, made)
     yield from _availability(context)
 
 
@@ -48,16 +49,18 @@ def _availability(context: Context) -> Iterator[Patch]:
             yield Patch(owner, name, own, f"{owner.__name__}.{name}", kind="same", to=to)
 
 
-def _state(context: Context, owner: Any) -> Iterator[Patch]:
+def _state(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) -> Iterator[Patch]:
+    """The functions of `owner`. One function in torch and torch._C stays one (`made`): torch.compile knows it by its place."""
     # Each of them parses a device string.
     for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):
-            call = _by_device_type(getattr(owner, name), context, sets=name.startswith("set_"))
+            original = getattr(owner, name)
+            call = made.setdefault(id(original), _by_device_type(original, context, sets=name.startswith("set_")))
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
-    yield from _gpu_dtype(context, owner)
+    yield from _gpu_dtype(context, owner, made)
 
 
-def _gpu_dtype(context: Context, owner: Any) -> Iterator[Patch]:
+def _gpu_dtype(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) -> Iterator[Patch]:
     """The older names, which mean CUDA's autocast by their names alone."""
     torch, device_type = context.torch, context.backend.device_type
 
@@ -70,7 +73,8 @@ def _gpu_dtype(context: Context, owner: Any) -> Iterator[Patch]:
     for call in (get_autocast_gpu_dtype, set_autocast_gpu_dtype):
         original = vars(owner).get(call.__name__)
         if original is not None:
-            yield Patch(owner, call.__name__, disguise(call, original), f"torch.{call.__name__}")
+            call = made.setdefault(id(original), disguise(call, original))
+            yield Patch(owner, call.__name__, call, f"torch.{call.__name__}")
 
 
 def _by_device_type(original: Callable[..., Any], context: Context, *, sets: bool) -> Callable[..., Any]:

@@ -31,7 +31,13 @@ def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callabl
                 raise
             if not self.is_leaf or self._backward_hooks or getattr(self, "_post_accumulate_grad_hooks", None):
                 raise
-            _exchange(torch, self, value)
+            # Out of torch.compile's sight, which trips over the dictionaries of tensors.
+            frames = torch._C._dynamo.eval_frame
+            before = frames.set_eval_frame(None)
+            try:
+                _exchange(torch, self, value)
+            finally:
+                frames.set_eval_frame(before)
 
     return set_data
 
