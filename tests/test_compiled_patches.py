@@ -83,7 +83,7 @@ def test_every_patch_in_compiled_code() -> None:
 
 # What a graph makes of devices, autocast, modules, streams and kernels: the rest of the programs differ by what is around graphs.
 QUICK = (
-    "to cuda is_cuda device_type new_filled operators module_to device device_as_context device_context_with_break "
+    "to to_default on_device device_type new_filled operators module_to device device_as_context device_context_with_break "
     "stream_context autocast custom_function checkpoint custom_op library_kernel torch.zeros torch.rand torch.arange "
 )
 

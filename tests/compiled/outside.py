@@ -36,7 +36,13 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "* under torch.compile *": ("table", "torch.compile's own: each name has a program"),
     "torch._prims.rng_prims.get_device": ("table", "asked by the kernels of random operators: checkpoint"),
     "device strings: *": ("table", "PyTorch's own parser: every program that names a device"),
-    "torch.jit._builtins._builtin_table": ("table", "TorchScript's"),
+    "TorchScript knows the functions above as builtins *": ("table", "TorchScript's"),
+    "torch.jit.*": ("process", "TorchScript's own: what parses a program, and what writes a file"),
+    "torch._C.import_ir_module*": ("process", "reads a TorchScript file"),
+    "torch.export.passes.move_to_device_pass": ("process", "changes an exported program"),
+    "torch._inductor.*": ("table", "Inductor's own, which makes code of graphs: areas/test_inductor.py"),
+    "torch_musa.random": ("table", "a module that others look for by its name"),
+    "torch.Tensor._make_wrapper_subclass": ("definition", "for the __new__ of subclasses, which is not compiled"),
     "torch.multiprocessing.reductions.reduce_tensor": ("process", "pickles a tensor for another process"),
     "os.putenv": ("process", "the environment"),
     "os.unsetenv": ("process", "the environment"),
@@ -63,11 +69,20 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._C._cuda_*AllocateCurrentStreamToPool": ("process", "called by use_mem_pool: pool"),
     "torch._C._cuda_beginAllocateToPool": ("process", "called by use_mem_pool: pool"),
     "torch._C._cuda_releasePool": ("process", "called by use_mem_pool: pool"),
+    "torch._C._cuda_CUDAAllocator_AllocatorState": ("process", "a type of what graph trees keep between replays"),
+    "torch._C._cuda_*Checkpoint*State": ("process", "called by graph trees, between replays"),
+    "torch._C._cuda_checkPoolLiveAllocations": ("process", "called by graph trees, between replays"),
+    "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata": ("process", "called by graph trees, between replays"),
     "torch._C._cuda_sleep": ("process", "occupies the device, without a result"),
     "torch.autograd.profiler*": ("process", "what a profiler makes of events when it has ended"),
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
 }
 # Of them, those that not every torch and not every mechanism has.
 NOT_EVERYWHERE = frozenset(
-    {"device strings: *", "torch._library.custom_ops._cast", "torch._C._dispatch_key_for_device"}
+    {
+        "device strings: *",
+        "torch._library.custom_ops._cast",
+        "torch._C._dispatch_key_for_device",
+        "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata",
+    }
 )

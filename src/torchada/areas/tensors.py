@@ -49,7 +49,7 @@ def _cuda(context: Context) -> Callable[..., Any]:
     def find(device: Any) -> Any:
         target = torch.device(device)
         if target.type != device_type:
-            raise RuntimeError(f"Invalid device, must be cuda device, got {device!r}")
+            raise RuntimeError("Invalid device, must be cuda device")  # as torch says it
         if type(device) in remembered:
             known[device] = target
         return target

@@ -104,7 +104,8 @@ def device_context_by_name(x: torch.Tensor) -> Any:
         return inner, torch.zeros(2, device="cuda")
 
 
-@PROGRAMS.add()
+# On CUDA too: the graph for autograd says "cuda", and runs when the context has been left.
+@PROGRAMS.add(native=False, differs="graphs for autograd lose which device was the current one")
 def device_context_with_break(x: torch.Tensor) -> Any:
     with torch.cuda.device(1):
         y = torch.ones(2, device="cuda") + 1

@@ -297,7 +297,7 @@ def autograd_profiler(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add()
-def branch_on_is_cuda(x: torch.Tensor) -> Any:
+def branch_on_device(x: torch.Tensor) -> Any:
     return x * 2 if x.is_cuda and not x.cpu().is_cuda else x * 3
 
 

@@ -24,18 +24,18 @@ def to_by_keyword(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add("torch.Tensor.cuda")
-def cuda(x: torch.Tensor) -> Any:
+def to_default(x: torch.Tensor) -> Any:
     host = x.cpu()
     return host.cuda(), host.cuda(1) * 2, host.cuda("cuda:1", non_blocking=True), host.cuda(torch.device("cuda:1"))
 
 
 @PROGRAMS.add()
-def cuda_of_another_device(x: torch.Tensor) -> Any:
+def to_another_device(x: torch.Tensor) -> Any:
     return x.cuda("cpu")
 
 
 @PROGRAMS.add("torch.Tensor.is_cuda")
-def is_cuda(x: torch.Tensor) -> Any:
+def on_device(x: torch.Tensor) -> Any:
     return x * 2 if x.is_cuda else x * 3, x.is_cuda, x.cpu().is_cuda, x.to("cuda:1").is_cuda
 
 
@@ -166,11 +166,20 @@ def module_to_and_fro(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add()
-def module_cuda(x: torch.Tensor) -> Any:
+def module_to_default(x: torch.Tensor) -> Any:
     layer = torch.nn.BatchNorm1d(4)
     layer.cuda()
     layer.cuda(0)
     return layer.running_mean.device, layer.weight.detach() * x, layer.to_empty(device="cuda:1").bias.device
+
+
+@PROGRAMS.add("torch._nested_tensor_from_mask_left_aligned", native=False)
+def padded_encoder(x: torch.Tensor) -> Any:
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, device="cuda").eval()
+    encoder = torch.nn.TransformerEncoder(layer, 1).eval()
+    padding = torch.tensor([[False, True]], device="cuda")
+    with torch.no_grad():
+        return encoder(x.reshape(1, 1, 4).expand(1, 2, 4), src_key_padding_mask=padding)
 
 
 @PROGRAMS.add("torch.nn.parameter.UninitializedTensorMixin._allowed_methods", native=False)
