@@ -119,7 +119,7 @@ class _Reached:
         if event == "call":
             module = str(frame.f_globals.get("__name__", ""))
             root = module.partition(".")[0]
-            if root == "torch_musa":
+            if root == "torch_musa" and not module.startswith(_VENDORS_TORCH):
                 self.the_backend.append(f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}")
             self.torchada |= root == "torchada" and module not in _TRANSLATION
         elif event == "c_call" and isinstance(argument, BuiltinFunctionType):
@@ -132,4 +132,6 @@ class _Reached:
 
 # What translates a device and calls on is no answer; under the native mechanism it is not there at all.
 _TRANSLATION = frozenset({"torchada.areas.device", "torchada.redirect.calls", "torchada.redirect.devices"})
+# What the vendor's build of torch does and the stock one leaves to the simulator: finders of modules, for one.
+_VENDORS_TORCH = "torch_musa._vendor_torch"
 _DEVICE_WORK = frozenset({"empty", "zeros", "sparse_coo_tensor", "to"})

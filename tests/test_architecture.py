@@ -150,7 +150,7 @@ def test_backends_are_values_and_cheap_probes(name: str) -> None:
 @pytest.mark.parametrize("name", package("torchada.telemetry"))
 def test_telemetry_knows_redirect_alone(name: str) -> None:
     others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.telemetry")
-    assert others <= {"torchada"}, "the version"
+    assert others <= {"torchada", "torchada.pages"}, "the version, and what a page looks like"
 
 
 def test_telemetry_is_loaded_where_it_is_asked_for() -> None:
@@ -164,7 +164,12 @@ def test_telemetry_is_loaded_where_it_is_asked_for() -> None:
 def test_a_report_can_be_begun_without_torch() -> None:
     for name in ("report", "page", "kinds", "places"):
         found = imports(f"torchada.telemetry.{name}")
-        assert within(found, "torchada") <= {f"torchada.telemetry.{each}" for each in ("page", "kinds", "places")}
+        known = {f"torchada.telemetry.{each}" for each in ("page", "kinds", "places")}
+        assert within(found, "torchada") <= {*known, "torchada", "torchada.pages"}
+
+
+def test_pages_know_nothing_of_ours() -> None:
+    assert not within(imports("torchada.pages"), "torchada", "torch")
 
 
 AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]

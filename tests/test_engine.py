@@ -186,6 +186,17 @@ def test_apply_is_idempotent_by_area(engine: Engine) -> None:
     assert owner.a == 1
 
 
+def test_whether_patches_fit_again(engine: Engine) -> None:
+    owner = module(a=1)
+    assert not engine.fits_again("area")
+    engine.apply("area", [Patch(owner, "a", 2, "why"), Patch(owner, "b", 3, "why")])
+    assert not engine.fits_again("area")
+    engine.revert("area")
+    assert engine.fits_again("area")
+    owner.b = 4
+    assert not engine.fits_again("area")
+
+
 def test_one_entry_patched_twice_in_an_area(engine: Engine) -> None:
     owner = module(a=1)
     engine.apply("area", [patch(owner, "a", "first"), patch(owner, "a", "second")])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from interpreter import Interpreter
+from torchada import pages
 from torchada.telemetry import page, report
 
 RUN = ["-m", "torchada.cli", "run"]
@@ -134,7 +135,7 @@ def test_everything_from_programs_is_escaped() -> None:
     ]
     assert not [names for _, names in found.attributes if any(name.startswith("on") for name in names)]
     assert found.words.count("alert(1)") >= 8, "and yet it is shown"
-    assert json.loads(page.data_of(text)) == made
+    assert json.loads(pages.data_of(text)) == made
 
 
 def test_the_page_needs_nothing_else() -> None:
@@ -202,7 +203,7 @@ def test_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
     assert found["schema"] == "torchada-report" and found["version"] == 1 and found["program"] == ["train.py"]
     (entry,) = found["uses"]
     assert entry["source"] == "x = torch.ones(2, device='cuda')" and entry["file"] == str(tmp_path / "train.py")
-    assert found == json.loads(page.data_of((tmp_path / "out.html").read_text()))
+    assert found == json.loads(pages.data_of((tmp_path / "out.html").read_text()))
     run(musa, "--report", "out.json", code=code)
     assert loaded(musa)["totals"]["calls"] == 1, "an earlier report is not added to"
 

@@ -104,6 +104,52 @@ def test_disabled_for_a_while(musa: Interpreter) -> None:
     )
 
 
+def test_the_same_functions_come_again(musa: Interpreter) -> None:
+    """torch.compile's tables and the caches of torch.overrides know functions by identity."""
+    musa.run(
+        """
+        import torch, torchada, warnings
+        from torch.overrides import get_overridable_functions, resolve_name
+
+        def asked(x):
+            return x * 2 if torch.is_autocast_enabled("cuda") else x * torch.cuda.get_device_properties().multi_processor_count
+
+        def check():
+            torch._dynamo.reset()
+            x = torch.ones(1, device="cuda")
+            assert torch.compile(asked, backend="eager", fullgraph=True)(x).equal(asked(x))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert torch.zeros_like in get_overridable_functions()[torch]
+                assert resolve_name(torch.zeros_like) == "torch.zeros_like"
+
+        check()
+        before = [torch.zeros, torch.cuda.get_device_properties, torch.Tensor.cuda, torch.is_autocast_enabled, torch.load]
+        with torchada.disabled():
+            pass
+        after = [torch.zeros, torch.cuda.get_device_properties, torch.Tensor.cuda, torch.is_autocast_enabled, torch.load]
+        assert all(one is other for one, other in zip(before, after, strict=True))
+        check()
+        """
+    )
+
+
+def test_what_changed_meanwhile_is_redirected_as_it_is_now(musa: Interpreter) -> None:
+    musa.run(
+        """
+        import torch, torchada
+        with torchada.disabled():
+            original, seen = torch.load, []
+            torch.load = lambda *args, **kwargs: (seen.append(str(kwargs["map_location"])), original(*args, **kwargs))[1]
+        torch.save(torch.ones(2), "file.pt")
+        assert torch.load("file.pt", map_location="cuda").is_cuda and seen == ["musa"], seen
+        with torchada.disabled():
+            torch.load = original
+        assert torch.load("file.pt", map_location="cuda").is_cuda and seen == ["musa"]
+        """
+    )
+
+
 def test_what_others_put_over_a_patch_stays(musa: Interpreter) -> None:
     musa.run(
         """

@@ -14,7 +14,7 @@ from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, AreaRecord, is_complete
 from torchada.redirect.context import Context
-from torchada.redirect.engine import ENGINE, Skip
+from torchada.redirect.engine import ENGINE, Patch, Skip
 
 
 def module_arrived(name: str, *, again: bool = False) -> None:
@@ -146,6 +146,15 @@ def _forget_areas(module: str) -> None:
         STATE.release(f"area {area}")
 
 
+def _patches(module: str, area: str, context: Context) -> list[Patch]:
+    """Those of the last time where nothing has changed since: torch.compile and caches of torch know functions by identity."""
+    made_for, patches = STATE.made.get(area, (None, []))
+    if made_for != context or not ENGINE.fits_again(area):
+        patches = list(REGISTRY.load(module, area).patches(context))
+        STATE.made[area] = context, patches
+    return patches
+
+
 def apply_area(module: str, area: str) -> None:
     """Build an area's patches and apply them all or none; a fault ends in a record and one warning."""
     assert STATE.context is not None
@@ -154,7 +163,7 @@ def apply_area(module: str, area: str) -> None:
         record.reason = "named in TORCHADA_SKIP_AREAS"
         return
     try:
-        patches = list(REGISTRY.load(module, area).patches(STATE.context))
+        patches = _patches(module, area, STATE.context)
         if STATE.telemetry is not None:
             patches = STATE.telemetry.observe(area, patches)
         ENGINE.apply(area, patches)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torchada.backends.select import Selection
     from torchada.redirect.context import Context
+    from torchada.redirect.engine import Patch
     from torchada.telemetry.process import Telemetry
 
 
@@ -40,6 +41,9 @@ class HookState:
     selection: Selection | None = None
     context: Context | None = None
     telemetry: Telemetry | None = None  # where calls are recorded
+    made: dict[str, tuple[Context, list[Patch]]] = field(
+        default_factory=dict
+    )  # the patches of areas, and for what context
     late: bool | None = None  # whether torch was in use before the hook came; None until redirection first begins
 
     def arrived(self, name: str) -> None:
@@ -73,7 +77,7 @@ class HookState:
             self.claimed.discard(key)
 
     def reset(self) -> None:
-        """Forget everything but what has arrived: the modules of the process are what they are."""
+        """Forget everything but what has arrived, and what could serve again: the modules of the process are what they are."""
         with self.lock:
             self.claimed.clear()
             self.areas.clear()

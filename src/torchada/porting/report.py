@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
+from torchada import pages
 from torchada.porting.findings import CHECK, MEANINGS, UNPORTED, Finding
 from torchada.porting.port import File, Tree
 
 FORMAT = 1
-_TEMPLATE = Path(__file__).with_name("page.html")
 _MOST_PLACES = 200
 _KINDS = (UNPORTED, CHECK)
 _TITLES = {UNPORTED: "unported", CHECK: "to be looked at"}
@@ -81,8 +80,10 @@ def as_html(tree: Tree, roots: Sequence[str], version: str) -> str:
     where = f"into {found['output']}" if found["output"] else "nothing was written"
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(found["created"]))
     name = ", ".join(Path(root).resolve().name or root for root in roots)
-    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(f"{name} for MUSA"),
+    return pages.page(
+        Path(__file__).parent,
+        f"{name} for MUSA",
+        found,
         name=escape(name),
         surroundings=escape(f"{when}, torchada {version}, {where}"),
         shares=_shares(found["totals"]),
@@ -90,7 +91,6 @@ def as_html(tree: Tree, roots: Sequence[str], version: str) -> str:
         findings="".join(_section(tree, kind) for kind in _KINDS)
         or '<p class="card calm">Everything has a counterpart.</p>',
         files=_files(tree),
-        data=json.dumps(found).replace("<", "\\u003c"),
     )
 
 

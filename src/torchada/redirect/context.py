@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Context:
-    """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects.
+    """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
+    and follows from the others.
 
     `mechanism` says who translates device strings that are handed to torch: its own parser, or the areas call by call.
     """
@@ -26,7 +27,7 @@ class Context:
     settings: Settings
     torch: Any
     namespace: Any
-    devices: DeviceNames
+    devices: DeviceNames = field(compare=False)
     mechanism: Mechanism
 
     @property

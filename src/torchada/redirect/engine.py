@@ -60,6 +60,7 @@ class Engine:
     def __init__(self) -> None:
         self._lock = RLock()
         self._applied: dict[str, list[Applied]] = {}
+        self._undone: dict[str, list[Applied]] = {}
 
     def apply(self, area: str, patches: Sequence[Patch]) -> None:
         """Apply all of `patches`. If one raises, the others are undone and the error goes on."""
@@ -82,7 +83,8 @@ class Engine:
             undone = list(done)
             while done:
                 self._undo(done.pop())
-            self._applied.pop(area, None)
+            if self._applied.pop(area, None) is not None:
+                self._undone[area] = undone
             _refresh(undone)
 
     def revert_all(self) -> None:
@@ -90,6 +92,12 @@ class Engine:
         with self._lock:
             for area in reversed(list(self._applied)):
                 self.revert(area)
+
+    def fits_again(self, area: str) -> bool:
+        """Whether an area has been undone and its entries are what it displaced: the same patches can be applied once more."""
+        with self._lock:
+            undone = self._undone.get(area)
+            return undone is not None and all(each.owner.get(each.patch.name) is each.before for each in undone)
 
     def applied(self) -> dict[str, list[Applied]]:
         """What is in force, by area (a copy)."""

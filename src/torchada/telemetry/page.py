@@ -5,40 +5,30 @@ The page holds its own data as JSON too, so that the next process can add to it.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timezone
 from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
+from torchada import pages
 from torchada.telemetry.kinds import KINDS, MEANINGS, NAMES
 from torchada.telemetry.places import shown
 
 Document = dict[str, Any]
 Use = dict[str, Any]
-_TEMPLATE = Path(__file__).with_name("page.html")
-_DATA = re.compile(r'<script type="application/json" id="report">(.*?)</script>', re.DOTALL)
 _ATTENTION = ("unsupported", "emulated")
 _MOST_SITES = 200
-
-
-def data_of(text: str) -> str:
-    """The JSON within a page. ValueError where there is none."""
-    found = _DATA.search(text)
-    if found is None:
-        raise ValueError("this page holds no report")
-    return found[1]
 
 
 def page(document: Document) -> str:
     """The whole page for a report (see `report` for its schema)."""
     uses, program = document["uses"], " ".join(document["program"]) or "a program"
     folder = document["folder"]
-    return Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
-        title=escape(f"CUDA in {program}"),
+    return pages.page(
+        Path(__file__).parent,
+        f"CUDA in {program}",
+        document,
         program=escape(program),
         surroundings=escape(_surroundings(document)),
         tiles=_tiles(document),
@@ -48,8 +38,6 @@ def page(document: Document) -> str:
         apis=_apis(uses, folder) or '<p class="soft">Nothing was recorded.</p>',
         packages=_packages(uses),
         processes=_processes(document["processes"]),
-        # No "<" within, so that nothing in it can end the script.
-        data=json.dumps(document).replace("<", "\\u003c"),
     )
 
 

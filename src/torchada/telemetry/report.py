@@ -83,7 +83,7 @@ def load(path: str) -> Document:
     try:
         text = Path(path).read_text(encoding="utf-8")
         if path.endswith(".html"):
-            from torchada.telemetry.page import data_of
+            from torchada.pages import data_of
 
             text = data_of(text)
         document: Document = json.loads(text)
