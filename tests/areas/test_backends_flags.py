@@ -229,6 +229,15 @@ def test_frozen_flags(musa: Interpreter) -> None:
         with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
             assert not torch.backends.cudnn.allow_tf32
         assert torch.backends.cudnn.allow_tf32
+        # What is no context property in torch can still be set, and torch.compile sets such flags back.
+        torch.backends.cuda.matmul.allow_tf32 = False
+        assert not torch.backends.cuda.matmul.allow_tf32 and not torch.backends.mudnn.allow_tf32
+        torch.set_float32_matmul_precision("high")
+        assert torch.backends.cuda.matmul.allow_tf32 and torch.backends.mudnn.allow_tf32
+        x = torch.ones(2, device="cuda")
+        assert torch.compile(lambda x: x + 1, backend="eager", fullgraph=True)(x).tolist() == [2, 2]
+        with pytest.raises(RuntimeError, match="disable_global_flags"):
+            torch.backends.mudnn.allow_tf32 = False
         """
     )
 

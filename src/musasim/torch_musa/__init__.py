@@ -248,4 +248,9 @@ def _apply_patches() -> None:
 
 register_musa_hook()
 _apply_patches()
+# Last: where the compiler has been imported before this package, it takes what is defined above.
+from ._vendor_torch import compiler
+
+compiler.install()
+del compiler
 del Any, Iterator

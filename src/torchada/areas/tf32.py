@@ -8,6 +8,7 @@ fp32_precision, cudnn.flags. torch's own flags are set as well, for the CPU's ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from torchada.redirect.calls import disguise
@@ -20,8 +21,9 @@ MATMUL, CONVOLUTION = "matmul", "conv"
 class Switch:
     """The backend's one switch, behind CUDA's two."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, unfrozen: Callable[[], AbstractContextManager[None]]) -> None:
         self._module = module
+        self._unfrozen = unfrozen
         self._refused: set[str] = set()
 
     def allowed(self, what: str) -> bool:
@@ -31,7 +33,9 @@ class Switch:
     def allow(self, what: str, allowed: bool) -> None:
         """The program sets CUDA's switch for `what`."""
         (self._refused.discard if allowed else self._refused.add)(what)
-        self._module.allow_tf32 = not self._refused
+        # As torch._C's setters, which go on working after torch.backends.disable_global_flags().
+        with self._unfrozen():
+            self._module.allow_tf32 = not self._refused
 
     def follow(self, what: str, allowed: bool) -> None:
         """As `allow`, where setting the switch to what it is anyway shall not count: what the backend's own name set stays."""
@@ -44,7 +48,7 @@ def patches(context: Context) -> Iterator[Patch]:
     module = getattr(torch.backends, name or "", None)
     if module is None:
         raise Skip(f"{context.backend.name} has no switch for TF32")
-    switch, native = Switch(module), torch._C
+    switch, native = Switch(module, torch.backends.__allow_nonbracketed_mutation), torch._C
     for entry, make, why in (
         ("_get_cublas_allow_tf32", _get_matmul, "torch.backends.cuda.matmul.allow_tf32"),
         ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32 = ..."),

@@ -9,7 +9,7 @@ this package, so that the rest of torch_musa can be read as if the vendor's torc
 - `sharing`: tensors of the device between processes;
 - `collectives`: the question whether there is MCCL;
 - `profiling`: the device among the profiler's activities;
-- `compiler`: torch.compile, by way of `late_import`;
+- `compiler`: torch.compile, by way of `late_import`, when this package is complete;
 - `convolution`: the memory format of its result (the real torch_musa's own doing);
 - `exit`: the end of a program that has just used autograd.
 
@@ -18,7 +18,7 @@ MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa wo
 
 import os
 
-from . import collectives, compiler, convolution, exit, lazy_import, legacy_tensors, parallel, profiling, sharing
+from . import collectives, convolution, exit, lazy_import, legacy_tensors, parallel, profiling, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -31,6 +31,5 @@ def complete_torch() -> None:
         sharing.install()
     collectives.install()
     profiling.install()
-    compiler.install()
     convolution.install()
     exit.install()
