@@ -33,10 +33,10 @@ Made by `python benchmarks/names.py --write`: every public function and class of
 - **0.1.103**: the first column's call under torchada 0.1.103; `fails` with the exception that it raises.
 - **/ native, / 0.1.103**: our time divided by theirs. Less than 1 is faster.
 
-Times are nanoseconds per call, the shortest of all rounds, with the way to the function (`torch.cuda.` and so on) as part of the
-call. What torch_musa does after that is the simulator's; on hardware it takes more or less. What a torchada puts before it takes
-the same there. A ratio is above a limit on more than noise if it is so in three of four rounds, too. Calls with tensors and device
-strings are measured by `benchmarks/overhead.py`.
+Times are nanoseconds of processor time per call, the shortest of all rounds, with the way to the function (`torch.cuda.` and so
+on) as part of the call. What torch_musa does after that is the simulator's; on hardware it takes more or less. What a torchada
+puts before it takes the same there. A ratio is above a limit on more than noise if it is so in three of four rounds, too. Calls
+with tensors and device strings are measured by `benchmarks/overhead.py`.
 """
 
 

@@ -2,7 +2,7 @@
 
 The names, and which of them are torch_musa's very objects, are those on record in compatibility/observed; how each is called
 stands in uses.py. Processes are asked in turn (see overhead.py), and are started anew several times, because a process keeps the
-luck of where its code and data lie. Times are the minimum over all rounds, ratios those of the minima.
+luck of where its code and data lie. Times are processor time, the minimum over all rounds, ratios those of the minima.
 
     python benchmarks/names.py [--only PATTERN]... [--rounds N] [--starts N] [--old FOLDER] [--save] [--write]
 """

@@ -2,7 +2,8 @@
 torchada 0.1.103, on the same torch_musa (the simulator where there is no real one).
 
 Each stands in a process of its own. They are asked in turn for a short batch of the same call, round after round, so that
-whatever else the machine does falls on all alike. Times are the minimum over the rounds, ratios the median of each round's.
+whatever else the machine does falls on all alike. Times are processor time, the minimum over the rounds; ratios are the median of
+each round's.
 
     python benchmarks/overhead.py [--rounds N] [--save] [--markdown]
 """

@@ -11,7 +11,8 @@ from torchada.porting.versions import ARCH_MACRO, REACHED, VERSION_MACROS, guard
 
 DEVICE_KEY = "PrivateUse1"
 NAMESPACES = {"cuda": "musa", "cute": "mute"}
-_FURTHEST = 240
+# How many bytes before a word or string may say what it means.
+FURTHEST = 240
 _SPACE = re.compile(rb"\s*")
 _DISPATCH = re.compile(rb"(?<!\w)(?:DispatchKey|DeviceType|Backend)\s*::\s*\Z")
 _IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\([^;{}]*?,\s*\Z")
@@ -43,7 +44,7 @@ class Place(NamedTuple):
 
     @property
     def before(self) -> bytes:
-        return self.text[max(self.floor, self.start - _FURTHEST) : self.start]
+        return self.text[max(self.floor, self.start - FURTHEST) : self.start]
 
     def follows(self, what: bytes) -> bool:
         after = _SPACE.match(self.text, self.end)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import Change
+from torchada.porting.contexts import FURTHEST, Change
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
 
-_FURTHEST = 240
 _DEVICE = re.compile(rb'"cuda(:\d{1,3})?"')
 _CONSTRUCTED = re.compile(rb"(?<!\w)Device\s*(?:\w+\s*)?[({]\s*\Z")
 _COMPARED = re.compile(rb"(?:[!=]=|[(,={]|return)\s*\Z")
@@ -40,7 +39,7 @@ def concerns(literal: bytes) -> bool:
 def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | None:
     """What is to be done with the string literal that begins at `start`."""
     end = start + len(literal)
-    before = text[max(0, start - _FURTHEST) : start]
+    before = text[max(0, start - FURTHEST) : start]
     device = _DEVICE.fullmatch(literal)
     if device is not None:
         if _CONSTRUCTED.search(before):
