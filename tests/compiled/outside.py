@@ -75,6 +75,14 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata": ("process", "called by graph trees, between replays"),
     "torch._C._cuda_sleep": ("process", "occupies the device, without a result"),
     "torch.autograd.profiler*": ("process", "what a profiler makes of events when it has ended"),
+    "torch.distributed.*": (
+        "process",
+        "groups are made outside of graphs; collectives inside: test_distributed_ranks.py",
+    ),
+    "torch._C._distributed_c10d.*": ("process", "groups of processes, as torch.distributed"),
+    "torch_musa._MUSAC.ProcessGroupMCCL.*": ("process", "options of a process group"),
+    "torch.nn.parallel.distributed.*": ("process", "a hook is registered before anything is compiled"),
+    "NCCL_* in the environment *": ("process", "the environment"),
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
 }
 # Of them, those that not every torch and not every mechanism has.
