@@ -15,7 +15,7 @@ _UNDEFINED = -(2**31)
 
 @dataclass(eq=False)
 class NCCLConfig:
-    """ncclConfig_t: NCCL's preferences for a communicator. The backend's library has none; a misspelt one is an error all the same."""
+    """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; misspelt ones are errors even so."""
 
     blocking: int = _UNDEFINED
     cga_cluster_size: int = _UNDEFINED
