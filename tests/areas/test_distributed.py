@@ -251,7 +251,7 @@ def test_variables_without_a_counterpart_are_named_once(
     assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
 
 
-def test_what_has_no_counterpart_says_so() -> None:
+def test_what_has_no_counterpart_says_so(founded: Callable[..., Any]) -> None:
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
@@ -260,7 +260,7 @@ def test_what_has_no_counterpart_says_so() -> None:
     ):
         symmetric_memory.empty(4, device="cuda")
     with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
-        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), "0")
+        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), founded("nccl"))
     with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on MUSA: TensorPipe"):
         rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {0: 1}})
     with pytest.raises(UnsupportedError, match=r"devices=\) has no counterpart"):
