@@ -357,10 +357,11 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
 
 def test_torchrun_counts_devices(musa: Interpreter, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text("import os\nprint(os.environ['LOCAL_WORLD_SIZE'])\n")
+    script.write_text("import os\nopen(os.environ['RANK'], 'w').write(os.environ['LOCAL_WORLD_SIZE'])\n")
+    musa.cwd = tmp_path
     musa.env["PET_NPROC_PER_NODE"] = "gpu"
-    out = musa.run(["-W", "ignore", "-m", "torch.distributed.run", "--standalone", str(script)]).stdout
-    assert out.split() == ["2", "2"]
+    musa.run(["-W", "ignore", "-m", "torch.distributed.run", "--standalone", str(script)])
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["2", "2"]
     parse = """
         from torch.distributed.run import determine_local_world_size, parse_args
         for arguments in (["--nproc-per-node=gpu"], ["--nproc_per_node", "auto"], ["--nproc-per-node=3"]):
