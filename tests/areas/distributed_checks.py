@@ -169,6 +169,13 @@ def fully_shard_each(rank: int) -> list[Any]:
         if "offload_policy" not in more:
             assert all(isinstance(p, DTensor) and p.to_local().device.index == rank for p in net.parameters())
         answers.append(losses(rank, net, sgd(net)))
+    net = model()
+    for module in (*net, net):
+        fully_shard(module)
+    if hasattr(net, "set_gradient_divide_factor"):
+        for module in (*(layer for layer in net if isinstance(layer, nn.Linear)), net):
+            module.set_gradient_divide_factor(2.0 * SIZE)
+        answers.append(losses(rank, net, torch.optim.SGD(net.parameters(), lr=0.2)))
     return answers
 
 
