@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+import uuid
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +14,35 @@ from .. import _MUSAC
 
 def _create(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
     """What `init_process_group("mccl")` and `new_group` make for this process."""
+    if world_size > 1:
+        store = _meet(store, rank, world_size, timeout)
     return _MUSAC.ProcessGroupMCCL(store, rank, world_size, timeout)
+
+
+def _meet(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
+    """The part of `store` for those who meet now. torchrun keeps the store when it starts workers again, and gloo would connect
+    with the addresses that the ended ones have left there.
+
+    Rank 0 names the meeting, everybody else comes to the newest there is, and rank 0 writes down who has come: a meeting whose
+    list has not got us was held before our time. Raises DistStoreError where not all come within `timeout`.
+    """
+    mine = uuid.uuid4().hex
+    if rank == 0:
+        store.set("meeting", mine)
+        present = [store.get(f"{mine}/{other}").decode() for other in range(1, world_size)]
+        store.set(f"{mine}/present", " ".join(present))
+        return torch.distributed.PrefixStore(mine, store)
+    deadline = time.monotonic() + timeout.total_seconds()
+    joined = ""
+    while time.monotonic() < deadline:
+        meeting = store.get("meeting").decode()
+        if meeting != joined:
+            store.set(f"{meeting}/{rank}", mine)
+            joined = meeting
+        if store.check([f"{meeting}/present"]) and mine in store.get(f"{meeting}/present").decode():
+            return torch.distributed.PrefixStore(meeting, store)
+        time.sleep(0.005)
+    raise torch.distributed.DistStoreError(f"rank {rank}: the others have not come within {timeout}")
 
 
 def register_process_group() -> None:
