@@ -27,7 +27,7 @@ class DigitNet(nn.Module):
         super().__init__()
         self.features = nn.Sequential(
             nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
-            nn.Conv2d(16, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(16, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), nn.AvgPool2d(2),
         )  # fmt: skip
         self.classifier = nn.Sequential(nn.Flatten(), nn.Linear(32 * 4 * 4, 10))
 

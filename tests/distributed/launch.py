@@ -22,8 +22,8 @@ EXAMPLES = ROOT / "examples"
 PROGRAMS = Path(__file__).parent / "programs"
 #: Seconds until a program counts as hanging; a loaded machine is slow.
 PATIENCE = 240
-#: Of the examples: three tell a loss curve, and the second can be interrupted in the middle.
-EPOCHS = 3
+#: Of the examples, 21 steps each; the second can be interrupted in the middle.
+EPOCHS = 2
 #: (kind, ranks) -> what that example prints undisturbed, and its folder; see conftest.py.
 Reference = Callable[[str, int], "tuple[Outcome, Path]"]
 _TORCHRUN = ("-m", "torch.distributed.run")

@@ -19,7 +19,7 @@ def on_its_own_device(done: Outcome, ranks: int) -> None:
 
 def same_curve(done: Outcome, wanted: Outcome, tolerance: float = 1e-4) -> None:
     assert list(wanted.losses) == [*range(1, EPOCHS + 1)]
-    assert wanted.losses[EPOCHS] < 0.6 * wanted.losses[1]  # it does learn
+    assert wanted.losses[EPOCHS] < 0.8 * wanted.losses[1]  # it does learn
     assert done.losses == pytest.approx(wanted.losses, rel=tolerance)
 
 
@@ -54,7 +54,7 @@ def test_lower_precision(reference: Reference, tmp_path: Path, kind: str) -> Non
 
 @pytest.mark.slow
 def test_shards_go_on_on_another_number_of_ranks(reference: Reference, tmp_path: Path) -> None:
-    """Two epochs on two ranks, the third on four: the sharded checkpoint is read by whoever comes."""
+    """One epoch on two ranks, the next on four: the sharded checkpoint is read by whoever comes."""
     program = EXAMPLES / "train_fsdp.py"
     torchrun(program, "--epochs", EPOCHS - 1, folder=tmp_path, ranks=2).must_succeed()
     done = torchrun(program, "--epochs", EPOCHS, folder=tmp_path, ranks=4).must_succeed()
@@ -99,7 +99,8 @@ def test_the_others_end_with_an_error(tmp_path: Path, sent: str, timeout: float,
     assert done.seconds - other.seconds < 15 if sent == "SIGKILL" else done.seconds < 120
 
 
-@pytest.mark.parametrize("rendezvous", ["c10d", pytest.param("static", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("rendezvous", ["c10d", "static"])
 def test_two_nodes(reference: Reference, tmp_path: Path, rendezvous: str) -> None:
     """Two agents, as on two machines: each counts its devices from 0."""
     port = free_port()
