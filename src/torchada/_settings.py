@@ -54,6 +54,9 @@ VARIABLES = (
     Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
     Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
+    Variable(
+        "TORCHADA_MIRRORED_COLLECTIVES", "internal", "the collective library's variables that torchada itself has set"
+    ),
     Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
 )
 PREFIXES = ("TORCHADA_DISABLE_OP_OVERRIDE_",)

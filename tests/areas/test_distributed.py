@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
+
+from torchada.redirect.unsupported import UnsupportedError
 
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
 
@@ -133,3 +137,138 @@ def test_wrong_names_are_refused_as_ever(founded: Callable[..., Any]) -> None:
         founded("cuda:ncll")
     with pytest.raises(ValueError, match="Invalid device:backend pairing"):
         founded("cuda:nccl:gloo")
+
+
+@pytest.mark.skipif(not NEWER_THAN_2_7, reason="split_group(backend=) came after torch 2.7")
+def test_a_split_may_keep_some_devices(founded: Callable[..., Any]) -> None:
+    founded("cpu:gloo,cuda:nccl", device_id=torch.device("cuda", 0))
+    part = dist.split_group(split_ranks=[[0]], backend="nccl")
+    assert dist.get_backend(part) == "nccl" and reduced(part).is_cuda
+    assert torch.device("cpu") not in part._device_types
+    with pytest.raises(ValueError, match="Backend mismatch"):
+        dist.split_group(split_ranks=[[0]], backend="cuda:gloo")
+    founded("nccl", device_id=torch.device("cuda", 0))
+    assert reduced(dist.split_group(split_ranks=[[0]], backend="cuda:nccl")).is_cuda
+    founded("mccl", device_id=torch.device("cuda", 0))
+    assert dist.get_backend(dist.split_group(split_ranks=[[0]], backend="mccl")) == "mccl"
+
+
+def test_subgroups_have_the_size_of_a_machine(founded: Callable[..., Any]) -> None:
+    founded("nccl")
+    for arguments in ((), (None,)):
+        with pytest.raises(ValueError, match=r"'group_size' \(2\) must not exceed the world size"):
+            dist.new_subgroups(*arguments)
+    assert dist.new_subgroups is c10d.new_subgroups and dist.new_subgroups.__name__ == "new_subgroups"
+
+
+def test_options_of_nccl_are_remembered(founded: Callable[..., Any]) -> None:
+    options, others = dist.ProcessGroupNCCL.Options(), dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+    options.config.max_ctas, options.config.cga_cluster_size = 32, 4
+    assert (options.config.max_ctas, others.config.max_ctas, options.config.net_name) == (32, -(2**31), None)
+    others.config = options.config
+    assert others.config.cga_cluster_size == 4
+    with pytest.raises(AttributeError):
+        options.config.max_ctsa = 1
+    founded("nccl", pg_options=options)
+    assert reduced().is_cuda
+
+
+def test_meshes(founded: Callable[..., Any]) -> None:
+    from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    founded()
+    mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("dp", "tp"))
+    assert mesh.device_type == "musa" and dist.get_backend_config() == "musa:nccl"
+    assert reduced(mesh["tp"].get_group()).is_cuda
+    assert DeviceMesh("cuda", [0]) == DeviceMesh(device_type="musa", mesh=[0]) == DeviceMesh("cuda", torch.tensor([0]))
+    assert DeviceMesh("cpu", [0]).device_type == "cpu"
+    founded("nccl", device_id=torch.device("cuda", 0))
+    assert DeviceMesh.from_group(dist.group.WORLD, "cuda").get_group() is dist.group.WORLD
+    if NEWER_THAN_2_7:
+        options = dist.ProcessGroupNCCL.Options()
+        for override in ({"dp": "nccl"}, {"dp": ("nccl", options), 1: options}, {"tp": "cpu:gloo,cuda:nccl"}):
+            mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("dp", "tp"), backend_override=override)
+            assert reduced(mesh["dp"].get_group()).is_cuda and reduced(mesh["tp"].get_group()).is_cuda
+    with pytest.raises(RuntimeError, match="Device type with index is not supported"):
+        init_device_mesh("cuda:0", (1,))
+
+
+VARIABLES = (
+    "NCCL_DEBUG",
+    "NCCL_IB_HCA",
+    "TORCH_NCCL_BLOCKING_WAIT",
+    "TORCH_NCCL_CUDA_EVENT_CACHE",
+    "NCCL_ALGO",
+    "NCCL_VERSION",
+)
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    from torchada.redirect.collective_variables import MARK
+
+    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", MARK)
+    for name in (*VARIABLES, *own):
+        monkeypatch.delenv(name, raising=False)
+    yield monkeypatch
+    for name in own:
+        os.environ.pop(name, None)
+
+
+def test_variables_are_set_for_the_library(founded: Callable[..., Any], environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("NCCL_DEBUG", "INFO")
+    environment.setenv("TORCH_NCCL_CUDA_EVENT_CACHE", "0")
+    environment.setenv("NCCL_VERSION", "2.26.2")
+    environment.setenv("NCCL_IB_HCA", "mlx5")
+    environment.setenv("MCCL_IB_HCA", "mlx5_0")
+    assert "MCCL_DEBUG" not in os.environ
+    founded("nccl")
+    assert os.environ["MCCL_DEBUG"] == "INFO" and os.environ["TORCH_MCCL_MUSA_EVENT_CACHE"] == "0"
+    assert os.environ["MCCL_IB_HCA"] == "mlx5_0" and "MCCL_VERSION" not in os.environ
+    environment.setenv("NCCL_DEBUG", "WARN")
+    environment.delenv("TORCH_NCCL_CUDA_EVENT_CACHE")
+    dist.new_group()
+    assert os.environ["MCCL_DEBUG"] == "WARN" and "TORCH_MCCL_MUSA_EVENT_CACHE" not in os.environ
+    os.environ["MCCL_DEBUG"] = "TRACE"  # from here on it is the user's
+    environment.setenv("NCCL_DEBUG", "INFO")
+    dist.new_group()
+    assert os.environ["MCCL_DEBUG"] == "TRACE"
+
+
+def test_variables_without_a_counterpart_are_named_once(
+    founded: Callable[..., Any], environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment.setenv("NCCL_ALGO", "Ring")
+    environment.setenv("TORCH_NCCL_USE_COMM_NONBLOCKING", "1")
+    with contextlib.suppress(KeyError):
+        from torchada import _warnings
+
+        del _warnings._said["NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL"]
+    founded("nccl")
+    dist.new_group()
+    said = capsys.readouterr().err  # warnings are errors here, and those go to stderr
+    assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
+
+
+def test_what_has_no_counterpart_says_so() -> None:
+    import torch.distributed._symmetric_memory as symmetric_memory
+    from torch.distributed import rpc
+
+    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.empty has no counterpart on MUSA: torch_musa gives"):
+        symmetric_memory.empty(4, device="cuda")
+    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
+        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), "0")
+    with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on MUSA: TensorPipe"):
+        rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {0: 1}})
+    with pytest.raises(UnsupportedError, match=r"devices=\) has no counterpart"):
+        rpc.TensorPipeRpcBackendOptions(devices=["cuda:0"])
+    assert rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {"cpu": "cpu"}}).device_maps
+    assert not rpc.TensorPipeRpcBackendOptions().device_maps
+
+
+def test_hashes_of_tensors() -> None:
+    from torch._C._distributed_c10d import _hash_tensors
+
+    one = torch.arange(6.0, device="cuda").view(2, 3)
+    assert _hash_tensors([one]) == _hash_tensors([one.clone()]) == _hash_tensors([one.t().contiguous().t()])
+    assert _hash_tensors([one]) != _hash_tensors([one + 1])

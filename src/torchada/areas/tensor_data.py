@@ -2,15 +2,23 @@
 
 PyTorch gives a tensor new data only between the device types it lists as dense, and PrivateUse1 is not among them; builds of
 torch that come with a backend may have added it, and then nothing happens here.
+
+What refuses is an operator, `aten::_has_compatible_shallow_copy_type`, and the copying itself does not care. So the operator
+gets another answer for the time of the assignment: the tensor stays what it is for views, optimizers and the autograd graph, as on
+CUDA. Swapping two tensors would not do: gradients of a graph made before would go to the one that nobody sees any more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+_lock = Lock()
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -22,6 +30,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     torch, device_type = context.torch, context.backend.device_type
+    key = context.backend.dispatch_keys["CUDA"]
 
     def set_data(self: Any, value: Any) -> None:
         try:
@@ -29,26 +38,28 @@ def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callabl
         except RuntimeError:
             if not isinstance(value, torch.Tensor) or {self.device.type, value.device.type} != {"cpu", device_type}:
                 raise
-            if not self.is_leaf or self._backward_hooks or getattr(self, "_post_accumulate_grad_hooks", None):
-                raise
-            # Out of torch.compile's sight, which trips over the dictionaries of tensors.
+            # Out of torch.compile's sight, which has no business with what is registered.
             frames = torch._C._dynamo.eval_frame
             before = frames.set_eval_frame(None)
             try:
-                _exchange(torch, self, value)
+                with _any_type_is_compatible(torch, key):
+                    original(self, value)
             finally:
                 frames.set_eval_frame(before)
 
     return set_data
 
 
-def _exchange(torch: Any, tensor: Any, value: Any) -> None:
-    """Let `tensor` be what a tensor of its class, with the data of `value`, would be. Its gradient moves along."""
-    other = value.detach()
-    other.requires_grad_(tensor.requires_grad)
-    if tensor.grad is not None:
-        other.grad = tensor.grad.to(other.device)
-    # These are swapped too, and are to stay what they were.
-    other.__class__ = tensor.__class__
-    vars(other).update(vars(tensor))
-    torch.utils.swap_tensors(tensor, other)
+@contextmanager
+def _any_type_is_compatible(torch: Any, key: str) -> Iterator[None]:
+    with _lock:
+        library = torch.library.Library("aten", "IMPL")
+        try:
+            library.impl("_has_compatible_shallow_copy_type", _yes, key)
+            yield
+        finally:
+            library._destroy()
+
+
+def _yes(tensor: Any, source: Any) -> bool:
+    return True

@@ -22,6 +22,35 @@ class NativeLibrary:
 
 
 @dataclass(frozen=True)
+class CollectiveVariables:
+    """What the collective library calls NCCL's environment variables.
+
+    `prefixes` maps the beginnings of names, the longest first where one begins another. `renames` maps names that do not follow
+    them. `known` are the names after a prefix that are all there is of that prefix; a prefix without an entry takes any.
+    `absent` are beginnings of names that have no counterpart, `ignored` those that are no settings.
+    """
+
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def own_name(self, name: str) -> str | None:
+        """The library's name for `name`: "" where it has no counterpart, None where it is no setting of NCCL."""
+        if name in self.renames:
+            return self.renames[name]
+        for prefix, own in self.prefixes.items():
+            if name.startswith(prefix):
+                if name.startswith(self.ignored):
+                    return None
+                rest = name[len(prefix) :]
+                is_known = prefix not in self.known or rest in self.known[prefix]
+                return own + rest if is_known and not name.startswith(self.absent) else ""
+        return None
+
+
+@dataclass(frozen=True)
 class Backend:
     """A PyTorch device that can stand in for CUDA.
 
@@ -44,6 +73,7 @@ class Backend:
     namespace: str
     visible_devices: str
     collectives: Mapping[str, str] = field(default_factory=dict)
+    collective_variables: CollectiveVariables = field(default_factory=CollectiveVariables)
     dispatch_keys: Mapping[str, str] = field(default_factory=dict)
     renames: Mapping[str, str] = field(default_factory=dict)
     native: str = ""

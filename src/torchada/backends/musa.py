@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchada.backends.descriptor import Backend, NativeLibrary
+from torchada.backends.descriptor import Backend, CollectiveVariables, NativeLibrary
 
 # Left out: the driver, libcuda, by whose presence numba, Triton and others find NVIDIA's GPUs and then make code for them; cuDNN
 # (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
@@ -32,6 +32,44 @@ _LIBRARIES = {
     "nvrtc": NativeLibrary("mtrtc", {"nvrtc": "mtrtc"}),
 }
 
+# The process group reads the variables that torch_musa 2.7.1 lists. Those of the library itself are NCCL's under its own name, as
+# Moore Threads' scripts for training set them; it reads algorithms and protocols as numbers (MCCL_ALGOS, MCCL_PROTOS), and has
+# nothing for what is about NVIDIA's links and memory.
+_COLLECTIVE_VARIABLES = CollectiveVariables(
+    prefixes={"TORCH_NCCL_": "TORCH_MCCL_", "NCCL_": "MCCL_"},
+    renames={
+        "TORCH_NCCL_CUDA_EVENT_CACHE": "TORCH_MCCL_MUSA_EVENT_CACHE",
+        "TORCH_NCCL_RETHROW_CUDA_ERRORS": "TORCH_MCCL_RETHROW_MUSA_ERRORS",
+    },
+    known={
+        "TORCH_NCCL_": frozenset(
+            (
+                "ASYNC_ERROR_HANDLING",
+                "AVOID_RECORD_STREAMS",
+                "BLOCKING_WAIT",
+                "COORD_CHECK_MILSEC",
+                "DEBUG_INFO_PIPE_FILE",
+                "DEBUG_INFO_TEMP_FILE",
+                "DESYNC_DEBUG",
+                "DUMP_ON_TIMEOUT",
+                "ENABLE_MONITORING",
+                "ENABLE_TIMING",
+                "HEARTBEAT_TIMEOUT_SEC",
+                "HIGH_PRIORITY",
+                "LOG_CPP_STACK_ON_UNCLEAN_SHUTDOWN",
+                "NAN_CHECK",
+                "PROPAGATE_ERROR",
+                "RANKS_PER_ROOT",
+                "TRACE_BUFFER_SIZE",
+                "TRACE_CPP_STACK",
+                "WAIT_TIMEOUT_DUMP_MILSEC",
+            )
+        )
+    },
+    absent=("NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS", "NCCL_CUMEM", "NCCL_MNNVL", "NCCL_CGA", "NCCL_CTA", "NCCL_WIN_"),
+    ignored=("NCCL_VERSION", "NCCL_HOME", "NCCL_ROOT", "NCCL_INCLUDE", "NCCL_LIB"),
+)
+
 MUSA = Backend(
     name="musa",
     device_type="musa",
@@ -39,6 +77,7 @@ MUSA = Backend(
     namespace="musa",
     visible_devices="MUSA_VISIBLE_DEVICES",
     collectives={"nccl": "mccl"},
+    collective_variables=_COLLECTIVE_VARIABLES,
     dispatch_keys={
         "CUDA": "PrivateUse1",
         "AutogradCUDA": "AutogradPrivateUse1",

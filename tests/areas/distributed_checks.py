@@ -1,0 +1,342 @@
+"""What two ranks do with torch.distributed: every function is run by both, in order, and gives numbers to be compared.
+
+The same text runs as a program for CUDA (device "cuda", backend "nccl", with torchada) and as one for MUSA (device "musa", backend
+"mccl", without it): what the latter gives is what the former has to give.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+DEVICE, BACKEND = os.environ.get("CHECKED_DEVICE", "cuda"), os.environ.get("CHECKED_BACKEND", "nccl")
+ACCELERATOR: Any = importlib.import_module("torch.cuda") if DEVICE == "cuda" else getattr(torch, DEVICE)
+SIZE = 2
+
+
+def model() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 8), nn.Tanh(), nn.Linear(8, 4))
+
+
+def batch(rank: int, step: int) -> torch.Tensor:
+    return torch.randn(4, 8, generator=torch.Generator().manual_seed(10 * step + rank)).to(DEVICE)
+
+
+def losses(rank: int, net: Callable[..., Any], optimizer: torch.optim.Optimizer, steps: int = 3) -> list[float]:
+    """The mean loss over the ranks of each step."""
+    seen = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = net(batch(rank, step)).float().square().mean()
+        loss.backward()
+        optimizer.step()
+        mean = loss.detach().clone()
+        dist.all_reduce(mean, op=dist.ReduceOp.AVG)
+        seen.append(round(mean.item(), 5))
+    return seen
+
+
+def sgd(net: nn.Module) -> torch.optim.Optimizer:
+    return torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def data_parallel(rank: int) -> list[float]:
+    net = nn.parallel.DistributedDataParallel(model().to(DEVICE), device_ids=[rank], output_device=rank, bucket_cap_mb=1)
+    assert net.device_type != "cpu" and next(net.parameters()).device == torch.device(DEVICE, rank)
+    return losses(rank, net, sgd(net))
+
+
+def communication_hooks(rank: int) -> list[list[float]]:
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+    state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2)
+    hooks = [
+        (None, default_hooks.allreduce_hook),
+        (None, default_hooks.fp16_compress_hook),
+        (state, powerSGD_hook.powerSGD_hook),
+    ]
+    if DEVICE == "cuda":  # torch asks for CUDA before it takes these
+        hooks.append((None, default_hooks.bf16_compress_hook))
+        hooks.append((None, default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook)))
+    answers = []
+    for hook_state, hook in hooks:
+        net = nn.parallel.DistributedDataParallel(model().to(DEVICE), device_ids=[rank])
+        net.register_comm_hook(hook_state, hook)
+        answers.append(losses(rank, net, sgd(net)))
+    if DEVICE == "cuda":
+        exact, *compressed = answers.pop(0), answers.pop(), answers.pop()
+        for found in compressed:
+            assert all(abs(a - b) < 0.01 for a, b in zip(found, exact)), (found, exact)
+        answers.insert(0, exact)
+    return answers
+
+
+def unused_parameters_and_uneven_inputs(rank: int) -> list[float]:
+    from torch.distributed.algorithms.join import Join
+
+    net = nn.parallel.DistributedDataParallel(
+        model().to(DEVICE), device_ids=[rank], find_unused_parameters=True, gradient_as_bucket_view=True
+    )
+    with Join([net]):
+        for step in range(2 + rank):
+            net(batch(rank, step)).square().mean().backward()
+    sums = [parameter.grad.sum().item() for parameter in net.parameters()]
+    return [round(value, 4) for value in sums]
+
+
+def sharded_optimizer(rank: int) -> list[float]:
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    net = nn.parallel.DistributedDataParallel(model().to(DEVICE), device_ids=[rank])
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.01)
+    seen = losses(rank, net, optimizer)
+    optimizer.consolidate_state_dict(to=0)
+    if rank == 0:
+        assert len(optimizer.state_dict()["state"]) == 6
+    return seen
+
+
+def batch_norm_of_all(rank: int) -> list[float]:
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(nn.Sequential(nn.Linear(8, 4), nn.BatchNorm1d(4))).to(DEVICE)
+    with torch.no_grad():
+        for parameter in net.parameters():
+            parameter.fill_(0.5)
+    net = nn.parallel.DistributedDataParallel(net, device_ids=[rank])
+    net(batch(rank, 0)).square().sum().backward()
+    return [round(value, 4) for value in net.module[1].running_mean.tolist()]
+
+
+def fully_sharded(rank: int) -> list[Any]:
+    from torch.distributed.fsdp import CPUOffload, FullStateDictConfig, MixedPrecision, StateDictType
+    from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+    from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+
+    policy = ModuleWrapPolicy({nn.Linear})
+    answers: list[Any] = []
+    half = MixedPrecision(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    for more in (
+        {"device_id": ACCELERATOR.current_device()},
+        {"device_id": torch.device(DEVICE, rank), "mixed_precision": half, "use_orig_params": True},
+        {"device_id": rank, "cpu_offload": CPUOffload(offload_params=True)},
+    ):
+        net = FSDP(model(), auto_wrap_policy=policy, **more)
+        answers.append(losses(rank, net, sgd(net)))
+    net = FSDP(model(), auto_wrap_policy=policy, device_id=rank)
+    with FSDP.state_dict_type(net, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):
+        state = net.state_dict()
+    if rank == 0:
+        assert all(value.device.type == "cpu" for value in state.values())
+        model().load_state_dict(state)
+    return answers
+
+
+def fully_shard_each(rank: int) -> list[Any]:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import CPUOffloadPolicy, MixedPrecisionPolicy, fully_shard
+    from torch.distributed.tensor import DTensor
+
+    mesh = init_device_mesh(DEVICE, (SIZE,))
+    half = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
+    answers: list[Any] = []
+    for more in ({}, {"mesh": mesh}, {"mesh": mesh, "mp_policy": half}, {"offload_policy": CPUOffloadPolicy()}):
+        net = model()
+        for layer in net:
+            fully_shard(layer, **more)
+        fully_shard(net, **more)
+        if "offload_policy" not in more:
+            assert all(isinstance(p, DTensor) and p.to_local().device.index == rank for p in net.parameters())
+        answers.append(losses(rank, net, sgd(net)))
+    return answers
+
+
+def tensor_parallel(rank: int) -> list[Any]:
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, rand
+    from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+
+    mesh = init_device_mesh(DEVICE, (SIZE,), mesh_dim_names=("tp",))
+    whole = torch.arange(12.0, device=DEVICE).view(4, 3)
+    shard = distribute_tensor(whole, mesh, [Shard(0)])
+    answers: list[Any] = [(shard @ shard.t()).full_tensor().sum().item(), list(shard.to_local().shape)]
+    local = DTensor.from_local(torch.ones(2, 3, device=DEVICE), mesh, [Shard(0)])
+    answers.append(local.redistribute(mesh, [Replicate()]).to_local().sum().item())
+    assert torch.equal(shard.full_tensor(), whole) and shard.device == torch.device(DEVICE, rank)
+    torch.manual_seed(3)
+    noise = rand(4, 4, device_mesh=mesh, placements=[Shard(0)]).full_tensor()
+    assert not torch.equal(noise[:2], noise[2:])
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    torch.manual_seed(0)
+    for parameter in net.parameters():
+        nn.init.normal_(parameter, std=0.3)
+    net = parallelize_module(net.to(DEVICE), mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    for step in range(2):
+        optimizer.zero_grad()
+        loss = net(batch(0, step)).square().mean()
+        loss.backward()
+        optimizer.step()
+        answers.append(round(loss.item(), 5))
+    return answers
+
+
+def pipeline(rank: int) -> list[float]:
+    from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
+
+    answers = []
+    for schedule in (ScheduleGPipe, Schedule1F1B):
+        whole = model().to(DEVICE)
+        part = whole[:2] if rank == 0 else whole[2:]
+        stage = PipelineStage(part, rank, SIZE, torch.device(DEVICE, rank))
+        run = schedule(stage, n_microbatches=2, loss_fn=lambda out, target: (out - target).square().mean())
+        found: list[torch.Tensor] = []
+        if rank == 0:
+            run.step(batch(0, 0))
+        else:
+            run.step(target=torch.zeros(4, 4, device=DEVICE), losses=found)
+        gradient = sum(parameter.grad.abs().sum() for parameter in part.parameters())
+        answers += [round(gradient.item(), 4), *(round(each.item(), 5) for each in found)]
+    return answers
+
+
+def checkpoints(rank: int) -> list[float]:
+    import torch.distributed.checkpoint as checkpoint
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    place = [tempfile.mkdtemp() if rank == 0 else None]
+    dist.broadcast_object_list(place, src=0)
+    net = fully_shard(model(), mesh=init_device_mesh(DEVICE, (SIZE,)))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    losses(rank, net, optimizer)
+    state, moments = get_state_dict(net, optimizer)
+    checkpoint.save({"model": state, "optimizer": moments}, checkpoint_id=place[0])
+    expected = losses(rank, net, optimizer)
+    again = fully_shard(model(), mesh=init_device_mesh(DEVICE, (SIZE,)))
+    restored = torch.optim.Adam(again.parameters(), lr=0.01)
+    state, moments = get_state_dict(again, restored)
+    checkpoint.load({"model": state, "optimizer": moments}, checkpoint_id=place[0])
+    set_state_dict(again, restored, model_state_dict=state, optim_state_dict=moments)
+    found = losses(rank, again, restored)
+    assert found == expected, (found, expected)
+    full, _ = get_state_dict(again, restored, options=StateDictOptions(full_state_dict=True, cpu_offload=True))
+    if rank == 0:
+        assert all(value.device.type == "cpu" for value in full.values())
+    mixed = dist.new_group(backend=f"cpu:gloo,{DEVICE}:{BACKEND}")
+    pending = checkpoint.async_save({"model": state}, checkpoint_id=f"{place[0]}/async", process_group=mixed)
+    pending.result()
+    return found
+
+
+def functional_collectives(rank: int) -> list[Any]:
+    import torch.distributed._functional_collectives as functional
+    import torch.distributed.nn.functional as differentiable
+
+    group, one = dist.group.WORLD, torch.full((2,), rank + 1.0, device=DEVICE)
+    answers = [
+        functional.all_reduce(one, "sum", group).tolist(),
+        functional.all_gather_tensor(one, 0, group).tolist(),
+        functional.reduce_scatter_tensor(one, "sum", 0, group).tolist(),
+        functional.all_to_all_single(one, None, None, group).tolist(),
+    ]
+    x = torch.full((2,), rank + 1.0, device=DEVICE, requires_grad=True)
+    differentiable.all_reduce(x).square().sum().backward()
+    assert x.grad is not None
+    answers.append(x.grad.tolist())
+    x.grad = None
+    torch.stack(differentiable.all_gather(x)).prod(0).sum().backward()
+    answers.append(x.grad.tolist())
+    return answers
+
+
+def messages(rank: int) -> list[Any]:
+    other = 1 - rank
+    received = torch.zeros(2, device=DEVICE)
+    operations = [dist.P2POp(dist.isend, torch.ones(2, device=DEVICE) * rank, other), dist.P2POp(dist.irecv, received, other)]
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    objects: list[Any] = [None] * SIZE
+    dist.all_gather_object(objects, {"device": torch.device(DEVICE, rank), "tensor": torch.ones(1, device=DEVICE)})
+    assert [each["tensor"].device for each in objects] == [torch.device(DEVICE, index) for index in range(SIZE)]
+    with dist._coalescing_manager(device=torch.device(DEVICE, rank), async_ops=True) as several:
+        for _ in range(2):
+            dist.all_reduce(received)
+    several.wait()
+    dist.barrier(device_ids=[rank])
+    try:
+        dist.monitored_barrier()
+    except ValueError as error:
+        return [*received.tolist(), str(error)]
+    raise AssertionError("a monitored barrier is gloo's")
+
+
+def compiled(rank: int) -> list[Any]:
+    import torch.distributed._functional_collectives as functional
+
+    @torch.compile(fullgraph=True)  # type: ignore[untyped-decorator]
+    def total(x: torch.Tensor) -> torch.Tensor:
+        return functional.all_reduce(x * 2, "sum", dist.group.WORLD) + 1
+
+    @torch.compile(fullgraph=True)  # type: ignore[untyped-decorator]
+    def gathered(x: torch.Tensor) -> torch.Tensor:
+        out = torch.empty(2 * SIZE, device=x.device)
+        dist.all_gather_into_tensor(out, x.sin())
+        return out.cos()
+
+    x = torch.full((2,), rank + 1.0, device=DEVICE)
+    net = torch.compile(nn.parallel.DistributedDataParallel(model().to(DEVICE), device_ids=[rank]))
+    return [total(x).tolist(), [round(each, 5) for each in gathered(x).tolist()], losses(rank, net, sgd(net), steps=2)]
+
+
+QUICK: tuple[Callable[[int], Any], ...] = (
+    data_parallel,
+    communication_hooks,
+    unused_parameters_and_uneven_inputs,
+    sharded_optimizer,
+    batch_norm_of_all,
+    fully_sharded,
+    fully_shard_each,
+    tensor_parallel,
+    pipeline,
+    checkpoints,
+    functional_collectives,
+    messages,
+)
+SLOW: tuple[Callable[[int], Any], ...] = (compiled,)
+
+
+def serve(rank: int, place: str, names: list[str]) -> None:
+    warnings.simplefilter("ignore")
+    ACCELERATOR.set_device(rank)
+    dist.init_process_group(BACKEND, init_method=f"file://{place}/meeting", rank=rank, world_size=SIZE)
+    answers: dict[str, Any] = {}
+    for check in (*QUICK, *SLOW):
+        if check.__name__ in names:
+            try:
+                answers[check.__name__] = [True, check(rank)]
+            except Exception:
+                answers[check.__name__] = [False, traceback.format_exc()]
+                break  # who knows what the other waits for
+    with open(f"{place}/{rank}.json", "w") as file:
+        json.dump(answers, file)
+    if all(fine for fine, _ in answers.values()):
+        dist.destroy_process_group()
+    else:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    mp.spawn(serve, (sys.argv[1], sys.argv[2:]), nprocs=SIZE)
