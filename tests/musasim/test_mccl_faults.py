@@ -131,8 +131,10 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
     """What each rank, a thread of its own, reads in its part of the store where rank 0 has written the names of all."""
     from torch_musa.core.process_group import _meet
 
+    store.set_timeout(timedelta(seconds=seconds))
+
     def meet(rank: int) -> str:
-        part = _meet(store, rank, size, timedelta(seconds=seconds))
+        part = _meet(store, rank, size)
         part.set(f"name {rank}", str(time.monotonic_ns()))
         return " ".join(part.get(f"name {other}").decode() for other in range(size))
 
@@ -143,7 +145,6 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
 def test_what_earlier_processes_left_in_the_store_is_not_read() -> None:
     """torchrun keeps the store when it starts workers again: three meet, one comes and dies, three meet anew."""
     store = dist.HashStore()
-    store.set_timeout(timedelta(seconds=20))
     first, *same = met(store, [0, 1, 2], 3)
     assert same == [first] * 2
     with pytest.raises(dist.DistStoreError, match="rank 2: the others have not come"):

@@ -14,25 +14,33 @@ from .. import _MUSAC
 
 def _create(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
     """What `init_process_group("mccl")` and `new_group` make for this process."""
-    if world_size > 1:
-        store = _meet(store, rank, world_size, timeout)
     return _MUSAC.ProcessGroupMCCL(store, rank, world_size, timeout)
 
 
-def _meet(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
+def _meeting_first(connect: Any) -> Any:
+    """The constructor `connect` of the process group, for ranks that have found each other in a store that others used before."""
+
+    def __init__(self: Any, store: Any, rank: int, size: int, *args: Any, **kwargs: Any) -> None:
+        connect(self, _meet(store, rank, size) if size > 1 else store, rank, size, *args, **kwargs)
+
+    __init__.__doc__ = connect.__doc__
+    return __init__
+
+
+def _meet(store: Any, rank: int, size: int) -> Any:
     """The part of `store` for those who meet now. torchrun keeps the store when it starts workers again, and gloo would connect
     with the addresses that the ended ones have left there.
 
     Rank 0 names the meeting, everybody else comes to the newest there is, and rank 0 writes down who has come: a meeting whose
-    list has not got us was held before our time. Raises DistStoreError where not all come within `timeout`.
+    list has not got us was held before our time. Raises DistStoreError where not all come within the store's timeout.
     """
     mine = uuid.uuid4().hex
     if rank == 0:
         store.set("meeting", mine)
-        present = [store.get(f"{mine}/{other}").decode() for other in range(1, world_size)]
+        present = [store.get(f"{mine}/{other}").decode() for other in range(1, size)]
         store.set(f"{mine}/present", " ".join(present))
         return torch.distributed.PrefixStore(mine, store)
-    deadline = time.monotonic() + timeout.total_seconds()
+    deadline = time.monotonic() + store.timeout.total_seconds()
     joined = ""
     while time.monotonic() < deadline:
         meeting = store.get("meeting").decode()
@@ -42,7 +50,7 @@ def _meet(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
         if store.check([f"{meeting}/present"]) and mine in store.get(f"{meeting}/present").decode():
             return torch.distributed.PrefixStore(meeting, store)
         time.sleep(0.005)
-    raise torch.distributed.DistStoreError(f"rank {rank}: the others have not come within {timeout}")
+    raise torch.distributed.DistStoreError(f"rank {rank}: the others have not come within {store.timeout}")
 
 
 def register_process_group() -> None:
@@ -51,6 +59,7 @@ def register_process_group() -> None:
         return
     distributed: Any = torch.distributed
     group = _MUSAC.ProcessGroupMCCL
+    group.__init__ = _meeting_first(group.__init__)
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
     # The vendor's torch takes "musa"; PyPI's looks at a string letter by letter.
