@@ -115,9 +115,16 @@ def python(*command: object, folder: Path, env: Mapping[str, str] | None = None)
         return program.wait()
 
 
-def torchrun(*command: object, folder: Path, ranks: int = 2, options: Sequence[str] = ()) -> Outcome:
+def torchrun(
+    *command: object,
+    folder: Path,
+    ranks: int = 2,
+    options: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
     """`torchrun --standalone --nproc-per-node RANKS OPTIONS COMMAND...` until it ends."""
-    return python(*_TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", *options, *command, folder=folder)
+    command = (*_TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", *options, *command)
+    return python(*command, folder=folder, env=env)
 
 
 def node(*options: str, command: Sequence[object]) -> list[str]:
