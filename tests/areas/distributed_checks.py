@@ -16,6 +16,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+if os.environ.get("TORCHADA_DISABLE") == "1":  # the program for MUSA: the simulator is found by torchada only
+    import musasim
+
+    musasim.install()
+    import torch_musa  # noqa: F401
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
@@ -54,7 +59,9 @@ def sgd(net: nn.Module) -> torch.optim.Optimizer:
 
 
 def data_parallel(rank: int) -> list[float]:
-    net = nn.parallel.DistributedDataParallel(model().to(DEVICE), device_ids=[rank], output_device=rank, bucket_cap_mb=1)
+    net = nn.parallel.DistributedDataParallel(
+        model().to(DEVICE), device_ids=[rank], output_device=rank, bucket_cap_mb=1
+    )
     assert net.device_type != "cpu" and next(net.parameters()).device == torch.device(DEVICE, rank)
     return losses(rank, net, sgd(net))
 
@@ -135,7 +142,9 @@ def fully_sharded(rank: int) -> list[Any]:
         net = FSDP(model(), auto_wrap_policy=policy, **more)
         answers.append(losses(rank, net, sgd(net)))
     net = FSDP(model(), auto_wrap_policy=policy, device_id=rank)
-    with FSDP.state_dict_type(net, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):
+    with FSDP.state_dict_type(
+        net, StateDictType.FULL_STATE_DICT, FullStateDictConfig(offload_to_cpu=True, rank0_only=True)
+    ):
         state = net.state_dict()
     if rank == 0:
         assert all(value.device.type == "cpu" for value in state.values())
@@ -265,7 +274,10 @@ def functional_collectives(rank: int) -> list[Any]:
 def messages(rank: int) -> list[Any]:
     other = 1 - rank
     received = torch.zeros(2, device=DEVICE)
-    operations = [dist.P2POp(dist.isend, torch.ones(2, device=DEVICE) * rank, other), dist.P2POp(dist.irecv, received, other)]
+    operations = [
+        dist.P2POp(dist.isend, torch.ones(2, device=DEVICE) * rank, other),
+        dist.P2POp(dist.irecv, received, other),
+    ]
     for work in dist.batch_isend_irecv(operations):
         work.wait()
     objects: list[Any] = [None] * SIZE

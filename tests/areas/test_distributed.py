@@ -254,7 +254,9 @@ def test_what_has_no_counterpart_says_so() -> None:
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
-    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.empty has no counterpart on MUSA: torch_musa gives"):
+    with pytest.raises(
+        UnsupportedError, match=r"_symmetric_memory\.empty has no counterpart on MUSA: torch_musa gives"
+    ):
         symmetric_memory.empty(4, device="cuda")
     with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
         symmetric_memory.rendezvous(torch.ones(2, device="cuda"), "0")
