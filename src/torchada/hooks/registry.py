@@ -86,6 +86,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "lightning.pytorch.accelerators.cuda": ("lightning",),
     "pytorch_lightning.accelerators.cuda": ("pytorch_lightning",),
     "lightning_fabric.accelerators.cuda": ("lightning_fabric",),
+    "ray.air._internal.device_manager": ("ray_devices",),
+    "ray.train.torch.config": ("ray_train",),
 }
 # Where the areas of a module have patches as well: when it is reloaded, they are applied again.
 PARTS = {"torch.cuda": "torch"}

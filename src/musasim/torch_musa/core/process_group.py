@@ -34,12 +34,13 @@ def _meet(store: Any, rank: int, size: int) -> Any:
     Rank 0 names the meeting, everybody else comes to the newest there is, and rank 0 writes down who has come: a meeting whose
     list has not got us was held before our time. Raises DistStoreError where not all come within the store's timeout.
     """
+    distributed: Any = torch.distributed
     mine = uuid.uuid4().hex
     if rank == 0:
         store.set("meeting", mine)
         present = [store.get(f"{mine}/{other}").decode() for other in range(1, size)]
         store.set(f"{mine}/present", " ".join(present))
-        return torch.distributed.PrefixStore(mine, store)
+        return distributed.PrefixStore(mine, store)
     deadline = time.monotonic() + store.timeout.total_seconds()
     joined = ""
     while time.monotonic() < deadline:
@@ -48,9 +49,9 @@ def _meet(store: Any, rank: int, size: int) -> Any:
             store.set(f"{meeting}/{rank}", mine)
             joined = meeting
         if store.check([f"{meeting}/present"]) and mine in store.get(f"{meeting}/present").decode():
-            return torch.distributed.PrefixStore(meeting, store)
+            return distributed.PrefixStore(meeting, store)
         time.sleep(0.005)
-    raise torch.distributed.DistStoreError(f"rank {rank}: the others have not come within {store.timeout}")
+    raise distributed.DistStoreError(f"rank {rank}: the others have not come within {store.timeout}")
 
 
 def register_process_group() -> None:
