@@ -174,7 +174,9 @@ def module_to_default(x: torch.Tensor) -> Any:
 
 
 @PROGRAMS.add(
-    "torch._nested_tensor_from_mask_left_aligned", "torch.nn.modules.transformer.TransformerEncoder.__init__", native=False
+    "torch._nested_tensor_from_mask_left_aligned",
+    "torch.nn.modules.transformer.TransformerEncoder.__init__",
+    native=False,
 )
 def padded_encoder(x: torch.Tensor) -> Any:
     layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, device="cuda").eval()
