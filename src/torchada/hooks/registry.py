@@ -73,7 +73,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch._dynamo": ("dynamo", "dynamo_constants"),
     "torch._dynamo.device_interface": ("device_interface",),
     "torch._inductor.codegen.common": ("inductor_backends",),
-    "torch._inductor.compile_fx": ("inductor_compile",),
+    "torch._inductor.compile_fx": ("inductor_stashed", "inductor_compile"),
     "torch._inductor.output_code": ("inductor_output",),
     "torch._inductor.cudagraph_trees": ("inductor_graph_trees",),
     "torch._inductor.codecache": ("inductor_cache",),
