@@ -11,14 +11,13 @@ from sklearn.datasets import load_digits
 from torch import nn
 
 set_seed(0)
-# FSDP adds nothing here; without it these options are the launcher's business.
 accelerator = Accelerator(dataloader_config=DataLoaderConfiguration(split_batches=True))
 images, labels = load_digits(return_X_y=True)
 data = torch.utils.data.TensorDataset(torch.tensor(images, dtype=torch.float32) / 16, torch.tensor(labels))
 loader = torch.utils.data.DataLoader(data, batch_size=64, drop_last=True)
 model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 64), nn.Tanh(), nn.Linear(64, 10))
-model = accelerator.prepare(model)  # before the optimizer, as FSDP2 wants it
-optimizer, loader = accelerator.prepare(torch.optim.AdamW(model.parameters(), lr=3e-3), loader)
+optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 print(f"[rank {accelerator.process_index} of {accelerator.num_processes}] {accelerator.device}: {type(model).__name__}")
 
 for epoch in (1, 2):
@@ -33,6 +32,7 @@ for epoch in (1, 2):
     accelerator.print(f"epoch {epoch}: loss {sum(losses) / len(losses):.6f}", flush=True)
     if epoch == 1 and len(sys.argv) > 1:
         accelerator.save_state(sys.argv[1])
+        accelerator.wait_for_everyone()
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.zero_()

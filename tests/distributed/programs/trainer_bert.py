@@ -50,6 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
         report_to="none",
         disable_tqdm=True,
         seed=1,
+        use_cpu=not torch.cuda.is_available(),
         **(options if sys.argv[1:] else {}),
     )
     trainer = Trainer(model=model, args=arguments, train_dataset=Sentences(), eval_dataset=Sentences())
