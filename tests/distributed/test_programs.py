@@ -17,6 +17,8 @@ pytestmark = pytest.mark.slow
 #: For programs that ask torch.cuda.is_available(): what `torchada run` sets.
 AVAILABLE = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 HONEST = {**AVAILABLE, "TORCHADA_FORCE_CUDA_AVAILABLE": "0"}
+#: Nothing is redirected, and there is no device.
+PLAIN = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 
 def needs(*names: str) -> None:
@@ -25,11 +27,11 @@ def needs(*names: str) -> None:
             pytest.skip(f"{name} is not installed")
 
 
-def agree(together: Outcome, alone: Outcome, devices: list[str]) -> None:
-    """Two ranks on these devices have learnt what one has."""
+def agree(together: Outcome, wanted: Outcome, devices: list[str]) -> None:
+    """Two ranks on these devices have learnt what another run has."""
     assert [together.devices[rank] for rank in range(2)] == devices
-    assert len(alone.losses) == 2 and alone.losses[2] < alone.losses[1]
-    assert together.losses == pytest.approx(alone.losses, rel=1e-3)
+    assert len(wanted.losses) == 2 and wanted.losses[2] < wanted.losses[1]
+    assert together.losses == pytest.approx(wanted.losses, rel=1e-3)
 
 
 # ---------------------------------------------------------------- PyTorch's tutorials
@@ -86,11 +88,21 @@ def test_the_launcher_of_accelerate(tmp_path: Path, way: str, env: dict[str, str
 
 @pytest.mark.parametrize("way", ["ddp", "fsdp"])
 def test_the_trainer_of_transformers(tmp_path: Path, way: str) -> None:
+    """Held to two ranks on the CPU: from two on, it prints the losses of all ranks added up."""
     needs("transformers", "accelerate")
     program = (PROGRAMS / "trainer_bert.py", *(["fsdp"] if way == "fsdp" else []))
-    env = {**AVAILABLE, "CUDA_VISIBLE_DEVICES": "0"}
-    alone = python(PROGRAMS / "trainer_bert.py", folder=tmp_path, env=env).must_succeed()
-    agree(torchrun(*program, folder=tmp_path, env=AVAILABLE).must_succeed(), alone, ["musa:0", "musa:1"])
+    plain = torchrun(PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**AVAILABLE, **PLAIN}).must_succeed()
+    agree(torchrun(*program, folder=tmp_path, env=AVAILABLE).must_succeed(), plain, ["musa:0", "musa:1"])
+
+
+# ---------------------------------------------------------------- DeepSpeed
+
+
+def test_the_first_stage_of_deepspeed(tmp_path: Path) -> None:
+    needs("deepspeed")
+    done = torchrun(PROGRAMS / "deepspeed_digits.py", "state", folder=tmp_path, env=AVAILABLE).must_succeed()
+    assert done.devices == {0: "musa:0", 1: "musa:1"} and done.output.count("stage 1 nccl") == 2
+    assert 0 < done.losses[2] < 0.5 * done.losses[1]
 
 
 # ---------------------------------------------------------------- Ray Train
