@@ -232,7 +232,7 @@ def test_porting_needs_no_torch() -> None:
 def test_variables_are_read_in_one_place(name: str) -> None:
     """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
     allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
-    allowed |= {"torchada.redirect.environment", "torchada.cli.run"}
+    allowed |= {"torchada.redirect.environment", "torchada.redirect.collective_variables", "torchada.cli.run"}
     reads = [
         node.lineno
         for node in run_time_nodes(tree(name))

@@ -63,6 +63,7 @@ def data_parallel(rank: int) -> list[float]:
         model().to(DEVICE), device_ids=[rank], output_device=rank, bucket_cap_mb=1
     )
     assert net.device_type != "cpu" and next(net.parameters()).device == torch.device(DEVICE, rank)
+    assert dist.get_backend(net.process_group) == BACKEND
     return losses(rank, net, sgd(net))
 
 
@@ -220,24 +221,29 @@ def pipeline(rank: int) -> list[float]:
     return answers
 
 
+def common_folder(rank: int) -> str:
+    place = [tempfile.mkdtemp() if rank == 0 else ""]
+    dist.broadcast_object_list(place, src=0)
+    return place[0]
+
+
 def checkpoints(rank: int) -> list[float]:
     import torch.distributed.checkpoint as checkpoint
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
-    place = [tempfile.mkdtemp() if rank == 0 else None]
-    dist.broadcast_object_list(place, src=0)
+    place = common_folder(rank)
     net = fully_shard(model(), mesh=init_device_mesh(DEVICE, (SIZE,)))
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
     losses(rank, net, optimizer)
     state, moments = get_state_dict(net, optimizer)
-    checkpoint.save({"model": state, "optimizer": moments}, checkpoint_id=place[0])
+    checkpoint.save({"model": state, "optimizer": moments}, checkpoint_id=place)
     expected = losses(rank, net, optimizer)
     again = fully_shard(model(), mesh=init_device_mesh(DEVICE, (SIZE,)))
     restored = torch.optim.Adam(again.parameters(), lr=0.01)
     state, moments = get_state_dict(again, restored)
-    checkpoint.load({"model": state, "optimizer": moments}, checkpoint_id=place[0])
+    checkpoint.load({"model": state, "optimizer": moments}, checkpoint_id=place)
     set_state_dict(again, restored, model_state_dict=state, optim_state_dict=moments)
     found = losses(rank, again, restored)
     assert found == expected, (found, expected)
@@ -245,9 +251,28 @@ def checkpoints(rank: int) -> list[float]:
     if rank == 0:
         assert all(value.device.type == "cpu" for value in full.values())
     mixed = dist.new_group(backend=f"cpu:gloo,{DEVICE}:{BACKEND}")
-    pending = checkpoint.async_save({"model": state}, checkpoint_id=f"{place[0]}/async", process_group=mixed)
+    pending = checkpoint.async_save({"model": state}, checkpoint_id=f"{place}/async", process_group=mixed)
     pending.result()
     return found
+
+
+def remote_procedures(rank: int) -> list[Any]:
+    from torch.distributed import rpc
+    from torch.distributed.nn import RemoteModule
+
+    options = rpc.TensorPipeRpcBackendOptions(init_method=f"file://{common_folder(rank)}/meeting", num_worker_threads=4)
+    rpc.init_rpc(f"worker{rank}", rank=rank, world_size=SIZE, rpc_backend_options=options)
+    answers: list[Any] = []
+    if rank == 0:
+        module = RemoteModule(f"worker1/{DEVICE}:1", nn.Linear, args=(3, 2))
+        rows = module(torch.ones(4, 3))
+        answers = [len(rows), [str(row.device) for row in rows]]
+        try:
+            rpc.rpc_sync("worker1", torch.add, args=(torch.ones(2, device=DEVICE), 1))
+        except RuntimeError as error:
+            answers.append(str(error).partition(",")[0])
+    rpc.shutdown()
+    return answers
 
 
 def functional_collectives(rank: int) -> list[Any]:
@@ -324,6 +349,7 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     tensor_parallel,
     pipeline,
     checkpoints,
+    remote_procedures,
     functional_collectives,
     messages,
 )

@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
+from interpreter import Interpreter
 from torchada.redirect.unsupported import UnsupportedError
 
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
@@ -250,7 +251,7 @@ def test_variables_without_a_counterpart_are_named_once(
     assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
 
 
-def test_what_has_no_counterpart_says_so() -> None:
+def test_what_has_no_counterpart_says_so(founded: Callable[..., Any]) -> None:
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
@@ -259,7 +260,7 @@ def test_what_has_no_counterpart_says_so() -> None:
     ):
         symmetric_memory.empty(4, device="cuda")
     with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
-        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), "0")
+        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), founded("nccl"))
     with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on MUSA: TensorPipe"):
         rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {0: 1}})
     with pytest.raises(UnsupportedError, match=r"devices=\) has no counterpart"):
@@ -274,3 +275,96 @@ def test_hashes_of_tensors() -> None:
     one = torch.arange(6.0, device="cuda").view(2, 3)
     assert _hash_tensors([one]) == _hash_tensors([one.clone()]) == _hash_tensors([one.t().contiguous().t()])
     assert _hash_tensors([one]) != _hash_tensors([one + 1])
+
+
+def test_debugging_in_detail(founded: Callable[..., Any]) -> None:
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    try:
+        founded("nccl")
+        everyone: list[Any] = [None]
+        dist.all_gather_object(everyone, {"x": torch.ones(2, device="cuda")})  # torch logs hashes of what is sent
+        assert everyone[0]["x"].is_cuda and reduced().is_cuda
+    finally:
+        dist.set_debug_level(dist.DebugLevel.OFF)
+
+
+def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+    founded("gloo")
+    assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
+    with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nsupported device|musa"):
+        reduced()
+
+
+def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
+    """It inherits both, and the list of what torchada has set."""
+    from torchada.backends.musa import MUSA
+    from torchada.redirect.collective_variables import MARK, MirroredVariables
+
+    environment.setenv("MCCL_DEBUG", "INFO")
+    environment.setenv("MCCL_IB_HCA", "mlx5_0")
+    environment.setenv(MARK, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
+    environment.setenv("NCCL_DEBUG", "WARN")
+    environment.setenv("NCCL_IB_HCA", "mlx5")
+    variables = MirroredVariables(MUSA.collective_variables, "MCCL")
+    variables.bring_up_to_date()  # not in force yet
+    assert os.environ["MCCL_DEBUG"] == "INFO"
+    variables.set("NCCL", "MCCL")
+    variables.bring_up_to_date()
+    assert os.environ["MCCL_DEBUG"] == "WARN" and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+    variables.delete("NCCL")
+    assert "MCCL_DEBUG" not in os.environ and MARK not in os.environ and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+
+
+def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
+    found = musa.json(
+        f"""
+        import json, os, sys
+        os.environ["NCCL_DEBUG"] = "WARN"
+        import torch, torchada
+        import torch.distributed as dist
+        from torch.distributed.device_mesh import DeviceMesh
+        from torch.distributed import rpc
+        c10d = dist.distributed_c10d
+
+        def look():
+            return [dist.is_nccl_available(), hasattr(dist, "ProcessGroupNCCL"), hasattr(c10d, "ProcessGroupNCCL"),
+                    "ProcessGroupNCCL" in c10d.__all__, dist.Backend.default_device_backend_map["musa"],
+                    hasattr(dist.ProcessGroupMCCL.Options, "config"), DeviceMesh.__init__.__code__.co_name,
+                    type(dist.new_subgroups).__name__, os.environ.get("MCCL_DEBUG"),
+                    [name for name in os.environ if "MIRRORED" in name]]
+
+        dist.init_process_group("nccl", init_method="file://{tmp_path}/meeting", rank=0, world_size=1)
+        applied = look()
+        with torchada.disabled():
+            undone = look()
+            dist.all_reduce(x := torch.ones(1, device="musa"))  # the group that was made goes on
+            device_map = str(rpc.TensorPipeRpcBackendOptions(device_maps={{"worker": {{"musa:0": "musa:0"}}}}).device_maps)
+        again = look()
+        dist.new_group(backend="nccl")
+        print(json.dumps([applied, undone, again, look()[-2], dist.get_backend(), device_map.count("musa")]))
+        """
+    )
+    applied, undone, again, variable, backend, devices = found
+    native = torch.version.cuda is not None  # a build for CUDA has these of its own
+    assert applied[:6] == [True, True, True, True, "nccl", True] and applied[-2:] == [
+        "WARN",
+        ["TORCHADA_MIRRORED_COLLECTIVES"],
+    ]
+    assert undone == [native, native, native, native, "mccl", False, "__init__", "function", None, []]
+    assert again[:-2] == applied[:-2] and again[-2] is None
+    assert (variable, backend, devices) == ("WARN", "nccl", 2)
+
+
+def test_torchrun_counts_devices(musa: Interpreter, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import os\nopen(os.environ['RANK'], 'w').write(os.environ['LOCAL_WORLD_SIZE'])\n")
+    musa.cwd = tmp_path
+    musa.env["PET_NPROC_PER_NODE"] = "gpu"
+    musa.run(["-W", "ignore", "-m", "torch.distributed.run", "--standalone", str(script)])
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["2", "2"]
+    parse = """
+        from torch.distributed.run import determine_local_world_size, parse_args
+        for arguments in (["--nproc-per-node=gpu"], ["--nproc_per_node", "auto"], ["--nproc-per-node=3"]):
+            print(determine_local_world_size(parse_args([*arguments, "x.py"]).nproc_per_node))
+        """
+    assert musa.run(parse).stdout.split() == ["2", "2", "3"]

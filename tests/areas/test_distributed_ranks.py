@@ -112,6 +112,12 @@ def test_checkpoints_are_resumed_from(answers: Callable[[str], list[Any]]) -> No
     assert ours == theirs
 
 
+def test_remote_procedures(answers: Callable[[str], list[Any]]) -> None:
+    """A module on a worker's device gets what comes from the CPU, and what it gives is sent from there."""
+    found, _ = answers("remote_procedures")
+    assert found == [4, ["cpu"] * 4, "TensorPipe RPC backend only supports CPU tensors by default"]
+
+
 def test_collectives(answers: Callable[[str], list[Any]]) -> None:
     first, second = answers("functional_collectives")
     assert first == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [4, 4]]

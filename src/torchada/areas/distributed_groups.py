@@ -23,10 +23,9 @@ def patches(context: Context) -> Iterator[Patch]:
     if hasattr(c10d, "_parse_backend_string"):
         parse = _parse_backend_string(context, c10d._parse_backend_string)
         yield Patch(c10d, "_parse_backend_string", parse, "torch.distributed.split_group(backend=)")
-    if not hasattr(native, "_hash_tensors"):
-        # For TORCH_DISTRIBUTED_DEBUG=DETAIL, in torch built with NCCL only.
-        hashes = _hash_tensors(context.torch)
-        yield Patch(native, "_hash_tensors", hashes, "torch.distributed's hashes of tensors", kind="emulated")
+    # Torch has it where it was built with NCCL, and calls CUDA in it.
+    hashes, why = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
+    yield Patch(native, "_hash_tensors", hashes, why, kind="emulated", to="a hash of the tensor on the CPU")
 
 
 def _new_subgroups(context: Context, original: Callable[..., Any]) -> EntryPoint:

@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-# ncclConfig_t, and what NCCL has where nothing is said.
 _UNDEFINED = -(2**31)
-_FIELDS = (
-    "blocking",
-    "cga_cluster_size",
-    "min_ctas",
-    "max_ctas",
-    "split_share",
-    "traffic_class",
-    "cta_policy",
-    "shrink_share",
-    "collnet_enable",
-    "nvls_ctas",
-    "n_channels_per_net_peer",
-    "nvlink_centric_sched",
-)
 
 
+@dataclass(eq=False)
 class NCCLConfig:
-    """NCCL's preferences for one communicator, which the backend's library has none of."""
+    """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; misspelt ones are errors even so."""
 
-    __slots__ = (*_FIELDS, "net_name", "comm_name")
+    blocking: int = _UNDEFINED
+    cga_cluster_size: int = _UNDEFINED
+    min_ctas: int = _UNDEFINED
+    max_ctas: int = _UNDEFINED
+    split_share: int = _UNDEFINED
+    traffic_class: int = _UNDEFINED
+    cta_policy: int = _UNDEFINED
+    shrink_share: int = _UNDEFINED
+    collnet_enable: int = _UNDEFINED
+    nvls_ctas: int = _UNDEFINED
+    n_channels_per_net_peer: int = _UNDEFINED
+    nvlink_centric_sched: int = _UNDEFINED
+    net_name: str | None = None
+    comm_name: str | None = None
 
-    def __init__(self) -> None:
-        for name in _FIELDS:
-            setattr(self, name, _UNDEFINED)
-        self.net_name = self.comm_name = None
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dataclass_fields__:
+            raise AttributeError(f"'NCCLConfig' object has no attribute {name!r}")
+        object.__setattr__(self, name, value)
 
 
 def patches(context: Context) -> Iterator[Patch]:

@@ -20,7 +20,7 @@ def patches(context: Context) -> Iterator[Patch]:
     why, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
     yield Patch(variables, "NCCL", library, why, to=to)
     # Whoever makes a group comes here, by whichever name, and before the library is started.
-    yield Patch(group, "__init__", _init(group.__init__, variables), "torch.distributed.ProcessGroupNCCL()", to=to)
+    yield Patch(group, "__init__", _init(group.__init__, variables), f"{why}, when a group is made", to=to)
 
 
 def _init(original: Callable[..., None], variables: MirroredVariables) -> Callable[..., None]:

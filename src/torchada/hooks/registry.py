@@ -66,6 +66,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "torch.distributed.argparse_util": ("distributed_launch",),
+    "torch.distributed.nn.jit.templates.remote_module_template": ("distributed_remote_template",),
+    "torch.distributed.nn.api.remote_module": ("distributed_remote_module",),
     "ctypes.util": ("find_library",),
     "torch.utils.checkpoint": ("checkpoint",),
     "torch.nn.attention.flex_attention": ("flex_attention",),

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada._warnings import warn_once
-from torchada.backends.descriptor import CollectiveVariables
 from torchada.redirect.owners import MISSING
+
+if TYPE_CHECKING:
+    from torchada.backends.descriptor import CollectiveVariables
 
 # What we have set ourselves, name by name; a child that inherits it tells by it which values are not the user's.
 MARK = "TORCHADA_MIRRORED_COLLECTIVES"
