@@ -22,14 +22,12 @@ from interpreter import ROOT, clean_environment
 from torchada.redirect.engine import Applied, Patch
 from torchada.redirect.owners import owner_of
 
-_NEWEST = (2, 13)
-_VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
-pytestmark = [
-    pytest.mark.musa,
-    pytest.mark.skipif(
-        _VERSION < _NEWEST, reason="older torch.compile fails in ways of its own, which the programs do not list"
-    ),
-]
+# What the programs list is what the newest torch.compile does. An older one may refuse more, and is held to native code.
+OLDER = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13)
+OF_OLDER = {
+    "handles": "torch 2.7 takes CUDA's events into graphs, and loses what it did with them before its graph breaks",
+}
+pytestmark = [pytest.mark.musa]
 
 
 def _start(spelling: str, backend: str, *names: str) -> subprocess.Popen[str]:
@@ -66,7 +64,8 @@ def _problems(cuda: Any, native: Any) -> list[str]:
         other = native["programs"].get(name)
         if other is None and programs[name].native:
             found.append(f"{name}: there is no native program of that name")
-        found += [f"{name}: {text}" for text in compare.differences(programs[name], seen, other)]
+        if not (OLDER and name in OF_OLDER):
+            found += [f"{name}: {text}" for text in compare.differences(programs[name], seen, other, older=OLDER)]
     return found
 
 
@@ -75,6 +74,8 @@ def test_every_patch_in_compiled_code() -> None:
     problems = _problems(cuda, native)
     assert not problems, "\n".join(problems)
     assert cuda["left"] == [], "patches without a program, and without a reason in compiled/outside.py"
+    if OLDER:
+        return
     assert cuda["unused"] == [], "patches that their programs do not use"
     if cuda["mechanism"] == "portable":
         assert cuda["stale"] == [], "programs that cover no patch"
@@ -133,6 +134,19 @@ def test_a_difference_is_noticed() -> None:
     assert len(list(compare.differences(program, {**right, "compiled": ["int", "2"]}, right))) == 1
     assert len(list(compare.differences(program, {**right, "full": False}, right))) == 1
     assert len(list(compare.differences(program, right, {**right, "eager": ["int", "2"]}))) == 1
+
+
+def test_an_older_compiler_may_refuse_but_give_no_answer_of_its_own() -> None:
+    (program, *_) = report.programs("cuda")
+    right = {"eager": ["int", "1"], "compiled": ["int", "1"], "full": True, "why": ""}
+    wrong, refused = (
+        {**right, "compiled": ["int", "2"]},
+        {**right, "compiled": ["raised", "InternalTorchDynamoError", ""]},
+    )
+    assert list(compare.differences(program, wrong, wrong, older=True)) == []
+    assert list(compare.differences(program, refused, None, older=True)) == []
+    assert list(compare.differences(program, wrong, None, older=True))
+    assert list(compare.differences(program, wrong, right, older=True))
 
 
 def test_reasons_are_of_a_known_kind() -> None:

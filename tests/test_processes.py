@@ -67,6 +67,34 @@ def test_fork_before_initialisation(musa: Interpreter) -> None:
     assert done.stdout.strip() == "musa:0"
 
 
+def test_a_fork_while_another_thread_holds_our_locks(plain: Interpreter) -> None:
+    """As one does that is importing torch just then: in the child there is nobody to release them."""
+    code = """
+        import os, signal, threading
+        import torchada
+        from torchada.hooks.state import STATE
+        from torchada.redirect.engine import ENGINE
+
+        held, done = threading.Event(), threading.Event()
+        def hold():
+            with ENGINE._lock, STATE.lock:
+                held.set()
+                done.wait()
+        threading.Thread(target=hold).start()
+        held.wait()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)
+            torchada.disable()
+            torchada.enable()
+            os._exit(7)
+        _, status = os.waitpid(child, 0)
+        done.set()
+        print(os.waitstatus_to_exitcode(status))
+    """
+    assert plain.json(code) == 7
+
+
 def test_fork_after_initialisation_is_refused(musa: Interpreter) -> None:
     done = musa.run(
         """

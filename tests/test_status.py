@@ -255,3 +255,16 @@ def test_looking_changes_nothing(musa: Interpreter) -> None:
         assert before == (set(sys.modules), list(sys.meta_path), dict(vars(torch.cuda)), dict(vars(torch)))
         """
     )
+
+
+@pytest.mark.parametrize("command", [["torchada.hooks", "status"], ["torchada.cli", "status", "--json"]])
+def test_a_reader_that_has_seen_enough(plain: Interpreter, command: list[str]) -> None:
+    """`status | head -1`: no traceback, and the exit code of a program that SIGPIPE has ended."""
+    code = f"""
+        import os, subprocess, sys
+        reader, writer = os.pipe()
+        os.close(reader)
+        print(subprocess.run([sys.executable, "-m", *{command!r}], stdout=writer).returncode)
+    """
+    done = plain.run(code)
+    assert (done.stdout.strip(), done.stderr) == ("141", "")

@@ -195,10 +195,12 @@ def test_transformer_encoder(grad: bool) -> None:
     torch.testing.assert_close(result.cpu(), wanted, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("mask_check", [True, False])
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
-def test_transformer_encoder_with_padding() -> None:
+def test_transformer_encoder_with_padding(mask_check: bool) -> None:
     """torch_musa 2.7.1 has no nested tensors, into which torch would pack the sequences: padded places are computed instead."""
-    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2).eval()
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2, mask_check=mask_check).eval()
     x = inputs(torch.float32, 2, 5, 16)[0]
     padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
     with torch.no_grad():

@@ -84,6 +84,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.nn.parallel.distributed.*": ("process", "a hook is registered before anything is compiled"),
     "NCCL_* in the environment *": ("process", "the environment"),
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
+    "torch._C._stash_obj_in_tls": ("process", "called when Inductor's modules are imported"),
+    "torch.cuda.MemPoolContext": ("process", "what use_mem_pool is made of in torch 2.7: pool"),
+    "torch.cuda.profiler.init": ("process", "writes a file of settings for a profiler"),
+    "torch.cuda.tunable.write_file*": ("process", "a file for the next process"),
 }
 # Of them, those that not every torch and not every mechanism has.
 NOT_EVERYWHERE = frozenset(
@@ -92,5 +96,9 @@ NOT_EVERYWHERE = frozenset(
         "torch._library.custom_ops._cast",
         "torch._C._dispatch_key_for_device",
         "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata",
+        "torch._C._stash_obj_in_tls",
+        "torch.cuda.MemPoolContext",
+        "torch.cuda.profiler.init",
+        "torch.cuda.tunable.write_file*",
     }
 )

@@ -75,6 +75,13 @@ def reduce_scatter(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]
     return [tensor]
 
 
+def reduce_scatter_without_it(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]:
+    """The same for gloo of torch 2.7, which does not know it."""
+    parts = [make(10 * dist.get_rank() + part, 2, 3) for part in range(dist.get_world_size())]
+    dist.all_reduce(whole := torch.stack(parts), group=group)
+    return [whole[dist.get_rank()]]
+
+
 def reduce_scatter_tensor(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]:
     tensor = make(9, 2, 3)
     whole = make(dist.get_rank(), 2 * dist.get_world_size(), 3)

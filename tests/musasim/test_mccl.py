@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from collective_table import COMPUTES, DTYPES, MOVES, maker
+from collective_table import COMPUTES, DTYPES, MOVES, maker, reduce_scatter_without_it
 from fresh_process import run
 from ranks import Ranks, meeting_point
 
@@ -65,7 +65,8 @@ def compare_with_gloo(rank: int, size: int, dtype: torch.dtype) -> list[str]:
     for name, collective in {**MOVES, **reductions}.items():
         if dtype is torch.complex64 and name == "gather":
             continue  # gloo cannot
-        expected = collective(maker("cpu", dtype), gloo, False)
+        old = name == "reduce_scatter" and not NEWER_THAN_2_7
+        expected = (reduce_scatter_without_it if old else collective)(maker("cpu", dtype), gloo, False)
         for async_op in (False, True):
             got = collective(maker("musa", dtype), None, async_op)
             alike = len(got) == len(expected) and all(torch.equal(a.cpu(), b) for a, b in zip(got, expected))
@@ -77,6 +78,8 @@ def compare_with_gloo(rank: int, size: int, dtype: torch.dtype) -> list[str]:
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
 def test_collectives_give_what_gloo_gives(two: Ranks, dtype: torch.dtype) -> None:
+    if dtype is torch.complex64 and not NEWER_THAN_2_7:
+        pytest.skip("gloo knows no complex numbers in torch 2.7")
     assert two.run(compare_with_gloo, dtype) == [[], []]
 
 
@@ -463,7 +466,7 @@ def bookkeeping(rank: int, size: int) -> None:
     backend._add_ephemeral_timeout(timedelta(seconds=7))
     work = dist.all_reduce(ones(1), async_op=True)
     assert backend._verify_work_timeout(work, timeout + timedelta(seconds=7))
-    work.wait()
+    dist.barrier()  # whoever waits for the work may go on a moment before its extra time is taken back
     assert backend._verify_work_timeout(dist.all_reduce(ones(1), async_op=True), timeout)
     assert backend.get_error().name == "SUCCESS" and backend.name() == "mccl"
     assert dist.get_backend() == "mccl" and isinstance(backend, dist.ProcessGroupMCCL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -124,3 +125,30 @@ def given_up(rank: int, size: int, address: str) -> None:
 def test_abort(two: Ranks) -> None:
     two.run(given_up, meeting_point())
     assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
+
+
+def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[str]:
+    """What each rank, a thread of its own, reads in its part of the store where rank 0 has written the names of all."""
+    from torch_musa.core.process_group import _meet
+
+    store.set_timeout(timedelta(seconds=seconds))
+
+    def meet(rank: int) -> str:
+        part = _meet(store, rank, size)
+        part.set(f"name {rank}", str(time.monotonic_ns()))
+        return " ".join(part.get(f"name {other}").decode() for other in range(size))
+
+    with ThreadPoolExecutor(len(ranks)) as pool:
+        return list(pool.map(meet, ranks))
+
+
+def test_what_earlier_processes_left_in_the_store_is_not_read() -> None:
+    """torchrun keeps the store when it starts workers again: three meet, one comes and dies, three meet anew."""
+    store = dist.HashStore()
+    first, *same = met(store, [0, 1, 2], 3)
+    assert same == [first] * 2
+    with pytest.raises(dist.DistStoreError, match="rank 2: the others have not come"):
+        met(store, [2], 3, seconds=0.2)
+    second, *same = met(store, [2, 1, 0], 3)
+    assert same == [second] * 2
+    assert not set(first.split()) & set(second.split())

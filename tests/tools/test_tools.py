@@ -16,10 +16,8 @@ import torch
 from interpreter import ROOT
 
 SHOWN = page.lines(page.PAGE.read_text())
-pytestmark = [
-    pytest.mark.musa,
-    pytest.mark.skipif(not torch.__version__.startswith(page.TORCH), reason=f"the page is about torch {page.TORCH}"),
-]
+OF_THE_PAGE = torch.__version__.startswith(page.TORCH)
+pytestmark = [pytest.mark.musa]
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +52,12 @@ def _observed(row: rows.Row, folder: Path, expected: dict[str, Any]) -> tuple[st
 @pytest.mark.parametrize("row", list(rows.rows()), ids=lambda row: row.id)
 def test_a_row(row: rows.Row, folder: Path, for_musa: dict[str, Any]) -> None:
     mechanism = "portable" if os.environ.get("TORCHADA_NATIVE") == "0" else "native"
+    if not OF_THE_PAGE and "error" in for_musa[row.id]:
+        pytest.skip(f"torch {torch.__version__} refuses the program for musa as well")
     seen, what = _observed(row, folder, for_musa[row.id])
     assert seen == getattr(SHOWN[row.id], mechanism), what
-    assert page.result(for_musa[row.id], {}) == SHOWN[row.id].musa, for_musa[row.id]
+    if OF_THE_PAGE:
+        assert page.result(for_musa[row.id], {}) == SHOWN[row.id].musa, for_musa[row.id]
 
 
 def test_the_page_shows_every_row_and_no_other() -> None:

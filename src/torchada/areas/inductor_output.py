@@ -9,19 +9,22 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+# Where Inductor asks for the trees; torch 2.7 does so within the latter.
+NAMES = ("maybe_handle_backward_generation", "cudagraph_post_compile")
+
 
 def patches(context: Context) -> Iterator[Patch]:
     import torch._inductor.output_code as output_code
 
-    handle = _maybe_handle_backward_generation(output_code.maybe_handle_backward_generation)
-    why = "torch._inductor.output_code.maybe_handle_backward_generation"
-    yield Patch(output_code, "maybe_handle_backward_generation", handle, why)
+    name = next(name for name in NAMES if hasattr(output_code, name))
+    replacement = _with_graph_trees(getattr(output_code, name))
+    yield Patch(output_code, name, replacement, f"torch._inductor.output_code.{name}")
 
 
-def _maybe_handle_backward_generation(original: Callable[..., Any]) -> Callable[..., Any]:
-    def maybe_handle_backward_generation(*args: Any, **kwargs: Any) -> Any:
+def _with_graph_trees(original: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
         import torch._inductor.cudagraph_trees  # noqa: F401
 
         return original(*args, **kwargs)
 
-    return disguise(maybe_handle_backward_generation, original)
+    return disguise(call, original)

@@ -36,7 +36,9 @@ def _apply(context: Context, original: Callable[..., Any]) -> Callable[..., Any]
     swap, compiling = torch.utils.swap_tensors, torch.compiler.is_compiling
 
     def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
-        before = dict(self._parameters)
+        if not self._parameters:  # as of most modules; this is called for every one
+            return original(self, fn, recurse)
+        before = self._parameters.copy()
         result = original(self, fn, recurse)
         for name, parameter in before.items():
             moved = self._parameters[name]

@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="torchada", description=__doc__)
     parser.add_argument("--version", action="version", version=f"torchada {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    from torchada.cli import port, run, status
+    from torchada.cli import pipes, port, run, status
 
     run.add_parser(commands)
     port.add_parser(commands)
@@ -25,5 +25,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         own, program = run.split(given[1:])
         given = ["run", *own]
     options = parser.parse_args(given, argparse.Namespace(program=program))
-    code: int = options.act(options)
-    return code
+    return pipes.quiet(lambda: options.act(options))

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from torchada.cli import pipes
 from torchada.hooks import status
 
 
@@ -45,5 +46,4 @@ def main(arguments: Sequence[str], program: str) -> int:
     parser = argparse.ArgumentParser(prog=program)
     add_parser(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
     options = parser.parse_args(arguments)
-    code: int = options.act(options)
-    return code
+    return pipes.quiet(lambda: options.act(options))

@@ -76,7 +76,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch._dynamo": ("dynamo", "dynamo_constants"),
     "torch._dynamo.device_interface": ("device_interface",),
     "torch._inductor.codegen.common": ("inductor_backends",),
-    "torch._inductor.compile_fx": ("inductor_compile",),
+    "torch._inductor.compile_fx": ("inductor_stashed", "inductor_compile"),
     "torch._inductor.output_code": ("inductor_output",),
     "torch._inductor.cudagraph_trees": ("inductor_graph_trees",),
     "torch._inductor.codecache": ("inductor_cache",),
@@ -89,6 +89,8 @@ AREAS: dict[str, tuple[str, ...]] = {
     "lightning.pytorch.accelerators.cuda": ("lightning",),
     "pytorch_lightning.accelerators.cuda": ("pytorch_lightning",),
     "lightning_fabric.accelerators.cuda": ("lightning_fabric",),
+    "ray.air._internal.device_manager": ("ray_devices",),
+    "ray.train.torch.config": ("ray_train",),
 }
 # Where the areas of a module have patches as well: when it is reloaded, they are applied again.
 PARTS = {"torch.cuda": "torch"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -76,6 +77,10 @@ class HookState:
         with self.lock:
             self.claimed.discard(key)
 
+    def renew_lock(self) -> None:
+        """In a forked child: a thread that held the lock is not there to release it."""
+        self.lock = RLock()
+
     def reset(self) -> None:
         """Forget everything but what has arrived, and what could serve again: the modules of the process are what they are."""
         with self.lock:
@@ -88,6 +93,7 @@ class HookState:
 
 
 STATE = HookState()
+os.register_at_fork(after_in_child=STATE.renew_lock)
 
 
 def is_complete(module: ModuleType | None) -> bool:

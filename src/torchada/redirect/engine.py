@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import RLock
@@ -104,6 +105,10 @@ class Engine:
         with self._lock:
             return {area: list(done) for area, done in self._applied.items()}
 
+    def renew_lock(self) -> None:
+        """In a forked child: a thread that held the lock is not there to release it."""
+        self._lock = RLock()
+
     def _undo(self, record: Applied) -> None:
         above = self._patch_above(record)
         if above is not None:
@@ -136,3 +141,4 @@ def _refresh(done: list[Applied]) -> None:
 
 
 ENGINE = Engine()
+os.register_at_fork(after_in_child=ENGINE.renew_lock)
