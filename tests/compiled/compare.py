@@ -33,7 +33,8 @@ def differences(
 
 def _refused(seen: dict[str, Any]) -> bool:
     """Whether torch.compile itself failed, which no program can take for an answer."""
-    return bool(seen["compiled"][:2] == ["raised", "InternalTorchDynamoError"])
+    kind, *rest = seen["compiled"]
+    return bool(kind == "raised" and rest[0] in ("InternalTorchDynamoError", "BackendCompilerFailed"))
 
 
 def _same(one: Any, other: Any) -> bool:
