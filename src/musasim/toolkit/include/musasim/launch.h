@@ -42,6 +42,16 @@ void launch(musasim_kernel& kernel, const Body& body) {
   musasim_launch(&kernel, &body, &closure);
 }
 
+// For a static __shared__ variable: once for each block.
+template <class Variable>
+inline void declare_shared(Variable& variable, unsigned long long& seen) {
+  static_assert(sizeof(Variable) <= 48 * 1024, "too much shared data: a block has 48 KB for __shared__ variables of fixed size");
+  if (seen != musasim_block_serial) {
+    seen = musasim_block_serial;
+    musasim_declare_shared(const_cast<std::remove_cv_t<Variable>*>(&variable), sizeof(variable));
+  }
+}
+
 struct symbol {
   symbol(const volatile void* address, std::size_t bytes, const char* name) {
     musasim_register_symbol(const_cast<void*>(address), bytes, name);

@@ -22,6 +22,7 @@ struct MUstream_st;
 extern const unsigned int musasim_lane; /* 0 .. 31; a block's threads are numbered with x running fastest */
 extern const unsigned int musasim_warp; /* the warp's number in its block */
 extern const unsigned int musasim_dynamic_shared_bytes; /* of this launch */
+extern const unsigned long long musasim_block_serial; /* no two blocks of a process have the same */
 #endif
 extern char musasim_dynamic_shared[]; /* aligned to 1024; at the same address in every launch */
 
@@ -104,6 +105,10 @@ int musasim_asked(struct musasim_kernel* kernel);
 
 /* Launches with the configuration that was set last. Errors are left for musaGetLastError. */
 void musasim_launch(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure);
+
+/* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
+   read before it is written shall not look like a good value. */
+void musasim_declare_shared(void* address, size_t bytes);
 
 /* Makes a __device__, __constant__ or __managed__ variable known. */
 void musasim_register_symbol(void* address, size_t bytes, const char* name);
