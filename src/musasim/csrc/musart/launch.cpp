@@ -231,7 +231,7 @@ void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_clos
   remember(launch(*kernel, wanted, data, *closure));
 }
 
-void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) {
+void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) noexcept {
   if (!on_device()) {
     std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);
     std::abort();
