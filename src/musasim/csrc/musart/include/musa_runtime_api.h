@@ -105,6 +105,37 @@ typedef enum musaDeviceAttr {
   musaDevAttrMax = 120
 } musaDeviceAttr;
 
+/* The fields that the simulated device has a figure for. Memory is in bytes, clock rates are in kHz. */
+typedef struct musaDeviceProp {
+  char name[256];
+  size_t totalGlobalMem;
+  size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  size_t memPitch;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int integrated;
+  int canMapHostMemory;
+  int pciBusID;
+  int unifiedAddressing;
+  int memoryClockRate;
+  int memoryBusWidth;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  int streamPrioritiesSupported;
+  size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor;
+  int isMultiGpuBoard;
+  size_t sharedMemPerBlockOptin;
+} musaDeviceProp;
+
 typedef struct musaPointerAttributes {
   musaMemoryType type;
   int device; /* -2 for memory that the runtime does not know */
@@ -182,6 +213,7 @@ MUSART_API musaError_t musaGetDevice(int* device);
 MUSART_API musaError_t musaDeviceSynchronize(void);
 MUSART_API musaError_t musaDeviceReset(void);
 MUSART_API musaError_t musaDeviceGetAttribute(int* value, musaDeviceAttr attribute, int device);
+MUSART_API musaError_t musaGetDeviceProperties(musaDeviceProp* properties, int device);
 MUSART_API musaError_t musaDeviceGetPCIBusId(char* text, int length, int device);
 MUSART_API musaError_t musaDeviceGetByPCIBusId(int* device, const char* text);
 MUSART_API musaError_t musaDeviceGetStreamPriorityRange(int* least, int* greatest);
@@ -258,6 +290,19 @@ MUSART_API musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 /* What musaOccupancyMaxPotentialBlockSize, a template, is made of. */
 MUSART_API musaError_t musasim_occupancy_block_size(
     int* grid, int* block, const void* function, size_t (*shared_of)(int, const void*), const void* context, int limit);
+
+
+/* variables of the device; `symbol` is the variable's address */
+MUSART_API musaError_t musaGetSymbolAddress(void** address, const void* symbol);
+MUSART_API musaError_t musaGetSymbolSize(size_t* bytes, const void* symbol);
+MUSART_API musaError_t
+musaMemcpyToSymbol(const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t
+musaMemcpyFromSymbol(void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t musaMemcpyToSymbolAsync(
+    const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
+MUSART_API musaError_t musaMemcpyFromSymbolAsync(
+    void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
 
 #ifdef __cplusplus
 }
