@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import torch
+
 from musasim.toolkit import home
 
 _SOURCES = Path(__file__).parent / "device"
@@ -14,7 +15,16 @@ _SOURCES = Path(__file__).parent / "device"
 
 def compile_kernels(name: str, folder: Path) -> Path:
     library = folder / f"{Path(name).stem}.so"
-    command = [str(home() / "bin" / "mcc"), "-O1", "-shared", "-fPIC", str(_SOURCES / name), "-o", str(library), "-lmusart"]
+    command = [
+        str(home() / "bin" / "mcc"),
+        "-O1",
+        "-shared",
+        "-fPIC",
+        str(_SOURCES / name),
+        "-o",
+        str(library),
+        "-lmusart",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return library
@@ -28,14 +38,15 @@ class Kernels:
 
     def run(self, entry: str, *arguments: torch.Tensor | int) -> None:
         words = [
-            ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_long(each) for each in arguments
+            ctypes.c_void_p(each.data_ptr()) if isinstance(each, torch.Tensor) else ctypes.c_long(each)
+            for each in arguments
         ]
         for each in arguments:
             assert isinstance(each, int) or each.is_contiguous()
         assert getattr(self._library, entry)(*words) == 0
 
     def map(self, entry: str, dtype: torch.dtype, *inputs: torch.Tensor) -> torch.Tensor:
-        """One element of the result from one of each input."""
+        """One element of the result from one of each input, by an entry point that on_device.h made."""
         result = torch.empty(inputs[0].numel(), dtype=dtype)
-        self.run(entry, *inputs, result, result.numel())
+        self.run(f"map_{entry}", *inputs, result, result.numel())
         return result

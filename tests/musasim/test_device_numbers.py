@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from fractions import Fraction
-from itertools import pairwise
-from pathlib import Path
 
 import numpy
 import pytest
@@ -89,7 +88,12 @@ def test_small_floats_are_converted_exactly_and_rounded_once(numbers: Kernels, n
 def test_small_floats_to_and_from_integers(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
     values = PATTERNS.view(dtype).double()
     with numpy.errstate(invalid="ignore"):
-        for mode, whole in (("nearest", values.round()), ("zero", values.trunc()), ("down", values.floor()), ("up", values.ceil())):
+        for mode, whole in (
+            ("nearest", values.round()),
+            ("zero", values.trunc()),
+            ("down", values.floor()),
+            ("up", values.ceil()),
+        ):
             expected = whole.nan_to_num(nan=0).clamp(-(2**31), 2**31 - 1).to(torch.int32)
             assert torch.equal(numbers.map(f"{name}_to_int_{mode}", torch.int32, PATTERNS), expected), mode
     unsigned = values.trunc().nan_to_num(nan=0).clamp(0, 65535).to(torch.int32)
@@ -97,7 +101,9 @@ def test_small_floats_to_and_from_integers(numbers: Kernels, name: str, dtype: t
     # A half-way case that only the last of 63 bits decides, which a way through double would lose.
     base = {"half": 2**10 + 1, "bfloat16": (2**7 + 1) << 52}[name]
     half_way = base + (2**51 if name == "bfloat16" else 0)
-    integers = torch.tensor([0, 1, -1, 2**62, 65519, 65520, half_way - 1, half_way, half_way + 1, -half_way - 1, 2**63 - 1])
+    integers = torch.tensor(
+        [0, 1, -1, 2**62, 65519, 65520, half_way - 1, half_way, half_way + 1, -half_way - 1, 2**63 - 1]
+    )
     exact = [Fraction(int(each)) for each in integers]
     result = numbers.map(f"long_to_{name}", dtype, integers)
     down = numbers.map(f"long_to_{name}_down", dtype, integers)
@@ -108,14 +114,10 @@ def test_small_floats_to_and_from_integers(numbers: Kernels, name: str, dtype: t
 
 
 def neighbours_of(value: Fraction, dtype: torch.dtype) -> tuple[float, float]:
-    numbers = PATTERNS.view(dtype)
-    table = sorted({float(each) for each in numbers[~numbers.isnan()]})
-    for low, high in pairwise(table):
-        if low == value:
-            return low, low
-        if low != -numpy.inf and low < value and (high == numpy.inf or value < high):
-            return low, high
-    return table[-2], table[-1]
+    numbers = PATTERNS.view(dtype).double()
+    table = numbers[~numbers.isnan()].unique().tolist()
+    place = bisect_left(table, value)
+    return (table[place], table[place]) if table[place] == value else (table[place - 1], table[place])
 
 
 def nearest_of(value: Fraction, ends: tuple[float, float], dtype: torch.dtype) -> float:
@@ -123,7 +125,9 @@ def nearest_of(value: Fraction, ends: tuple[float, float], dtype: torch.dtype) -
     if low == high:
         return low
     limit = torch.finfo(dtype).max
-    top = Fraction(limit) + (Fraction(limit) - Fraction(float(torch.tensor(limit, dtype=dtype).view(torch.int16).sub(1).view(dtype))))
+    top = Fraction(limit) + (
+        Fraction(limit) - Fraction(float(torch.tensor(limit, dtype=dtype).view(torch.int16).sub(1).view(dtype)))
+    )
     up, down = (top if high == numpy.inf else Fraction(high)) - value, value - Fraction(low)
     if up == down:
         return low if int(torch.tensor(low, dtype=dtype).view(torch.int16)) % 2 == 0 else high
@@ -133,7 +137,9 @@ def nearest_of(value: Fraction, ends: tuple[float, float], dtype: torch.dtype) -
 @pytest.mark.parametrize(("name", "dtype"), SMALL)
 def test_small_floats_are_calculated_with(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(3)
-    a, b, c = (torch.randint(-32768, 32768, (200_000,), generator=generator).to(torch.int16).view(dtype) for _ in range(3))
+    a, b, c = (
+        torch.randint(-32768, 32768, (200_000,), generator=generator).to(torch.int16).view(dtype) for _ in range(3)
+    )
     near = (b.view(torch.int16) + torch.randint(-2, 3, b.shape, generator=generator).to(torch.int16)).view(dtype)
     for x, y in ((a, b), (b, near)):
         same(numbers.map(f"{name}_add", dtype, x, y, c), x + y)
@@ -142,8 +148,8 @@ def test_small_floats_are_calculated_with(numbers: Kernels, name: str, dtype: to
         same(numbers.map(f"{name}_div", dtype, x, y, c), (x.double() / y.double()).float().to(dtype))
         both_zero = (x == 0) & (y == 0)
         x, y = x[~both_zero], y[~both_zero]
-        same(numbers.map(f"{name}_max", dtype, x, y, x), torch.fmax(x, y))
-        same(numbers.map(f"{name}_min", dtype, x, y, x), torch.fmin(x, y))
+        same(numbers.map(f"{name}_max", dtype, x, y, x), torch.fmax(x.float(), y.float()).to(dtype))
+        same(numbers.map(f"{name}_min", dtype, x, y, x), torch.fmin(x.float(), y.float()).to(dtype))
         same(numbers.map(f"{name}_max_nan", dtype, x, y, x), torch.maximum(x, y))
         bits = numbers.map(f"{name}_compare", torch.int32, x, y, x)
         expected = [x == y, x != y, x < y, x <= y, x > y, ~(x < y)]
@@ -160,9 +166,11 @@ def test_fused_multiplication_rounds_once(numbers: Kernels, name: str, dtype: to
     generator = torch.Generator().manual_seed(5)
     a, b = ((torch.rand(3000, generator=generator) + 1).to(dtype) for _ in range(2))
     step = torch.finfo(dtype).eps
-    c = (torch.randint(1, 2000, (3000,), generator=generator).double() * 4 / step).to(dtype) if name == "bfloat16" else (
-        torch.randint(64, 2000, (3000,), generator=generator).double() * 16
-    ).to(dtype)
+    c = (
+        (torch.randint(1, 2000, (3000,), generator=generator).double() * 4 / step).to(dtype)
+        if name == "bfloat16"
+        else (torch.randint(64, 2000, (3000,), generator=generator).double() * 16).to(dtype)
+    )
     tiny = torch.tensor([1 + step, 1.5, 2**-10, 1 + step]).to(dtype)
     a, b, c = (torch.cat([x, y]) for x, y in ((a, tiny), (b, tiny.flip(0)), (c, (tiny * 512))))
     result = numbers.map(f"{name}_fma", dtype, a, b, c)
@@ -187,22 +195,35 @@ def test_mathematics(numbers: Kernels) -> None:
         ("d_bessel_i0", x, torch.special.i0(x)),
         ("d_bessel_i1", x, torch.special.i1(x)),
     ):
-        torch.testing.assert_close(numbers.map(entry, torch.double, values), expected, rtol=1e-12, atol=1e-280, msg=entry)
+        torch.testing.assert_close(
+            numbers.map(entry, torch.double, values), expected, rtol=1e-12, atol=1e-280, msg=entry
+        )
     f = x.float()
-    torch.testing.assert_close(numbers.map("f_rsqrt", torch.float, f.abs() + 1e-30), (f.double().abs() + 1e-30).rsqrt().float())
+    torch.testing.assert_close(
+        numbers.map("f_rsqrt", torch.float, f.abs() + 1e-30), (f.double().abs() + 1e-30).rsqrt().float()
+    )
     torch.testing.assert_close(numbers.map("f_fast_exp", torch.float, f), f.exp())
     torch.testing.assert_close(numbers.map("f_sigmoid", torch.float, f), f.sigmoid())
-    same(numbers.map("f_saturate", torch.float, torch.cat([f, torch.tensor([torch.nan])])), torch.cat([f.clamp(0, 1), f.new_zeros(1)]) + 0)
-    turns = torch.tensor([0, 0.5, 1, 1.5, 2, 0.25, 1e15 + 0.5, 1 / 6, torch.inf]).double()
+    same(
+        numbers.map("f_saturate", torch.float, torch.cat([f, torch.tensor([torch.nan])])),
+        torch.cat([f.clamp(0, 1), f.new_zeros(1)]) + 0,
+    )
+    turns = torch.tensor([0, 0.5, 1, 1.5, 2, 0.25, 1e15 + 0.5, 1 / 6, torch.inf], dtype=torch.double)
     root = 2**-0.5
-    sines = torch.tensor([0, 1, 0, -1, 0, root, 1, 0.5, torch.nan]).double()
-    cosines = torch.tensor([1, 0, -1, 0, 1, root, 0, 0.75**0.5, torch.nan]).double()
+    sines = torch.tensor([0, 1, 0, -1, 0, root, 1, 0.5, torch.nan], dtype=torch.double)
+    cosines = torch.tensor([1, 0, -1, 0, 1, root, 0, 0.75**0.5, torch.nan], dtype=torch.double)
     torch.testing.assert_close(numbers.map("d_sinpi", torch.double, turns), sines, rtol=1e-15, atol=0, equal_nan=True)
     torch.testing.assert_close(numbers.map("d_cospi", torch.double, turns), cosines, rtol=1e-15, atol=0, equal_nan=True)
-    big = torch.tensor([3e200, 0, 1, torch.inf]).double()
-    more = torch.tensor([4e200, 0, 2, torch.nan]).double()
-    torch.testing.assert_close(numbers.map("d_norm3d", torch.double, big, more, big * 0), torch.tensor([5e200, 0, 5**0.5, torch.nan]).double(), equal_nan=True)
-    torch.testing.assert_close(numbers.map("d_rhypot", torch.double, big[:1], more[:1], big[:1]), torch.tensor([2e-201]).double())
+    big = torch.tensor([3e200, 0, 1, torch.inf], dtype=torch.double)
+    more = torch.tensor([4e200, 0, 2, torch.nan], dtype=torch.double)
+    torch.testing.assert_close(
+        numbers.map("d_norm3d", torch.double, big, more, big * 0),
+        torch.tensor([5e200, 0, 5**0.5, torch.inf], dtype=torch.double),
+        equal_nan=True,
+    )
+    torch.testing.assert_close(
+        numbers.map("d_rhypot", torch.double, big[:1], more[:1], big[:1]), torch.tensor([2e-201], dtype=torch.double)
+    )
 
 
 def test_directions_of_rounding(numbers: Kernels) -> None:
@@ -216,7 +237,11 @@ def test_directions_of_rounding(numbers: Kernels) -> None:
         ("dmul", torch.double, lambda a, b, _: a * b),
         ("ddiv", torch.double, lambda a, b, _: a / b),
     ):
-        a, b, c = (torch.randn(400, generator=generator, dtype=dtype) * 10.0 ** torch.randint(-8, 9, (400,), generator=generator) for _ in range(3))
+        a, b, c = (
+            torch.randn(400, generator=generator, dtype=dtype)
+            * 10.0 ** torch.randint(-8, 9, (400,), generator=generator)
+            for _ in range(3)
+        )
         a, b, c = (each.to(dtype) for each in (a, b, c))
         results = {mode: numbers.map(f"{entry}_{mode}", dtype, a, b, c) for mode in ("rn", "rz", "rd", "ru")}
         for i, (x, y, z) in enumerate(zip(a.tolist(), b.tolist(), c.tolist(), strict=True)):
@@ -234,7 +259,10 @@ def test_directions_of_rounding(numbers: Kernels) -> None:
 def test_integers(numbers: Kernels) -> None:
     generator = torch.Generator().manual_seed(11)
     edges = torch.tensor([0, 1, -1, 2**31 - 1, -(2**31), 0x00010000])
-    a, b, c = (torch.cat([edges, torch.randint(-(2**31), 2**31, (500,), generator=generator)]).to(torch.int32) for _ in range(3))
+    a, b, c = (
+        torch.cat([edges, torch.randint(-(2**31), 2**31, (500,), generator=generator)]).to(torch.int32)
+        for _ in range(3)
+    )
     unsigned = [[each & 0xFFFFFFFF for each in x.tolist()] for x in (a, b, c)]
 
     def expect(entry: str, expected: list[int], *inputs: torch.Tensor) -> None:
@@ -267,17 +295,33 @@ def test_integers(numbers: Kernels) -> None:
     expect("byte_perm", [permuted(*each) for each in words], a, b, c)
     dots = [sum(p * q for p, q in zip(parts(x, 8, True), parts(y, 8, True), strict=True)) + z for x, y, z in words]
     expect("dp4a", dots, a, b, c)
-    expect("vadd4", [word([p + q for p, q in zip(parts(x, 8), parts(y, 8), strict=True)], 8) for x, y, _ in words], a, b, c)
-    differences = [[max(-32768, min(32767, p - q)) for p, q in zip(parts(x, 16, True), parts(y, 16, True), strict=True)] for x, y, _ in words]
+    expect(
+        "vadd4", [word([p + q for p, q in zip(parts(x, 8), parts(y, 8), strict=True)], 8) for x, y, _ in words], a, b, c
+    )
+    differences = [
+        [max(-32768, min(32767, p - q)) for p, q in zip(parts(x, 16, True), parts(y, 16, True), strict=True)]
+        for x, y, _ in words
+    ]
     expect("vsubss2", [word(each, 16) for each in differences], a, b, c)
-    expect("vcmpgtu4", [word([-(p > q) for p, q in zip(parts(x, 8), parts(y, 8), strict=True)], 8) for x, y, _ in words], a, b, c)
+    expect(
+        "vcmpgtu4",
+        [word([-(p > q) for p, q in zip(parts(x, 8), parts(y, 8), strict=True)], 8) for x, y, _ in words],
+        a,
+        b,
+        c,
+    )
     expect("mixed_max", [max(x, y) for x, y, _ in words], a, b, c)
 
     x = torch.tensor([0.5, 1.5, 2.5, -0.5, -1.5, 3e9, -3e9, torch.nan, torch.inf, 1e-40, 8388607.5])
     for mode, whole in (("rn", x.round()), ("rz", x.trunc()), ("rd", x.floor()), ("ru", x.ceil())):
         expected = whole.double().nan_to_num(nan=0).clamp(-(2**31), 2**31 - 1).to(torch.int32)
         assert torch.equal(numbers.map(f"float_to_int_{mode}", torch.int32, x), expected), mode
-    large = torch.tensor([-1, 0.5, 1.5, 2.0**63, 2.0**64, 2.0**64 - 2048, torch.nan]).double()
+    large = torch.tensor([-1, 0.5, 1.5, 2.0**63, 2.0**64, 2.0**64 - 2048, torch.nan], dtype=torch.double)
     result = [each & (2**64 - 1) for each in numbers.map("double_to_ull_rz", torch.int64, large).tolist()]
     assert result == [0, 0, 1, 2**63, 2**64 - 1, 2**64 - 2048, 0]
-    same(numbers.map("nan_min", torch.float, *(torch.tensor(each) for each in ([torch.nan, 1.0], [2.0, torch.nan], [0.0, 0.0]))), torch.tensor([2.0, 1.0]))
+    same(
+        numbers.map(
+            "nan_min", torch.float, *(torch.tensor(each) for each in ([torch.nan, 1.0], [2.0, torch.nan], [0.0, 0.0]))
+        ),
+        torch.tensor([2.0, 1.0]),
+    )

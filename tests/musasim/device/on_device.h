@@ -29,7 +29,7 @@ inline int finished() {
   return launched != musaSuccess ? launched : ran;
 }
 
-// y[i] = the expression in a, b and c, element by element: an entry point that takes the arrays in that order, y and their length.
+// y[i] = the expression in a, b and c, element by element: an entry point map_... that takes the arrays, y and their length.
 #define ELEMENTS(count) ((count) + kThreads - 1) / kThreads, kThreads
 #define MAP1(name, Out, A, expression)                                                    \
   __global__ void name##_kernel(const A* as, Out* y, long n) {                            \
@@ -38,7 +38,7 @@ inline int finished() {
     const A a = as[i];                                                                    \
     y[i] = expression;                                                                    \
   }                                                                                       \
-  extern "C" int name(A* as, Out* y, long n) {                                            \
+  extern "C" int map_##name(A* as, Out* y, long n) {                                            \
     Buffer<A> device_as(as, n);                                                           \
     Buffer<Out> device_y(y, n);                                                           \
     name##_kernel<<<ELEMENTS(n)>>>(device_as.data(), device_y.data(), n);                 \
@@ -55,7 +55,7 @@ inline int finished() {
     static_cast<void>(c);                                                                 \
     y[i] = expression;                                                                    \
   }                                                                                       \
-  extern "C" int name(A* as, B* bs, C* cs, Out* y, long n) {                              \
+  extern "C" int map_##name(A* as, B* bs, C* cs, Out* y, long n) {                              \
     Buffer<A> device_as(as, n);                                                           \
     Buffer<B> device_bs(bs, n);                                                           \
     Buffer<C> device_cs(cs, n);                                                           \
