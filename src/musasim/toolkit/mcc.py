@@ -107,7 +107,7 @@ class _Driver:
         if self._options.dry:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
-        plain.write_text(rewrite(text, self._architectures()), encoding="utf-8", errors="surrogateescape")
+        plain.write_text(rewrite(text, self._architectures(), source.path), encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
