@@ -55,6 +55,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "data",
         "jit",
         "script_archives",
+        "cpp_ops",
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "ctypes.util": ("find_library",),
