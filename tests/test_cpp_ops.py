@@ -200,7 +200,7 @@ def test_two_at_a_time_compile_once(builder: Builder, tmp_path: Path, capfd: pyt
     """Whoever comes second waits, and finds the work done."""
     source = tmp_path / "one.cpp"
     source.write_text(EMPTY)
-    with cache.locked(cache.open_folder(builder.folder)), ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, cache.locked(cache.open_folder(builder.folder)):
         waiting = pool.submit(builder.build, [source])
         while "waiting for another process" not in capfd.readouterr().err:
             assert not waiting.done()
