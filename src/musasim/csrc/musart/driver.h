@@ -42,6 +42,9 @@ long long read_number(const char* name, long long fallback, long long low);
 int current_device() noexcept; // of the calling thread
 void set_current_device(int device) noexcept;
 
+// The error (a musaError_t, 0: none) that a kernel has left a device in. It stays until the process ends.
+int device_fault(int device) noexcept;
+
 // A driver does not survive a fork. After `arm_fork_guard` a forked child is refused any device work.
 void arm_fork_guard();
 bool in_bad_fork() noexcept;
