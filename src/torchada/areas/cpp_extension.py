@@ -7,7 +7,6 @@ folders are, which architectures to compile for, what to hand to ninja, what an 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -24,7 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
     if context.backend.build_tools is None:
         raise Skip(f"{context.backend.adapter} does not build extensions")
-    from torchada.building.adapter import dnn_home, toolkit_of
+    from torchada.building.adapter import dnn_home, foreign, toolkit_of
     from torchada.building.cuda_home import cuda_home
 
     toolkit = toolkit_of(context.backend, context.namespace)
@@ -33,7 +32,11 @@ def patches(context: Context) -> Iterator[Patch]:
     to = f"the {toolkit.name} toolkit"
     yield Patch(cpp_extension, "CUDA_HOME", home, at("CUDA_HOME"), to=to)
     yield Patch(cpp_extension, "CUDNN_HOME", dnn_home(context.backend), at("CUDNN_HOME"), to=to)
-    foreign = partial(_foreign, cpp_extension, toolkit, home, cpp_extension.include_paths)
+    original_paths = cpp_extension.include_paths
+
+    def others() -> list[str]:
+        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
+
     changed: dict[str, Callable[[Function], Function]] = {
         "_find_cuda_home": lambda original: lambda: home,
         "_join_cuda_home": lambda original: partial(_join_cuda_home, toolkit, home),
@@ -43,16 +46,16 @@ def patches(context: Context) -> Iterator[Patch]:
         "_get_build_directory": partial(_build_directory, context, cpp_extension),
         "_is_cuda_file": partial(_is_cuda_file, toolkit),
         "_write_ninja_file": _write_ninja_file,
-        "_write_ninja_file_and_build_library": partial(_build_library, toolkit, foreign),
+        "_write_ninja_file_and_build_library": partial(_build_library, toolkit, others),
         "_prepare_ldflags": partial(_ldflags, toolkit),
     }
     for name, change in changed.items():
         original = getattr(cpp_extension, name, None)
         if original is not None:
             yield Patch(cpp_extension, name, _like(change(original), original), at(name), to=to)
-    # In newer torch the name is looked up at first use, which gives the class its base.
-    build_extension = cpp_extension.BuildExtension
-    method = _build_extensions(toolkit, foreign, build_extension.build_extensions)
+    # In newer torch a first use of the name loads setuptools' command, which is not ours to do.
+    build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
+    method = _build_extensions(toolkit, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
     _say_what_is_asked(context)
 
@@ -66,15 +69,6 @@ def _like(replacement: Function, original: Function) -> Function:
         return replacement(*args, **kwargs)
 
     return disguise(call, original)
-
-
-def _foreign(cpp_extension: Any, toolkit: Any, home: str | None, include_paths: Function) -> list[str]:
-    """Include folders whose files are not the project's: torch's, Python's, the toolkit's."""
-    import sysconfig
-
-    own = [] if toolkit.home is None else [toolkit.home, *toolkit.include_dirs()]
-    python = [sysconfig.get_path(name) for name in ("include", "platinclude")]
-    return [*filter(None, [*include_paths("cpu"), *own, home, *python])]
 
 
 def _join_cuda_home(toolkit: Any, home: str | None, *paths: str) -> str:
@@ -117,20 +111,14 @@ def _arch_flags(toolkit: Any, original: Function) -> Function:
 
 
 def _build_directory(context: Context, cpp_extension: Any, original: Function) -> Function:
-    """Code for the backend is kept apart from what the same program builds without it."""
-
     def build_directory(name: str, verbose: bool) -> str:
-        import os
-
+        from torchada.building.adapter import build_directory as own
         from torchada.building.environment import variable
 
         if variable("TORCH_EXTENSIONS_DIR") is not None:
             return str(original(name, verbose))
-        version = str(getattr(context.torch.version, context.backend.name, "") or "").replace(".", "")
-        folder = f"py{sys.version_info.major}{sys.version_info.minor}{sys.abiflags}_{context.backend.name}{version}"
-        path = os.path.join(cpp_extension.get_default_build_root(), folder, name)
-        os.makedirs(path, exist_ok=True)
-        return path
+        version = getattr(context.torch.version, context.backend.name, None)
+        return own(context.backend, version, cpp_extension.get_default_build_root(), name)
 
     return build_directory
 

@@ -29,8 +29,8 @@ class BuildTools:
     its functions include_paths and library_paths take the keyword `keyword` for the toolkit's. `variables` name that folder in the
     environment, the first one best. `compiler` is the program in the toolkit's bin, unless the variable `compiler_variable` names
     another, `language` what its option -x takes. `arch_variable` lists architectures to compile for. `libraries` are the adapter's
-    own for extensions to link with, `runtime` the toolkit's counterpart of cudart. `dnn_home` is the attribute of `module` with the
-    folder of the neural network library.
+    own for extensions to link with, `runtime` the toolkit's counterpart of cudart. `usual_home` is where the toolkit is installed
+    by default, and `dnn_variables` name the folder of the neural network library.
     """
 
     module: str
@@ -43,7 +43,8 @@ class BuildTools:
     arch_variable: str
     libraries: tuple[str, ...]
     runtime: str
-    dnn_home: str
+    usual_home: str
+    dnn_variables: tuple[str, ...]
 
 
 @dataclass(frozen=True)

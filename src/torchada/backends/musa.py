@@ -82,7 +82,8 @@ MUSA = Backend(
         arch_variable="TORCH_MUSA_ARCH_LIST",
         libraries=("musa_python", "musa_kernels"),
         runtime="musart",
-        dnn_home="MUDNN_HOME",
+        usual_home="/usr/local/musa",
+        dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
     ),
     simulator="musasim",
 )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -14,12 +18,11 @@ from torchada.building.toolkit import Toolkit
 def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
     """The toolkit of `backend`, a descriptor with `build_tools`; `namespace` is torch's module for its devices."""
     tools = backend.build_tools
-    module = _module(tools.module)
-    home = _home(tools) if module is None else getattr(module, tools.home, None)
+    home = _home(tools)
 
     def paths(function: str) -> list[str]:
-        found = getattr(module, function, None)
-        return [] if found is None else [str(path) for path in found(**{tools.keyword: True})]
+        found = getattr(_module(tools.module), function, None)
+        return [] if found is None or home is None else [str(path) for path in found(**{tools.keyword: True})]
 
     def devices() -> list[str]:
         return _architectures(namespace)
@@ -44,8 +47,18 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
 
 def dnn_home(backend: Any) -> str | None:
     """The folder of the neural network library, where it is a folder of its own."""
-    module = _module(backend.build_tools.module)
-    return getattr(module, backend.build_tools.dnn_home, None)
+    return next(filter(None, map(variable, backend.build_tools.dnn_variables)), None)
+
+
+def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
+    """Folders whose files are no project's: of Python, the toolkit, the adapter, and `more`.
+
+    The adapter's include folders have the one that it is installed in among them, where projects may be as well.
+    """
+    package = os.path.dirname(str(getattr(import_module(backend.adapter), "__file__", "") or ""))
+    own = [] if toolkit.home is None else [toolkit.home, package, *toolkit.include_dirs()]
+    python = [sysconfig.get_path(name) for name in ("include", "platinclude")]
+    return [each for each in (*more, *own, *python) if each and each != os.path.dirname(package)]
 
 
 def _own_folders(toolkit: Toolkit, name: str) -> list[str]:
@@ -60,10 +73,20 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _home(tools: Any) -> str | None:
-    """Where the adapter has no build tools to ask: the folder by its variables, or around the compiler."""
+    """As the adapter looks for it: by variables, around the compiler, in its usual place.
+
+    The adapter is asked last: its build tools load setuptools', and this is asked wherever torch.utils.cpp_extension is imported.
+    """
     named = next(filter(None, map(variable, tools.variables)), None)
+    if named is not None:
+        return named
     compiler = shutil.which(tools.compiler)
-    return named or (None if compiler is None else compiler.rpartition("/bin/")[0])
+    if compiler is not None:
+        return os.path.dirname(os.path.dirname(compiler))
+    if os.path.isdir(tools.usual_home):
+        return str(tools.usual_home)
+    home: str | None = getattr(_module(tools.module), tools.home, None)
+    return home
 
 
 def _architectures(namespace: Any) -> list[str]:
@@ -80,3 +103,11 @@ def _architectures(namespace: Any) -> list[str]:
 def _number(name: str) -> int:
     """31 for "mp_31"."""
     return int("".join(filter(str.isdigit, name)))
+
+
+def build_directory(backend: Any, version: str | None, root: str, name: str) -> str:
+    """Where `name` is built at run time: apart from what the same program builds for another device."""
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    folder = os.path.join(root, f"{python}_{backend.name}{(version or '').replace('.', '')}", name)
+    os.makedirs(folder, exist_ok=True)
+    return folder

@@ -98,10 +98,11 @@ def _forget_others(parent: Path) -> None:
     """Remove folders of an installation that is gone, such as the environment of an isolated build."""
     for record in parent.glob(f"*/{RECORD}"):
         try:
-            packages = json.loads(record.read_text(encoding="utf-8"))["packages"]
+            values = json.loads(record.read_text(encoding="utf-8"))
+            is_there = os.path.isdir(os.path.join(values["packages"], "torchada")) and os.path.exists(values["python"])
         except (OSError, ValueError, KeyError):
             continue
-        if not os.path.isdir(os.path.join(packages, "torchada")):
+        if not is_there:
             shutil.rmtree(record.parent, ignore_errors=True)
 
 

@@ -20,6 +20,7 @@ _KNOWN = frozenset(
     | {name.partition("=")[0] for name in table.REPLACED}
 )
 _VALUE_IS_PART = ("-D", "-U")
+_JOINED = re.compile(r"^(-t)(\d+)$")
 
 
 @dataclass
@@ -36,7 +37,7 @@ def translate(flags: Sequence[str], toolkit: Toolkit) -> Flags:
     done = Flags()
     rest = iter([str(flag) for flag in flags])
     for flag in rest:
-        name, sign, value = flag.partition("=")
+        name, sign, value = _JOINED.sub(r"\1=\2", flag).partition("=")
         name = canonical(name)
         if name in table.WITH_VALUE and not sign:
             value = _next(rest, flag)
@@ -132,8 +133,6 @@ def canonical(name: str) -> str:
     """The name by which the tables know a flag; itself for one that they do not know."""
     if name in table.SHORT:
         return table.SHORT[name]
-    if re.fullmatch(r"-t\d+", name):
-        return "--threads"
     if name in _KNOWN:
         return name
     return f"-{name}" if f"-{name}" in _KNOWN or f"-{name}" in table.ARCHITECTURE else name

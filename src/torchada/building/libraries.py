@@ -30,11 +30,23 @@ def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]
     found: list[str] = []
     notices = []
     for name in names:
-        if name in ABSENT:
-            notices.append(f"library {name} is left out: {ABSENT[name]}")
-        own = toolkit.libraries if name in TORCH else () if name in ABSENT else (counterpart(name, toolkit),)
+        why = _why_left_out(name, toolkit)
+        if why is not None:
+            notices.append(f"library {name} is left out: {why}")
+            continue
+        own = toolkit.libraries if name in TORCH else (counterpart(name, toolkit),)
         found += [each for each in own if each == name or each not in found]
     return found, notices
+
+
+def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
+    """Many builds name libraries that they do not use. If it is used, the symbol that is missing says so when it is loaded."""
+    if name in ABSENT:
+        return ABSENT[name]
+    own = counterpart(name, toolkit)
+    if name in TORCH or own in (name, toolkit.runtime) or toolkit.has_library(own):
+        return None
+    return f"on {toolkit.name} it is {own}, and there is no lib{own} in {toolkit.library_folder()}"
 
 
 def counterpart(name: str, toolkit: Toolkit) -> str:

@@ -51,8 +51,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "--default-stream=per-thread": ("-DMUSA_API_PER_THREAD_DEFAULT_STREAM",),
     "--device-debug": ("-g",),
     "-G": ("-g",),
-    "-lineinfo": ("-gline-tables-only",),
-    "--generate-line-info": ("-gline-tables-only",),
+    "-lineinfo": ("-g1",),
+    "--generate-line-info": ("-g1",),
     "--Werror=all-warnings": ("-Werror",),
     "--extensible-whole-program": ("-fgpu-rdc",),
 }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError
+
+
+_SYSTEM = ("/usr/local/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu")
 
 
 def nothing() -> Sequence[str]:
@@ -57,6 +61,11 @@ class Toolkit:
         """Where the toolkit's libraries are."""
         folders = [self.folder(each) for each in ("lib", "lib64")]
         return next((each for each in folders if os.path.isdir(each)), folders[0])
+
+    def has_library(self, name: str) -> bool:
+        """Whether the library is there to link with, in the toolkit or in the system."""
+        folders = [*self.library_dirs(), self.library_folder(), self.folder("lib64"), *_SYSTEM]
+        return any(glob.glob(os.path.join(glob.escape(each), f"lib{name}.[sa]*")) for each in folders)
 
     def missing(self) -> str:
         """What to say where there is no toolkit."""
