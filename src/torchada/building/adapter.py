@@ -79,10 +79,10 @@ def _home(tools: Any) -> str | None:
     """
     named = next(filter(None, map(variable, tools.variables)), None)
     if named is not None:
-        return named
+        return str(named)
     compiler = shutil.which(tools.compiler)
     if compiler is not None:
-        return os.path.dirname(os.path.dirname(compiler))
+        return str(os.path.dirname(os.path.dirname(compiler)))
     if os.path.isdir(tools.usual_home):
         return str(tools.usual_home)
     home: str | None = getattr(_module(tools.module), tools.home, None)

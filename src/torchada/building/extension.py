@@ -61,7 +61,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     found = closure([*files, *included], [*map(os.fspath, extension.include_dirs or ()), *folders], foreign)
     if not _is_of_cuda(extension, sources, found):
         return False
-    toolkit.folder()  # here, for the first error of a build is the one that is read
+    toolkit.compiler_path()  # here, for the first error of a build is the one that is read
     copies = port(found.files, os.path.join(os.path.abspath(build_temp), "torchada", extension.name), os.getcwd())
     extension.sources = [_near(copies.of(source)) if source in files else source for source in sources]
     extension.depends = [*(extension.depends or ()), *map(copies.of, found.files)]

@@ -26,7 +26,7 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
     is_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(arguments["extra_ldflags"] or ())))
     if not (is_cuda or arguments["with_cuda"] or found.includes_cuda()):
         return arguments
-    toolkit.folder()
+    toolkit.compiler_path()
     copies = port(found.files, os.path.join(os.path.abspath(arguments["build_directory"]), "torchada"), os.getcwd())
     done = translate(nvcc, toolkit)
     say(done.notices)

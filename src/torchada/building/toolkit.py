@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError
 
-
 _SYSTEM = ("/usr/local/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu")
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "CUDA_HOME",
+_NAMES = (
     "BuildExtension",
     "CUDAExtension",
+    "CUDA_HOME",
     "CppExtension",
     "include_paths",
     "library_paths",
     "load",
     "load_inline",
-]
+)
+__all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -24,4 +25,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_NAMES})
