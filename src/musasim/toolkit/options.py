@@ -177,10 +177,7 @@ class _Parser:
             return True
         name = next((each for each in _JOINED_OR_APART if argument == each), None)
         if name is None:
-            name = next(
-                (each for each in ("-I", "-D", "-U", "-o", "-x", "-l", "-L", "-isystem") if argument.startswith(each)),
-                None,
-            )
+            name = next((each for each in ("-I", "-D", "-U", "-o", "-x", "-l", "-L", "-isystem") if argument.startswith(each)), None)
             if name is None or (name == "-o" and len(argument) < 3):
                 return False
             self._value(name, argument[len(name) :])
