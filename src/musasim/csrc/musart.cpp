@@ -12,4 +12,5 @@
 #include "musart/launch.cpp"
 #include "musart/memory.cpp"
 #include "musart/stream.cpp"
+#include "musart/symbol.cpp"
 #include "musart/transfer.cpp"

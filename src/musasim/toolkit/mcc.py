@@ -101,7 +101,9 @@ class _Driver:
             self._execute([*self._front(source), *self._dependencies(source, output), *flags, *mode, *written])
             return
         plain = folder / "kernels.ii"
-        self._execute([*self._front(source), *self._dependencies(source, output), *self._flags(), "-E", "-o", str(plain)])
+        self._execute(
+            [*self._front(source), *self._dependencies(source, output), *self._flags(), "-E", "-o", str(plain)]
+        )
         if self._options.dry:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")

@@ -13,6 +13,7 @@ _NEWEST = 31  # what the simulated device is
 # Options with a value of their own, apart or joined.
 _PREPROCESSOR = ("-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-isysroot", "-D", "-U")
 _JOINED_OR_APART = (*_PREPROCESSOR, "-o", "-x", "-l", "-L", "-MF", "-MT", "-MQ", "-Xlinker", "-z", "-T", "-u", "-arch")
+_JOINED = ("-isystem", "-include", "-I", "-D", "-U", "-o", "-x", "-l", "-L")
 _DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")
 _LINKER = (
     "-shared", "-static", "-static-libgcc", "-static-libstdc++", "-rdynamic", "-pie", "-no-pie", "-s", "-nostdlib",
@@ -175,18 +176,17 @@ class _Parser:
             if rest:
                 rest.pop(0)
             return True
-        name = next((each for each in _JOINED_OR_APART if argument == each), None)
-        if name is None:
-            name = next((each for each in ("-I", "-D", "-U", "-o", "-x", "-l", "-L", "-isystem") if argument.startswith(each)), None)
-            if name is None or (name == "-o" and len(argument) < 3):
-                return False
-            self._value(name, argument[len(name) :])
+        if argument in _JOINED_OR_APART:
+            if rest:
+                self._value(argument, rest.pop(0))
+            else:
+                self._problems.append(f"argument to '{argument}' is missing (expected 1 value)")
             return True
-        if not rest:
-            self._problems.append(f"argument to '{name}' is missing (expected 1 value)")
-            return True
-        self._value(name, rest.pop(0))
-        return True
+        for name in _JOINED:
+            if argument.startswith(name):
+                self._value(name, argument[len(name) :])
+                return True
+        return False
 
     def _value(self, name: str, value: str) -> None:
         options = self.options

@@ -16,12 +16,38 @@ _WORDS = re.compile(
     r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims)__(?![\w$])"
 )
 _TYPE_WORDS = frozenset(
-    "void bool char short int long float double unsigned signed const volatile wchar_t char16_t char32_t auto "
-    "__restrict__ __restrict restrict typename struct class union enum".split()
+    [
+        "void",
+        "bool",
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "unsigned",
+        "signed",
+        "const",
+        "volatile",
+        "wchar_t",
+        "char16_t",
+        "char32_t",
+        "auto",
+        "__restrict__",
+        "__restrict",
+        "restrict",
+        "typename",
+        "struct",
+        "class",
+        "union",
+        "enum",
+    ]
 )
-_QUALIFIERS = frozenset("const volatile __restrict__ __restrict restrict register".split())
-_CALL_LIKE = frozenset("__attribute__ __launch_bounds__ alignas decltype noexcept __declspec sizeof __asm__ asm".split())
-_STORAGE = frozenset("extern static inline constexpr constinit thread_local".split())
+_QUALIFIERS = frozenset(["const", "volatile", "__restrict__", "__restrict", "restrict", "register"])
+_CALL_LIKE = frozenset(
+    ["__attribute__", "__launch_bounds__", "alignas", "decltype", "noexcept", "__declspec", "sizeof", "__asm__", "asm"]
+)
+_STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
 
 
 class RewriteError(Exception):
@@ -185,7 +211,9 @@ class _Rewriter:
         declared = [token.text for token in self._source.tokens(begin, name.begin)]
         wrong = sorted(set(declared) & {"int", "float", "double", "bool", "char", "long", "short", "auto"})
         if "void" not in declared and wrong and "<" not in declared:
-            raise self._error(name.begin, f"kernel function type of '{name.text}' must have void return type, not '{wrong[0]}'")
+            raise self._error(
+                name.begin, f"kernel function type of '{name.text}' must have void return type, not '{wrong[0]}'"
+            )
 
     def _signature(self, begin: int) -> tuple[list[Token], list[Token], list[Token] | None] | None:
         """What comes before a function's parameters, the parameters with their brackets, and the body if there is one."""
@@ -300,7 +328,11 @@ class _Rewriter:
         if any(begin_ < begin < end_ for begin_, end_ in self._bodies):
             return
         words = [token.text for token in statement]
-        if "__constant__" in words and words.index("__constant__") < len(words) and source.text[begin:end] == "__managed__":
+        if (
+            "__constant__" in words
+            and words.index("__constant__") < len(words)
+            and source.text[begin:end] == "__managed__"
+        ):
             return
         if not statement or statement[-1].text != ";" or set(words) & {"extern", "constexpr", "template"}:
             return
@@ -440,7 +472,13 @@ def _declarator(tokens: list[Token]) -> list[Token]:
     for index, token in enumerate(tokens):
         text = token.text if token.kind == "mark" else ""
         if text and text in "([{":
-            if text == "{" and depth == 0 and index > 0 and not angles and tokens[0].text not in ("union", "struct", "class"):
+            if (
+                text == "{"
+                and depth == 0
+                and index > 0
+                and not angles
+                and tokens[0].text not in ("union", "struct", "class")
+            ):
                 return tokens[:index]
             depth += 1
         elif text and text in ")]}":

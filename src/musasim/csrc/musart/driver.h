@@ -67,6 +67,9 @@ void release_all(int device, Owner owner);
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
 
+// Bytes from `pointer` to the end of the device's variable that it lies in; 0 when it lies in none.
+size_t room_in_symbol(const void* pointer);
+
 // Puts the allocation on shared pages, at the same address and with the same contents; its descriptor, or -1.
 int share(const Allocation& allocation);
 void add_import(const Allocation& allocation);

@@ -183,7 +183,7 @@ Extent extent_of(const MusartExtent& from) {
 musaError_t launch_function(const void* function, const Configuration& wanted, void** arguments) {
   auto* kernel = kernel_of(function);
   if (kernel == nullptr) {
-    return musaErrorInvalidDeviceFunction;
+    return remember(musaErrorInvalidDeviceFunction);
   }
   const auto before = musaPeekAtLastError();
   musaGetLastError();
@@ -220,7 +220,7 @@ int musasim_asked(musasim_kernel* kernel) {
 
 void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_closure* closure) {
   if (on_device()) {
-    musasim_fault(musaErrorNotSupported, "a kernel was launched from a kernel");
+    musasim_fault(musaErrorLaunchFailure, "a kernel was launched from a kernel");
   }
   if (t_configurations.empty()) {
     remember(musaErrorMissingConfiguration);
@@ -231,7 +231,7 @@ void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_clos
   remember(launch(*kernel, wanted, data, *closure));
 }
 
-void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) {
+void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) noexcept {
   if (!on_device()) {
     std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);
     std::abort();

@@ -1,4 +1,4 @@
-// A name of the toolkit for what every kernel finds declared anyway.
+// The device's functions: barriers, atomics, warp functions.
 #pragma once
 
-#include "musasim/device_functions.h"
+#include "musa_runtime.h"

@@ -259,6 +259,19 @@ MUSART_API musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 MUSART_API musaError_t musasim_occupancy_block_size(
     int* grid, int* block, const void* function, size_t (*shared_of)(int, const void*), const void* context, int limit);
 
+
+/* variables of the device; `symbol` is the variable's address */
+MUSART_API musaError_t musaGetSymbolAddress(void** address, const void* symbol);
+MUSART_API musaError_t musaGetSymbolSize(size_t* bytes, const void* symbol);
+MUSART_API musaError_t
+musaMemcpyToSymbol(const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t
+musaMemcpyFromSymbol(void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t musaMemcpyToSymbolAsync(
+    const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
+MUSART_API musaError_t musaMemcpyFromSymbolAsync(
+    void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

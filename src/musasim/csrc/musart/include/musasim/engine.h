@@ -16,6 +16,12 @@ extern "C" {
 
 struct MUstream_st;
 
+#ifdef __cplusplus
+#define MUSASIM_NOEXCEPT noexcept
+#else
+#define MUSASIM_NOEXCEPT
+#endif
+
 /* --- where a thread is. Constant while it runs: the scheduler writes them when it changes threads. ---------------------- */
 
 #ifndef MUSASIM_ENGINE_ITSELF
@@ -40,7 +46,7 @@ void musasim_fault(int error, const char* message) __attribute__((noreturn));
 
 /* As glibc's __assert_fail; outside kernels, the same. */
 void musasim_assert_fail(const char* expression, const char* file, unsigned int line, const char* function)
-    __attribute__((noreturn));
+    MUSASIM_NOEXCEPT __attribute__((noreturn));
 
 /* --- what waits ------------------------------------------------------------------------------------------------------------ */
 

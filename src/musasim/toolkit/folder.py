@@ -71,7 +71,14 @@ def _compile_runtime(target: Path, folder: Path) -> None:
     print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
     with cache.workspace(folder) as workspace:
         built = workspace / target.name
-        command = [*find_compiler(), *_COMPILE, f"-Wl,-soname,{target.name}", str(_CSRC / "musart.cpp"), "-o", str(built)]
+        command = [
+            *find_compiler(),
+            *_COMPILE,
+            f"-Wl,-soname,{target.name}",
+            str(_CSRC / "musart.cpp"),
+            "-o",
+            str(built),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             raise MusasimBuildError(f"musasim: compiling its runtime failed.\n{done.stdout}{done.stderr}")
