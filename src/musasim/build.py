@@ -98,11 +98,11 @@ def _import(path: Path) -> ModuleType:
 
 def _source_hash() -> str:
     digest = hashlib.sha256()
-    folder = Path(__file__).parent
-    for path in sorted(path for part in (_SOURCES, _HEADERS) for path in part.rglob("*")):
-        if path.suffix in (".cpp", ".h", ".muh"):
-            digest.update(str(path.relative_to(folder)).encode())
-            digest.update(path.read_bytes())
+    for folder in (_SOURCES, _HEADERS):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".cpp", ".h", ".muh"):
+                digest.update(str(path.relative_to(folder)).encode())
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

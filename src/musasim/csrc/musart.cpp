@@ -11,6 +11,7 @@
 #include "musart/ipc.cpp"
 #include "musart/launch.cpp"
 #include "musart/memory.cpp"
+#include "musart/properties.cpp"
 #include "musart/stream.cpp"
 #include "musart/symbol.cpp"
 #include "musart/transfer.cpp"

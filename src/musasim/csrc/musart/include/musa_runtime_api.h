@@ -105,6 +105,37 @@ typedef enum musaDeviceAttr {
   musaDevAttrMax = 120
 } musaDeviceAttr;
 
+/* The fields that the simulated device has a figure for. Memory is in bytes, clock rates are in kHz. */
+typedef struct musaDeviceProp {
+  char name[256];
+  size_t totalGlobalMem;
+  size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  size_t memPitch;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int integrated;
+  int canMapHostMemory;
+  int pciBusID;
+  int unifiedAddressing;
+  int memoryClockRate;
+  int memoryBusWidth;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  int streamPrioritiesSupported;
+  size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor;
+  int isMultiGpuBoard;
+  size_t sharedMemPerBlockOptin;
+} musaDeviceProp;
+
 typedef struct musaPointerAttributes {
   musaMemoryType type;
   int device; /* -2 for memory that the runtime does not know */
@@ -182,6 +213,7 @@ MUSART_API musaError_t musaGetDevice(int* device);
 MUSART_API musaError_t musaDeviceSynchronize(void);
 MUSART_API musaError_t musaDeviceReset(void);
 MUSART_API musaError_t musaDeviceGetAttribute(int* value, musaDeviceAttr attribute, int device);
+MUSART_API musaError_t musaGetDeviceProperties(musaDeviceProp* properties, int device);
 MUSART_API musaError_t musaDeviceGetPCIBusId(char* text, int length, int device);
 MUSART_API musaError_t musaDeviceGetByPCIBusId(int* device, const char* text);
 MUSART_API musaError_t musaDeviceGetStreamPriorityRange(int* least, int* greatest);
