@@ -241,12 +241,20 @@ def test_variables_are_read_in_one_place(name: str) -> None:
     """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
     allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
     allowed |= {"torchada.redirect.environment", "torchada.cli.run"}
+    allowed |= {"torchada.building.environment"}  # not ours: the variables of builds
     reads = [
         node.lineno
         for node in run_time_nodes(tree(name))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     ]
     assert name in allowed or not reads
+
+
+@pytest.mark.parametrize("name", package("torchada.building"))
+def test_building_knows_porting_alone(name: str) -> None:
+    """The stand-in for nvcc is started for every source: neither torch nor what patches it has a place there."""
+    others = within(imports(name), "torchada") - within(imports(name), "torchada.building", "torchada.porting")
+    assert others == set()
 
 
 def test_no_cycles_at_import() -> None:

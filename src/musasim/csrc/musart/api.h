@@ -9,7 +9,8 @@ namespace musart {
 // Remembers an error for musaGetLastError and passes it on; success changes nothing.
 musaError_t remember(musaError_t error) noexcept;
 
-// Whether the calling process may use a device at all. From the first call on, a forked child may not.
+// Whether the calling process may use a device at all. From the first call on, a forked child may not. A device that a kernel
+// has failed on gives that kernel's error.
 musaError_t enter();
 
 // As enter(), for calls that no capture permits; spoils the capture that is under way.

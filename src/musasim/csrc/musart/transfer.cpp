@@ -12,7 +12,8 @@ enum class Place { Device, Host, TooShort };
 Place place_of(const void* pointer, size_t count, int device = -1) {
   const auto found = find_allocation(pointer);
   if (!found) {
-    return Place::Host;
+    const size_t room = room_in_symbol(pointer);
+    return room == 0 ? Place::Host : count <= room ? Place::Device : Place::TooShort;
   }
   const auto offset = static_cast<size_t>(static_cast<const char*>(pointer) - found->base);
   const bool fits = count <= found->size - offset && (device < 0 || device == found->device);

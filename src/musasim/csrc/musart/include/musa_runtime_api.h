@@ -18,13 +18,16 @@ typedef enum musaError {
   musaErrorMemoryAllocation = 2,
   musaErrorInitializationError = 3,
   musaErrorInvalidConfiguration = 9,
+  musaErrorInvalidPitchValue = 12,
   musaErrorInvalidSymbol = 13,
   musaErrorInvalidMemcpyDirection = 21,
+  musaErrorMissingConfiguration = 52,
   musaErrorInvalidDeviceFunction = 98,
   musaErrorNoDevice = 100,
   musaErrorInvalidDevice = 101,
   musaErrorDeviceUninitialized = 201,
   musaErrorMapBufferObjectFailed = 205,
+  musaErrorNoKernelImageForDevice = 209,
   musaErrorPeerAccessUnsupported = 217,
   musaErrorInvalidResourceHandle = 400,
   musaErrorNotReady = 600,
@@ -32,9 +35,11 @@ typedef enum musaError {
   musaErrorLaunchOutOfResources = 701,
   musaErrorPeerAccessAlreadyEnabled = 704,
   musaErrorPeerAccessNotEnabled = 705,
+  musaErrorAssert = 710,
   musaErrorHostMemoryAlreadyRegistered = 712,
   musaErrorHostMemoryNotRegistered = 713,
   musaErrorLaunchFailure = 719,
+  musaErrorCooperativeLaunchTooLarge = 720,
   musaErrorNotPermitted = 800,
   musaErrorNotSupported = 801,
   musaErrorStreamCaptureUnsupported = 900,
@@ -100,6 +105,37 @@ typedef enum musaDeviceAttr {
   musaDevAttrMax = 120
 } musaDeviceAttr;
 
+/* The fields that the simulated device has a figure for. Memory is in bytes, clock rates are in kHz. */
+typedef struct musaDeviceProp {
+  char name[256];
+  size_t totalGlobalMem;
+  size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  size_t memPitch;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int integrated;
+  int canMapHostMemory;
+  int pciBusID;
+  int unifiedAddressing;
+  int memoryClockRate;
+  int memoryBusWidth;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  int streamPrioritiesSupported;
+  size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor;
+  int isMultiGpuBoard;
+  size_t sharedMemPerBlockOptin;
+} musaDeviceProp;
+
 typedef struct musaPointerAttributes {
   musaMemoryType type;
   int device; /* -2 for memory that the runtime does not know */
@@ -117,6 +153,41 @@ typedef struct musaIpcEventHandle_st {
 
 typedef struct MUstream_st* musaStream_t;
 typedef struct MUevent_st* musaEvent_t;
+typedef void (*musaHostFn_t)(void* data);
+
+/* dim3, where whoever includes this has it: the same three numbers. */
+#ifndef MUSART_EXTENT
+typedef struct MusartExtent {
+  unsigned int x, y, z;
+} MusartExtent;
+#define MUSART_EXTENT MusartExtent
+#endif
+
+typedef enum musaFuncAttribute {
+  musaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  musaFuncAttributePreferredSharedMemoryCarveout = 9
+} musaFuncAttribute;
+
+typedef enum musaFuncCache {
+  musaFuncCachePreferNone = 0,
+  musaFuncCachePreferShared = 1,
+  musaFuncCachePreferL1 = 2,
+  musaFuncCachePreferEqual = 3
+} musaFuncCache;
+
+/* Registers and local memory are figures without a meaning here. */
+typedef struct musaFuncAttributes {
+  size_t sharedSizeBytes; /* of the __shared__ variables that threads have passed so far */
+  size_t constSizeBytes;
+  size_t localSizeBytes;
+  int maxThreadsPerBlock;
+  int numRegs;
+  int ptxVersion;
+  int binaryVersion;
+  int cacheModeCA;
+  int maxDynamicSharedSizeBytes;
+  int preferredShmemCarveout;
+} musaFuncAttributes;
 
 #define musaStreamDefault 0x0
 #define musaStreamNonBlocking 0x1
@@ -142,6 +213,7 @@ MUSART_API musaError_t musaGetDevice(int* device);
 MUSART_API musaError_t musaDeviceSynchronize(void);
 MUSART_API musaError_t musaDeviceReset(void);
 MUSART_API musaError_t musaDeviceGetAttribute(int* value, musaDeviceAttr attribute, int device);
+MUSART_API musaError_t musaGetDeviceProperties(musaDeviceProp* properties, int device);
 MUSART_API musaError_t musaDeviceGetPCIBusId(char* text, int length, int device);
 MUSART_API musaError_t musaDeviceGetByPCIBusId(int* device, const char* text);
 MUSART_API musaError_t musaDeviceGetStreamPriorityRange(int* least, int* greatest);
@@ -201,6 +273,36 @@ MUSART_API musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream);
 MUSART_API musaError_t musaEventSynchronize(musaEvent_t event);
 MUSART_API musaError_t musaEventQuery(musaEvent_t event);
 MUSART_API musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEvent_t end);
+
+/* kernels; `function` is the address of a function that mcc has compiled as __global__ */
+MUSART_API musaError_t musaLaunchKernel(
+    const void* function, MUSART_EXTENT grid, MUSART_EXTENT block, void** arguments, size_t shared, musaStream_t stream);
+MUSART_API musaError_t musaLaunchCooperativeKernel(
+    const void* function, MUSART_EXTENT grid, MUSART_EXTENT block, void** arguments, size_t shared, musaStream_t stream);
+MUSART_API musaError_t musaLaunchHostFunc(musaStream_t stream, musaHostFn_t function, void* data);
+MUSART_API musaError_t musaFuncSetAttribute(const void* function, musaFuncAttribute attribute, int value);
+MUSART_API musaError_t musaFuncSetCacheConfig(const void* function, musaFuncCache config);
+MUSART_API musaError_t musaFuncGetAttributes(musaFuncAttributes* attributes, const void* function);
+MUSART_API musaError_t
+musaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared);
+MUSART_API musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* blocks, const void* function, int threads, size_t shared, unsigned int flags);
+/* What musaOccupancyMaxPotentialBlockSize, a template, is made of. */
+MUSART_API musaError_t musasim_occupancy_block_size(
+    int* grid, int* block, const void* function, size_t (*shared_of)(int, const void*), const void* context, int limit);
+
+
+/* variables of the device; `symbol` is the variable's address */
+MUSART_API musaError_t musaGetSymbolAddress(void** address, const void* symbol);
+MUSART_API musaError_t musaGetSymbolSize(size_t* bytes, const void* symbol);
+MUSART_API musaError_t
+musaMemcpyToSymbol(const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t
+musaMemcpyFromSymbol(void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind);
+MUSART_API musaError_t musaMemcpyToSymbolAsync(
+    const void* symbol, const void* from, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
+MUSART_API musaError_t musaMemcpyFromSymbolAsync(
+    void* to, const void* symbol, size_t count, size_t offset, musaMemcpyKind kind, musaStream_t stream);
 
 #ifdef __cplusplus
 }
