@@ -30,7 +30,8 @@ class BuildTools:
     environment, the first one best. `compiler` is the program in the toolkit's bin, unless the variable `compiler_variable` names
     another, `language` what its option -x takes. `arch_variable` lists architectures to compile for. `libraries` are the adapter's
     own for extensions to link with, `runtime` the toolkit's counterpart of cudart. `usual_home` is where the toolkit is installed
-    by default, and `dnn_variables` name the folder of the neural network library.
+    by default, and `dnn_variables` name the folder of the neural network library. `source` is the suffix of its language, `info`
+    the program in the toolkit's bin that describes the devices, and `target_variable` names an architecture in its place.
     """
 
     module: str
@@ -45,6 +46,9 @@ class BuildTools:
     runtime: str
     usual_home: str
     dnn_variables: tuple[str, ...]
+    source: str
+    info: str
+    target_variable: str
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,9 @@ MUSA = Backend(
         runtime="musart",
         usual_home="/usr/local/musa",
         dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
+        source=".mu",
+        info="musaInfo",
+        target_variable="MTGPU_TARGET",
     ),
     simulator="musasim",
 )

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import shlex
-import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from torchada.cpp_ops import cache, sources
 
@@ -24,60 +21,25 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Compiler:
-    """`command`, a source, and `libraries` make a library; `version` names what else its result depends on."""
+    """`version` names all that a result depends on beside its source; `command` is what comes before the source, and behind it."""
 
-    command: tuple[str, ...]
-    libraries: tuple[str, ...]
     version: str
+    command: Callable[[], tuple[list[str], list[str]]]
 
     def key(self, source: Path) -> str:
         """Equal for equal results: the source, the headers beside it, the compiler, its options, PyTorch."""
-        digest = hashlib.sha256(repr((self.command, self.libraries, self.version)).encode())
+        digest = hashlib.sha256(self.version.encode())
         for path in (source, *sources.headers(source)):
             digest.update(f"\n{path.name}\n".encode() + path.read_bytes())
         return digest.hexdigest()[:16]
 
 
-def host_compiler(torch: Any, chosen: str) -> Compiler:
-    """The C++ compiler, `chosen` ($CXX, which may carry options) or the first of the usual names, with what PyTorch needs."""
-    command = shlex.split(chosen) or ["c++", "g++", "clang++"]
-    names = [command[0]] if chosen else command
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        raise CompileError(f"there is no C++ compiler ({f'CXX={chosen}' if chosen else ', '.join(names)})")
-    status = Path(path).resolve().stat()
-    options = [*(command[1:] if chosen else ()), "-std=c++20", *compile_options(torch)]
-    version = f"{status.st_size} {status.st_mtime_ns} torch {torch.__version__} {platform.machine()}"
-    return Compiler((path, *options), tuple(libraries(torch)), version)
-
-
-def compile_options(torch: Any) -> list[str]:
-    """What makes a shared library with the headers of PyTorch and of overrides, for any compiler."""
-    include = Path(torch.__file__).parent / "include"
-    return [
-        "-O2",
-        "-fPIC",
-        "-shared",
-        "-fvisibility=hidden",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
-        f"-isystem{include}",
-        f"-isystem{include / 'torch' / 'csrc' / 'api' / 'include'}",
-        f"-I{sources.OWN}",
-    ]
-
-
-def libraries(torch: Any) -> list[str]:
-    """PyTorch's libraries, found again where they are now."""
-    folder = Path(torch.__file__).parent / "lib"
-    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lc10", "-ltorch_cpu"]
-
-
 @dataclass(frozen=True)
 class Builder:
-    """Compiles into `folder`. `compilers` has one for each suffix, `jobs` is how many run at a time."""
+    """Compiles into `folder`. `compilers` finds one for each suffix, when it is needed; `jobs` is how many run at a time."""
 
     folder: Path
-    compilers: Mapping[str, Compiler]
+    compilers: Mapping[str, Callable[[], Compiler]]
     verbose: bool = False
     jobs: int = min(os.cpu_count() or 1, 4)
 
@@ -87,7 +49,11 @@ class Builder:
         results: dict[Path, Path | CompileError] = {}
         missing: list[tuple[Path, Compiler, Path]] = []
         for source in files:
-            compiler = self.compilers[source.suffix]
+            try:
+                compiler = self.compilers[source.suffix]()
+            except CompileError as error:
+                results[source] = error
+                continue
             results[source] = target = folder / f"{source.stem}-{compiler.key(source)}.so"
             if not target.exists():
                 missing.append((source, compiler, target))
@@ -108,8 +74,8 @@ class Builder:
             return target
         try:
             with cache.written(target) as place:
-                command = [*compiler.command, f"-I{source.parent}", str(source), "-o", str(place), *compiler.libraries]
-                self._run(command, source)
+                before, behind = compiler.command()
+                self._run([*before, f"-I{source.parent}", str(source), "-o", str(place), *behind], source)
         except CompileError as error:
             return error
         return target

@@ -11,8 +11,9 @@ from typing import Any
 from torchada import _settings
 from torchada._warnings import warn_once
 from torchada.cpp_ops import cache, library, sources
-from torchada.cpp_ops.compiler import Builder, CompileError, host_compiler
+from torchada.cpp_ops.compiler import Builder, CompileError
 from torchada.cpp_ops.library import Override
+from torchada.cpp_ops.toolchain import compilers_for
 from torchada.redirect.context import Context
 from torchada.redirect.owners import MISSING
 
@@ -44,7 +45,7 @@ def wanted(context: Context) -> Iterator[Override]:
     What does not compile costs one warning, and the others are given; with TORCHADA_STRICT=1 it raises CompileError.
     """
     settings, torch = context.settings, context.torch
-    compilers = {".cpp": host_compiler(torch, _settings.of_others("CXX"))}
+    compilers = compilers_for(context)
     files = sources.find(settings.cpp_ops_path, compilers, settings.disabled_ops)
     builder = Builder(cache.place(settings.cache), compilers, settings.cpp_ops_verbose)
     operators = frozenset(torch._C._dispatch_get_all_op_names())
