@@ -13,7 +13,7 @@ from musasim.toolkit.lexer import Source, Token, bracketed, closing, split, unti
 
 # Followed by none of its letters, so that longer names are left alone. Everything else in the text is ordinary C++.
 _WORDS = re.compile(
-    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims)__(?![\w$])"
+    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
 _TYPE_WORDS = frozenset(
     [
@@ -97,6 +97,8 @@ class _Rewriter:
             word = hit.group()
             if word == "<<<":
                 self._launch(hit.start())
+            elif word == "__noinline__":
+                self._noinline(hit.start(), hit.end())
             elif word not in ("__launch_bounds__", "__shared__"):
                 self._replace(hit.start(), hit.end(), "")
                 if word in handlers:
@@ -175,6 +177,14 @@ class _Rewriter:
     def _is_followed_by_bracket(self, position: int) -> bool:
         following = next(self._source.tokens(position), None)
         return following is not None and following.text == "("
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def _noinline(self, begin: int, end: int) -> None:
+        """The host's headers write it as well, as an attribute: those stay."""
+        text = self._source.text
+        if not (text[:begin].rstrip().endswith("((") and text[end:].lstrip().startswith(")")):
+            self._replace(begin, end, "__attribute__((noinline))")
 
     # --- kernels ---------------------------------------------------------------------------------------------------
 

@@ -25,9 +25,9 @@ __global__ void isfinite_kernel(const scalar_t* values, bool* out, int64_t count
   }
 }
 
-at::Tensor isfinite(const at::Tensor& self) {
+at::Tensor is_finite(const at::Tensor& self) {
   if (!at::isFloatingType(self.scalar_type())) {
-    return torchada::original<&isfinite>(self); // complex numbers; integers all are
+    return torchada::original<&is_finite>(self); // complex numbers; integers all are
   }
   const c10::musa::MUSAGuard guard(self.device());
   const auto values = self.is_non_overlapping_and_dense() ? self : self.contiguous();
@@ -47,4 +47,4 @@ at::Tensor isfinite(const at::Tensor& self) {
 
 } // namespace
 
-TORCHADA_OVERRIDE("isfinite", isfinite, "2.13.0");
+TORCHADA_OVERRIDE("isfinite", is_finite, "2.13.0");
