@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from interpreter import ROOT, Interpreter
-from torchada.cpp_ops import cache, overrides, sources
+from torchada.cpp_ops import cache, overrides, sources, toolchain
 from torchada.cpp_ops.compiler import Builder, CompileError, Compiler
 from torchada.cpp_ops.library import Override
 
@@ -245,6 +245,34 @@ def test_whose_file_is_meant(tmp_path: Path) -> None:
     assert "notes" not in found and "log_" not in found
     with pytest.raises(NotADirectoryError, match="TORCHADA_CPP_OPS_PATH"):
         sources.find([str(tmp_path / "nowhere")], [".cpp"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "flags"),
+    [
+        ("compute capability:              2.1", "", ["-a21"]),
+        ("major:   3\nminor:   1\n\nmajor:   2\nminor:   2\n", "", ["-a22", "-a31"]),
+        ("major: 3\nminor: 1", "mp_22", ["-a22"]),
+        ("no devices", "", None),
+    ],
+)
+def test_for_which_device_it_is_compiled(
+    text: str, target: str, flags: list[str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = tmp_path / "bin" / "info"
+    info.parent.mkdir()
+    info.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+    info.chmod(0o755)
+    monkeypatch.setenv("TARGET", target)
+    context = SimpleNamespace(
+        backend=SimpleNamespace(build_tools=SimpleNamespace(info="info", target_variable="TARGET"))
+    )
+    toolkit = SimpleNamespace(arch_flag="-a{}", folder=lambda *parts: str(tmp_path.joinpath(*parts)))
+    if flags is None:
+        with pytest.raises(CompileError, match="set TARGET"):
+            toolchain._architectures(context, toolkit)  # type: ignore[arg-type]
+    else:
+        assert toolchain._architectures(context, toolkit) == flags  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
