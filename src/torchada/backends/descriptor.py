@@ -29,7 +29,7 @@ class BuildTools:
     its functions include_paths and library_paths take the keyword `keyword` for the toolkit's. `variables` name that folder in the
     environment, the first one best. `compiler` is the program in the toolkit's bin, unless the variable `compiler_variable` names
     another, `language` what its option -x takes. `arch_variable` lists architectures to compile for. `libraries` are the adapter's
-    own for extensions to link with, `runtime` the toolkit's counterpart of cudart. `usual_home` is where the toolkit is installed
+    own for extensions to link with, `runtime` the toolkit's counterpart of cudart, `lister` its program that lists devices. `usual_home` is where the toolkit is installed
     by default, and `dnn_variables` name the folder of the neural network library.
     """
 
@@ -43,6 +43,7 @@ class BuildTools:
     arch_variable: str
     libraries: tuple[str, ...]
     runtime: str
+    lister: str
     usual_home: str
     dnn_variables: tuple[str, ...]
 

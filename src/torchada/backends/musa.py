@@ -82,6 +82,7 @@ MUSA = Backend(
         arch_variable="TORCH_MUSA_ARCH_LIST",
         libraries=("musa_python", "musa_kernels"),
         runtime="musart",
+        lister="musaInfo",
         usual_home="/usr/local/musa",
         dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
     ),
