@@ -27,10 +27,10 @@ class BuildTools:
 
     `module` is the adapter's counterpart of torch.utils.cpp_extension: its attribute `home` is the folder of the toolkit or None,
     its functions include_paths and library_paths take the keyword `keyword` for the toolkit's. `variables` name that folder in the
-    environment, the first one best. `compiler` is the program in the toolkit's bin, unless the variable `compiler_variable` names
-    another, `language` what its option -x takes. `arch_variable` lists architectures to compile for. `libraries` are the adapter's
-    own for extensions to link with, `runtime` the toolkit's counterpart of cudart, `lister` its program that lists devices. `usual_home` is where the toolkit is installed
-    by default, and `dnn_variables` name the folder of the neural network library.
+    environment, the first one best, and `usual_home` is where it is by default. `compiler` is the program in its bin, unless the
+    variable `compiler_variable` names another, `language` what its option -x takes, `lister` the program that lists devices.
+    `arch_variable` lists architectures to compile for. `libraries` are the adapter's own for extensions to link with, `runtime` the
+    toolkit's counterpart of cudart. `dnn_variables` name the folder of the neural network library.
     """
 
     module: str
