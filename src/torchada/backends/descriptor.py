@@ -27,11 +27,11 @@ class BuildTools:
 
     `module` is the adapter's counterpart of torch.utils.cpp_extension: its attribute `home` is the folder of the toolkit or None,
     its functions include_paths and library_paths take the keyword `keyword` for the toolkit's. `variables` name that folder in the
-    environment, the first one best. `compiler` is the program in the toolkit's bin, unless the variable `compiler_variable` names
-    another, `language` what its option -x takes. `arch_variable` lists architectures to compile for. `libraries` are the adapter's
-    own for extensions to link with, `runtime` the toolkit's counterpart of cudart. `usual_home` is where the toolkit is installed
-    by default, and `dnn_variables` name the folder of the neural network library. `source` is the suffix of its language, `info`
-    the program in the toolkit's bin that describes the devices, and `target_variable` names an architecture in its place.
+    environment, the first one best, and `usual_home` is where it is by default. `compiler` is the program in its bin, unless the
+    variable `compiler_variable` names another, `language` what its option -x takes, `lister` the program that lists devices.
+    `arch_variable` lists architectures to compile for. `libraries` are the adapter's own for extensions to link with, `runtime` the
+    toolkit's counterpart of cudart. `dnn_variables` name the folder of the neural network library. `source` is the suffix of files
+    in its language, and `target_variable` names an architecture in place of what `lister` says.
     """
 
     module: str
@@ -44,10 +44,10 @@ class BuildTools:
     arch_variable: str
     libraries: tuple[str, ...]
     runtime: str
+    lister: str
     usual_home: str
     dnn_variables: tuple[str, ...]
     source: str
-    info: str
     target_variable: str
 
 

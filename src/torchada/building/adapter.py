@@ -37,6 +37,7 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
         arch_flag=backend.arch_flag,
         arch_variable=tools.arch_variable,
         runtime=tools.runtime,
+        lister=tools.lister,
         libraries=tools.libraries,
         include_dirs=lambda: [*paths("include_paths"), *_own_folders(own, "include")],
         library_dirs=lambda: [*paths("library_paths"), *([own.library_folder()] if own.home else [])],

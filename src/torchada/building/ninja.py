@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from torchada.building.environment import variable
+
 _RULE = re.compile(r"^rule cuda_compile\n(?:  .*\n?)+", re.MULTILINE)
 
 
@@ -19,7 +21,9 @@ def with_dependencies(text: str) -> str:
 
 
 def complete(path: str) -> None:
-    """Do so for the file at `path`."""
+    """Do so for the file at `path`, unless the user has said that there is a compiler cache which cannot do with it."""
+    if variable("TORCH_EXTENSION_SKIP_NVCC_GEN_DEPENDENCIES") == "1":
+        return
     file = Path(path)
     text = file.read_text()
     new = with_dependencies(text)

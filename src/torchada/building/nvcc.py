@@ -10,10 +10,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
+from torchada.building.architectures import listed_devices
 from torchada.building.closure import closure, is_source
 from torchada.building.cuda_home import VERSION, toolkit_of
 from torchada.building.errors import BuildError, say
@@ -32,6 +34,7 @@ def main(record: str) -> int:
     """Run as nvcc would with this process's arguments; the exit status. `record` is the file that describes the toolkit."""
     try:
         toolkit = toolkit_of(record)
+        toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
         arguments = _with_files(sys.argv[1:])
         asked = next((each for each in arguments if each in _ASKS_ALONE), None)
         if asked is not None:

@@ -23,10 +23,10 @@ class Toolkit:
     """An accelerator's toolkit and what an extension needs of its PyTorch adapter.
 
     `name` is for messages, `home` the toolkit's folder (None: not found), `home_variable` the environment variable that names it.
-    `compiler` is the program in its bin folder, unless `compiler_variable` names another; `language` what its -x takes. `arch_flag`
-    has a place for an architecture ("--offload-arch=mp_{}"), of which `arch_variable` lists those to compile for. `libraries` stand
-    in for torch's own libraries for CUDA, and `runtime` for cudart. The functions ask the adapter: for include and library
-    folders, and for the architectures of the devices in sight ("31").
+    `compiler` is the program in its bin folder, unless `compiler_variable` names another; `language` what its -x takes; `lister`
+    the program that lists devices. `arch_flag` has a place for an architecture ("--offload-arch=mp_{}"), of which `arch_variable`
+    lists those to compile for. `libraries` stand in for torch's own libraries for CUDA, and `runtime` for cudart. The functions ask
+    the adapter: for include and library folders, and for the architectures of the devices in sight ("31").
     """
 
     name: str
@@ -38,6 +38,7 @@ class Toolkit:
     arch_flag: str
     arch_variable: str
     runtime: str
+    lister: str = ""
     libraries: tuple[str, ...] = ()
     include_dirs: Callable[[], Sequence[str]] = field(default=nothing, compare=False)
     library_dirs: Callable[[], Sequence[str]] = field(default=nothing, compare=False)

@@ -6,7 +6,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from torchada import _settings
 from torchada.building.adapter import toolkit_of
+from torchada.building.architectures import listed_devices
 from torchada.building.errors import BuildError
 from torchada.building.toolkit import Toolkit
 from torchada.cpp_ops import sources
@@ -67,25 +67,12 @@ def _architectures(context: Context, toolkit: Toolkit) -> list[str]:
     """What MTGPU_TARGET names ("mp_31"), or what the toolkit says of the devices; asking the adapter would initialise them."""
     tools = context.backend.build_tools
     assert tools is not None
-    named = re.findall(r"\d+", _settings.of_others(tools.target_variable)) or _described(
-        toolkit.folder("bin", tools.info)
-    )
+    named = re.findall(r"\d+", _settings.of_others(tools.target_variable)) or listed_devices(toolkit)
     if not named:
         raise CompileError(
-            f"{tools.info} shows no device to compile for; set {tools.target_variable}, for example to mp_31"
+            f"{toolkit.lister} shows no device to compile for; set {tools.target_variable}, for example to mp_31"
         )
     return [toolkit.arch_flag.format(number) for number in named]
-
-
-def _described(program: str) -> list[str]:
-    """["31"] for devices of compute capability 3.1, in either of the forms that tools of this kind have."""
-    try:
-        text = subprocess.run([program], capture_output=True, text=True, timeout=60).stdout
-    except (OSError, subprocess.SubprocessError):
-        return []
-    pairs = re.findall(r"compute capability:\s*(\d+)\.(\d+)", text, re.IGNORECASE)
-    pairs += zip(re.findall(r"^major:\s*(\d+)", text, re.MULTILINE), re.findall(r"^minor:\s*(\d+)", text, re.MULTILINE))
-    return sorted({major + minor for major, minor in pairs})
 
 
 def _options(torch: Any) -> list[str]:
