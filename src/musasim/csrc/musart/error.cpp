@@ -75,7 +75,7 @@ musaError_t enter() {
     return musaErrorInitializationError;
   }
   if (on_device()) {
-    musasim_fault(musaErrorNotSupported, "a kernel called a function of the host's runtime");
+    musasim_fault(musaErrorLaunchFailure, "a kernel called a function of the host's runtime");
   }
   arm_fork_guard();
   return device_count() > 0 ? static_cast<musaError_t>(device_fault(current_device())) : musaErrorNoDevice;

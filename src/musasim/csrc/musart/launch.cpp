@@ -183,7 +183,7 @@ Extent extent_of(const MusartExtent& from) {
 musaError_t launch_function(const void* function, const Configuration& wanted, void** arguments) {
   auto* kernel = kernel_of(function);
   if (kernel == nullptr) {
-    return musaErrorInvalidDeviceFunction;
+    return remember(musaErrorInvalidDeviceFunction);
   }
   const auto before = musaPeekAtLastError();
   musaGetLastError();
@@ -220,7 +220,7 @@ int musasim_asked(musasim_kernel* kernel) {
 
 void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_closure* closure) {
   if (on_device()) {
-    musasim_fault(musaErrorNotSupported, "a kernel was launched from a kernel");
+    musasim_fault(musaErrorLaunchFailure, "a kernel was launched from a kernel");
   }
   if (t_configurations.empty()) {
     remember(musaErrorMissingConfiguration);

@@ -19,14 +19,30 @@ inline bool configure(dim3 grid, dim3 block, std::size_t shared = 0, MUstream_st
   return true;
 }
 
+template <class T>
+struct plain {
+  using type = std::remove_cv_t<T>;
+};
+
+template <class T>
+struct plain<T* __restrict__> {
+  using type = T*;
+};
+
+template <class T>
+struct plain<T* __restrict__ const> {
+  using type = T*;
+};
+
 template <class... Parameters, std::size_t... Is>
 void call_with(void (*function)(), void** arguments, std::index_sequence<Is...>) {
-  reinterpret_cast<void (*)(Parameters...)>(function)(*static_cast<std::remove_cv_t<Parameters>*>(arguments[Is])...);
+  reinterpret_cast<void (*)(Parameters...)>(function)(*static_cast<Parameters*>(arguments[Is])...);
 }
 
+// Qualifiers of a parameter itself are no part of a function's type.
 template <class... Parameters>
 void call(void (*function)(), void** arguments) {
-  call_with<Parameters...>(function, arguments, std::index_sequence_for<Parameters...>());
+  call_with<typename plain<Parameters>::type...>(function, arguments, std::index_sequence_for<Parameters...>());
 }
 
 // The body of a kernel, as a closure over its parameters. Every thread has a copy: a kernel may assign to its parameters.
