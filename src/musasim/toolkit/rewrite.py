@@ -188,9 +188,10 @@ class _Rewriter:
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def _noinline(self, begin: int, end: int) -> None:
-        """The host's headers write it as well, as an attribute: those stay."""
-        text = self._source.text
-        if not (text[:begin].rstrip().endswith("((") and text[end:].lstrip().startswith(")")):
+        """A word of its own; within __attribute__((...)), where the host's headers have it, it stays."""
+        source = self._source
+        before = list(source.tokens(source.statement_begin(begin), begin))
+        if not before or before[-1].text not in ("(", ","):
             self._replace(begin, end, "__attribute__((noinline))")
 
     # --- kernels ---------------------------------------------------------------------------------------------------
