@@ -14,7 +14,7 @@ from musasim.toolkit.lexer import Source, Token, bracketed, closing, split, unti
 
 # Followed by none of its letters, so that longer names are left alone. Everything else in the text is ordinary C++.
 _WORDS = re.compile(
-    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims)__(?![\w$])"
+    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
 _TYPE_WORDS = frozenset(
     [
@@ -49,6 +49,9 @@ _CALL_LIKE = frozenset(
     ["__attribute__", "__launch_bounds__", "alignas", "decltype", "noexcept", "__declspec", "sizeof", "__asm__", "asm"]
 )
 _STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
+
+
+_NOINLINE = re.compile(r"([(,]\s*)?\b__noinline__\b")
 
 
 class RewriteError(Exception):
@@ -107,6 +110,8 @@ class _Rewriter:
             word = hit.group()
             if word == "<<<":
                 self._launch(hit.start())
+            elif word == "__noinline__":
+                self._noinline(hit.start(), hit.end())
             elif word not in ("__launch_bounds__", "__shared__"):
                 self._replace(hit.start(), hit.end(), "")
                 if word in handlers:
@@ -114,6 +119,10 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
+        # As a macro it would be expanded in `__attribute__((__noinline__))` too, which the C++ library has.
+        for match in _NOINLINE.finditer(source.text):
+            if match[1] is None and source.is_code(match.start()):
+                self._replace(match.start(), match.end(), "__attribute__((noinline))")
         return self._apply()
 
     # --- edits ---------------------------------------------------------------------------------------------------
@@ -185,6 +194,15 @@ class _Rewriter:
     def _is_followed_by_bracket(self, position: int) -> bool:
         following = next(self._source.tokens(position), None)
         return following is not None and following.text == "("
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def _noinline(self, begin: int, end: int) -> None:
+        """A word of its own; within __attribute__((...)), where the host's headers have it, it stays."""
+        source = self._source
+        before = list(source.tokens(source.statement_begin(begin), begin))
+        if not before or before[-1].text not in ("(", ","):
+            self._replace(begin, end, "__attribute__((noinline))")
 
     # --- kernels ---------------------------------------------------------------------------------------------------
 
