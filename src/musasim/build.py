@@ -118,10 +118,11 @@ def _compile(target: Target, folder: Path) -> None:
             for name in (_RUNTIME, _PYTHON, _KERNELS, _LIBRARY):
                 os.replace(workspace / name, target.path.with_name(name))
     except OSError as error:
-        raise MusasimBuildError(_explain(error, folder)) from error
+        raise MusasimBuildError(explain(error, folder)) from error
 
 
-def _explain(error: OSError, folder: Path) -> str:
+def explain(error: OSError, folder: Path) -> str:
+    """For a person who could not write to the cache `folder`."""
     if error.errno == errno.ENOSPC:
         return f"musasim: no space left on the disk that holds {folder}. Free some, or set MUSASIM_CACHE_DIR."
     return f"musasim cannot write to its cache folder {folder}: {error}. Set MUSASIM_CACHE_DIR to a folder of your own."
