@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 namespace musart {
 namespace {
@@ -167,6 +168,8 @@ void run(const Launch& launch, int on, const void* data, const musasim_closure& 
   if (device_fault(on) != musaSuccess) {
     return;
   }
+  static auto* one_at_a_time = new std::mutex();
+  const std::lock_guard<std::mutex> lock(*one_at_a_time);
   Handlers handlers;
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);
