@@ -16,6 +16,21 @@ from pathlib import Path
 _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
 _FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
+# Headers of all builds that give kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. Releases
+# of PyTorch have some of them in one place or the other.
+_FOR_KERNELS = (
+    "ATen/AccumulateType.h",
+    "ATen/core/TensorAccessor.h",
+    "c10/macros/Macros.h",
+    "c10/util/BFloat16-inl.h",
+    "c10/util/BFloat16.h",
+    "c10/util/Half-inl.h",
+    "c10/util/Half.h",
+    "torch/headeronly/core/TensorAccessor.h",
+    "torch/headeronly/macros/Macros.h",
+    "torch/headeronly/util/BFloat16.h",
+    "torch/headeronly/util/Half.h",
+)
 _SUFFIXES = {".h": ".h", ".hpp": ".hpp", ".cuh": ".muh"}
 
 # Whole words that do not follow the rule, among them those that every build of PyTorch has under CUDA's name.
@@ -44,6 +59,8 @@ _SPELLINGS = {
     "nvrtc": "mtrtc",
     "__nv_": "__mt_",
 }
+_KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
+_KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
 _INCLUDED = re.compile(r'(#\s*include\s*[<"][^>"]*)\.cuh([>"])')
@@ -76,6 +93,7 @@ def _make(root: Path) -> None:
     work = Path(tempfile.mkdtemp(prefix="headers-tmp-", dir=root.parent))
     try:
         _write_all(_torch_headers(), work / _PLACE)
+        _write_for_kernels(_torch_headers(), work / _PLACE)
         os.rename(work, root)
     except OSError:
         if not root.exists():
@@ -99,6 +117,16 @@ def _write_all(source: Path, target: Path) -> None:
             if not (_BY_HAND / name).exists():
                 (target / name).parent.mkdir(parents=True, exist_ok=True)
                 (target / name).write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _write_for_kernels(source: Path, target: Path) -> None:
+    for name in _FOR_KERNELS:
+        text = (source / name).read_text(encoding="utf-8") if (source / name).exists() else ""
+        if "__CUDACC__" in text:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_text(
+                _WORD.sub(lambda word: _KERNEL_WORDS.get(word[0], word[0]), text), encoding="utf-8"
+            )
 
 
 def _rename_path(path: Path) -> Path:

@@ -50,6 +50,9 @@ _CALL_LIKE = frozenset(
 _STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
 
 
+_NOINLINE = re.compile(r"([(,]\s*)?\b__noinline__\b")
+
+
 class RewriteError(Exception):
     """What mcc says no to, at a place in the user's file."""
 
@@ -104,6 +107,10 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
+        # As a macro it would be expanded in `__attribute__((__noinline__))` too, which the C++ library has.
+        for match in _NOINLINE.finditer(source.text):
+            if match[1] is None and source.is_code(match.start()):
+                self._replace(match.start(), match.end(), "__attribute__((noinline))")
         return self._apply()
 
     # --- edits ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@
 #define __managed__ __managed__
 #define __grid_constant__ __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+#define __noinline__ __noinline__
 #else
 #define __global__
 #define __device__
