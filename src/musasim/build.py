@@ -80,7 +80,7 @@ def build() -> Path:
     target = Target(find_torch())
     folder = cache.open_cache()
     if not target.path.exists():
-        with cache.locked(folder):
+        with cache.locked(folder, target.folder):
             if not target.path.exists():
                 _compile(target, folder)
     return target.path
@@ -110,7 +110,7 @@ def _compile(target: Target, folder: Path) -> None:
     compiler = find_compiler()
     ninja = find_ninja()
     try:
-        with cache.workspace(folder) as workspace:
+        with cache.workspace(folder, target.folder) as workspace:
             (workspace / "build.ninja").write_text(ninja_file(compiler, target.libraries), encoding="utf-8")
             _run_ninja(ninja, workspace, target.torch)
             target.path.parent.mkdir(mode=0o700, exist_ok=True)

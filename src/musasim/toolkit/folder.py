@@ -33,7 +33,7 @@ def home() -> Path:
     folder = cache.open_cache()
     if not target.exists():
         runtime = _runtime(folder)
-        with cache.locked(folder):
+        with cache.locked(folder, target.name):
             if not target.exists():
                 _make(target, folder, runtime)
     return target
@@ -68,7 +68,7 @@ def _runtime(folder: Path) -> Path:
     """
     target = folder / f"musart-{_digest(_runtime_files())}" / "libmusart.so"
     if not target.exists():
-        with cache.locked(folder):
+        with cache.locked(folder, target.parent.name):
             if not target.exists():
                 _compile_runtime(target, folder)
     return target
@@ -76,7 +76,7 @@ def _runtime(folder: Path) -> Path:
 
 def _compile_runtime(target: Path, folder: Path) -> None:
     print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
-    with _explained(folder), cache.workspace(folder) as workspace:
+    with _explained(folder), cache.workspace(folder, target.parent.name) as workspace:
         built = workspace / target.name
         _compile_library([_CSRC / "musart.cpp"], built)
         target.parent.mkdir(mode=0o700, exist_ok=True)
@@ -84,7 +84,7 @@ def _compile_runtime(target: Path, folder: Path) -> None:
 
 
 def _make(target: Path, folder: Path, runtime: Path) -> None:
-    with _explained(folder), cache.workspace(folder) as workspace:
+    with _explained(folder), cache.workspace(folder, target.name) as workspace:
         made = workspace / "home"
         _copy_headers(made / "include")
         (made / "lib").mkdir()
