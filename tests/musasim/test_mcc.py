@@ -214,7 +214,28 @@ def test_how_kernels_and_launches_are_written(home: Path, tmp_path: Path) -> Non
 
 
 def test_the_runtime_around_kernels(home: Path, tmp_path: Path) -> None:
-    assert call(build(home, tmp_path, "runtime")).stdout == "0 wrong\n"
+    assert call(build(home, tmp_path, "runtime")).stdout == "thread 0 of 2\nthread 1 of 2\n0 wrong\n"
+
+
+def test_two_libraries_with_kernels_of_one_name(home: Path, tmp_path: Path) -> None:
+    """Each has its own shared variables, though C++ would have one of them; code for another architecture does not run."""
+    source = (
+        "template <class T> __global__ void k(T* out) { __shared__ T s[SIZE]; s[threadIdx.x] = SIZE; __syncthreads();\n"
+        "  *out = s[SIZE - 1] + sizeof(s); }\n"
+        'extern "C" int run(int* out) { k<int><<<1, SIZE>>>(out); return musaGetLastError(); }\n'
+    )
+    (tmp_path / "k.mu").write_text(source)
+    for size, architecture in ((2, "mp_31"), (64, "mp_31"), (4, "mp_22")):
+        flags = [f"-DSIZE={size}", f"--offload-arch={architecture}", "-fPIC", "-shared"]
+        call(home / "bin" / "mcc", *flags, tmp_path / "k.mu", "-o", tmp_path / f"k{size}.so", "-lmusart")
+    code = f"""
+    import ctypes
+    for size in (2, 64, 4):
+        out = ctypes.c_int()
+        error = ctypes.CDLL(f"{tmp_path}/k{{size}}.so").run(ctypes.byref(out))
+        print(error, out.value)
+    """
+    assert run_python(code, install=False) == f"0 {2 + 8}\n0 {64 + 256}\n209 0\n"
 
 
 # What fails: the error of the launch; for those that break the device, that of all calls from then on, and what is said.

@@ -62,6 +62,8 @@ __global__ void ping_pong(volatile int* flag) {
   }
 }
 
+__global__ void prints() { printf("thread %u of %u\n", threadIdx.x, blockDim.x); }
+
 static int value_of(const int* p, int at = 0) {
   int value = -1;
   musaMemcpy(&value, p + at, sizeof(int), musaMemcpyDeviceToHost);
@@ -72,6 +74,8 @@ int main() {
   int* p = nullptr;
   OK(musaMalloc(&p, 4096));
   OK(musaMemset(p, 0, 4096));
+  prints<<<1, 2>>>();
+  OK(musaDeviceSynchronize());
 
   // streams and events
   musaStream_t stream, other;
