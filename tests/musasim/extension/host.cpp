@@ -1,6 +1,8 @@
 // An extension without kernels: what the headers give host code, and an operator for the device.
 #include <ATen/core/Tensor.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/musa/MUSAContext.h>
 #include <c10/musa/MUSACachingAllocator.h>
 #include <c10/musa/MUSAGuard.h>

@@ -1,7 +1,8 @@
 // An extension with kernels: an operator for tensors of several types, with atomic additions and shared memory.
 #include <ATen/core/Tensor.h>
 #include <ATen/Dispatch.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 #include <torch/library.h>
 
 #include <ATen/musa/Atomic.muh>
