@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # What the top of site-packages holds; start-up files are read there and nowhere else.
 TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", "torchada", "musasim", DIST_INFO}
-SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".c", ".css", ".html")
+SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".hpp", ".cuh", ".muh", ".mu", ".c", ".css", ".html")
 TREE = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "src", "sitecustomize", "build_backend")
 # Of the surroundings, what could change what a fresh environment does.
 HIDDEN = ("TORCHADA_", "PYTHON", "VIRTUAL_ENV", "PIP_")

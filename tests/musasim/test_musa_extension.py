@@ -264,8 +264,6 @@ HOST = """
     assert host.twice(x).tolist() == [2] * 5
     assert host.wait(1000.0) == 1
     assert host.scratch(1 << 20) == 1
-    torch.musa.manual_seed(5)
-    assert host.draw(3).tolist() == [5, 0] and host.draw(5).tolist() == [5, 4] and host.draw(1).tolist() == [5, 12]
     try:
         host.fail()
     except RuntimeError as error:
@@ -303,6 +301,21 @@ KERNELS = """
     else:
         raise AssertionError
     assert kernels.sum(values.to("musa"), 64).item() == values.sum().item()
+
+    like = torch.zeros(1, dtype=torch.int64, device="musa")
+    torch.musa.manual_seed(5)
+    assert [kernels.draw(like, count).tolist() for count in (3, 5, 1)] == [[5, 0], [5, 4], [5, 12]]
+    a, b = (torch.full((4,), value, device="musa") for value in (1.0, 2.0))
+    graph = torch.musa.MUSAGraph()
+    with torch.musa.graph(graph):
+        captured = kernels.add_scaled(a, b, 0.5) * 2
+        drawn = kernels.draw(like, 7)
+    for value in (3.0, 5.0):
+        a.fill_(value)
+        graph.replay()
+        assert captured.tolist() == [2 * value + 2] * 4
+        assert drawn.tolist() == [5, 16 + 8 * (value == 5.0)], drawn
+    assert kernels.draw(like, 1).tolist() == [5, 32]
 """
 
 
