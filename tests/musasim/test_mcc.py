@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -54,6 +55,20 @@ def test_the_programs_need_no_environment(home: Path) -> None:
     assert (
         "no MUSA-capable device" in call(home / "bin" / "musaInfo", env={"MUSASIM_DEVICE_COUNT": "0"}, ok=False).stderr
     )
+
+
+def test_the_drivers_library(home: Path) -> None:
+    driver = ctypes.CDLL(str(home / "lib" / "libmusa.so"))
+    count, name, context, memory = ctypes.c_int(), ctypes.create_string_buffer(64), ctypes.c_void_p(), ctypes.c_uint64()
+    assert driver.muInit(0) == 0 and driver.muDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 2
+    assert driver.muDeviceGetName(name, 64, 0) == 0 and name.value == b"MTT S5000 (simulated)"
+    assert driver.muDeviceGet(ctypes.byref(count), 5) == 101
+    assert driver.muCtxGetCurrent(ctypes.byref(context)) == 0 and context.value
+    data, back = ctypes.create_string_buffer(b"device"), ctypes.create_string_buffer(8)
+    assert driver.muMemAlloc(ctypes.byref(memory), ctypes.c_size_t(8)) == 0
+    assert driver.muMemcpyHtoD(memory, data, ctypes.c_size_t(7)) == 0
+    assert driver.muMemcpyDtoH(back, memory, ctypes.c_size_t(7)) == 0 and back.value == b"device"
+    assert driver.muMemFree(memory) == 0
 
 
 # ---------------------------------------------------------------- the command line

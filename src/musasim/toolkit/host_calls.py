@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from musasim.toolkit.lexer import Source, Token, bracketed
+from musasim.toolkit.lexer import Source, Token, bracketed, is_word_begin
 
 _RUNTIME = re.compile(r"musa[A-Z]\w*")
 _NEVER_CALLED = frozenset(
@@ -46,7 +46,7 @@ _NEVER_CALLED = frozenset(
 _NOT_IN_A_DECLARATION = frozenset(
     ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
 )
-_ASSEMBLY = re.compile(r"(?<![\w$])(?:asm|__asm__|__asm)(?![\w$])")
+_ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
 _PTX = re.compile(
     r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
     r"|\b(?:mov|ld|st|cvt|cvta|add|sub|mul|mad|fma|neg|abs|min|max|and|or|xor|not|shl|shr|shf|bar|barrier|shfl|vote|match|redux"
@@ -77,7 +77,9 @@ class Problem(Exception):
 def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
     """Raises Problem for the first thing that is wrong."""
     for found in _ASSEMBLY.finditer(source.text):
-        if not source.in_system_header(found.start()) and source.is_code(found.start()):
+        begin = found.start() - (2 if source.text.endswith("__", 0, found.start()) else 0)
+        plain = is_word_begin(source.text, begin) and not source.in_system_header(begin)
+        if plain and source.is_code(begin):
             _check_assembly(source, found.end())
     own = [body for body in bodies if not source.in_system_header(body.begin)]
     calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
