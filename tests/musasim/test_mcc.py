@@ -185,6 +185,10 @@ def test_sources_that_are_not_refused(tmp_path: Path) -> None:
     __global__ void k(M m, int* p) { auto h = [](int x) { return x; }; p[0] = h(m.h(c(1))) + both(2) + either(3); }
     void host(int* p) { h(2); auto lambda = [] __device__ (int) { return 1; }; asm volatile("nop"); }
     """
+    # Headers of a system, and of an environment, that lie in the project's folder.
+    text += "__global__ void calls() { of_system(1); of_environment(1); }\n"
+    text += f'# 1 "{tmp_path}/s.h" 3\nint of_system(int x) {{ return x; }}\n'
+    text += f'# 1 "{tmp_path}/site-packages/e.h"\nint of_environment(int x) {{ return x; }}\n'
     result = rewrite(f'# 1 "{tmp_path}/k.mu"\n{text}\n', "31", f"{tmp_path}/k.mu")
     assert '"k<<<1>>>() __shared__ \\" __global__"' in result and 'R"x(k<<<1>>>(p); "__global__ int f();)x"' in result
     assert "operator<<<>(S&, T)" in result and "__device__" not in result and result.count("\n") == text.count("\n") + 2
