@@ -46,6 +46,7 @@ _NEVER_CALLED = frozenset(
 _NOT_IN_A_DECLARATION = frozenset(
     ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
 )
+_INSTALLED = {"site-packages", "dist-packages"}
 _ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
 _PTX = re.compile(
     r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
@@ -139,12 +140,19 @@ def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]
     found: set[str] = set()
     pattern = re.compile(r"(?<![\w$.>])(" + "|".join(sorted(map(re.escape, names))) + r")\s*\(")
     for match in pattern.finditer(source.text):
+        if source.in_system_header(match.start()):
+            continue
         file = source.place(match.start())[0]
         if file not in mine:
-            mine[file] = not file.startswith("<") and folder in Path(file).resolve().parents
+            mine[file] = not file.startswith("<") and _is_below(Path(file).resolve(), folder)
         if mine[file] and source.is_code(match.start()) and _is_definition(source, match):
             found.add(match[1])
     return found
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Without what is installed there: an environment may lie in the folder of a project."""
+    return folder in file.parents and not _INSTALLED & set(file.parts)
 
 
 def _is_definition(source: Source, match: re.Match[str]) -> bool:

@@ -140,6 +140,9 @@ class _Driver:
     def _flags(self) -> list[str]:
         """For the compiler proper. Pragmas and attributes are the device's, and clang's -Wall is without sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
+        if "clang" not in Path(self._compiler[0]).resolve().name:
+            # Else __shared__ variables of template kernels of one name are one in a process, whichever library has them.
+            quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
         return [self._standard(), *words, *quiet]
 
