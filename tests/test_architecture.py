@@ -178,7 +178,8 @@ AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]
 @pytest.mark.parametrize("name", AREAS)
 def test_an_area_knows_redirect_alone(name: str) -> None:
     found = imports(name)
-    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building")
+    ours = {"torchada.cpp_ops.overrides"} if name == "torchada.areas.cpp_ops" else set()
+    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building") - ours
     assert others == set(), "no other area, no backend, no hook"
     assert not within(found, "torch_musa", "musasim")
 
@@ -203,6 +204,13 @@ def test_an_area_names_no_concrete_backend(name: str) -> None:
 @pytest.mark.parametrize("name", AREAS)
 def test_importing_an_area_imports_no_torch(name: str) -> None:
     assert not within(imported(name, start_nodes(tree(name))), "torch")
+
+
+@pytest.mark.parametrize("name", package("torchada.cpp_ops"))
+def test_overrides_of_operators_know_no_hooks_areas_or_backends(name: str) -> None:
+    found = imports(name)
+    assert not within(found, "torchada.hooks", "torchada.areas", "torchada.backends", "torch", "torch_musa", "musasim")
+    assert not {"musa", "torch_musa", "mcc"} & string_constants(name)
 
 
 @pytest.mark.parametrize("name", package("musasim"))
@@ -233,12 +241,20 @@ def test_variables_are_read_in_one_place(name: str) -> None:
     """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
     allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
     allowed |= {"torchada.redirect.environment", "torchada.redirect.collective_variables", "torchada.cli.run"}
+    allowed |= {"torchada.building.environment"}  # not ours: the variables of builds
     reads = [
         node.lineno
         for node in run_time_nodes(tree(name))
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     ]
     assert name in allowed or not reads
+
+
+@pytest.mark.parametrize("name", package("torchada.building"))
+def test_building_knows_porting_alone(name: str) -> None:
+    """The stand-in for nvcc is started for every source: neither torch nor what patches it has a place there."""
+    others = within(imports(name), "torchada") - within(imports(name), "torchada.building", "torchada.porting")
+    assert others == set()
 
 
 def test_no_cycles_at_import() -> None:

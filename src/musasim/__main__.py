@@ -9,10 +9,16 @@ import sys
 from musasim import cache
 from musasim.build import MusasimBuildError, Target, build
 from musasim.toolchain import find_torch
+from musasim.toolkit import home
 
 
 def _build(_: argparse.Namespace) -> int:
     print(build())
+    return 0
+
+
+def _toolkit(_: argparse.Namespace) -> int:
+    print(home())
     return 0
 
 
@@ -46,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, action, text in (
         ("build", _build, "compile for the installed torch, if that has not been done"),
+        ("toolkit", _toolkit, "make the simulated MUSA_HOME, if that has not been done, and show where it is"),
         ("info", _info, "show the cache, the torch found, and the simulated hardware"),
         ("clean", _clean, "remove everything that was compiled"),
     ):

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 
 from musasim import cache
 from musasim.errors import MusasimBuildError
-from musasim.toolchain import Library, Torch, find_compiler, find_ninja, find_torch, ninja_file, torch_extension
+from musasim.toolchain import (
+    Library,
+    Torch,
+    find_compiler,
+    find_ninja,
+    find_torch,
+    forward_to,
+    ninja_file,
+    torch_extension,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -27,7 +36,12 @@ _MODULE = "torch_musa._MUSAC"
 _LIBRARY = "_MUSAC.so"
 # The simulated driver and runtime. The extension loads it, and from then on the dynamic linker finds it by this name.
 _RUNTIME = "libmusart.so"
+# All of the C++ part, under the name that extensions link against: they share it with the process they are loaded into.
+_PYTHON = "libmusa_python.so"
+_KERNELS = "libmusa_kernels.so"
 _SOURCES = Path(__file__).parent / "csrc"
+# Headers of the simulated torch_musa, for extensions: the C++ part implements them.
+_HEADERS = Path(__file__).parent / "torch_musa" / "csrc"
 # Longest first: the last object decides how long a build with two jobs takes.
 _UNITS = ("autocast", "mccl", "ops", "python", "runtime")
 
@@ -49,10 +63,10 @@ class Target:
     @property
     def libraries(self) -> list[Library]:
         runtime = Library(_RUNTIME, [_SOURCES / "musart.cpp"], link=["-pthread"])
-        return [
-            torch_extension(self.torch, _LIBRARY, [_SOURCES / f"{unit}.cpp" for unit in _UNITS], [runtime]),
-            runtime,
-        ]
+        units = [_SOURCES / f"{unit}.cpp" for unit in _UNITS]
+        includes = [Path(__file__).parent, _SOURCES / "musart" / "include"]
+        python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
+        return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
 
 def load() -> ModuleType:
@@ -84,10 +98,11 @@ def _import(path: Path) -> ModuleType:
 
 def _source_hash() -> str:
     digest = hashlib.sha256()
-    for path in sorted(_SOURCES.rglob("*")):
-        if path.suffix in (".cpp", ".h"):
-            digest.update(str(path.relative_to(_SOURCES)).encode())
-            digest.update(path.read_bytes())
+    for folder in (_SOURCES, _HEADERS):
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".cpp", ".h", ".muh"):
+                digest.update(str(path.relative_to(folder)).encode())
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -100,13 +115,14 @@ def _compile(target: Target, folder: Path) -> None:
             _run_ninja(ninja, workspace, target.torch)
             target.path.parent.mkdir(mode=0o700, exist_ok=True)
             # Never write in place: a process that runs the old file would crash. The extension last: its presence says done.
-            for name in (_RUNTIME, _LIBRARY):
+            for name in (_RUNTIME, _PYTHON, _KERNELS, _LIBRARY):
                 os.replace(workspace / name, target.path.with_name(name))
     except OSError as error:
-        raise MusasimBuildError(_explain(error, folder)) from error
+        raise MusasimBuildError(explain(error, folder)) from error
 
 
-def _explain(error: OSError, folder: Path) -> str:
+def explain(error: OSError, folder: Path) -> str:
+    """For a person who could not write to the cache `folder`."""
     if error.errno == errno.ENOSPC:
         return f"musasim: no space left on the disk that holds {folder}. Free some, or set MUSASIM_CACHE_DIR."
     return f"musasim cannot write to its cache folder {folder}: {error}. Set MUSASIM_CACHE_DIR to a folder of your own."

@@ -68,13 +68,20 @@ class Library:
     """A shared library, made from one object for each source; `flags` and `link` are what it needs beyond the usual."""
 
     name: str
-    sources: list[Path]
+    sources: list[Path] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
     link: list[str] = field(default_factory=list)
     needs: list[Library] = field(default_factory=list)
 
 
-def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Library]) -> Library:
+def forward_to(name: str, library: Library) -> Library:
+    """A library that has nothing of its own: whoever loads it gets `library`, which lies in the same folder."""
+    return Library(name, link=["-Wl,-rpath,$ORIGIN"], needs=[library])
+
+
+def torch_extension(
+    torch: Torch, name: str, sources: list[Path], needs: list[Library], includes: list[Path]
+) -> Library:
     """A library against torch and Python that finds those it needs in its own folder."""
     include = torch.folder / "include"
     folders = [include, include / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
@@ -82,6 +89,7 @@ def torch_extension(torch: Torch, name: str, sources: list[Path], needs: list[Li
     # Behind every other folder: what the wheel of torch leaves out of Kineto's headers.
     compile_flags = [
         *_pybind_flags(libraries),
+        *(f"-I{folder}" for folder in includes),
         *(f"-isystem{folder}" for folder in folders),
         f"-idirafter{Path(__file__).parent / 'csrc' / 'kineto'}",
     ]
@@ -110,7 +118,7 @@ def ninja_file(compiler: list[str], libraries: list[Library]) -> str:
         "rule compile",
         f"  command = {command} {flags} $flags -c $in -o $out",
         "rule link",
-        f"  command = {command} -shared -Wl,-soname,$out $objects -o $out $link",
+        f"  command = {command} -shared -Wl,--no-as-needed -Wl,-soname,$out $objects -o $out $link",
     ]
     for library in libraries:
         lines += _build(library)

@@ -37,21 +37,26 @@ _LAZY = {
     "TorchadaError": "torchada._warnings",
 }
 
+# Asked of torch, which is imported for it, and asked anew each time.
+_OF_TORCH = {"CUDA_HOME": "torchada.utils.cpp_extension"}
+
 __all__ = ["__version__", *sorted(_LAZY)]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _OF_TORCH:
+        return getattr(import_module(_OF_TORCH[name]), name)
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_OF_TORCH})
 
 
 _install()

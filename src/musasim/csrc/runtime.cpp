@@ -14,3 +14,6 @@
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"
+// What extensions call, over it.
+#include "extension/allocator.cpp"
+#include "extension/stream.cpp"

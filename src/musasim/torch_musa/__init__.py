@@ -236,6 +236,14 @@ def use_unified_cpu_allocator() -> Iterator[None]:
         _MUSAC._musa_reset_unified_cpu_allocator()
 
 
+def __getattr__(name: str) -> Any:
+    """The extension builder, imported when it is first asked for, for it brings setuptools with it."""
+    if name not in ("BuildExtension", "MUSAExtension", "musa_extension"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(utils, name)
+    return found
+
+
 def _apply_patches() -> None:
     set_attributes()
     overwrite_cuda_api()

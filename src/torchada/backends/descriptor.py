@@ -51,6 +51,36 @@ class CollectiveVariables:
 
 
 @dataclass(frozen=True)
+class BuildTools:
+    """What builds C++ extensions for a backend.
+
+    `module` is the adapter's counterpart of torch.utils.cpp_extension: its attribute `home` is the folder of the toolkit or None,
+    its functions include_paths and library_paths take the keyword `keyword` for the toolkit's. `variables` name that folder in the
+    environment, the first one best, and `usual_home` is where it is by default. `compiler` is the program in its bin, unless the
+    variable `compiler_variable` names another, `language` what its option -x takes, `lister` the program that lists devices.
+    `arch_variable` lists architectures to compile for. `libraries` are the adapter's own for extensions to link with, `runtime` the
+    toolkit's counterpart of cudart. `dnn_variables` name the folder of the neural network library. `source` is the suffix of files
+    in its language, and `target_variable` names an architecture in place of what `lister` says.
+    """
+
+    module: str
+    home: str
+    keyword: str
+    variables: tuple[str, ...]
+    compiler: str
+    compiler_variable: str
+    language: str
+    arch_variable: str
+    libraries: tuple[str, ...]
+    runtime: str
+    lister: str
+    usual_home: str
+    dnn_variables: tuple[str, ...]
+    source: str
+    target_variable: str
+
+
+@dataclass(frozen=True)
 class Backend:
     """A PyTorch device that can stand in for CUDA.
 
@@ -63,7 +93,7 @@ class Backend:
     that has it; `arch_flag` is the compiler's option for one architecture. `graph_executables` is how many executable graphs
     the driver allows per process, about, or None for no known limit, and `graph_trees` the module that stands in for
     torch._inductor.cudagraph_trees. `dnn` is the module of torch.backends that has the
-    switches of the neural network library, as torch.backends.cudnn has cuDNN's.
+    switches of the neural network library, as torch.backends.cudnn has cuDNN's. `build_tools` is what builds extensions.
     `simulator` names a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -84,4 +114,5 @@ class Backend:
     graph_executables: int | None = None
     graph_trees: str | None = None
     dnn: str | None = None
+    build_tools: BuildTools | None = None
     simulator: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchada.backends.descriptor import Backend, CollectiveVariables, NativeLibrary
+from torchada.backends.descriptor import Backend, BuildTools, CollectiveVariables, NativeLibrary
 
 # Left out: the driver, libcuda, by whose presence numba, Triton and others find NVIDIA's GPUs and then make code for them; cuDNN
 # (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
@@ -110,5 +110,22 @@ MUSA = Backend(
     graph_executables=2048,
     graph_trees="torch_musa._inductor.musagraph_trees",
     dnn="mudnn",
+    build_tools=BuildTools(
+        module="torch_musa.utils.musa_extension",
+        home="MUSA_HOME",
+        keyword="musa",
+        variables=("MUSA_HOME", "MUSA_PATH"),
+        compiler="mcc",
+        compiler_variable="PYTORCH_MCC",
+        language="musa",
+        arch_variable="TORCH_MUSA_ARCH_LIST",
+        libraries=("musa_python", "musa_kernels"),
+        runtime="musart",
+        lister="musaInfo",
+        usual_home="/usr/local/musa",
+        dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
+        source=".mu",
+        target_variable="MTGPU_TARGET",
+    ),
     simulator="musasim",
 )

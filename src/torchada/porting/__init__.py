@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Ported, PortingError
 from torchada.porting.names import Answer, Names
-from torchada.porting.port import File, Tree, port_file, port_source, port_tree
+from torchada.porting.port import File, Tree, port_file, port_files, port_source, port_tree
 from torchada.porting.project import Project
 from torchada.porting.project import read as read_project
 from torchada.porting.translate import Translator
@@ -26,6 +26,7 @@ __all__ = [
     "Translator",
     "Tree",
     "port_file",
+    "port_files",
     "port_source",
     "port_tree",
     "read_project",

@@ -26,7 +26,7 @@ from torchada.porting.output import (
 )
 from torchada.porting.project import Project
 from torchada.porting.translate import Resolve, Translator
-from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries
+from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries, single_entries
 from torchada.porting.work import Job, Porter, do, read, with_line_directive
 
 Roots = Union[str, Path, Sequence[Union[str, Path]]]
@@ -125,6 +125,28 @@ def port_tree(
     else:
         tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
+
+
+def port_files(
+    files: Sequence[str | Path],
+    root: str | Path,
+    output: str | Path,
+    project: Project | None = None,
+    *,
+    processes: int | None = None,
+    lines: bool = False,
+) -> Tree:
+    """As `port_tree`, for these files alone: all of them are sources, whatever their suffix, and keep their places below `root`.
+
+    They may be links, and lead anywhere. `project` has no rules unless it is given.
+    """
+    started, when = time.perf_counter(), time.time_ns()
+    rules = Project() if project is None else project
+    folder, top = Path(os.path.abspath(output)), os.path.abspath(root)
+    found = single_entries(top, [os.path.abspath(file) for file in files], rules.exclude)
+    check_targets(found)
+    tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
+    return Tree(tree.files, folder, time.perf_counter() - started, tree.size)
 
 
 def _found(

@@ -65,6 +65,12 @@ def entries(
     return found
 
 
+def single_entries(root: str, files: Iterable[str], exclude: Sequence[str] = ()) -> list[Entry]:
+    """`files`, which lie below `root` by their names, whatever links lead to them."""
+    paths = [os.path.relpath(file, root).replace(os.sep, "/") for file in files]
+    return [_entry(root.rstrip("/"), path, "", not is_excluded(path, exclude), MOST_BYTES) for path in paths]
+
+
 def _walk(folder: str, prefix: str, above: tuple[str, ...], hidden: set[str], links: int) -> Iterator[str]:
     """Paths below `folder`; `above` are the real paths of the folders it is in, itself included."""
     try:

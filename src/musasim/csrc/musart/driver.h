@@ -42,6 +42,9 @@ long long read_number(const char* name, long long fallback, long long low);
 int current_device() noexcept; // of the calling thread
 void set_current_device(int device) noexcept;
 
+// The error (a musaError_t, 0: none) that a kernel has left a device in. It stays until the process ends.
+int device_fault(int device) noexcept;
+
 // A driver does not survive a fork. After `arm_fork_guard` a forked child is refused any device work.
 void arm_fork_guard();
 bool in_bad_fork() noexcept;
@@ -56,13 +59,19 @@ struct Allocation {
   int device = -1;
   Owner owner = Owner::Program;
   int shared = -1; // the file descriptor behind it, once it has been exported to other processes
+  bool managed = false; // for the host as well
 };
 
 void* allocate(int device, size_t bytes, Owner owner); // nullptr when the device is full
+bool mark_managed(void* base);
+bool is_managed(const void* pointer);
 bool release(void* base, Owner owner); // false when it is no such allocation
 void release_all(int device, Owner owner);
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
+
+// Bytes from `pointer` to the end of the device's variable that it lies in; 0 when it lies in none.
+size_t room_in_symbol(const void* pointer);
 
 // Puts the allocation on shared pages, at the same address and with the same contents; its descriptor, or -1.
 int share(const Allocation& allocation);

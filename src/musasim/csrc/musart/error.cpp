@@ -1,4 +1,5 @@
 #include "api.h"
+#include "block.h"
 
 namespace musart {
 namespace {
@@ -18,27 +19,34 @@ constexpr Text kTexts[] = {
     ENTRY(musaErrorMemoryAllocation, "out of memory"),
     ENTRY(musaErrorInitializationError, "initialization error"),
     ENTRY(musaErrorInvalidConfiguration, "invalid configuration argument"),
+    ENTRY(musaErrorInvalidPitchValue, "invalid pitch argument"),
     ENTRY(musaErrorInvalidSymbol, "invalid device symbol"),
     ENTRY(musaErrorInvalidMemcpyDirection, "invalid copy direction for memcpy"),
+    ENTRY(musaErrorMissingConfiguration, "__global__ function call is not configured"),
     ENTRY(musaErrorInvalidDeviceFunction, "invalid device function"),
     ENTRY(musaErrorNoDevice, "no MUSA-capable device is detected"),
     ENTRY(musaErrorInvalidDevice, "invalid device ordinal"),
     ENTRY(musaErrorDeviceUninitialized, "invalid device context"),
     ENTRY(musaErrorMapBufferObjectFailed, "mapping of buffer object failed"),
+    ENTRY(musaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
     ENTRY(musaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
     ENTRY(musaErrorInvalidResourceHandle, "invalid resource handle"),
+    ENTRY(musaErrorIllegalState, "the operation cannot be performed in the present state"),
     ENTRY(musaErrorNotReady, "device not ready"),
     ENTRY(musaErrorIllegalAddress, "an illegal memory access was encountered"),
     ENTRY(musaErrorLaunchOutOfResources, "too many resources requested for launch"),
     ENTRY(musaErrorPeerAccessAlreadyEnabled, "peer access is already enabled"),
     ENTRY(musaErrorPeerAccessNotEnabled, "peer access has not been enabled"),
+    ENTRY(musaErrorAssert, "device-side assert triggered"),
     ENTRY(musaErrorHostMemoryAlreadyRegistered, "part or all of the requested memory range is already mapped"),
     ENTRY(musaErrorHostMemoryNotRegistered, "pointer does not correspond to a registered memory region"),
     ENTRY(musaErrorLaunchFailure, "unspecified launch failure"),
+    ENTRY(musaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch"),
     ENTRY(musaErrorNotPermitted, "operation not permitted"),
     ENTRY(musaErrorNotSupported, "operation not supported"),
     ENTRY(musaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     ENTRY(musaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    ENTRY(musaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
     ENTRY(musaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     ENTRY(musaErrorUnknown, "unknown error"),
 };
@@ -68,8 +76,11 @@ musaError_t enter() {
   if (in_bad_fork()) {
     return musaErrorInitializationError;
   }
+  if (on_device()) {
+    musasim_fault(musaErrorLaunchFailure, "a kernel called a function of the host's runtime");
+  }
   arm_fork_guard();
-  return device_count() > 0 ? musaSuccess : musaErrorNoDevice;
+  return device_count() > 0 ? static_cast<musaError_t>(device_fault(current_device())) : musaErrorNoDevice;
 }
 
 musaError_t enter_unsafe() {
@@ -97,12 +108,14 @@ const char* musaGetErrorName(musaError_t error) {
   return found == nullptr ? kUnrecognized : found->name;
 }
 
+// What a kernel has failed with is there to stay.
 musaError_t musaGetLastError(void) {
-  const auto last = t_last;
+  const auto last = musaPeekAtLastError();
   t_last = musaSuccess;
   return last;
 }
 
 musaError_t musaPeekAtLastError(void) {
-  return t_last;
+  const auto fault = static_cast<musaError_t>(device_fault(current_device()));
+  return fault == musaSuccess ? t_last : fault;
 }

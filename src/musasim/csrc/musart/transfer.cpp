@@ -12,38 +12,12 @@ enum class Place { Device, Host, TooShort };
 Place place_of(const void* pointer, size_t count, int device = -1) {
   const auto found = find_allocation(pointer);
   if (!found) {
-    return Place::Host;
+    const size_t room = room_in_symbol(pointer);
+    return room == 0 ? Place::Host : count <= room ? Place::Device : Place::TooShort;
   }
   const auto offset = static_cast<size_t>(static_cast<const char*>(pointer) - found->base);
   const bool fits = count <= found->size - offset && (device < 0 || device == found->device);
   return fits ? Place::Device : Place::TooShort;
-}
-
-musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcpyKind kind) {
-  const auto number = static_cast<int>(kind);
-  if (number < musaMemcpyHostToHost || number > musaMemcpyDefault) {
-    return musaErrorInvalidMemcpyDirection;
-  }
-  const auto destination = place_of(to, count);
-  const auto source = place_of(from, count);
-  const bool to_device = kind == musaMemcpyHostToDevice || kind == musaMemcpyDeviceToDevice;
-  const bool from_device = kind == musaMemcpyDeviceToHost || kind == musaMemcpyDeviceToDevice;
-  const bool as_said = kind == musaMemcpyDefault ||
-      (to_device == (destination == Place::Device) && from_device == (source == Place::Device));
-  const bool whole = destination != Place::TooShort && source != Place::TooShort;
-  return to != nullptr && from != nullptr && whole && as_said ? musaSuccess : musaErrorInvalidValue;
-}
-
-musaError_t run_on(Stream* stream, const char* name, std::function<void()> work) {
-  if (stream == nullptr) {
-    return musaErrorInvalidResourceHandle;
-  }
-  if (auto* capture = stream->capture.load()) {
-    capture->add(name, std::move(work), *stream);
-  } else {
-    work();
-  }
-  return musaSuccess;
 }
 
 musaError_t copy_now(void* to, const void* from, size_t count) {
@@ -61,6 +35,35 @@ musaError_t check_peers(const void* to, int to_device, const void* from, int fro
 }
 
 } // namespace
+
+musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcpyKind kind) {
+  const auto number = static_cast<int>(kind);
+  if (number < musaMemcpyHostToHost || number > musaMemcpyDefault) {
+    return musaErrorInvalidMemcpyDirection;
+  }
+  const auto destination = place_of(to, count);
+  const auto source = place_of(from, count);
+  const bool to_device = kind == musaMemcpyHostToDevice || kind == musaMemcpyDeviceToDevice;
+  const bool from_device = kind == musaMemcpyDeviceToHost || kind == musaMemcpyDeviceToDevice;
+  const bool either = is_managed(to) || is_managed(from);
+  const bool as_said = kind == musaMemcpyDefault || either ||
+      (to_device == (destination == Place::Device) && from_device == (source == Place::Device));
+  const bool whole = destination != Place::TooShort && source != Place::TooShort;
+  return to != nullptr && from != nullptr && whole && as_said ? musaSuccess : musaErrorInvalidValue;
+}
+
+musaError_t run_on(Stream* stream, const char* name, std::function<void()> work) {
+  if (stream == nullptr) {
+    return musaErrorInvalidResourceHandle;
+  }
+  if (auto* capture = stream->capture.load()) {
+    capture->add(name, std::move(work), *stream);
+  } else {
+    work();
+  }
+  return musaSuccess;
+}
+
 } // namespace musart
 
 using namespace musart;

@@ -31,7 +31,7 @@ std::mutex& swap_mutex() {
 } // namespace
 
 MusaGenerator::MusaGenerator(c10::DeviceIndex device)
-    : c10::GeneratorImpl(c10::Device(kMusa, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
+    : at::MUSAGeneratorImpl(c10::Device(kMusa, device), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
       cpu_(at::detail::createCPUGenerator()) {}
 
 void MusaGenerator::set_current_seed(uint64_t seed) {
@@ -110,6 +110,37 @@ at::Generator MusaGenerator::draw() {
   return cpu_;
 }
 
+// A capture runs no kernel, and a replay finds other offsets. So the kernel is given the place where the replay writes its own.
+at::PhiloxMusaState MusaGenerator::philox_musa_state(uint64_t increment) {
+  const auto step = (increment + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;
+  if (auto* capture = active_capture()) {
+    auto drawn = std::make_shared<State>();
+    capture->add("musasim::draw", [state = state_, drawn, step] {
+      *drawn = *state;
+      state->offset += step;
+    });
+    return {reinterpret_cast<int64_t*>(&drawn->seed), reinterpret_cast<int64_t*>(&drawn->offset), 0};
+  }
+  const auto offset = state_->offset;
+  state_->offset += step;
+  return {state_->seed, offset};
+}
+
+std::pair<uint64_t, uint64_t> MusaGenerator::philox_engine_inputs(uint64_t increment) {
+  assert_not_capturing("Refactor this op to use MUSAGeneratorImpl::philox_musa_state. Cannot call philox_engine_inputs");
+  const auto taken = philox_musa_state(increment);
+  return {taken.seed_.val, taken.offset_.val};
+}
+
+void MusaGenerator::set_philox_offset_per_thread(uint64_t offset) {
+  TORCH_CHECK(offset % kOffsetPerOperation == 0, "offset must be a multiple of ", kOffsetPerOperation);
+  state_->offset = offset;
+}
+
+uint64_t MusaGenerator::philox_offset_per_thread() const {
+  return state_->offset;
+}
+
 const at::Generator& default_generator(c10::DeviceIndex device) {
   static auto* all = [] {
     auto* made = new std::deque<at::Generator>(); // never destroyed: Python holds references until the very end
@@ -144,3 +175,15 @@ SwapDefaultCpuGenerator::~SwapDefaultCpuGenerator() {
 }
 
 } // namespace musasim
+
+namespace at::musa::detail {
+
+const Generator& getDefaultMUSAGenerator(c10::DeviceIndex device) {
+  return musasim::default_generator(device);
+}
+
+Generator createMUSAGenerator(c10::DeviceIndex device) {
+  return musasim::make_generator(device);
+}
+
+} // namespace at::musa::detail

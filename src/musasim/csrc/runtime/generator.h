@@ -2,22 +2,21 @@
 
 #include "device.h"
 
+#include "torch_musa/csrc/aten/musa/MUSAGeneratorImpl.h"
+
 #include <ATen/core/Generator.h>
 #include <c10/core/GeneratorImpl.h>
 
 #include <memory>
+#include <utility>
 
 namespace musasim {
 
 // A counter-based generator in the manner of CUDA's: its state is a seed and an offset, and every random operation takes
 // the next offset. CPU kernels refuse a generator of another device, so it holds a CPU one, reseeded for each operation.
-class MusaGenerator final : public c10::GeneratorImpl {
+class MusaGenerator final : public at::MUSAGeneratorImpl {
  public:
   explicit MusaGenerator(c10::DeviceIndex device);
-
-  static c10::DeviceType device_type() {
-    return kMusa;
-  }
 
   void set_current_seed(uint64_t seed) override;
   uint64_t current_seed() const override;
@@ -31,6 +30,12 @@ class MusaGenerator final : public c10::GeneratorImpl {
 
   // A CPU generator for one operation.
   at::Generator draw();
+
+  // For the kernels of extensions, see the base class.
+  at::PhiloxMusaState philox_musa_state(uint64_t increment) override;
+  std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment) override;
+  void set_philox_offset_per_thread(uint64_t offset) override;
+  uint64_t philox_offset_per_thread() const override;
 
  private:
   struct State {

@@ -1,1 +1,12 @@
-"""Place of the extension builder and the porting tools, which have no simulated counterpart here."""
+"""The extension builder. The porting tools of the real package have no counterpart here."""
+
+from importlib import import_module
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """The builder and its two main names, imported when they are first asked for, for they bring setuptools with them."""
+    if name not in ("BuildExtension", "MUSAExtension", "musa_extension"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    builder = import_module(f"{__name__}.musa_extension")
+    return builder if name == "musa_extension" else getattr(builder, name)

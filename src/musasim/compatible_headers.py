@@ -1,0 +1,134 @@
+"""PyTorch's CUDA headers with MUSA's names in place of CUDA's, as torch_musa's own build makes them from the sources of PyTorch.
+
+Wheels of PyTorch have these headers, those for the CPU too. What torch_musa has written anew lies in the simulated package, and is
+left out here: torch_musa/csrc, and the files that forward to it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+_BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
+_PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
+_FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
+# Headers of all builds that give kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. Releases
+# of PyTorch have some of them in one place or the other.
+_FOR_KERNELS = (
+    "ATen/AccumulateType.h",
+    "ATen/core/TensorAccessor.h",
+    "c10/macros/Macros.h",
+    "c10/util/BFloat16-inl.h",
+    "c10/util/BFloat16.h",
+    "c10/util/Half-inl.h",
+    "c10/util/Half.h",
+    "torch/headeronly/core/TensorAccessor.h",
+    "torch/headeronly/macros/Macros.h",
+    "torch/headeronly/util/BFloat16.h",
+    "torch/headeronly/util/Half.h",
+)
+_SUFFIXES = {".h": ".h", ".hpp": ".hpp", ".cuh": ".muh"}
+
+# Whole words that do not follow the rule, among them those that every build of PyTorch has under CUDA's name.
+_WORDS = {
+    "CUDA": "PrivateUse1",
+    "kCUDA": "kPrivateUse1",
+    "is_cuda": "is_privateuseone",
+    "cublas_v2": "mublas",
+    "curand_philox4x32_x": "murand_philox4x32_10",
+    "TORCH_CUDA_CPP_API": "TORCH_CUDA_CPP_API",
+    "TORCH_CUDA_CU_API": "TORCH_CUDA_CU_API",
+    "CUDA_KERNEL_ASSERT": "CUDA_KERNEL_ASSERT",
+    "CUDA_KERNEL_ASSERT_MSG": "CUDA_KERNEL_ASSERT_MSG",
+    "CUDA_KERNEL_ASSERT_PRINTF": "CUDA_KERNEL_ASSERT_PRINTF",
+    "nv_bfloat16": "__mt_bfloat16",
+    "nv_bfloat162": "__mt_bfloat162",
+}
+_SPELLINGS = {
+    "CUDA": "MUSA",
+    "Cuda": "Musa",
+    "cuda": "musa",
+    **{f"cu{name}": f"mu{name}" for name in ("blas", "sparse", "solver", "fft", "rand", "dnn")},
+    **{f"CU{name}": f"MU{name}" for name in ("BLAS", "SPARSE", "SOLVER", "FFT", "RAND", "DNN")},
+    "nccl": "mccl",
+    "NVRTC": "MTRTC",
+    "nvrtc": "mtrtc",
+    "__nv_": "__mt_",
+}
+_KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
+_KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
+_INCLUDED = re.compile(r'(#\s*include\s*[<"][^>"]*)\.cuh([>"])')
+
+
+def folders(place: str) -> list[str]:
+    """Where the headers are, made in `place` if need be: the folder above `torch_musa`, and the one that has `ATen/musa`."""
+    root = Path(place) / f"headers-{_version()}"
+    if not root.exists():
+        _make(root)
+    return [str(root / _PLACE), str(root)]
+
+
+def translate(text: str) -> str:
+    """The text of a header with MUSA's names."""
+    return _INCLUDED.sub(r"\1.muh\2", _WORD.sub(lambda word: _rename(word[0]), text))
+
+
+def _rename(word: str) -> str:
+    return _WORDS.get(word) or _SPELLING.sub(lambda part: _SPELLINGS[part[0]], word)
+
+
+def _version() -> str:
+    names = sorted(str(path.relative_to(_BY_HAND)) for path in _BY_HAND.rglob("*"))
+    return hashlib.sha256(Path(__file__).read_bytes() + "\n".join(names).encode()).hexdigest()[:12]
+
+
+def _make(root: Path) -> None:
+    """Several processes may do so at once: the first to be done wins."""
+    work = Path(tempfile.mkdtemp(prefix="headers-tmp-", dir=root.parent))
+    try:
+        _write_all(_torch_headers(), work / _PLACE)
+        _write_for_kernels(_torch_headers(), work / _PLACE)
+        os.rename(work, root)
+    except OSError:
+        if not root.exists():
+            raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _torch_headers() -> Path:
+    from musasim.toolchain import find_torch
+
+    return find_torch().folder / "include"
+
+
+def _write_all(source: Path, target: Path) -> None:
+    for folder in _FOLDERS:
+        for path in sorted((source / folder).rglob("*")):
+            if path.suffix not in _SUFFIXES:
+                continue
+            name = _rename_path(path.relative_to(source))
+            if not (_BY_HAND / name).exists():
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                (target / name).write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _write_for_kernels(source: Path, target: Path) -> None:
+    for name in _FOR_KERNELS:
+        text = (source / name).read_text(encoding="utf-8") if (source / name).exists() else ""
+        if "__CUDACC__" in text:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            (target / name).write_text(
+                _WORD.sub(lambda word: _KERNEL_WORDS.get(word[0], word[0]), text), encoding="utf-8"
+            )
+
+
+def _rename_path(path: Path) -> Path:
+    parts = [_WORD.sub(lambda word: _rename(word[0]), part) for part in path.with_suffix("").parts]
+    return Path(*parts).with_suffix(_SUFFIXES[path.suffix])

@@ -1,0 +1,125 @@
+/* How compiled kernels and libmusart.so speak to each other. Kernels' authors use musasim/device.h; device headers, that and this.
+
+   A block's threads are fibers on one OS thread, and one kernel runs at a time in a process. So device code needs no
+   atomic instructions against other device code: a read and a write are atomic unless a wait lies between them. Nothing but
+   the functions that say so waits, which is to let other threads of the block run. */
+#pragma once
+
+#include <stddef.h>
+
+#define MUSASIM_WARP_SIZE 32 /* of mp_31; the simulated device has no other */
+
+#pragma GCC visibility push(default)
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct MUstream_st;
+
+#ifdef __cplusplus
+#define MUSASIM_NOEXCEPT noexcept
+#else
+#define MUSASIM_NOEXCEPT
+#endif
+
+/* --- where a thread is. Constant while it runs: the scheduler writes them when it changes threads. ---------------------- */
+
+#ifndef MUSASIM_ENGINE_ITSELF
+extern const unsigned int musasim_lane; /* 0 .. 31; a block's threads are numbered with x running fastest */
+extern const unsigned int musasim_warp; /* the warp's number in its block */
+extern const unsigned int musasim_dynamic_shared_bytes; /* of this launch */
+extern const unsigned long long musasim_block_serial; /* no two blocks of a process have the same */
+#endif
+extern char musasim_dynamic_shared[]; /* aligned to 1024; at the same address in every launch */
+
+/* True while the calling OS thread executes a kernel. */
+int musasim_on_device(void);
+
+/* Nanoseconds of a clock that never goes back. */
+long long musasim_clock_ns(void);
+
+/* --- what ends a launch -------------------------------------------------------------------------------------------------- */
+
+/* Ends the launch, and the device has `error` (a musaError_t) from then on. `message` goes to stderr, with the kernel's
+   name and the thread's indices. */
+void musasim_fault(int error, const char* message) __attribute__((noreturn));
+
+/* As glibc's __assert_fail; outside kernels, the same. */
+void musasim_assert_fail(const char* expression, const char* file, unsigned int line, const char* function)
+    MUSASIM_NOEXCEPT __attribute__((noreturn));
+
+/* --- what waits ------------------------------------------------------------------------------------------------------------ */
+
+struct musasim_votes {
+  unsigned int count; /* of the threads with a non-zero predicate */
+  unsigned int total; /* of the threads that arrived */
+};
+
+/* Waits for every thread of the block that has not returned. Threads that wait at different `file`:`line` are a divergent
+   barrier, which is a fault. */
+struct musasim_votes musasim_barrier(int predicate, const char* file, int line);
+
+/* What the lanes of a warp gave each other: slot[lane] is valid for the lanes in `lanes` alone. */
+struct musasim_round {
+  unsigned int lanes;
+  unsigned int reserved[3];
+  unsigned char slot[MUSASIM_WARP_SIZE][16] __attribute__((aligned(16)));
+};
+
+/* Waits for every lane in `mask` of the calling thread's warp that has not returned (a returned lane is not in the round),
+   and shares `bytes`, at most 16, from each; larger values take several exchanges. The result is valid until the calling
+   thread's next exchange or converge. `what` names the operation, as in "__shfl_sync". Lanes that name the same mask and
+   another operation, and a mask without the calling lane, are faults. */
+const struct musasim_round* musasim_exchange(unsigned int mask, const void* value, size_t bytes, const char* what);
+
+/* The lanes that are together here: every lane of the warp that gets to this file:line before it must wait for something
+   else. For __activemask() and coalesced groups. */
+unsigned int musasim_converge(const char* file, int line);
+
+/* Waits for every thread of every block. In a launch that is not cooperative, a fault. */
+void musasim_grid_barrier(void);
+
+/* Lets the other threads of the block run: for loops that wait until another thread has written something. */
+void musasim_yield(void);
+
+/* --- launches: what mcc makes of kernels and of <<<...>>> ----------------------------------------------------------------- */
+
+/* One for each kernel (each instance of a template), in the object that holds its code. */
+struct musasim_kernel {
+  const char* name;
+  unsigned int max_threads; /* of __launch_bounds__; 0: not said */
+  unsigned int min_blocks;
+  const char* architectures; /* the object was compiled for, as in "22 31" */
+  void (*call)(void (*function)(void), void** arguments); /* calls the kernel's function with *arguments[0], ... */
+  unsigned int static_shared; /* bytes, as far as known: what threads have declared so far */
+  unsigned int dynamic_limit; /* set by musaFuncSetAttribute; 0: the usual */
+  int carveout;
+};
+
+/* One launch's code and arguments. */
+struct musasim_closure {
+  void (*run)(const void* data); /* executes one thread */
+  void* (*copy)(const void* data);
+  void (*destroy)(void* data);
+};
+
+/* Remembers what stands between <<< and >>> for the kernel that is called next. */
+void musasim_configure(const unsigned int grid[3], const unsigned int block[3], size_t shared, struct MUstream_st* stream);
+
+/* First thing in a kernel's function: true when it was called to be described, not to be launched. */
+int musasim_asked(struct musasim_kernel* kernel);
+
+/* Launches with the configuration that was set last. Errors are left for musaGetLastError. */
+void musasim_launch(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure);
+
+/* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
+   read before it is written shall not look like a good value. */
+void musasim_declare_shared(void* address, size_t bytes);
+
+/* Makes a __device__, __constant__ or __managed__ variable known. */
+void musasim_register_symbol(void* address, size_t bytes, const char* name);
+
+#ifdef __cplusplus
+}
+#endif
+#pragma GCC visibility pop

@@ -1,0 +1,139 @@
+"""Makes the folder that MUSA_HOME names, once for each state of its sources."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from musasim import cache
+from musasim.build import explain
+from musasim.errors import MusasimBuildError
+from musasim.toolchain import find_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PACKAGE = Path(__file__).parent
+_CSRC = _PACKAGE.parent / "csrc"
+_MUSART = _CSRC / "musart"
+_DRIVER = _PACKAGE / "driver" / "musa.cpp"
+_PROGRAMS = {"mcc": "musasim.toolkit.mcc", "musaInfo": "musasim.toolkit.musa_info"}
+_COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
+
+
+def home() -> Path:
+    """The simulated MUSA_HOME. Made when there is none yet for these sources; at most one process does at a time."""
+    target = cache.cache_path() / f"toolkit-{_digest(_package_files(), _identity())}"
+    folder = cache.open_cache()
+    if not target.exists():
+        runtime = _runtime(folder)
+        with cache.locked(folder, target.name):
+            if not target.exists():
+                _make(target, folder, runtime)
+    return target
+
+
+def _identity() -> str:
+    """What the programs name: the Python that runs them and the package that they are in."""
+    return f"{sys.executable}\n{_PACKAGE}\n{_digest(_runtime_files())}"
+
+
+def _package_files() -> list[Path]:
+    headers = [path for path in (_PACKAGE / "include").rglob("*") if path.is_file()]
+    return [*headers, *(_MUSART / "include").rglob("*.h"), _DRIVER, Path(__file__)]
+
+
+def _runtime_files() -> list[Path]:
+    return [_CSRC / "musart.cpp", *(path for path in _MUSART.rglob("*") if path.suffix in (".cpp", ".h"))]
+
+
+def _digest(files: list[Path], more: str = "") -> str:
+    digest = hashlib.sha256(more.encode())
+    for path in sorted(files):
+        digest.update(f"{path.relative_to(_PACKAGE.parent)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _runtime(folder: Path) -> Path:
+    """libmusart.so, of the same sources and under the same name as the one that torch_musa's extension loads.
+
+    A process that has loaded either of them has loaded both: the dynamic linker goes by the name in the library.
+    """
+    target = folder / f"musart-{_digest(_runtime_files())}" / "libmusart.so"
+    if not target.exists():
+        with cache.locked(folder, target.parent.name):
+            if not target.exists():
+                _compile_runtime(target, folder)
+    return target
+
+
+def _compile_runtime(target: Path, folder: Path) -> None:
+    print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
+    with _explained(folder), cache.workspace(folder, target.parent.name) as workspace:
+        built = workspace / target.name
+        _compile_library([_CSRC / "musart.cpp"], built)
+        target.parent.mkdir(mode=0o700, exist_ok=True)
+        os.replace(built, target)
+
+
+def _make(target: Path, folder: Path, runtime: Path) -> None:
+    with _explained(folder), cache.workspace(folder, target.name) as workspace:
+        made = workspace / "home"
+        _copy_headers(made / "include")
+        (made / "lib").mkdir()
+        shutil.copy2(runtime, made / "lib" / runtime.name)
+        against_runtime = [f"-I{made / 'include'}", f"-L{made / 'lib'}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
+        _compile_library([_DRIVER], made / "lib" / "libmusa.so", *against_runtime)
+        (made / "bin").mkdir()
+        for name, module in _PROGRAMS.items():
+            _write_program(made / "bin" / name, module)
+        os.replace(made, target)
+
+
+def _compile_library(sources: list[Path], target: Path, *more: str) -> None:
+    command = [*find_compiler(), *_COMPILE, f"-Wl,-soname,{target.name}", *map(str, sources), *more, "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MusasimBuildError(f"musasim: compiling {target.name} failed.\n{done.stdout}{done.stderr}")
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise MusasimBuildError(explain(error, folder)) from error
+
+
+def _copy_headers(include: Path) -> None:
+    shutil.copytree(_PACKAGE / "include", include)
+    shutil.copy2(_MUSART / "include" / "musa_runtime_api.h", include / "musasim" / "runtime_api.h")
+    shutil.copytree(_MUSART / "include" / "musasim", include / "musasim", dirs_exist_ok=True)
+
+
+def _write_program(path: Path, module: str) -> None:
+    """Runs from any shell, without a variable set: it names its Python and where the package is."""
+    path.write_text(
+        f"{_shebang(sys.executable)}\n"
+        "import sys\n"
+        f"sys.path.insert(0, {str(_PACKAGE.parent.parent)!r})\n"
+        f"from {module} import main\n"
+        "sys.exit(main(sys.argv[1:]))\n",
+        encoding="utf-8",
+    )
+    path.chmod(0o755)
+
+
+def _shebang(python: str) -> str:
+    """A kernel reads 127 characters, and up to the first space. The shell takes what Python takes for a string."""
+    plain = f"#!{python} -IS"
+    if len(plain) < 127 and " " not in python:
+        return plain
+    return f"#!/bin/sh\n'''exec' \"{python}\" -IS \"$0\" \"$@\"\n' '''"

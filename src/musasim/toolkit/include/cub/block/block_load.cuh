@@ -1,0 +1,84 @@
+// cub::BlockLoad and cub::LoadDirect...: a tile of the input into each thread's items. The ways of loading give the same items; only
+// BLOCK_LOAD_STRIPED leaves them one block apart.
+#pragma once
+
+#include "cub/block/block_reduce.cuh"
+
+namespace cub {
+
+enum BlockLoadAlgorithm {
+  BLOCK_LOAD_DIRECT,
+  BLOCK_LOAD_STRIPED,
+  BLOCK_LOAD_VECTORIZE,
+  BLOCK_LOAD_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE,
+  BLOCK_LOAD_WARP_TRANSPOSE_TIMESLICED,
+};
+
+namespace detail {
+// As large as the real one, for kernels reckon with it.
+template <class T, int Items>
+struct TileStorage {
+  alignas(T) unsigned char bytes[sizeof(T) * Items];
+};
+}  // namespace detail
+
+template <class T, int ITEMS, class Iterator>
+void LoadDirectBlocked(int thread, Iterator from, T (&items)[ITEMS]) {
+  for (int i = 0; i < ITEMS; ++i) items[i] = from[thread * ITEMS + i];
+}
+template <class T, int ITEMS, class Iterator>
+void LoadDirectBlocked(int thread, Iterator from, T (&items)[ITEMS], int valid_items) {
+  for (int i = 0; i < ITEMS; ++i) {
+    if (thread * ITEMS + i < valid_items) items[i] = from[thread * ITEMS + i];
+  }
+}
+template <class T, class Default, int ITEMS, class Iterator>
+void LoadDirectBlocked(int thread, Iterator from, T (&items)[ITEMS], int valid_items, Default otherwise) {
+  for (int i = 0; i < ITEMS; ++i) items[i] = otherwise;
+  LoadDirectBlocked(thread, from, items, valid_items);
+}
+template <int BLOCK_THREADS, class T, int ITEMS, class Iterator>
+void LoadDirectStriped(int thread, Iterator from, T (&items)[ITEMS]) {
+  for (int i = 0; i < ITEMS; ++i) items[i] = from[thread + i * BLOCK_THREADS];
+}
+template <int BLOCK_THREADS, class T, int ITEMS, class Iterator>
+void LoadDirectStriped(int thread, Iterator from, T (&items)[ITEMS], int valid_items) {
+  for (int i = 0; i < ITEMS; ++i) {
+    if (thread + i * BLOCK_THREADS < valid_items) items[i] = from[thread + i * BLOCK_THREADS];
+  }
+}
+template <int BLOCK_THREADS, class T, class Default, int ITEMS, class Iterator>
+void LoadDirectStriped(int thread, Iterator from, T (&items)[ITEMS], int valid_items, Default otherwise) {
+  for (int i = 0; i < ITEMS; ++i) items[i] = otherwise;
+  LoadDirectStriped<BLOCK_THREADS>(thread, from, items, valid_items);
+}
+template <class T, int ITEMS>
+void LoadDirectBlockedVectorized(int thread, T* from, T (&items)[ITEMS]) {
+  LoadDirectBlocked(thread, from, items);
+}
+
+template <class T, int BLOCK_DIM_X, int ITEMS_PER_THREAD, BlockLoadAlgorithm ALGORITHM = BLOCK_LOAD_DIRECT, int BLOCK_DIM_Y = 1,
+          int BLOCK_DIM_Z = 1, int = 0>
+class BlockLoad {
+  using Block = detail::Block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>;
+  static constexpr bool transposes = ALGORITHM >= BLOCK_LOAD_TRANSPOSE;
+
+ public:
+  struct TempStorage : detail::TileStorage<std::conditional_t<transposes, T, char>, transposes ? Block::threads * ITEMS_PER_THREAD : 1> {
+  };
+  BlockLoad() = default;
+  explicit BlockLoad(TempStorage&) {}
+
+  // (from, items), (from, items, valid_items) and (from, items, valid_items, otherwise).
+  template <class Iterator, class... Bounds>
+  void Load(Iterator from, T (&items)[ITEMS_PER_THREAD], Bounds... bounds) {
+    if constexpr (ALGORITHM == BLOCK_LOAD_STRIPED) {
+      LoadDirectStriped<Block::threads>(Block::thread(), from, items, bounds...);
+    } else {
+      LoadDirectBlocked(Block::thread(), from, items, bounds...);
+    }
+  }
+};
+
+}  // namespace cub

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <new>
+#include <utility>
+
+namespace cub {
+namespace detail {
+
+// Constructs a T where there is none yet.
+template <class T, class U>
+void uninitialized_copy(T* to, U&& value) {
+  ::new (static_cast<void*>(to)) T(std::forward<U>(value));
+}
+
+}  // namespace detail
+}  // namespace cub

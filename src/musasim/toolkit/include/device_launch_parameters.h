@@ -1,0 +1,4 @@
+// threadIdx and the like.
+#pragma once
+
+#include "musa_runtime.h"

@@ -1,0 +1,4 @@
+// The runtime's types.
+#pragma once
+
+#include "musa_runtime_api.h"

@@ -1,0 +1,4 @@
+// A name of the toolkit for what every kernel finds declared anyway.
+#pragma once
+
+#include "musasim/device_functions.h"

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "musa_bf16.h"

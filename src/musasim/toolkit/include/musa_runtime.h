@@ -1,0 +1,26 @@
+// Everything that a .mu file has without asking: mcc includes it first. For other compilers, the runtime alone.
+#pragma once
+
+#include "host_defines.h"
+#include "vector_types.h"
+#include "vector_functions.h"
+#include "musa_runtime_api.h"
+
+#ifdef __cplusplus
+#include "musasim/runtime_templates.h"
+#endif
+
+#ifdef __MUSACC__
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "musasim/device.h"
+#include "musasim/device_functions.h"
+#include "musasim/launch.h"
+
+// glibc's assert() calls this, in kernels as on the host.
+#define __assert_fail musasim_assert_fail
+#endif

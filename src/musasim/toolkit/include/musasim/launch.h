@@ -1,0 +1,77 @@
+// What mcc's rewriting of kernels and launches refers to. Nothing here is for programs.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "musasim/engine.h"
+#include "vector_types.h"
+
+namespace musasim {
+
+// kernel<<<grid, block, shared, stream>>>(arguments) becomes
+// (musasim::configure(grid, block, shared, stream) ? kernel(arguments) : void()).
+inline bool configure(dim3 grid, dim3 block, std::size_t shared = 0, MUstream_st* stream = nullptr) {
+  const unsigned int grid_extent[3] = {grid.x, grid.y, grid.z};
+  const unsigned int block_extent[3] = {block.x, block.y, block.z};
+  musasim_configure(grid_extent, block_extent, shared, stream);
+  return true;
+}
+
+template <class T>
+struct plain {
+  using type = std::remove_cv_t<T>;
+};
+
+template <class T>
+struct plain<T* __restrict__> {
+  using type = T*;
+};
+
+template <class T>
+struct plain<T* __restrict__ const> {
+  using type = T*;
+};
+
+template <class... Parameters, std::size_t... Is>
+void call_with(void (*function)(), void** arguments, std::index_sequence<Is...>) {
+  reinterpret_cast<void (*)(Parameters...)>(function)(*static_cast<Parameters*>(arguments[Is])...);
+}
+
+// Qualifiers of a parameter itself are no part of a function's type.
+template <class... Parameters>
+void call(void (*function)(), void** arguments) {
+  call_with<typename plain<Parameters>::type...>(function, arguments, std::index_sequence_for<Parameters...>());
+}
+
+// The body of a kernel, as a closure over its parameters. Every thread has a copy: a kernel may assign to its parameters.
+template <class Body>
+void launch(musasim_kernel& kernel, const Body& body) {
+  static constexpr musasim_closure closure = {
+      [](const void* data) {
+        Body own(*static_cast<const Body*>(data));
+        own();
+      },
+      [](const void* data) -> void* { return new Body(*static_cast<const Body*>(data)); },
+      [](void* data) { delete static_cast<Body*>(data); }};
+  musasim_launch(&kernel, &body, &closure);
+}
+
+// For a static __shared__ variable: once for each block.
+template <class Variable>
+inline void declare_shared(Variable& variable, unsigned long long& seen) {
+  static_assert(sizeof(Variable) <= 48 * 1024, "too much shared data: a block has 48 KB for __shared__ variables of fixed size");
+  if (seen != musasim_block_serial) {
+    seen = musasim_block_serial;
+    musasim_declare_shared(const_cast<std::remove_cv_t<Variable>*>(&variable), sizeof(variable));
+  }
+}
+
+struct symbol {
+  symbol(const volatile void* address, std::size_t bytes, const char* name) {
+    musasim_register_symbol(const_cast<void*>(address), bytes, name);
+  }
+};
+
+} // namespace musasim

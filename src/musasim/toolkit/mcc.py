@@ -1,0 +1,171 @@
+"""The simulated mcc: preprocesses with the host's C++ compiler, rewrites kernels and launches, compiles and links."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from musasim.errors import MusasimBuildError
+from musasim.toolchain import find_compiler
+from musasim.toolkit.options import Input, Options, UsageError, parse
+from musasim.toolkit.rewrite import RewriteError, rewrite
+
+_VERSION = "5.1.0"
+_DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
+
+# What they change is the text that -E shows; text that is to be compiled needs its line markers.
+_OF_PREPROCESSING = ("-P", "-C", "-dM")
+
+
+def main(arguments: list[str]) -> int:
+    """Exit status: 0 done, 1 not (the reasons are on stderr)."""
+    try:
+        options = parse(arguments)
+        if options.show_version or (options.verbose and not options.inputs):
+            print(_version(), file=sys.stdout if options.show_version else sys.stderr)
+            return 0
+        return _Driver(options).run()
+    except (UsageError, RewriteError, MusasimBuildError) as error:
+        print(error, file=sys.stderr)
+    except subprocess.CalledProcessError as error:  # the compiler has said why
+        return 1 if error.returncode >= 0 else 128 - error.returncode
+    except KeyboardInterrupt:
+        return 130
+    return 1
+
+
+def _version() -> str:
+    return (
+        f"mcc version {_VERSION} (simulated by musasim: kernels are compiled for this machine's processor)\n"
+        f"Target: {os.uname().machine}-unknown-linux-gnu\n"
+        "Thread model: posix\n"
+        f"InstalledDir: {_home() / 'bin'}"
+    )
+
+
+def _home() -> Path:
+    """The toolkit that this program is part of."""
+    return Path(sys.argv[0]).resolve().parent.parent
+
+
+class _Driver:
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._compiler = find_compiler()
+        self._include = _home() / "include"
+
+    def run(self) -> int:
+        options = self._options
+        if options.verbose:
+            print(_version(), file=sys.stderr)
+        with tempfile.TemporaryDirectory(prefix="mcc-") as folder:
+            sources = [each for each in options.inputs if each.language != "link"]
+            if options.mode == "link":
+                self._link(Path(folder))
+                return 0
+            for each in sources:
+                self._one(each, Path(folder))
+        return 0
+
+    def _one(self, source: Input, folder: Path) -> None:
+        mode = self._options.mode
+        output = self._options.output
+        if mode in ("preprocess", "depend"):
+            kept = [word for word in self._options.compile if word in _OF_PREPROCESSING]
+            flags = self._flags() if source.language == "musa" else []
+            command = [*self._front(source), *self._dependencies(source, None), *flags, *kept, "-E", *_to(output)]
+            self._execute(command)
+        else:
+            suffix = ".s" if mode == "assemble" else ".o"
+            self._compile(source, output or Path(source.path).stem + suffix, folder)
+
+    def _link(self, folder: Path) -> None:
+        objects: dict[str, str] = {}
+        for number, each in enumerate(self._options.inputs):
+            if each.language == "link":
+                objects[f"<input {number}>"] = each.path
+            else:
+                objects[f"<input {number}>"] = str(folder / f"{number}-{Path(each.path).stem}.o")
+                self._compile(each, objects[f"<input {number}>"], folder)
+        library = _home() / "lib"
+        words = [objects.get(word, word) for word in self._options.link]
+        # Programs find the runtime in the toolkit; a process that has one already goes on with that.
+        search = [f"-L{library}", f"-Wl,-rpath,{library}"]
+        self._execute([*self._compiler, *words, *search, *_to(self._options.output)])
+
+    # --- one source ----------------------------------------------------------------------------------------------
+
+    def _compile(self, source: Input, output: str, folder: Path) -> None:
+        if source.language != "musa":
+            mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
+            written = [] if self._options.mode == "check" else ["-o", output]
+            flags = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
+            self._execute([*self._front(source), *self._dependencies(source, output), *flags, *mode, *written])
+            return
+        plain = folder / "kernels.ii"
+        self._execute(
+            [*self._front(source), *self._dependencies(source, output), *self._flags(), "-E", "-o", str(plain)]
+        )
+        if self._options.dry:
+            return
+        text = plain.read_text(encoding="utf-8", errors="surrogateescape")
+        plain.write_text(rewrite(text, self._architectures(), source.path), encoding="utf-8", errors="surrogateescape")
+        mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
+        written = [] if self._options.mode == "check" else ["-o", output]
+        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
+        self._execute(command)
+
+    def _architectures(self) -> str:
+        return " ".join(str(each) for each in self._options.architectures or [self._options.architecture])
+
+    def _front(self, source: Input) -> list[str]:
+        """The compiler up to the preprocessor's part, and the source."""
+        options = self._options
+        words = [*self._compiler, *options.preprocess]
+        if source.language == "musa":
+            words += [*_DEFINES, f"-D__MUSA_ARCH__={options.architecture * 10}", self._standard(), "-D_GNU_SOURCE"]
+            words += ["-include", "musa_runtime.h"]
+        elif options.standard is not None:
+            words.append(options.standard)
+        language = "c++" if source.language == "musa" else source.language
+        return [*words, "-isystem", str(self._include), "-x", language, source.path]
+
+    def _standard(self) -> str:
+        return self._options.standard or "-std=c++17"
+
+    def _flags(self) -> list[str]:
+        """For the compiler proper. Pragmas and attributes are the device's, and clang's -Wall is without sign-compare."""
+        quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
+        if "clang" not in Path(self._compiler[0]).resolve().name:
+            # Else __shared__ variables of template kernels of one name are one in a process, whichever library has them.
+            quiet.append("-fno-gnu-unique")
+        words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
+        return [self._standard(), *words, *quiet]
+
+    def _dependencies(self, source: Input, output: str | None) -> list[str]:
+        """-MD and the like, with the names that they have when the compiler does it all at once."""
+        words = self._options.dependencies
+        if not {"-MD", "-MMD"} & set(words) or self._options.mode == "depend":
+            return list(words)
+        target = self._options.output if self._options.mode != "link" and self._options.output else output
+        target = target or Path(source.path).stem + ".o"
+        added = []
+        if "-MF" not in words:
+            added += ["-MF", str(Path(target).with_suffix(".d"))]
+        if not {"-MT", "-MQ"} & set(words):
+            added += ["-MQ", target]
+        return [*words, *added]
+
+    def _execute(self, command: list[str]) -> None:
+        if self._options.verbose:
+            print(" " + shlex.join(command), file=sys.stderr, flush=True)
+        if not self._options.dry:
+            subprocess.run(command, check=True)
+
+
+def _to(output: str | None) -> list[str]:
+    return [] if output is None else ["-o", output]

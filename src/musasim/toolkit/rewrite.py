@@ -1,0 +1,567 @@
+"""Turns preprocessed MUSA C++ into C++ for the host's compiler, without moving a line.
+
+`kernel<<<a, b>>>(c)` becomes `(musasim::configure(a, b) ? kernel(c) : void())`; the body of a kernel becomes a closure that
+libmusart runs once for each thread; `__shared__` becomes `static`, for one block runs at a time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from musasim.toolkit.host_calls import Body, Problem, check
+from musasim.toolkit.lexer import Source, Token, bracketed, closing, is_word_begin, split, until
+
+# Everything else in the text is ordinary C++. Patterns begin with letters: that is what searching is fast for.
+_WORDS = re.compile(
+    r"__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
+)
+_LAUNCH = re.compile("<<<")
+_TYPE_WORDS = frozenset(
+    [
+        "void",
+        "bool",
+        "char",
+        "short",
+        "int",
+        "long",
+        "float",
+        "double",
+        "unsigned",
+        "signed",
+        "const",
+        "volatile",
+        "wchar_t",
+        "char16_t",
+        "char32_t",
+        "auto",
+        "__restrict__",
+        "__restrict",
+        "restrict",
+        "typename",
+        "struct",
+        "class",
+        "union",
+        "enum",
+    ]
+)
+_QUALIFIERS = frozenset(["const", "volatile", "__restrict__", "__restrict", "restrict", "register"])
+_CALL_LIKE = frozenset(
+    ["__attribute__", "__launch_bounds__", "alignas", "decltype", "noexcept", "__declspec", "sizeof", "__asm__", "asm"]
+)
+_STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
+
+
+class RewriteError(Exception):
+    """What mcc says no to, at a place in the user's file."""
+
+    def __init__(self, source: Source, position: int, message: str) -> None:
+        name, line = source.place(position)
+        super().__init__(f"{name}:{line}: error: {message}")
+
+
+@dataclass
+class _Bounds:
+    position: int
+    arguments: str
+
+
+def rewrite(text: str, architectures: str, main_file: str = "<input>") -> str:
+    """`architectures` is what the kernels are said to be compiled for, as in "22 31"; what lies beside `main_file` is the user's.
+
+    Raises RewriteError.
+    """
+    source = Source(text)
+    rewriter = _Rewriter(source, architectures)
+    result = rewriter.run()
+    try:
+        check(source, rewriter.device_only, rewriter.device_functions, main_file)
+    except Problem as problem:
+        raise RewriteError(source, problem.position, str(problem)) from problem
+    return result
+
+
+class _Rewriter:
+    def __init__(self, source: Source, architectures: str) -> None:
+        self._source = source
+        self._architectures = architectures
+        self._edits: list[tuple[int, int, int, str]] = []
+        self._bounds: list[_Bounds] = []
+        self._bodies: list[tuple[int, int]] = []  # of device code
+        self._count = 0
+        self.device_only: list[Body] = []
+        self.device_functions: set[str] = set()
+
+    def run(self) -> str:
+        source = self._source
+        words = [match for match in _WORDS.finditer(source.text) if is_word_begin(source.text, match.start())]
+        words += _LAUNCH.finditer(source.text)
+        hits = [match for match in sorted(words, key=re.Match.start) if source.is_code(match.start())]
+        # Bodies and launch bounds first: what they hold and what they belong to is asked for later.
+        for hit in hits:
+            if hit.group() == "__launch_bounds__":
+                self._launch_bounds(hit.start(), hit.end())
+            elif hit.group() == "__cluster_dims__":
+                raise RewriteError(source, hit.start(), "thread block clusters are not supported: '__cluster_dims__'")
+        handlers = {
+            "__global__": self._kernel,
+            "__device__": self._device,
+            "__constant__": self._variable,
+            "__managed__": self._variable,
+        }
+        for hit in hits:
+            word = hit.group()
+            if word == "<<<":
+                self._launch(hit.start())
+            elif word == "__noinline__":
+                self._noinline(hit.start(), hit.end())
+            elif word not in ("__launch_bounds__", "__shared__"):
+                self._replace(hit.start(), hit.end(), "")
+                if word in handlers:
+                    handlers[word](hit.start(), hit.end())
+        for hit in hits:
+            if hit.group() == "__shared__":
+                self._shared(hit.start(), hit.end())
+        return self._apply()
+
+    # --- edits ---------------------------------------------------------------------------------------------------
+
+    def _replace(self, begin: int, end: int, text: str) -> None:
+        self._edits.append((begin, end, len(self._edits), text))
+
+    def _insert(self, position: int, text: str) -> None:
+        self._replace(position, position, text)
+
+    def _apply(self) -> str:
+        pieces: list[str] = []
+        at = 0
+        for begin, end, _, replacement in sorted(self._edits):
+            if begin < at:
+                continue  # within what has gone already
+            pieces += [self._source.text[at:begin], replacement]
+            # Lines that go with a piece of text stay as lines.
+            pieces.append("\n" * self._source.text.count("\n", begin, end))
+            at = end
+        pieces.append(self._source.text[at:])
+        return "".join(pieces)
+
+    def _error(self, position: int, message: str) -> RewriteError:
+        return RewriteError(self._source, position, message)
+
+    # --- launches ------------------------------------------------------------------------------------------------
+
+    def _launch(self, position: int) -> None:
+        source = self._source
+        before = list(source.tokens(source.statement_begin(position), position))
+        if before and before[-1].text == "operator":
+            return  # operator<< <T>, written without a space
+        begin = _expression_begin(before)
+        if begin is None:
+            raise self._error(position, "expected expression before '<<<'")
+        configuration = self._configuration(position)
+        close = configuration[-1]
+        pieces = split(configuration[:-1])
+        if not 2 <= len(pieces) <= 4:
+            message = "too few execution configuration arguments" if len(pieces) < 2 else "too many"
+            raise self._error(position, f"{message} to kernel function call")
+        arguments = bracketed(source, close.end)
+        if not arguments or arguments[0].text != "(":
+            raise self._error(close.begin, "expected '(' after '>>>'")
+        text = source.text[position + 3 : close.begin]
+        self._insert(begin, f"(::musasim::configure({_joined(text)}) ? ")
+        self._replace(position, close.end, "")
+        self._insert(arguments[-1].end, " : void())")
+
+    def _configuration(self, position: int) -> list[Token]:
+        """The tokens between `<<<` and the `>>>` that a `(` follows; the latter is the last one."""
+        found: list[Token] = []
+        depth = 0
+        for token in self._source.tokens(position + 3):
+            found.append(token)
+            if token.kind != "mark":
+                continue
+            if token.text in "([{":
+                depth += 1
+            elif token.text in ")]}":
+                depth -= 1
+            elif token.text == ">>>" and depth == 0 and self._is_followed_by_bracket(token.end):
+                return found
+            if depth < 0 or token.text == ";":
+                break
+        raise self._error(position, "expected '>>>'")
+
+    def _is_followed_by_bracket(self, position: int) -> bool:
+        following = next(self._source.tokens(position), None)
+        return following is not None and following.text == "("
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def _noinline(self, begin: int, end: int) -> None:
+        """A word of its own; within __attribute__((...)), where the host's headers have it, it stays."""
+        source = self._source
+        before = list(source.tokens(source.statement_begin(begin), begin))
+        if not before or before[-1].text not in ("(", ","):
+            self._replace(begin, end, "__attribute__((noinline))")
+
+    # --- kernels ---------------------------------------------------------------------------------------------------
+
+    def _launch_bounds(self, begin: int, end: int) -> None:
+        tokens = bracketed(self._source, end)
+        if not tokens:
+            raise self._error(begin, "expected '(' after '__launch_bounds__'")
+        self._bounds.append(_Bounds(begin, self._source.text[tokens[0].end : tokens[-1].begin]))
+        self._replace(begin, tokens[-1].end, "")
+
+    def _kernel(self, begin: int, end: int) -> None:
+        signature = self._signature(end)
+        if signature is None:
+            raise self._error(begin, "'__global__' attribute only applies to functions")
+        head, parameters, body = signature
+        name = head[-1] if head[-1].text not in (">", ">>>") else head[_template_begin(head) - 1]
+        start = self._source.statement_begin(begin)
+        self._require_void(start, name)
+        if body is None:
+            return
+        names = self._parameter_names(parameters[1:-1], name.text)
+        bounds = self._bounds_of(start, parameters[0].begin)
+        types = ", ".join(names)
+        self._insert(
+            body[0].end,
+            f' static ::musasim_kernel musasim_self = {{"{name.text}", {bounds}, "{self._architectures}", '
+            f"&::musasim::call<{types}>, 0, 0, 0}}; if (::musasim_asked(&musasim_self)) return; "
+            "::musasim::launch(musasim_self, [=]() mutable -> void {",
+        )
+        self._insert(body[-1].begin, "});")
+        self._bodies.append((body[0].begin, body[-1].end))
+        self.device_only.append(Body(name.text, "__global__", body[0].begin, body[-1].end))
+
+    def _require_void(self, begin: int, name: Token) -> None:
+        declared = [token.text for token in self._source.tokens(begin, name.begin)]
+        wrong = sorted(set(declared) & {"int", "float", "double", "bool", "char", "long", "short", "auto"})
+        if "void" not in declared and wrong and "<" not in declared:
+            raise self._error(
+                name.begin, f"kernel function type of '{name.text}' must have void return type, not '{wrong[0]}'"
+            )
+
+    def _signature(self, begin: int) -> tuple[list[Token], list[Token], list[Token] | None] | None:
+        """What comes before a function's parameters, the parameters with their brackets, and the body if there is one."""
+        head: list[Token] = []
+        angles = 0
+        skip_to = -1
+        for token in self._source.tokens(begin):
+            if token.begin < skip_to:
+                continue
+            if token.text == "(" and angles == 0:
+                inner = bracketed(self._source, token.begin)
+                if not inner:
+                    return None
+                if head and head[-1].text in _CALL_LIKE:
+                    skip_to = inner[-1].end
+                    head.pop()
+                    continue
+                if head and head[-1].text == "operator" and inner[-1].begin == inner[0].end:
+                    head.append(token)
+                    skip_to = inner[-1].end
+                    continue
+                return head, inner, self._body(inner[-1].end)
+            if token.kind == "mark":
+                if token.text in ";{}=" and angles == 0 and not (head and head[-1].text == "operator"):
+                    return None
+                if token.text == "[" and angles == 0 and not (head and head[-1].text == "operator"):
+                    inner = bracketed(self._source, token.begin)
+                    if len(inner) > 2 and inner[1].text == "[":  # an attribute
+                        skip_to = inner[-1].end
+                        continue
+                    return None
+                if token.text == "<" and head and head[-1].kind == "name" and head[-1].text != "operator":
+                    angles += 1
+                elif token.text in (">", ">>>") and angles:
+                    angles = max(0, angles - len(token.text))
+            head.append(token)
+        return None
+
+    def _body(self, begin: int) -> list[Token] | None:
+        """The tokens from `{` to `}`, behind what may stand between the parameters and them (noexcept, -> T, : member(x))."""
+        members = False
+        skip_to = -1
+        previous = ""
+        for token in self._source.tokens(begin):
+            if token.begin < skip_to:
+                continue
+            if token.text in (";", "=", "}") and token.kind == "mark":
+                return None
+            if token.text == ":":
+                members = True
+            elif token.text in ("(", "["):
+                inner = bracketed(self._source, token.begin)
+                if not inner:
+                    return None
+                skip_to = inner[-1].end
+            elif token.text == "{":
+                inner = bracketed(self._source, token.begin)
+                if not inner:
+                    return None
+                if members and (previous[:1].isalnum() or previous[:1] == "_" or previous == ">"):
+                    skip_to = inner[-1].end  # a member's initializer
+                else:
+                    return [inner[0], inner[-1]]
+            previous = ")" if token.text == "(" else token.text
+        return None
+
+    def _bounds_of(self, begin: int, end: int) -> str:
+        for bounds in self._bounds:
+            if begin <= bounds.position < end:
+                pieces = _split_text(bounds.arguments)
+                most = f"static_cast<unsigned>({pieces[0]})"
+                return f"{most}, static_cast<unsigned>({pieces[1]})" if len(pieces) > 1 else f"{most}, 0"
+        return "0, 0"
+
+    def _parameter_names(self, tokens: list[Token], kernel: str) -> list[str]:
+        """`decltype(name)` of every parameter; those without a name get one."""
+        names = []
+        if [token.text for token in tokens] == ["void"]:
+            return []
+        for number, piece in enumerate(split(tokens)):
+            if piece and piece[-1].text == "..." and len(piece) == 1:
+                raise self._error(piece[0].begin, f"variadic kernel function '{kernel}' is not supported")
+            name = _declared_name(piece)
+            if name is None:
+                name = f"musasim_parameter_{number}"
+                self._insert(_name_position(piece), f" {name} ")
+            pack = "..." if any(token.text == "..." for token in piece) else ""
+            names.append(f"decltype({name}){pack}")
+        return names
+
+    # --- variables and functions of the device -----------------------------------------------------------------------
+
+    def _device(self, begin: int, end: int) -> None:
+        signature = self._signature(end)
+        if signature is None:
+            if not self._is_second_word(begin):
+                self._variable(begin, end)
+            return
+        head, _, body = signature
+        words = {token.text for token in self._source.tokens(self._source.statement_begin(begin), begin)}
+        name = head[-1].text if head else ""
+        self.device_functions.add(name)
+        if body is not None:
+            self._bodies.append((body[0].begin, body[-1].end))
+            if "__host__" not in words | {token.text for token in head} and name:
+                self.device_only.append(Body(name, "__device__", body[0].begin, body[-1].end))
+
+    def _is_second_word(self, begin: int) -> bool:
+        """`__device__ __constant__ float x` and the like is one variable."""
+        start = self._source.statement_begin(begin)
+        words = {token.text for token in self._source.tokens(start, begin)}
+        rest = {token.text for token in until(self._source, begin, ";")}
+        return bool({"__constant__", "__managed__"} & (words | rest)) or "typedef" in words or "using" in words
+
+    def _variable(self, begin: int, end: int) -> None:
+        source = self._source
+        start = source.statement_begin(begin)
+        statement = [*source.tokens(start, begin), *until(source, end, ";")]
+        if any(begin_ < begin < end_ for begin_, end_ in self._bodies):
+            return
+        words = [token.text for token in statement]
+        if (
+            "__constant__" in words
+            and words.index("__constant__") < len(words)
+            and source.text[begin:end] == "__managed__"
+        ):
+            return
+        if not statement or statement[-1].text != ";" or set(words) & {"extern", "constexpr", "template"}:
+            return
+        if "static" not in words and "inline" not in words:
+            self._insert(begin, "static ")
+        elif self._in_class(start):
+            return
+        for name in _declared_names(_without_storage(statement[:-1])):
+            self._count += 1
+            self._insert(
+                statement[-1].end,
+                f' static ::musasim::symbol musasim_symbol_{self._count}{{&{name}, sizeof({name}), "{name}"}};',
+            )
+
+    def _in_class(self, position: int) -> bool:
+        opened: list[int] = []
+        for match in re.finditer(r"[{}]", self._source.text[:position]):
+            if match.group() == "{":
+                opened.append(match.start())
+            elif opened:
+                opened.pop()
+        if not opened:
+            return False
+        words = {token.text for token in self._source.tokens(self._source.statement_begin(opened[-1]), opened[-1])}
+        return bool(words & {"class", "struct", "union"})
+
+    # --- shared memory ---------------------------------------------------------------------------------------------------
+
+    def _shared(self, begin: int, end: int) -> None:
+        source = self._source
+        start = source.statement_begin(begin)
+        before = list(source.tokens(start, begin))
+        statement = until(source, end, ";")
+        if not statement:
+            raise self._error(begin, "expected ';' after a '__shared__' variable")
+        externs = [token for token in before + statement if token.text == "extern"]
+        if externs:
+            self._dynamic_shared(begin, end, externs, statement)
+            return
+        is_static = any(token.text == "static" for token in before + statement)
+        self._replace(begin, end, "" if is_static else "static ")
+        if any(body_begin < begin < body_end for body_begin, body_end in self._bodies):
+            names = _declared_names(_without_storage([*before, *statement[:-1]]))
+            for name in names:
+                self._count += 1
+                seen = f"musasim_seen_{self._count}"
+                text = f" static unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
+                self._insert(statement[-1].end, text)
+
+    def _dynamic_shared(self, begin: int, end: int, externs: list[Token], statement: list[Token]) -> None:
+        name = _declared_name(statement[:-1])
+        at = next((index for index, token in enumerate(statement) if token.text == name), None)
+        if name is None or at is None or statement[at + 1].text != "[" or len(split(statement[:-1])) > 1:
+            raise self._error(begin, "an 'extern __shared__' variable must be one array of unknown bound")
+        for extern in externs:
+            self._replace(extern.begin, extern.end, "static")
+        self._replace(begin, end, "__attribute__((unused))")
+        self._insert(statement[at].begin, "(&")
+        self._insert(statement[at].end, ")")
+        self._insert(statement[-1].begin, f" = reinterpret_cast<decltype({name})>(::musasim_dynamic_shared[0])")
+
+
+# --- pieces of declarations ------------------------------------------------------------------------------------------------
+
+
+def _joined(text: str) -> str:
+    """On one line; the line breaks are put back where the text was."""
+    return re.sub(r"\n(?:#[^\n]*\n)*", " ", text).strip()
+
+
+def _split_text(text: str) -> list[str]:
+    source = Source(text)
+    return [text[piece[0].begin : piece[-1].end] for piece in split(list(source.tokens(0))) if piece]
+
+
+def _template_begin(tokens: list[Token]) -> int:
+    """The index of the `<` that the `>` at the end closes; 0 where there is none."""
+    angles = depth = 0
+    for index in range(len(tokens) - 1, -1, -1):
+        text = tokens[index].text
+        if text in (")", "]", "}"):
+            depth += 1
+        elif text in ("(", "[", "{"):
+            depth -= 1
+        elif depth == 0 and text in (">", ">>>"):
+            angles += len(text)
+        elif depth == 0 and text == "<":
+            angles -= 1
+            if angles == 0:
+                return index
+    return 0
+
+
+def _bracket_begin(tokens: list[Token]) -> int:
+    """The index of the bracket that the one at the end closes; 0 where there is none."""
+    depth = 0
+    for index in range(len(tokens) - 1, -1, -1):
+        text = tokens[index].text
+        if text in (")", "]"):
+            depth += 1
+        elif text in ("(", "["):
+            depth -= 1
+            if depth == 0:
+                return index
+    return 0
+
+
+def _expression_begin(tokens: list[Token]) -> int | None:
+    """Where the expression that ends with `tokens` begins: what is launched."""
+    at = len(tokens)
+    while at > 0:
+        if tokens[at - 1].text in (">", ">>>"):
+            at = _template_begin(tokens[:at])
+        while at > 0 and tokens[at - 1].text in (")", "]"):
+            at = _bracket_begin(tokens[:at])
+        if at > 0 and tokens[at - 1].kind == "name" and tokens[at - 1].text not in ("return", "else", "do"):
+            at -= 1
+        if at > 0 and tokens[at - 1].text == "template":
+            at -= 1
+        if at > 0 and tokens[at - 1].text in ("::", ".", "->"):
+            at -= 1
+            if at > 0 and (tokens[at - 1].kind == "name" or tokens[at - 1].text in (">", ">>>", ")", "]")):
+                if tokens[at - 1].text in ("return", "else", "do"):
+                    break
+                continue
+        break
+    return tokens[at].begin if at < len(tokens) else None
+
+
+def _without_storage(tokens: list[Token]) -> list[Token]:
+    return [token for token in tokens if token.text not in _STORAGE]
+
+
+def _declarator(tokens: list[Token]) -> list[Token]:
+    """Without a default or an initial value."""
+    depth = angles = 0
+    for index, token in enumerate(tokens):
+        text = token.text if token.kind == "mark" else ""
+        if text and text in "([{":
+            if (
+                text == "{"
+                and depth == 0
+                and index > 0
+                and not angles
+                and tokens[0].text not in ("union", "struct", "class")
+            ):
+                return tokens[:index]
+            depth += 1
+        elif text and text in ")]}":
+            depth -= 1
+        elif depth == 0 and text == "<" and index > 0 and tokens[index - 1].kind == "name":
+            angles += 1
+        elif depth == 0 and text in (">", ">>>") and angles:
+            angles = max(0, angles - len(text))
+        elif depth == 0 and angles == 0 and text == "=":
+            return tokens[:index]
+    return tokens
+
+
+def _declared_name(tokens: list[Token]) -> str | None:
+    """The name that one declarator declares, None where it has none."""
+    tokens = _declarator(tokens)
+    while tokens and tokens[-1].text == "]":
+        tokens = tokens[: _bracket_begin(tokens)]
+    for index in range(len(tokens) - 2):
+        if tokens[index].text == "(" and tokens[index + 1].text in ("*", "&"):
+            inner = [token for token in tokens[index + 1 : closing(tokens, index)] if token.kind == "name"]
+            inner = [token for token in inner if token.text not in _QUALIFIERS]
+            return inner[0].text if inner else None
+    if not tokens or tokens[-1].kind != "name" or tokens[-1].text in _TYPE_WORDS:
+        return None
+    before = [token for token in tokens[:-1] if token.text not in _QUALIFIERS and token.text != "..."]
+    if not before or before[-1].text == "::":
+        return None
+    only_keywords = all(token.text in ("typename", "struct", "class", "union", "enum") for token in before)
+    return None if only_keywords else tokens[-1].text
+
+
+def _declared_names(tokens: list[Token]) -> list[str]:
+    """Of a declaration with one or more declarators."""
+    pieces = split(tokens)
+    names = [_declared_name(piece) for piece in pieces[:1]]
+    for piece in pieces[1:]:
+        plain = [token for token in _declarator(piece) if token.kind == "name" and token.text not in _QUALIFIERS]
+        names.append(plain[0].text if plain else None)
+    return [name for name in names if name is not None]
+
+
+def _name_position(tokens: list[Token]) -> int:
+    """Where a parameter without a name would have it."""
+    declared = _declarator(tokens)
+    while declared and declared[-1].text == "]":
+        declared = declared[: _bracket_begin(declared)]
+    for index in range(len(declared) - 1):
+        if declared[index].text == "(" and declared[index + 1].text in ("*", "&"):
+            return declared[index + 1].end
+    return declared[-1].end

@@ -1,0 +1,5 @@
+#pragma once
+
+#include <cstdint>
+
+#include "torch_musa/csrc/aten/musa/PhiloxMusaStateRaw.muh"

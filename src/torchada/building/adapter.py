@@ -1,0 +1,114 @@
+"""The toolkit as the adapter's own build tools know it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Iterable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from torchada.building.environment import variable
+from torchada.building.toolkit import Toolkit
+
+
+def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
+    """The toolkit of `backend`, a descriptor with `build_tools`; `namespace` is torch's module for its devices."""
+    tools = backend.build_tools
+    home = _home(tools)
+
+    def paths(function: str) -> list[str]:
+        found = getattr(_module(tools.module), function, None)
+        return [] if found is None or home is None else [str(path) for path in found(**{tools.keyword: True})]
+
+    def devices() -> list[str]:
+        return _architectures(namespace)
+
+    own = Toolkit(
+        name=backend.name.upper(),
+        home=home,
+        home_variable=tools.variables[0],
+        compiler=tools.compiler,
+        compiler_variable=tools.compiler_variable,
+        language=tools.language,
+        arch_flag=backend.arch_flag,
+        arch_variable=tools.arch_variable,
+        runtime=tools.runtime,
+        lister=tools.lister,
+        libraries=tools.libraries,
+        include_dirs=lambda: [*paths("include_paths"), *_own_folders(own, "include")],
+        library_dirs=lambda: [*paths("library_paths"), *([own.library_folder()] if own.home else [])],
+        devices=devices,
+    )
+    return own
+
+
+def dnn_home(backend: Any) -> str | None:
+    """The folder of the neural network library, where it is a folder of its own."""
+    return next(filter(None, map(variable, backend.build_tools.dnn_variables)), None)
+
+
+def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
+    """Folders whose files are no project's: of Python, the toolkit, the adapter, and `more`.
+
+    The adapter's include folders have the one that it is installed in among them, where projects may be as well.
+    """
+    package = os.path.dirname(str(getattr(import_module(backend.adapter), "__file__", "") or ""))
+    own = [] if toolkit.home is None else [toolkit.home, package, *toolkit.include_dirs()]
+    python = [sysconfig.get_path(name) for name in ("include", "platinclude")]
+    return [each for each in (*more, *own, *python) if each and each != os.path.dirname(package)]
+
+
+def _own_folders(toolkit: Toolkit, name: str) -> list[str]:
+    return [] if toolkit.home is None else [toolkit.folder(name)]
+
+
+def _module(name: str) -> ModuleType | None:
+    try:
+        return import_module(name)
+    except ImportError:
+        return None
+
+
+def _home(tools: Any) -> str | None:
+    """As the adapter looks for it: by variables, around the compiler, in its usual place.
+
+    The adapter is asked last: its build tools load setuptools', and this is asked wherever torch.utils.cpp_extension is imported.
+    """
+    named = next(filter(None, map(variable, tools.variables)), None)
+    if named is not None:
+        return str(named)
+    compiler = shutil.which(tools.compiler)
+    if compiler is not None:
+        return str(os.path.dirname(os.path.dirname(compiler)))
+    if os.path.isdir(tools.usual_home):
+        return str(tools.usual_home)
+    home: str | None = getattr(_module(tools.module), tools.home, None)
+    return home
+
+
+def _architectures(namespace: Any) -> list[str]:
+    """What the devices in sight run, such as "31"; nothing where there is no device."""
+    found = set()
+    newest = max((_number(each) for each in namespace.get_arch_list()), default=None)
+    for index in range(namespace.device_count()):
+        major, minor = namespace.get_device_capability(index)
+        own = int(f"{major}{minor}")
+        found.add(str(own if newest is None else min(own, newest)))
+    return sorted(found)
+
+
+def _number(name: str) -> int:
+    """31 for "mp_31"."""
+    return int("".join(filter(str.isdigit, name)))
+
+
+def build_directory(backend: Any, version: str | None, root: str, name: str) -> str:
+    """Where `name` is built at run time: apart from what the same program builds for another device."""
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    folder = os.path.join(root, f"{python}_{backend.name}{(version or '').replace('.', '')}", name)
+    os.makedirs(folder, exist_ok=True)
+    return folder

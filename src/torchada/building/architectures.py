@@ -1,0 +1,90 @@
+"""Which architectures to compile for.
+
+What a CUDA build names are NVIDIA's, and these say nothing of the devices at hand. So code is made for those that are in sight, as
+the adapter's own extensions do, unless the adapter's variable lists others. Only where neither says anything, each of NVIDIA's is
+answered by the one that stands for it in guards (`torchada.porting.versions`).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+
+from torchada.building.environment import variable
+from torchada.building.errors import BuildError
+from torchada.building.toolkit import Toolkit
+from torchada.porting.versions import ARCHITECTURES
+
+_NAMED = re.compile(r"(?:sm|compute|lto)_(\d+)[a-z]?")
+_LISTED = re.compile(r"(\d+)\.(\d)[a-z]?(?:\+PTX)?")
+KNOWN = tuple(str(own // 10) for own, _ in ARCHITECTURES)
+_OWN = frozenset({*KNOWN, "32"})
+
+
+def asked_by_flag(value: str) -> list[str]:
+    """The numbers in the value of -arch, -code or -gencode: "arch=compute_80,code=sm_80" is 80, twice."""
+    return _NAMED.findall(value)
+
+
+def asked_by_list(value: str) -> list[str]:
+    """The numbers in TORCH_CUDA_ARCH_LIST: "8.0;9.0+PTX" is 80 and 90."""
+    return [major + minor for major, minor in _LISTED.findall(value)]
+
+
+def counterpart(number: str) -> str:
+    """The architecture that stands for sm_`number`; what a build has asked a device for is its own already."""
+    if number in _OWN:
+        return number
+    wanted = int(number) * 10
+    return KNOWN[max((at for at, (_, cuda) in enumerate(ARCHITECTURES) if cuda <= wanted), default=0)]
+
+
+def listed_devices(toolkit: Toolkit) -> list[str]:
+    """The architectures of this machine's devices, as the toolkit's own program tells them, in either of the forms of its kind."""
+    try:
+        text = subprocess.run(
+            [toolkit.folder("bin", toolkit.lister)], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    found = re.findall(r"compute capability:\s*(\d+)\.(\d+)", text, re.IGNORECASE)
+    major, minor = (re.findall(rf"^\s*{name}:\s*(\d+)", text, re.MULTILINE) for name in ("major", "minor"))
+    return sorted({"".join(pair) for pair in (*found, *zip(major, minor))})
+
+
+def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
+    """What to compile for, such as ["22", "31"]; empty where nothing says so."""
+    listed = variable(toolkit.arch_variable)
+    if listed:
+        return _parsed(listed, toolkit.arch_variable)
+    own: Sequence[str] = sorted(set(toolkit.devices()))
+    if own:
+        return list(own)
+    wanted = list(asked) or asked_by_list(variable("TORCH_CUDA_ARCH_LIST") or "")
+    return sorted({counterpart(number) for number in wanted})
+
+
+def flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
+    """The compiler's flags for that."""
+    return [toolkit.arch_flag.format(each) for each in architectures(toolkit, asked)]
+
+
+def required_flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
+    """As `flags`; BuildError where nothing says what to compile for."""
+    found = flags(toolkit, asked)
+    if not found:
+        raise BuildError(
+            f"no {toolkit.name} device is in sight to compile for; set {toolkit.arch_variable}, for example to {KNOWN[-1]}"
+        )
+    return found
+
+
+def _parsed(listed: str, name: str) -> list[str]:
+    found = []
+    for each in re.split(r"[;,\s]+", listed.strip(";, ")):
+        number = re.fullmatch(r"(?:mp_)?(\d+)(?:\.(\d))?", each)
+        if number is None:
+            raise BuildError(f"{name}={listed!r}: {each!r} is no architecture; expected numbers such as {KNOWN[-1]}")
+        found.append(number[1] + (number[2] or ""))
+    return sorted(set(found))

@@ -1,0 +1,110 @@
+"""Which files a build compiles: its sources, and what these include as far as it is the project's and not a library's.
+
+Includes are looked for as compilers do, beside the file and in the include folders, without regard to conditions: a file too many
+does no harm. A string that names a file is one, too: it may be what a macro includes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from torchada.building.errors import BuildError
+from torchada.porting import Names
+from torchada.porting.tree import MOST_BYTES, SOURCES
+
+_DIRECTIVE = rb"(?:#|%:)[ \t]*(?:include|include_next|import)\b[ \t]*(?:/\*.*?\*/[ \t]*)?"
+_ANGLED = re.compile(_DIRECTIVE + rb"<([^>\n]+)>")
+_QUOTED = re.compile(_DIRECTIVE + rb'"([^"\n]+)"')
+_STRING = re.compile(rb'"([^"\s\\]{1,400}\.\w{1,4})"')
+
+
+@dataclass
+class Closure:
+    """`files` by absolute path, in the order they were met; `headers` that were not found among them, as they are included."""
+
+    files: dict[str, None] = field(default_factory=dict)
+    headers: set[str] = field(default_factory=set)
+
+    def includes_cuda(self) -> bool:
+        """Whether one of the headers is CUDA's, or torch's for CUDA."""
+        return any(_names().header(header) is not None for header in self.headers)
+
+
+def is_source(path: str) -> bool:
+    """Whether a path is that of a source that can be ported."""
+    return os.path.splitext(path)[1] in SOURCES
+
+
+def is_cuda_source(path: str) -> bool:
+    """Whether it is one that nvcc compiles as CUDA."""
+    return os.path.splitext(path)[1] in (".cu", ".cuh")
+
+
+def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequence[str]) -> Closure:
+    """The `sources` and what they include. Files below `foreign` folders are others' and stay; so do those of the system."""
+    apart = tuple({_slashed(each) for folder in (*foreign, *_SYSTEM) for each in (folder, os.path.realpath(folder))})
+    folders = [each for each in map(os.path.abspath, include_dirs) if not is_within(each, apart)]
+    found = Closure()
+    waiting = [os.path.abspath(each) for each in sources]
+    for each in waiting:
+        if not os.path.isfile(each):
+            raise BuildError(f"{each}: no such source")
+    while waiting:
+        file = waiting.pop()
+        if file in found.files:
+            continue
+        found.files[file] = None
+        for path, is_quoted in _included(file):
+            inner = _resolved(path, [os.path.dirname(file), *folders] if is_quoted else folders)
+            if inner is None:
+                found.headers.add(path)
+            elif not is_within(inner, apart):
+                waiting.append(inner)
+    return found
+
+
+_SYSTEM = ("/usr/include", "/usr/lib", "/usr/local/include")
+
+
+def is_within(path: str, folders: tuple[str, ...]) -> bool:
+    """Whether `path` is one of `folders`, which end with a slash, or below one."""
+    return _slashed(path).startswith(folders)
+
+
+def _slashed(path: str) -> str:
+    return os.path.join(os.path.abspath(path), "")
+
+
+def _included(file: str) -> Iterator[tuple[str, bool]]:
+    try:
+        if os.path.getsize(file) > MOST_BYTES:
+            raise BuildError(f"{file}: more than {MOST_BYTES:,} bytes, which is no source")
+        with open(file, "rb") as stream:
+            text = stream.read()
+    except OSError as error:
+        raise BuildError(f"{file}: {error.strerror}") from error
+    for path in dict.fromkeys(_ANGLED.findall(text)):
+        yield os.fsdecode(path).strip(), False
+    quoted = dict.fromkeys(_QUOTED.findall(text))
+    for path in quoted:
+        yield os.fsdecode(path), True
+    for path in dict.fromkeys(_STRING.findall(text)):
+        if path not in quoted and is_source(os.fsdecode(path)):
+            yield os.fsdecode(path), True
+
+
+def _resolved(path: str, folders: Sequence[str]) -> str | None:
+    for folder in folders:
+        file = os.path.normpath(os.path.join(folder, path))
+        if os.path.isfile(file):
+            return file
+    return None
+
+
+@lru_cache(maxsize=1)
+def _names() -> Names:
+    return Names()

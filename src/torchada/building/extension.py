@@ -1,0 +1,170 @@
+"""Extensions of a setup.py while they are built: their sources are the ported ones, their flags and libraries the accelerator's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from torchada.building.architectures import required_flags
+from torchada.building.closure import Closure, closure, is_cuda_source, is_source, is_within
+from torchada.building.errors import say
+from torchada.building.flags import code, macro, macro_name, translate
+from torchada.building.libraries import is_of_cuda, linked, linker_flags, names_in
+from torchada.building.ported import Copies, include_dirs, port
+from torchada.building.toolkit import Toolkit
+
+_CHANGED = (
+    "sources",
+    "depends",
+    "include_dirs",
+    "library_dirs",
+    "runtime_library_dirs",
+    "libraries",
+    "define_macros",
+    "undef_macros",
+    "extra_compile_args",
+    "extra_link_args",
+)
+_OWN_SUFFIXES = (".mu", ".muh")
+
+
+@contextmanager
+def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator[None]:
+    """While `command`, a build_ext, builds its extensions, those of CUDA are the accelerator's; afterwards they are as before.
+
+    Their sources are ported into its build_temp. `foreign` are the include folders of torch and the like. BuildError for what
+    cannot be built.
+    """
+    extensions = list(command.extensions)
+    before = [(each, {name: getattr(each, name) for name in _CHANGED if hasattr(each, name)}) for each in extensions]
+    try:
+        built = [prepare(each, command.build_temp, toolkit, foreign) for each in extensions]
+        if any(built):
+            # distutils asks for suffixes where it names object files.
+            command.compiler.src_extensions = [*command.compiler.src_extensions, *_OWN_SUFFIXES]
+        elif extensions:
+            _mention_forgotten_kernels(extensions, toolkit)
+        yield
+    finally:
+        for each, values in before:
+            vars(each).update(values)
+
+
+def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence[str]) -> bool:
+    """Make one extension the accelerator's, if it is CUDA's; whether it is."""
+    sources = [os.fspath(source) for source in extension.sources]
+    cxx, nvcc = _compile_args(extension.extra_compile_args)
+    folders, included = include_dirs([*cxx, *nvcc])
+    files = [source for source in sources if is_source(source)]
+    found = closure([*files, *included], [*map(os.fspath, extension.include_dirs or ()), *folders], foreign)
+    if not _is_of_cuda(extension, sources, found):
+        return False
+    toolkit.compiler_path()  # here, for the first error of a build is the one that is read
+    copies = port(found.files, os.path.join(os.path.abspath(build_temp), "torchada", extension.name), os.getcwd())
+    extension.sources = [_near(copies.of(source)) if source in files else source for source in sources]
+    extension.depends = [*(extension.depends or ()), *map(copies.of, found.files)]
+    _set_compile_args(extension, cxx, nvcc, copies, toolkit)
+    _set_link_args(extension, toolkit)
+    extension.include_dirs = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
+    return True
+
+
+def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreign: Sequence[str]) -> list[str]:
+    """The project's folders, then the accelerator's, which have some of torch's headers in another form, then torch's."""
+    folders = list(given)
+    apart = tuple(os.path.join(os.path.abspath(each), "") for each in foreign)
+    of_torch = [each for each in folders if is_within(each, apart)]
+    of_project = [each for each in folders if not is_within(each, apart)]
+    return list(dict.fromkeys([*copies.with_copies(of_project), *toolkit.include_dirs(), *of_torch]))
+
+
+def _is_of_cuda(extension: Any, sources: Sequence[str], found: Closure) -> bool:
+    """Whether nvcc is needed, or a library or header of CUDA's. One with sources for the accelerator knows what it does."""
+    if any(source.endswith(_OWN_SUFFIXES) for source in sources):
+        return False
+    libraries = [*(extension.libraries or ()), *names_in(extension.extra_link_args or ())]
+    return any(map(is_cuda_source, sources)) or any(map(is_of_cuda, libraries)) or found.includes_cuda()
+
+
+def _compile_args(given: Any) -> tuple[list[str], list[str]]:
+    """What the compiler for C++ and nvcc are given, by a list for both or by a dictionary."""
+    if isinstance(given, dict):
+        return list(given.get("cxx") or ()), list(given.get("nvcc") or ())
+    return list(given or ()), list(given or ())
+
+
+def _set_compile_args(extension: Any, cxx: list[str], nvcc: list[str], copies: Copies, toolkit: Toolkit) -> None:
+    given = extension.extra_compile_args
+    own = [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)]
+    extension.define_macros = [
+        (macro_name(name), value if value is None else code(value)) for name, value in extension.define_macros or ()
+    ]
+    extension.undef_macros = [macro_name(name) for name in extension.undef_macros or ()]
+    if not any(source.endswith(_OWN_SUFFIXES) for source in extension.sources) and not isinstance(given, dict):
+        extension.extra_compile_args = own
+        return
+    done = translate(nvcc, toolkit)
+    say(done.notices)
+    others = (
+        {name: value for name, value in given.items() if name not in ("cxx", "nvcc")} if isinstance(given, dict) else {}
+    )
+    architectures = required_flags(toolkit, done.asked)
+    if "nvcc_dlink" in others:
+        linking = translate(others["nvcc_dlink"], toolkit)
+        say(linking.notices)
+        others["nvcc_dlink"] = [*linking.flags, *architectures]
+    extension.extra_compile_args = {
+        **others,
+        "cxx": own,
+        "nvcc": [*copies.include_flags(done.flags), *architectures],
+    }
+
+
+def _set_link_args(extension: Any, toolkit: Toolkit) -> None:
+    libraries, notices = linked(extension.libraries or (), toolkit)
+    flags, more = linker_flags(extension.extra_link_args or (), toolkit)
+    say([*notices, *more])
+    if toolkit.runtime not in libraries:
+        libraries.append(toolkit.runtime)
+    own = list(toolkit.library_dirs())
+    extension.libraries = libraries
+    extension.extra_link_args = flags
+    extension.library_dirs = [*(extension.library_dirs or ()), *own]
+    extension.runtime_library_dirs = list(dict.fromkeys([*(extension.runtime_library_dirs or ()), *own]))
+
+
+def _near(path: str) -> str:
+    """Relative to the working folder where it is below it: object files are named by the whole path."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+def _mention_forgotten_kernels(extensions: Sequence[Any], toolkit: Toolkit) -> None:
+    """Where a project has CUDA sources and builds none, its setup.py has most probably asked whether there is CUDA."""
+    sources = [os.fspath(source) for each in extensions for source in each.sources]
+    if any(source.endswith(_OWN_SUFFIXES) for source in sources):
+        return
+    kernel = next(_kernels(sorted({os.path.dirname(os.path.abspath(source)) for source in sources})), None)
+    if kernel is not None:
+        say(
+            [
+                f"no extension is built with CUDA, though there is {os.path.relpath(kernel)}. If setup.py asks "
+                f"torch.cuda.is_available() or torch.version.cuda, which tell the truth on {toolkit.name}, set "
+                "TORCHADA_FORCE_CUDA_AVAILABLE=1 for this build; many have a switch of their own, such as FORCE_CUDA=1"
+            ]
+        )
+
+
+def _kernels(folders: Sequence[str]) -> Iterator[str]:
+    """CUDA sources in `folders`, and one level below."""
+    for folder in folders:
+        for path, inner, names in os.walk(folder):
+            yield from (os.path.join(path, name) for name in names if name.endswith(".cu"))
+            inner[:] = [] if path != folder else [name for name in inner if name not in ("build", ".git")]
+
+
+def is_own_source(path: str) -> bool:
+    """Whether a path is that of a ported CUDA source."""
+    return path.endswith(_OWN_SUFFIXES)

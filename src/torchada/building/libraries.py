@@ -1,0 +1,92 @@
+"""What a build links with: names after -l, in CUDA's terms and in the accelerator's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from torchada.building.toolkit import Toolkit
+from torchada.porting.rules.build import LINKED_LIBRARIES
+
+# torch's own, in place of which the adapter's are.
+TORCH = frozenset({"c10_cuda", "torch_cuda", "torch_cuda_cpp", "torch_cuda_cu", "torch_cuda_linalg"})
+# Left out, which is said.
+ABSENT = {
+    "cudadevrt": "kernels that start kernels are not known to be possible",
+    "culibos": "it is a part of NVIDIA's static libraries",
+    "nvToolsExt": "its counterpart is not known by its name",
+    "nvtx3interop": "its counterpart is not known by its name",
+    "nvptxcompiler": "there is no PTX",
+    "nvJitLink": "there is no PTX",
+    "nvidia-ml": "the counterpart takes other arguments",
+    "cudnn_frontend": "it has no counterpart",
+    "cusparseLt": "it has no counterpart",
+    "cufile": "GPUDirect Storage is NVIDIA's",
+}
+_STATIC = ("_static_nocallback", "_static")
+
+
+def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:
+    """The libraries to link with in the place of `names`, each once where it stands in for another, and what to tell the user."""
+    found: list[str] = []
+    notices = []
+    for name in names:
+        why = _why_left_out(name, toolkit)
+        if why is not None:
+            notices.append(f"library {name} is left out: {why}")
+            continue
+        own = toolkit.libraries if name in TORCH else (counterpart(name, toolkit),)
+        found += [each for each in own if each == name or each not in found]
+    return found, notices
+
+
+def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
+    """Many builds name libraries that they do not use. If it is used, the symbol that is missing says so when it is loaded."""
+    if name in ABSENT:
+        return ABSENT[name]
+    own = counterpart(name, toolkit)
+    if name in TORCH or own in (name, toolkit.runtime) or toolkit.has_library(own):
+        return None
+    return f"on {toolkit.name} it is {own}, and there is no lib{own} in {toolkit.library_folder()}"
+
+
+def counterpart(name: str, toolkit: Toolkit) -> str:
+    """What the library `name` is called."""
+    bare = next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
+    if bare.startswith("cudnn_"):
+        bare = "cudnn"
+    if bare == "cudart":
+        return toolkit.runtime
+    return LINKED_LIBRARIES.get(bare, name)
+
+
+def is_of_cuda(name: str) -> bool:
+    """Whether a library is one of CUDA's, or of torch's for CUDA."""
+    bare = next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
+    return name in TORCH or name in ABSENT or bare in LINKED_LIBRARIES or bare.startswith("cudnn_")
+
+
+def linker_flags(flags: Sequence[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:
+    """`flags` of a linker's command line with the libraries in them translated: -lcudart, -l cudart, -Wl,-lcudart."""
+    out: list[str] = []
+    notices: list[str] = []
+    rest = iter(flags)
+    for flag in rest:
+        if flag == "-l":
+            flag += next(rest, "")
+        if flag.startswith("-l") and not flag.startswith("-l:"):
+            names, said = linked([flag[2:]], toolkit)
+            new = [f"-l{name}" for name in names if name == flag[2:] or f"-l{name}" not in out]
+        elif flag.startswith("-Wl,"):
+            parts, said = linker_flags(flag.split(",")[1:], toolkit)
+            new = [",".join(["-Wl", *parts])] if parts else []
+        else:
+            new, said = [flag], []
+        out += new
+        notices += said
+    return out, notices
+
+
+def names_in(flags: Iterable[str]) -> list[str]:
+    """The libraries that a linker's flags name."""
+    parts = [part for flag in flags for part in (flag.split(",") if flag.startswith("-Wl,") else [flag])]
+    return [part[2:] for part in parts if part.startswith("-l")]

@@ -1,0 +1,182 @@
+"""The program that stands in for nvcc: it ports what it is to compile and calls the accelerator's compiler.
+
+Builds start it themselves, and torch's do so too. It needs neither torch nor what is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from torchada.building import nvcc_flags as table
+from torchada.building.architectures import flags as architecture_flags
+from torchada.building.architectures import listed_devices
+from torchada.building.closure import closure, is_source
+from torchada.building.cuda_home import VERSION, toolkit_of
+from torchada.building.errors import BuildError, say
+from torchada.building.flags import translate
+from torchada.building.ported import Copies, include_dirs, port
+from torchada.building.toolkit import Toolkit
+
+_NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlink"})
+_ASKS_ALONE = frozenset(
+    {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
+)
+_PORTED = (".mu", ".muh")
+
+
+def main(record: str) -> int:
+    """Run as nvcc would with this process's arguments; the exit status. `record` is the file that describes the toolkit."""
+    try:
+        toolkit = toolkit_of(record)
+        toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
+        arguments = _with_files(sys.argv[1:])
+        asked = next((each for each in arguments if each in _ASKS_ALONE), None)
+        if asked is not None:
+            print(_answer(asked, toolkit))
+            return 0
+        return _compile(arguments, toolkit, os.path.dirname(record))
+    except BuildError as error:
+        print(f"nvcc (torchada): {error}", file=sys.stderr)
+        return 1
+
+
+def _answer(asked: str, toolkit: Toolkit) -> str:
+    if "version" in asked or asked == "-V":
+        return (
+            f"nvcc: NVIDIA (R) Cuda compiler driver, for which torchada stands in: compiles with {toolkit.compiler_path()}\n"
+            f"Cuda compilation tools, release {VERSION}, V{VERSION}.0\n"
+            f"Build cuda_{VERSION}.r{VERSION}/torchada"
+        )
+    if "list" in asked or asked.endswith("-ls"):
+        prefix = "sm" if "code" in asked else "compute"
+        return "\n".join(f"{prefix}_{number}" for number in ("70", "75", "80", "86", "89"))
+    return f"nvcc: takes nvcc's arguments, ports CUDA sources, and compiles them with {toolkit.compiler_path()}"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """What a command line asks for: `inputs` are positions in `flags`, `output` the file to make."""
+
+    flags: list[str]
+    inputs: list[int]
+    output: str | None
+
+    @classmethod
+    def of(cls, flags: list[str]) -> _Line:
+        inputs, output, before = [], None, ""
+        for at, flag in enumerate(flags):
+            if before == "-o":
+                output = flag
+            elif before in table.PASSED_WITH_VALUE:
+                pass
+            elif not flag.startswith("-"):
+                inputs.append(at)
+            elif flag.startswith("-o") and len(flag) > 2:
+                output = flag[2:]
+            before = flag if before not in table.PASSED_WITH_VALUE else ""
+        return cls(flags, inputs, output)
+
+    @property
+    def language(self) -> str | None:
+        return self.flags[self.flags.index("-x") + 1] if "-x" in self.flags else None
+
+    def folder(self) -> str | None:
+        """Where the sources are ported to: beside what is made of them; None where that is a text on standard output."""
+        if self.output is None and {"-E", "-M", "-MM"} & set(self.flags):
+            return None
+        first = os.path.splitext(os.path.basename(self.flags[self.inputs[0]]))[0]
+        output = os.path.abspath(self.output or first)
+        return os.path.join(os.path.dirname(output), ".torchada", os.path.basename(output))
+
+    @property
+    def is_linking(self) -> bool:
+        return not _NOT_LINKING & set(self.flags)
+
+
+def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
+    done = translate(arguments, toolkit)
+    say(done.notices)
+    line = _Line.of(done.flags)
+    if not line.inputs:
+        raise BuildError("no input files")
+    with tempfile.TemporaryDirectory(prefix="torchada-") as for_nothing_else:
+        return _compile_ported(line, done.asked, toolkit, home, line.folder() or for_nothing_else)
+
+
+def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: str, folder: str) -> int:
+    copies = _ported(line, home, toolkit, folder)
+    flags = line.flags if copies is None else copies.include_flags(line.flags)
+    if copies is not None:
+        inputs = {line.flags[at] for at in line.inputs}
+        flags = [copies.of(flag) if flag in inputs else flag for flag in flags]
+    if not any(flag.startswith(toolkit.arch_flag.split("{}")[0]) for flag in flags):
+        flags = [*architecture_flags(toolkit, asked), *flags]
+    flags = [*flags, f"-I{os.path.join(home, 'include')}"]
+    if line.is_linking:
+        flags += [f"-L{toolkit.library_folder()}", f"-l{toolkit.runtime}"]
+    return _run([toolkit.compiler_path(), *flags], copies, flags)
+
+
+def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:
+    """Port the inputs that are sources of a project; None where there are none, or they have been ported."""
+    sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
+    if not sources or all(source.endswith(_PORTED) for source in sources):
+        return None
+    folders, included = include_dirs(line.flags)
+    found = closure([*sources, *included], folders, [home, toolkit.folder()])
+    return port(found.files, folder, os.getcwd())
+
+
+def _run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:
+    sys.stdout.flush()
+    if copies is None:
+        return subprocess.run(command, check=False).returncode
+    told = bool({"-M", "-MM"} & set(flags)) and "-MF" not in flags
+    done = subprocess.run(command, stdout=subprocess.PIPE if told else None, check=False)
+    if told:
+        sys.stdout.write(_with_originals(os.fsdecode(done.stdout), copies))
+    for file in _dependency_files(flags):
+        if os.path.isfile(file):
+            _rewrite(file, copies)
+    return done.returncode
+
+
+def _dependency_files(flags: Sequence[str]) -> Iterable[str]:
+    if "-MF" in flags:
+        yield flags[flags.index("-MF") + 1]
+    elif {"-MD", "-MMD"} & set(flags) and "-o" in flags:
+        yield os.path.splitext(flags[flags.index("-o") + 1])[0] + ".d"
+
+
+def _rewrite(file: str, copies: Copies) -> None:
+    with open(file, encoding="utf-8", errors="surrogateescape") as stream:
+        text = stream.read()
+    with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(_with_originals(text, copies))
+
+
+def _with_originals(text: str, copies: Copies) -> str:
+    """Rules for make that name the user's files, which are what changes, and not our copies."""
+    for copy, original in sorted(copies.origins().items(), key=lambda each: len(each[0]), reverse=True):
+        text = text.replace(copy, original)
+    return text
+
+
+def _with_files(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with those in response files (@file) in their places."""
+    import shlex
+
+    found: list[str] = []
+    for argument in arguments:
+        if argument.startswith("@") and os.path.isfile(argument[1:]):
+            with open(argument[1:], encoding="utf-8") as stream:
+                found += shlex.split(stream.read())
+        else:
+            found.append(argument)
+    return found

@@ -1,0 +1,109 @@
+"""A build's sources, ported into its build folder: what is where, and what had no counterpart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from torchada.building.errors import BuildError, say
+from torchada.porting import PortingError, Project, Tree, port_files, read_project
+from torchada.porting.findings import UNPORTED
+
+_MOST_FINDINGS = 20
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Files below `root`, and their ported copies below `folder`, where the tree has the same shape."""
+
+    root: str
+    folder: str
+    targets: dict[str, str]
+
+    def of(self, file: str) -> str:
+        """The copy of a file; the file itself where it has none."""
+        target = self.targets.get(os.path.abspath(file))
+        return file if target is None else os.path.join(self.folder, target)
+
+    def folder_of(self, directory: str) -> str | None:
+        """Where a folder's files are; None where none of them was ported."""
+        path = os.path.relpath(os.path.abspath(directory), self.root)
+        copy = os.path.normpath(os.path.join(self.folder, path))
+        return None if path.startswith("..") or not os.path.isdir(copy) else copy
+
+    def with_copies(self, directories: Iterable[str]) -> list[str]:
+        """`directories`, each after the folder of its copies: what was not ported is still found."""
+        found: list[str] = []
+        for directory in directories:
+            copy = self.folder_of(directory)
+            found += [directory] if copy is None else [copy, directory]
+        return found
+
+    def include_flags(self, flags: Sequence[str]) -> list[str]:
+        """`flags` of a compiler, with the same for what is in -I and -include."""
+        out: list[str] = []
+        before = ""
+        for flag in flags:
+            name = next((each for each in ("-I", "-isystem", "-iquote", "-idirafter") if flag.startswith(each)), "")
+            if before in ("-I", "-isystem", "-iquote", "-idirafter"):
+                copy = self.folder_of(flag)
+                out += [flag] if copy is None else [copy, before, flag]
+            elif before == "-include":
+                out.append(self.of(flag))
+            elif name and len(flag) > len(name):
+                copy = self.folder_of(flag[len(name) :])
+                out += [flag] if copy is None else [name + copy, flag]
+            else:
+                out.append(flag)
+            before = flag
+        return out
+
+    def origins(self) -> dict[str, str]:
+        """The original of each copy."""
+        return {os.path.join(self.folder, target): file for file, target in self.targets.items()}
+
+
+def include_dirs(flags: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The folders that a compiler's `flags` search, and the files that they include."""
+    folders, files = [], []
+    before = ""
+    for flag in flags:
+        name = next((each for each in ("-I", "-isystem", "-iquote", "-idirafter") if flag.startswith(each)), "")
+        if before in ("-I", "-isystem", "-iquote", "-idirafter"):
+            folders.append(flag)
+        elif before == "-include":
+            files.append(flag)
+        elif name and len(flag) > len(name):
+            folders.append(flag[len(name) :])
+        before = flag
+    return folders, files
+
+
+def port(files: Iterable[str], folder: str, project: str) -> Copies:
+    """Port `files` into `folder`, by the rules of the project at `project` too; what has no counterpart is told.
+
+    BuildError for what cannot be ported. A file that has not changed since the last time is not written again.
+    """
+    paths = [os.path.abspath(file) for file in files]
+    root = os.path.commonpath([os.path.dirname(path) for path in paths])
+    try:
+        rules = read_project(Path(project)) if os.path.isdir(project) else Project()
+        tree = port_files(paths, root, folder, rules, lines=True)
+    except PortingError as error:
+        raise BuildError(f"cannot be ported: {error}") from error
+    say(unported(tree, root))
+    return Copies(root, folder, {os.path.join(root, file.path): file.target for file in tree.files})
+
+
+def unported(tree: Tree, root: str) -> list[str]:
+    """A line for each name of CUDA's that stayed, as compilers write them."""
+    found = [
+        f"{os.path.join(root, file.path)}:{finding.line}:{finding.column}: {finding.name} has no counterpart and stays: "
+        f"{finding.reason}"
+        for file, finding in tree.findings
+        if finding.kind == UNPORTED
+    ]
+    more = len(found) - _MOST_FINDINGS
+    return found[:_MOST_FINDINGS] + ([f"and {more} more; `torchada port {root}` tells of all"] if more > 0 else [])

@@ -1,0 +1,12 @@
+"""Is this process a build?"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def is_setup_script() -> bool:
+    """Whether a setup.py is being executed, be it by itself or by pip and its like, which set sys.argv in the same way."""
+    arguments: list[str] = getattr(sys, "argv", None) or [""]
+    return os.path.basename(arguments[0]) == "setup.py"

@@ -1,0 +1,78 @@
+"""What extensions are built with, as values: handed in by the area, or read by the stand-in for nvcc from its folder."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from torchada.building.environment import variable
+from torchada.building.errors import BuildError
+
+_SYSTEM = ("/usr/local/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu")
+
+
+def nothing() -> Sequence[str]:
+    """No paths, or no devices."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """An accelerator's toolkit and what an extension needs of its PyTorch adapter.
+
+    `name` is for messages, `home` the toolkit's folder (None: not found), `home_variable` the environment variable that names it.
+    `compiler` is the program in its bin folder, unless `compiler_variable` names another; `language` what its -x takes; `lister`
+    the program that lists devices. `arch_flag` has a place for an architecture ("--offload-arch=mp_{}"), of which `arch_variable`
+    lists those to compile for. `libraries` stand in for torch's own libraries for CUDA, and `runtime` for cudart. The functions ask
+    the adapter: for include and library folders, and for the architectures of the devices in sight ("31").
+    """
+
+    name: str
+    home: str | None
+    home_variable: str
+    compiler: str
+    compiler_variable: str
+    language: str
+    arch_flag: str
+    arch_variable: str
+    runtime: str
+    lister: str = ""
+    libraries: tuple[str, ...] = ()
+    include_dirs: Callable[[], Sequence[str]] = field(default=nothing, compare=False)
+    library_dirs: Callable[[], Sequence[str]] = field(default=nothing, compare=False)
+    devices: Callable[[], Sequence[str]] = field(default=nothing, compare=False)
+
+    def folder(self, *parts: str) -> str:
+        """A path below the toolkit's folder; BuildError where there is no toolkit."""
+        if self.home is None:
+            raise BuildError(self.missing())
+        return os.path.join(self.home, *parts)
+
+    def compiler_path(self) -> str:
+        """The compiler; BuildError where there is none."""
+        path = variable(self.compiler_variable) or self.folder("bin", self.compiler)
+        if os.path.isabs(path) and not os.access(path, os.X_OK):
+            raise BuildError(f"{path} is no program; {self.home_variable} is to be the folder of {self._title()}")
+        return path
+
+    def library_folder(self) -> str:
+        """Where the toolkit's libraries are."""
+        folders = [self.folder(each) for each in ("lib", "lib64")]
+        return next((each for each in folders if os.path.isdir(each)), folders[0])
+
+    def has_library(self, name: str) -> bool:
+        """Whether the library is there to link with, in the toolkit or in the system."""
+        folders = [*self.library_dirs(), self.library_folder(), self.folder("lib64"), *_SYSTEM]
+        return any(glob.glob(os.path.join(glob.escape(each), f"lib{name}.[sa]*")) for each in folders)
+
+    def missing(self) -> str:
+        """What to say where there is no toolkit."""
+        return (
+            f"no {self._title()} found, and CUDA extensions are built with its compiler, {self.compiler}; "
+            f"install it, or set {self.home_variable} to its folder"
+        )
+
+    def _title(self) -> str:
+        return f"{self.name} toolkit"

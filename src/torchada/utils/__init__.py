@@ -1,0 +1,1 @@
+"""Names of earlier releases of torchada."""

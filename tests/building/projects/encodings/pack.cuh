@@ -1,0 +1,2 @@
+/* é */
+#define cudaUnused 1

@@ -1,0 +1,1 @@
+../../elsewhere/linked_cuda.cu

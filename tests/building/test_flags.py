@@ -1,0 +1,170 @@
+"""nvcc's command line in the terms of mcc: data in, data out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchada.building.architectures import architectures, counterpart, required_flags
+from torchada.building.errors import BuildError
+from torchada.building.flags import translate
+from torchada.building.libraries import linked, linker_flags
+from torchada.building.toolkit import Toolkit
+
+
+def toolkit(home: str | None = "/opt/musa", devices: tuple[str, ...] = ("31",)) -> Toolkit:
+    return Toolkit(
+        name="MUSA",
+        home=home,
+        home_variable="MUSA_HOME",
+        compiler="mcc",
+        compiler_variable="PYTORCH_MCC",
+        language="musa",
+        arch_flag="--offload-arch=mp_{}",
+        arch_variable="TORCH_MUSA_ARCH_LIST",
+        runtime="musart",
+        libraries=("musa_python", "musa_kernels"),
+        devices=lambda: devices,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("-O3 -g -std=c++17 -Iinclude -c x.cu -o x.o", "-O3 -g -std=c++17 -Iinclude -c x.cu -o x.o"),
+        ("--std c++17 --std=c++20 -std c++14", "-std=c++17 -std=c++20 -std=c++14"),
+        ("--use_fast_math -use_fast_math", "-ffast-math -ffast-math"),
+        ("--expt-relaxed-constexpr --expt-extended-lambda -extended-lambda", ""),
+        ("--compiler-options -fPIC -Xcompiler -Wall,-fopenmp", "-fPIC -Wall -fopenmp"),
+        ("--compiler-options '-fPIC'", "-fPIC"),
+        ("-Xcompiler=-fno-strict-aliasing", "-fno-strict-aliasing"),
+        ("-rdc=true -dc", "-fgpu-rdc -fgpu-rdc -c"),
+        ("--relocatable-device-code true", "-fgpu-rdc"),
+        ("-rdc=false", ""),
+        ("-lineinfo -G", "-g1 -g"),
+        ("-DA=1 -D B=2 -U__CUDA_NO_HALF_OPERATORS__", "-DA=1 -DB=2 -U__MUSA_NO_HALF_OPERATORS__"),
+        ('-DALLOC=cudaMallocAsync -DNAME="cuda"', '-DALLOC=musaMallocAsync -DNAME="cuda"'),
+        ("-x cu x.cpp", "-x musa x.cpp"),
+        ("--output-file x.o --compile --debug", "-o x.o -c -g"),
+        ("--generate-dependencies-with-compile --dependency-output x.d", "-MD -MF x.d"),
+        ("--default-stream per-thread", "-DMUSA_API_PER_THREAD_DEFAULT_STREAM"),
+        ("-lcudart -lc10_cuda -lm", "-lmusart -lmusa_python -lmusa_kernels -lm"),
+        ("-march=native -Wno-unused -fopenmp", "-march=native -Wno-unused -fopenmp"),
+    ],
+)
+def test_translated(given: str, expected: str) -> None:
+    done = translate(given.split(), toolkit())
+    assert done.flags == expected.split()
+    assert done.notices == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--threads 4",
+        "--threads=4",
+        "-t 4",
+        "-t4",
+        "--ptxas-options=-v",
+        "-Xptxas -O3,-v",
+        "-maxrregcount=64",
+        "--maxrregcount 64",
+        "-ccbin g++",
+        "-Xcudafe --diag_suppress=20012",
+        "-diag-suppress 177",
+        "-dlto",
+        "--resource-usage",
+    ],
+)
+def test_dropped_and_said(given: str) -> None:
+    """With its value: what follows it is no input of the compiler's."""
+    done = translate([*given.split(), "x.cu"], toolkit())
+    assert done.flags == ["x.cu"]
+    assert len(done.notices) == 1
+    assert given in done.notices[0] and ": " in done.notices[0]
+
+
+@pytest.mark.parametrize("flag", ["-ptx", "--ptx", "-cubin", "--fatbin"])
+def test_refused(flag: str) -> None:
+    with pytest.raises(BuildError, match=f"nvcc's {flag} cannot be met by mcc: .*compile with -c"):
+        translate([flag, "x.cu"], toolkit())
+
+
+def test_a_value_that_is_missing() -> None:
+    with pytest.raises(BuildError, match="-gencode lacks the value"):
+        translate(["-gencode"], toolkit())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "-gencode arch=compute_80,code=sm_80",
+        "-gencode=arch=compute_80,code=sm_80",
+        "--generate-code=arch=compute_80,code=[compute_80,sm_80]",
+        "-arch=sm_80",
+        "-arch sm_80",
+        "--gpu-architecture=compute_80 --gpu-code=sm_80",
+    ],
+)
+def test_architectures_of_nvidia_are_taken_out(given: str) -> None:
+    done = translate(given.split(), toolkit())
+    assert done.flags == []
+    assert set(done.asked) == {"80"}
+
+
+def test_which_architectures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable, else the devices in sight, else what stands for those that were asked for."""
+    for name in ("TORCH_MUSA_ARCH_LIST", "TORCH_CUDA_ARCH_LIST"):
+        monkeypatch.delenv(name, raising=False)
+    blind = toolkit(devices=())
+    assert architectures(toolkit(devices=("31", "22")), ["70"]) == ["22", "31"]
+    assert architectures(blind, ["80", "90"]) == ["22", "31"]
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "7.5;8.0 9.0a+PTX")
+    assert architectures(blind) == ["21", "22", "31"]
+    assert architectures(toolkit()) == ["31"]
+    monkeypatch.setenv("TORCH_MUSA_ARCH_LIST", "22;mp_21")
+    assert required_flags(toolkit(), ["80"]) == ["--offload-arch=mp_21", "--offload-arch=mp_22"]
+    monkeypatch.setenv("TORCH_MUSA_ARCH_LIST", "S5000")
+    with pytest.raises(BuildError, match="TORCH_MUSA_ARCH_LIST='S5000'"):
+        architectures(toolkit())
+
+
+def test_nothing_to_compile_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCH_MUSA_ARCH_LIST", raising=False)
+    monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
+    with pytest.raises(BuildError, match="set TORCH_MUSA_ARCH_LIST"):
+        required_flags(toolkit(devices=()))
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [("60", "10"), ("75", "21"), ("80", "22"), ("86", "22"), ("89", "31"), ("120", "31"), ("31", "31"), ("32", "32")],
+)
+def test_counterparts(number: str, expected: str) -> None:
+    """A number that a setup.py has from get_device_capability() is one of MUSA's already."""
+    assert counterpart(number) == expected
+
+
+def test_libraries(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    for name in ("musa", "mublas"):
+        (tmp_path / "lib" / f"lib{name}.so").touch()
+    names, notices = linked(
+        ["cuda", "cublas_static", "nvrtc", "cudadevrt", "z", "cudart", "c10", "c10_cuda", "torch_cuda"],
+        toolkit(str(tmp_path)),
+    )
+    assert names == ["musa", "mublas", "z", "musart", "c10", "musa_python", "musa_kernels"]
+    assert len(notices) == 2
+    assert "nvrtc is left out: on MUSA it is mtrtc" in notices[0] and str(tmp_path) in notices[0]
+    assert linker_flags(
+        ["-lcuda", "-L/x", "-Wl,--no-as-needed,-lcublas", "-l", "cudart", "-lm"], toolkit(str(tmp_path))
+    ) == (
+        ["-lmusa", "-L/x", "-Wl,--no-as-needed,-lmublas", "-lmusart", "-lm"],
+        [],
+    )
+
+
+def test_no_toolkit() -> None:
+    with pytest.raises(BuildError, match=r"no MUSA toolkit found.*set MUSA_HOME"):
+        toolkit(home=None).compiler_path()

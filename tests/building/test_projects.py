@@ -1,0 +1,152 @@
+"""Unchanged setup.py projects build for the device, compute what the CPU does, and are left as they were.
+
+Their kernels are plain C functions, so that a compiler needs a second for each: y = 2x + 1, in many ways.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from interpreter import Interpreter
+
+PROJECTS = Path(__file__).parent / "projects"
+FORCED = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
+
+pytestmark = pytest.mark.musa
+
+
+@pytest.fixture
+def build(musa: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    """Runs a project's setup.py with caches of our own, shared by the tests of this process."""
+    cache = tmp_path_factory.getbasetemp() / "caches"
+    musa.env.update(XDG_CACHE_HOME=str(cache), MAX_JOBS="2")
+    return musa
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Of every file below `folder` that a build does not make itself."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not {"build", "__pycache__"} & set(path.relative_to(folder).parts)
+    }
+
+
+def copied(name: str, tmp_path: Path) -> Path:
+    shutil.copytree(PROJECTS / name, tmp_path / name, symlinks=True)
+    return tmp_path / name
+
+
+def check(library: Path, name: str = "run") -> None:
+    """The library's kernel does on the device what the CPU does."""
+    x = torch.arange(100, dtype=torch.float32)
+    mine, result = x.cuda(), torch.zeros(100, device="cuda:0")
+    torch.cuda.synchronize()
+    function = getattr(ctypes.CDLL(str(library)), name)
+    assert function(ctypes.c_void_p(mine.data_ptr()), ctypes.c_void_p(result.data_ptr()), 100) == 0
+    assert result.device.type == "musa"
+    assert torch.equal(result.cpu(), 2 * x + 1)
+
+
+def built(folder: Path, name: str) -> Path:
+    found = [path for path in folder.rglob(f"{name}*.so") if "build" not in path.relative_to(folder).parts]
+    assert len(found) == 1, found
+    return found[0]
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("name", "env", "said"),
+    [
+        pytest.param("flags", {}, "nvcc's -maxrregcount=64 is not passed to mcc", id="flags"),
+        pytest.param("compiler_version", FORCED, "", id="compiler_version"),
+        pytest.param("without_ninja", {}, "", id="without_ninja"),
+        pytest.param("direct", {}, "", id="direct"),
+        pytest.param("root_sources", {}, "", id="root_sources", marks=SLOW),
+        pytest.param("gated", FORCED, "", id="gated", marks=SLOW),
+        pytest.param("subclassed", {}, "nvcc's -Xptxas -v is not passed to mcc", id="subclassed", marks=SLOW),
+        pytest.param("host_only", {}, "", id="host_only", marks=SLOW),
+        pytest.param("encodings", {}, "", id="encodings", marks=SLOW),
+        pytest.param("vendor", {}, "", id="vendor", marks=SLOW),
+    ],
+)
+def test_in_place(name: str, env: dict[str, str], said: str, build: Interpreter, tmp_path: Path) -> None:
+    folder = copied(name, tmp_path)
+    before = checksums(folder)
+    build.cwd = folder
+    done = build.run(["setup.py", "build_ext", "--inplace"], env=env)
+    assert said in done.stderr
+    after = checksums(folder)
+    assert {path: after.get(path) for path in before} == before
+    assert all(path.endswith(".so") for path in set(after) - set(before))
+    check(built(folder, name))
+
+
+def test_sources_and_headers_outside_of_the_project(build: Interpreter, tmp_path: Path) -> None:
+    """Ported where the build is and nowhere else; a second build does nothing; a changed header is noticed, and errors are ours."""
+    tree = copied("outside", tmp_path)
+    before = checksums(tree)
+    build.cwd = tree / "project"
+    build.run(["setup.py", "build_ext", "--inplace"])
+    after = checksums(tree)
+    assert {path: after.get(path) for path in before} == before
+    assert [Path(path).suffix for path in set(after) - set(before)] == [".so"]
+    check(built(tree / "project", "outside"))
+    assert "no work to do" in build.run(["setup.py", "build_ext", "--inplace"]).stdout
+    header = tree / "shared" / "detail.h"
+    header.write_text(header.read_text().replace("SCALE 2.0f", "SCALE nonsense"))
+    failed = build.run(["setup.py", "build_ext", "--inplace"], check=False)
+    assert failed.returncode != 0
+    assert f"{header}:1:" in failed.stdout + failed.stderr
+    assert f"{tree / 'shared' / 'arithmetic.cuh'}:6:" in failed.stdout + failed.stderr
+
+
+def test_by_pip(build: Interpreter, tmp_path: Path) -> None:
+    """A package with two extensions, through setuptools' build backend."""
+    pytest.importorskip("pip")
+    folder, target = copied("package", tmp_path), tmp_path / "installed"
+    before = checksums(folder)
+    pip = ["-m", "pip", "install", "--no-build-isolation", "--no-deps", "--no-index", "--disable-pip-version-check"]
+    build.run([*pip, "--target", str(target), str(folder)])
+    assert {path: value for path, value in checksums(folder).items() if "egg-info" not in path} == before
+    check(built(target, "_C"))
+    check(built(target, "_second"))
+
+
+def test_a_build_that_finds_no_cuda_says_what_to_do(build: Interpreter, tmp_path: Path) -> None:
+    """torch.cuda.is_available() is honest: the project builds without its kernels, and is not left without a word."""
+    folder = copied("gated", tmp_path)
+    build.cwd = folder
+    said = build.run(["setup.py", "build_ext", "--inplace"]).stderr
+    assert "no extension is built with CUDA, though there is csrc/gated_cuda.cu" in said
+    assert "TORCHADA_FORCE_CUDA_AVAILABLE=1" in said
+
+
+def test_without_a_toolkit(build: Interpreter, tmp_path: Path) -> None:
+    """One error, which names the variable."""
+    build.cwd = copied("root_sources", tmp_path)
+    failed = build.run(
+        ["setup.py", "build_ext", "--inplace"], env={"MUSA_HOME": str(tmp_path / "nowhere")}, check=False
+    )
+    assert failed.returncode != 0
+    assert f"{tmp_path / 'nowhere' / 'bin' / 'mcc'} is no program; MUSA_HOME is to be" in failed.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["develop", "bdist_wheel"])
+def test_other_commands(command: str, build: Interpreter, tmp_path: Path) -> None:
+    folder = copied("package", tmp_path)
+    build.cwd = folder
+    arguments = {"develop": ["--install-dir", str(tmp_path / "site")], "bdist_wheel": ["--dist-dir", str(tmp_path)]}
+    (tmp_path / "site").mkdir()
+    build.env["PYTHONPATH"] = ":".join([*sys.path[:1], str(tmp_path / "site")])
+    build.run(["setup.py", command, *arguments[command]])
