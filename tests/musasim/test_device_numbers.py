@@ -311,3 +311,9 @@ def test_integers(numbers: Kernels) -> None:
     assert result == [0, 0, 1, 2**63, 2**64 - 1, 2**64 - 2048, 0]
     nans = torch.tensor([[torch.nan, 1.0], [2.0, torch.nan], [0.0, 0.0]])
     same(numbers.map("nan_min", torch.float, *nans), torch.tensor([2.0, 1.0]))
+
+
+def test_what_turns_into_half_and_float_is_compared_as_float(numbers: Kernels) -> None:
+    a, b = torch.tensor([1.0, 2, torch.nan, -3]).half(), torch.tensor([1.0, 3, 1, -3]).half()
+    result = numbers.map("either_way", torch.int32, a, b, b)
+    assert result.tolist() == [1 | 4, 2 | 4, 4, 1 | 4]

@@ -94,3 +94,12 @@ MAP3(nan_min, float, float, float, float, min(a, b))
 static_assert(alignof(float4) == 16 && sizeof(float3) == 12 && alignof(float3) == 4 && alignof(char4) == 4 && alignof(short2) == 4);
 static_assert(alignof(double2) == 16 && alignof(longlong4) == 16 && sizeof(uchar3) == 3 && alignof(uint2) == 8 && sizeof(dim3) == 12);
 static_assert(alignof(__half2) == 4 && sizeof(__mt_bfloat162) == 4 && std::is_trivially_default_constructible<__half2>::value);
+
+// As c10::Half does, it turns into either: its comparison is that of floats, and a sum with half is half's.
+struct EitherWay {
+  unsigned short bits;
+  __device__ operator float() const { return __half2float(__ushort_as_half(bits)); }
+  __device__ operator __half() const { return __ushort_as_half(bits); }
+};
+static_assert(sizeof(EitherWay) == 2);
+MAP3(either_way, int, EitherWay, EitherWay, __half, (a == b) | (a < b) << 1 | (static_cast<__half>(a) + c != c) << 2)

@@ -100,6 +100,12 @@ __device__ void add_by_cas(double* address, double value) {
   } while (assumed != old);
 }
 
+template <class T>
+__device__ void count_by_cas(T* address) {
+  T seen = *address;
+  for (T old = seen; (old = atomicCAS(address, seen, static_cast<T>(seen + 1))) != seen;) seen = old;
+}
+
 __global__ void atomics(Cells* cells) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   atomicAdd(&cells->i_add, i);
@@ -109,7 +115,7 @@ __global__ void atomics(Cells* cells) {
   atomicAnd(&cells->i_and, ~(1 << i % 31));
   atomicOr(&cells->i_or, 1 << i % 31);
   atomicXor(&cells->i_xor, i);
-  atomicCAS(&cells->i_cas, i, i + 1);
+  count_by_cas(&cells->i_cas);
   atomicInc(&cells->u_inc, 99u);
   atomicDec(&cells->u_dec, 99u);
   atomicMax(&cells->u_max, 4294967000u + i % 10);
@@ -122,7 +128,7 @@ __global__ void atomics(Cells* cells) {
   atomicAdd(&cells->d_add, 0.25);
   atomicAdd(&cells->h_add, __half(0.5f));
   atomicAdd(&cells->b_add, __mt_bfloat16(2.0f));
-  atomicCAS(&cells->s_cas, static_cast<unsigned short>(i), static_cast<unsigned short>(i + 1));
+  count_by_cas(&cells->s_cas);
   add_by_cas(reinterpret_cast<double*>(&cells->l_cas), 1.5);
   // A lock that others wait for, and that is held over a wait.
   while (atomicCAS(&cells->i_lock, 0, 1) != 0) {

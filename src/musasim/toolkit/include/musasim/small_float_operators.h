@@ -1,56 +1,34 @@
-// The operators of __half and __mt_bfloat16, in the terms of small_float_pair.h. An extension may switch them off by a macro of
-// the toolkit's and bring its own.
+// The operators of __half, __mt_bfloat16 and their pairs, included within the class MUSASIM_OPERAND. They are friends that only an
+// operand of that class finds: c10::Half, which turns into __half as well as into float, is compared as a float.
+//   MUSASIM_FUNCTION(name)    __hadd or __hadd2, from hadd
+//   MUSASIM_COMPARE(name)     __heq or __hbeq2, from eq
 
-#ifndef MUSASIM_NO_OPERATORS
-#define MUSASIM_OPERATOR(sign, function)                                                                                \
-  inline MUSASIM_SCALAR operator sign(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return function(a, b); }      \
-  inline MUSASIM_SCALAR& operator sign##=(MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return a = function(a, b); }
+#define MUSASIM_OPERATOR(sign, function)                                                              \
+  friend MUSASIM_OPERAND operator sign(const MUSASIM_OPERAND& a, const MUSASIM_OPERAND& b) {          \
+    return function(a, b);                                                                            \
+  }                                                                                                   \
+  friend MUSASIM_OPERAND& operator sign##=(MUSASIM_OPERAND& a, const MUSASIM_OPERAND& b) {            \
+    return a = function(a, b);                                                                        \
+  }
+#define MUSASIM_COMPARISON(sign, function)                                                            \
+  friend bool operator sign(const MUSASIM_OPERAND& a, const MUSASIM_OPERAND& b) { return function(a, b); }
 
-MUSASIM_OPERATOR(+, __hadd)
-MUSASIM_OPERATOR(-, __hsub)
-MUSASIM_OPERATOR(*, __hmul)
-MUSASIM_OPERATOR(/, __hdiv)
+MUSASIM_OPERATOR(+, MUSASIM_FUNCTION(__hadd))
+MUSASIM_OPERATOR(-, MUSASIM_FUNCTION(__hsub))
+MUSASIM_OPERATOR(*, MUSASIM_FUNCTION(__hmul))
+MUSASIM_OPERATOR(/, MUSASIM_DIVIDE)
+friend MUSASIM_OPERAND operator+(const MUSASIM_OPERAND& a) { return a; }
+friend MUSASIM_OPERAND operator-(const MUSASIM_OPERAND& a) { return MUSASIM_FUNCTION(__hneg)(a); }
+MUSASIM_COMPARISON(==, MUSASIM_COMPARE(eq))
+MUSASIM_COMPARISON(!=, MUSASIM_COMPARE(neu))
+MUSASIM_COMPARISON(<, MUSASIM_COMPARE(lt))
+MUSASIM_COMPARISON(<=, MUSASIM_COMPARE(le))
+MUSASIM_COMPARISON(>, MUSASIM_COMPARE(gt))
+MUSASIM_COMPARISON(>=, MUSASIM_COMPARE(ge))
+
 #undef MUSASIM_OPERATOR
-
-inline MUSASIM_SCALAR operator+(const MUSASIM_SCALAR& a) { return a; }
-inline MUSASIM_SCALAR operator-(const MUSASIM_SCALAR& a) { return __hneg(a); }
-inline MUSASIM_SCALAR& operator++(MUSASIM_SCALAR& a) { return a = __hadd(a, MUSASIM_ROUND(1.0)); }
-inline MUSASIM_SCALAR& operator--(MUSASIM_SCALAR& a) { return a = __hsub(a, MUSASIM_ROUND(1.0)); }
-inline MUSASIM_SCALAR operator++(MUSASIM_SCALAR& a, int) {
-  const MUSASIM_SCALAR before = a;
-  ++a;
-  return before;
-}
-inline MUSASIM_SCALAR operator--(MUSASIM_SCALAR& a, int) {
-  const MUSASIM_SCALAR before = a;
-  --a;
-  return before;
-}
-inline bool operator==(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __heq(a, b); }
-inline bool operator!=(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __hneu(a, b); }
-inline bool operator<(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __hlt(a, b); }
-inline bool operator<=(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __hle(a, b); }
-inline bool operator>(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __hgt(a, b); }
-inline bool operator>=(const MUSASIM_SCALAR& a, const MUSASIM_SCALAR& b) { return __hge(a, b); }
-#endif
-
-#ifndef MUSASIM_NO_PAIR_OPERATORS
-#define MUSASIM_OPERATOR(sign, function)                                                                        \
-  inline MUSASIM_PAIR operator sign(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return function(a, b); }    \
-  inline MUSASIM_PAIR& operator sign##=(MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return a = function(a, b); }
-
-MUSASIM_OPERATOR(+, __hadd2)
-MUSASIM_OPERATOR(-, __hsub2)
-MUSASIM_OPERATOR(*, __hmul2)
-MUSASIM_OPERATOR(/, __h2div)
-#undef MUSASIM_OPERATOR
-
-inline MUSASIM_PAIR operator+(const MUSASIM_PAIR& a) { return a; }
-inline MUSASIM_PAIR operator-(const MUSASIM_PAIR& a) { return __hneg2(a); }
-inline bool operator==(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hbeq2(a, b); }
-inline bool operator!=(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hbneu2(a, b); }
-inline bool operator<(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hblt2(a, b); }
-inline bool operator<=(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hble2(a, b); }
-inline bool operator>(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hbgt2(a, b); }
-inline bool operator>=(const MUSASIM_PAIR& a, const MUSASIM_PAIR& b) { return __hbge2(a, b); }
-#endif
+#undef MUSASIM_COMPARISON
+#undef MUSASIM_OPERAND
+#undef MUSASIM_FUNCTION
+#undef MUSASIM_COMPARE
+#undef MUSASIM_DIVIDE

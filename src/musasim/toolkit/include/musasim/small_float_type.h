@@ -12,6 +12,31 @@ struct alignas(4) MUSASIM_PAIR_RAW {
   unsigned short x, y;
 };
 
+struct MUSASIM_SCALAR;
+struct MUSASIM_PAIR;
+
+// What the operators are; small_float_pair.h has them.
+inline MUSASIM_SCALAR __hneg(MUSASIM_SCALAR);
+inline MUSASIM_PAIR __hneg2(MUSASIM_PAIR);
+inline MUSASIM_SCALAR __hadd(MUSASIM_SCALAR, MUSASIM_SCALAR);
+inline MUSASIM_SCALAR __hsub(MUSASIM_SCALAR, MUSASIM_SCALAR);
+inline MUSASIM_SCALAR __hmul(MUSASIM_SCALAR, MUSASIM_SCALAR);
+inline MUSASIM_SCALAR __hdiv(MUSASIM_SCALAR, MUSASIM_SCALAR);
+inline MUSASIM_PAIR __hadd2(MUSASIM_PAIR, MUSASIM_PAIR);
+inline MUSASIM_PAIR __hsub2(MUSASIM_PAIR, MUSASIM_PAIR);
+inline MUSASIM_PAIR __hmul2(MUSASIM_PAIR, MUSASIM_PAIR);
+inline MUSASIM_PAIR __h2div(MUSASIM_PAIR, MUSASIM_PAIR);
+#define MUSASIM_COMPARISON(name)                         \
+  inline bool __h##name(MUSASIM_SCALAR, MUSASIM_SCALAR); \
+  inline bool __hb##name##2(MUSASIM_PAIR, MUSASIM_PAIR);
+MUSASIM_COMPARISON(eq)
+MUSASIM_COMPARISON(neu)
+MUSASIM_COMPARISON(lt)
+MUSASIM_COMPARISON(le)
+MUSASIM_COMPARISON(gt)
+MUSASIM_COMPARISON(ge)
+#undef MUSASIM_COMPARISON
+
 struct alignas(2) MUSASIM_SCALAR {
   MUSASIM_SCALAR() = default;
   constexpr MUSASIM_SCALAR(const MUSASIM_SCALAR_RAW& raw) : __x(raw.x) {}
@@ -57,6 +82,26 @@ struct alignas(2) MUSASIM_SCALAR {
 #undef MUSASIM_ASSIGNMENT
 #endif
 
+#ifndef MUSASIM_NO_OPERATORS
+#define MUSASIM_OPERAND MUSASIM_SCALAR
+#define MUSASIM_FUNCTION(name) name
+#define MUSASIM_COMPARE(name) __h##name
+#define MUSASIM_DIVIDE __hdiv
+#include "musasim/small_float_operators.h"
+  MUSASIM_SCALAR& operator++() { return *this = __hadd(*this, from_bits(MUSASIM_FORMAT::round(1.0))); }
+  MUSASIM_SCALAR& operator--() { return *this = __hsub(*this, from_bits(MUSASIM_FORMAT::round(1.0))); }
+  MUSASIM_SCALAR operator++(int) {
+    const MUSASIM_SCALAR before = *this;
+    ++*this;
+    return before;
+  }
+  MUSASIM_SCALAR operator--(int) {
+    const MUSASIM_SCALAR before = *this;
+    --*this;
+    return before;
+  }
+#endif
+
  protected:
   unsigned short __x;
 };
@@ -70,6 +115,14 @@ struct alignas(4) MUSASIM_PAIR {
   constexpr operator MUSASIM_PAIR_RAW() const {
     return {static_cast<unsigned short>(x.bits()), static_cast<unsigned short>(y.bits())};
   }
+
+#ifndef MUSASIM_NO_PAIR_OPERATORS
+#define MUSASIM_OPERAND MUSASIM_PAIR
+#define MUSASIM_FUNCTION(name) name##2
+#define MUSASIM_COMPARE(name) __hb##name##2
+#define MUSASIM_DIVIDE __h2div
+#include "musasim/small_float_operators.h"
+#endif
 };
 
 #define MUSASIM_WIDEN(a) MUSASIM_FORMAT::widen((a).bits())
@@ -134,7 +187,6 @@ inline MUSASIM_SCALAR MUSASIM_PASTE(__short_as_, MUSASIM_NAME, )(short bits) {
 inline MUSASIM_SCALAR MUSASIM_PASTE(__ushort_as_, MUSASIM_NAME, )(unsigned short bits) { return MUSASIM_SCALAR::from_bits(bits); }
 
 #include "musasim/small_float_pair.h"
-#include "musasim/small_float_operators.h"
 
 #undef MUSASIM_WIDEN
 #undef MUSASIM_ROUND
