@@ -141,6 +141,28 @@ def test_without_a_toolkit(build: Interpreter, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_operators(build: Interpreter, tmp_path: Path) -> None:
+    """With torch's headers: a kernel registered for CUDA, on the current stream, is what runs on the device."""
+    folder = copied("operators", tmp_path)
+    before = checksums(folder)
+    build.cwd = folder
+    build.run(["setup.py", "build_ext", "--inplace"], timeout=1500)
+    after = checksums(folder)
+    assert {path: after.get(path) for path in before} == before
+    build.run(
+        """
+        import torch, operators
+        x = torch.randn(1000)
+        scaled = torch.ops.operators_test.scaled
+        with torch.cuda.stream(torch.cuda.Stream()):
+            result = scaled(x.cuda(), 3.0)
+        torch.cuda.synchronize()
+        assert result.is_cuda and torch.allclose(result.cpu(), scaled(x, 3.0))
+        """
+    )
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["develop", "bdist_wheel"])
 def test_other_commands(command: str, build: Interpreter, tmp_path: Path) -> None:
     folder = copied("package", tmp_path)
