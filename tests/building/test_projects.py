@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -163,11 +162,18 @@ def test_operators(build: Interpreter, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["develop", "bdist_wheel"])
-def test_other_commands(command: str, build: Interpreter, tmp_path: Path) -> None:
-    folder = copied("package", tmp_path)
-    build.cwd = folder
-    arguments = {"develop": ["--install-dir", str(tmp_path / "site")], "bdist_wheel": ["--dist-dir", str(tmp_path)]}
-    (tmp_path / "site").mkdir()
-    build.env["PYTHONPATH"] = ":".join([*sys.path[:1], str(tmp_path / "site")])
-    build.run(["setup.py", command, *arguments[command]])
+def test_an_editable_installation(build: Interpreter, tmp_path: Path) -> None:
+    """By the hook that `pip install -e` and `setup.py develop` call: the libraries come to lie in the project."""
+    build.cwd = copied("package", tmp_path)
+    build.run(f"from setuptools import build_meta; build_meta.build_editable({str(tmp_path)!r})")
+    check(built(build.cwd / "src", "_C"))
+    check(built(build.cwd / "src", "_second"))
+
+
+@pytest.mark.slow
+def test_a_wheel(build: Interpreter, tmp_path: Path) -> None:
+    build.cwd = copied("package", tmp_path)
+    build.run(["setup.py", "bdist_wheel", "--dist-dir", str(tmp_path)])
+    (wheel,) = tmp_path.glob("*.whl")
+    shutil.unpack_archive(wheel, tmp_path / "unpacked", "zip")
+    check(built(tmp_path / "unpacked", "_C"))
