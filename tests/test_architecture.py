@@ -178,7 +178,8 @@ AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]
 @pytest.mark.parametrize("name", AREAS)
 def test_an_area_knows_redirect_alone(name: str) -> None:
     found = imports(name)
-    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building")
+    ours = {"torchada.cpp_ops.overrides"} if name == "torchada.areas.cpp_ops" else set()
+    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building") - ours
     assert others == set(), "no other area, no backend, no hook"
     assert not within(found, "torch_musa", "musasim")
 
@@ -203,6 +204,13 @@ def test_an_area_names_no_concrete_backend(name: str) -> None:
 @pytest.mark.parametrize("name", AREAS)
 def test_importing_an_area_imports_no_torch(name: str) -> None:
     assert not within(imported(name, start_nodes(tree(name))), "torch")
+
+
+@pytest.mark.parametrize("name", package("torchada.cpp_ops"))
+def test_overrides_of_operators_know_no_hooks_areas_or_backends(name: str) -> None:
+    found = imports(name)
+    assert not within(found, "torchada.hooks", "torchada.areas", "torchada.backends", "torch", "torch_musa", "musasim")
+    assert not {"musa", "torch_musa", "mcc"} & string_constants(name)
 
 
 @pytest.mark.parametrize("name", package("musasim"))

@@ -60,6 +60,8 @@ def test_flags_that_are_off(value: str) -> None:
         ("TORCHADA_NATIVE", "Auto", "native", "auto"),
         ("TORCHADA_SKIP_AREAS", "amp, cuda,,", "skip_areas", {"amp", "cuda"}),
         ("TORCHADA_LOG", "Calls", "log", "calls"),
+        ("TORCHADA_CPP_OPS_PATH", "/x:/y/z:", "cpp_ops_path", ("/x", "/y/z")),
+        ("TORCHADA_CACHE_DIR", "/x", "cache", "/x"),
         ("TORCHADA_REPORT", "/x/a.json:/x/b.html", "report", ("/x/a.json", "/x/b.html")),
     ],
 )
@@ -80,7 +82,8 @@ def test_unknown_variables_are_named() -> None:
 
 
 def test_op_overrides_are_known() -> None:
-    assert read({"TORCHADA_DISABLE_OP_OVERRIDE_ADD": "1"}) == Settings()
+    assert read({"TORCHADA_DISABLE_OP_OVERRIDE_ADD": "1"}).disabled_ops == {"ADD"}
+    assert read({"TORCHADA_DISABLE_OP_OVERRIDE_ADD": "0"}) == Settings()
     known = variable("TORCHADA_DISABLE_OP_OVERRIDE_ADD")
     assert known is not None and "ADD" in known.meaning
 
@@ -171,8 +174,7 @@ def test_nothing_is_said_where_torchada_is_disabled(tiny: Interpreter) -> None:
     [
         ("TORCHADA_NATIVE", GARBAGE, "not understood"),
         ("TORCHADA_NOBODY_KNOWS", "1", "unknown"),
-        ("TORCHADA_ENABLE_CPP_OPS", "1", "without effect"),
-        ("TORCHADA_DISABLE_OP_OVERRIDE_ADD", "1", "without effect"),
+        ("TORCHADA_DISABLE_OP_OVERRIDE_ADD", "maybe", "not understood"),
     ],
 )
 def test_status_tells(tiny: Interpreter, name: str, value: str, remark: str) -> None:

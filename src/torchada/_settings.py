@@ -23,7 +23,6 @@ class Variable:
     kind: str
     meaning: str
     choices: tuple[str, ...] = ()
-    implemented: bool = True
 
 
 VARIABLES = (
@@ -51,12 +50,17 @@ VARIABLES = (
     Variable(
         "TORCHADA_REPORT", "internal", "the files of `torchada run --report`, to which every process adds its part"
     ),
-    Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "load C++ operator overrides", implemented=False),
-    Variable("TORCHADA_CPP_OPS_VERBOSE", "flag", "show the compilation of C++ operator overrides", implemented=False),
-    Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "log calls of C++ operator overrides", implemented=False),
+    Variable("TORCHADA_ENABLE_CPP_OPS", "flag", "override operators of PyTorch by kernels in C++, compiled once"),
+    Variable("TORCHADA_CPP_OPS_PATH", "path", "folders with more overrides of operators, separated by colons"),
+    Variable(
+        "TORCHADA_CPP_OPS_VERBOSE", "flag", "show how overrides of operators are compiled, and which are in force"
+    ),
+    Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "a line on stderr for each call of an operator that is overridden"),
+    Variable("TORCHADA_CACHE_DIR", "path", "the folder that what torchada compiles is kept in"),
     Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
 )
-PREFIXES = ("TORCHADA_DISABLE_OP_OVERRIDE_",)
+DISABLE_OP = "TORCHADA_DISABLE_OP_OVERRIDE_"
+PREFIXES = (DISABLE_OP,)
 _BY_NAME = {variable.name: variable for variable in VARIABLES}
 
 
@@ -74,6 +78,12 @@ class Settings:
     graph_dumps: str | None = None
     log: str = ""
     report: tuple[str, ...] = ()
+    cpp_ops: bool = False
+    cpp_ops_path: tuple[str, ...] = ()
+    cpp_ops_verbose: bool = False
+    cpp_ops_logged: bool = False
+    disabled_ops: frozenset[str] = frozenset()
+    cache: str | None = None
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
 
@@ -101,16 +111,29 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
         log=good.get("TORCHADA_LOG", "").lower(),
         report=tuple(filter(None, good.get("TORCHADA_REPORT", "").split(os.pathsep))),
+        cpp_ops=_flag(good, "TORCHADA_ENABLE_CPP_OPS"),
+        cpp_ops_path=tuple(filter(None, good.get("TORCHADA_CPP_OPS_PATH", "").split(os.pathsep))),
+        cpp_ops_verbose=_flag(good, "TORCHADA_CPP_OPS_VERBOSE"),
+        cpp_ops_logged=_flag(good, "TORCHADA_DEBUG_CPP_OPS"),
+        disabled_ops=frozenset(
+            name[len(DISABLE_OP) :] for name in good if name.startswith(DISABLE_OP) and _flag(good, name)
+        ),
+        cache=good.get("TORCHADA_CACHE_DIR") or None,
         unknown=unknown,
         not_understood=bad,
     )
+
+
+def of_others(name: str) -> str:
+    """A variable that is not ours ("CXX"), as it is now; empty where it is not set."""
+    return os.environ.get(name, "").strip()
 
 
 def variable(name: str) -> Variable | None:
     """What is known of the variable `name`; None for one that torchada does not know."""
     for prefix in PREFIXES:
         if name.startswith(prefix) and name != prefix:
-            return Variable(name, "flag", f"leave the operator {name[len(prefix) :]} alone", implemented=False)
+            return Variable(name, "flag", f"leave the operator {name[len(prefix) :]} alone")
     return _BY_NAME.get(name)
 
 

@@ -17,7 +17,7 @@ _PACKAGE = Path(__file__).parent
 _CSRC = _PACKAGE.parent / "csrc"
 _MUSART = _CSRC / "musart"
 _PROGRAMS = {"mcc": "musasim.toolkit.mcc", "musaInfo": "musasim.toolkit.musa_info"}
-_COMPILE = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
+_COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
 
 def home() -> Path:

@@ -107,7 +107,7 @@ class _Driver:
         if self._options.dry:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
-        plain.write_text(rewrite(text, self._architectures()), encoding="utf-8", errors="surrogateescape")
+        plain.write_text(rewrite(text, self._architectures(), source.path), encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
@@ -132,8 +132,9 @@ class _Driver:
         return self._options.standard or "-std=c++17"
 
     def _flags(self) -> list[str]:
-        """For the compiler proper. What the host's compiler says of a device's pragmas is of no interest."""
-        return [self._standard(), *self._options.compile, "-Wno-unknown-pragmas", "-Wno-attributes"]
+        """For the compiler proper. Pragmas and attributes are the device's, and clang's -Wall is without sign-compare."""
+        quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
+        return [self._standard(), *self._options.compile, *quiet]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """-MD and the like, with the names that they have when the compiler does it all at once."""

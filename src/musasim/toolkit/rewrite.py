@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from musasim.toolkit.host_calls import Body, Problem, check
 from musasim.toolkit.lexer import Source, Token, bracketed, closing, split, until
 
 # Followed by none of its letters, so that longer names are left alone. Everything else in the text is ordinary C++.
 _WORDS = re.compile(
-    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims)__(?![\w$])"
+    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
 _TYPE_WORDS = frozenset(
     [
@@ -50,9 +51,6 @@ _CALL_LIKE = frozenset(
 _STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
 
 
-_NOINLINE = re.compile(r"([(,]\s*)?\b__noinline__\b")
-
-
 class RewriteError(Exception):
     """What mcc says no to, at a place in the user's file."""
 
@@ -67,9 +65,16 @@ class _Bounds:
     arguments: str
 
 
-def rewrite(text: str, architectures: str) -> str:
-    """`architectures` is what the kernels are said to be compiled for, as in "22 31"."""
-    return _Rewriter(Source(text), architectures).run()
+def rewrite(text: str, architectures: str, main_file: str) -> str:
+    """`architectures` is what the kernels are said to be compiled for, as in "22 31". Raises RewriteError."""
+    source = Source(text)
+    rewriter = _Rewriter(source, architectures)
+    result = rewriter.run()
+    try:
+        check(source, rewriter.device_only, rewriter.device_functions, main_file)
+    except Problem as problem:
+        raise RewriteError(source, problem.position, str(problem)) from problem
+    return result
 
 
 class _Rewriter:
@@ -80,6 +85,8 @@ class _Rewriter:
         self._bounds: list[_Bounds] = []
         self._bodies: list[tuple[int, int]] = []  # of device code
         self._count = 0
+        self.device_only: list[Body] = []
+        self.device_functions: set[str] = set()
 
     def run(self) -> str:
         source = self._source
@@ -100,6 +107,8 @@ class _Rewriter:
             word = hit.group()
             if word == "<<<":
                 self._launch(hit.start())
+            elif word == "__noinline__":
+                self._noinline(hit.start(), hit.end())
             elif word not in ("__launch_bounds__", "__shared__"):
                 self._replace(hit.start(), hit.end(), "")
                 if word in handlers:
@@ -107,10 +116,6 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
-        # As a macro it would be expanded in `__attribute__((__noinline__))` too, which the C++ library has.
-        for match in _NOINLINE.finditer(source.text):
-            if match[1] is None and source.is_code(match.start()):
-                self._replace(match.start(), match.end(), "__attribute__((noinline))")
         return self._apply()
 
     # --- edits ---------------------------------------------------------------------------------------------------
@@ -183,6 +188,15 @@ class _Rewriter:
         following = next(self._source.tokens(position), None)
         return following is not None and following.text == "("
 
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def _noinline(self, begin: int, end: int) -> None:
+        """A word of its own; within __attribute__((...)), where the host's headers have it, it stays."""
+        source = self._source
+        before = list(source.tokens(source.statement_begin(begin), begin))
+        if not before or before[-1].text not in ("(", ","):
+            self._replace(begin, end, "__attribute__((noinline))")
+
     # --- kernels ---------------------------------------------------------------------------------------------------
 
     def _launch_bounds(self, begin: int, end: int) -> None:
@@ -213,6 +227,7 @@ class _Rewriter:
         )
         self._insert(body[-1].begin, "});")
         self._bodies.append((body[0].begin, body[-1].end))
+        self.device_only.append(Body(name.text, "__global__", body[0].begin, body[-1].end))
 
     def _require_void(self, begin: int, name: Token) -> None:
         declared = [token.text for token in self._source.tokens(begin, name.begin)]
@@ -318,8 +333,15 @@ class _Rewriter:
         if signature is None:
             if not self._is_second_word(begin):
                 self._variable(begin, end)
-        elif signature[2] is not None:
-            self._bodies.append((signature[2][0].begin, signature[2][-1].end))
+            return
+        head, _, body = signature
+        words = {token.text for token in self._source.tokens(self._source.statement_begin(begin), begin)}
+        name = head[-1].text if head else ""
+        self.device_functions.add(name)
+        if body is not None:
+            self._bodies.append((body[0].begin, body[-1].end))
+            if "__host__" not in words | {token.text for token in head} and name:
+                self.device_only.append(Body(name, "__device__", body[0].begin, body[-1].end))
 
     def _is_second_word(self, begin: int) -> bool:
         """`__device__ __constant__ float x` and the like is one variable."""

@@ -30,7 +30,8 @@ class BuildTools:
     environment, the first one best, and `usual_home` is where it is by default. `compiler` is the program in its bin, unless the
     variable `compiler_variable` names another, `language` what its option -x takes, `lister` the program that lists devices.
     `arch_variable` lists architectures to compile for. `libraries` are the adapter's own for extensions to link with, `runtime` the
-    toolkit's counterpart of cudart. `dnn_variables` name the folder of the neural network library.
+    toolkit's counterpart of cudart. `dnn_variables` name the folder of the neural network library. `source` is the suffix of files
+    in its language, and `target_variable` names an architecture in place of what `lister` says.
     """
 
     module: str
@@ -46,6 +47,8 @@ class BuildTools:
     lister: str
     usual_home: str
     dnn_variables: tuple[str, ...]
+    source: str
+    target_variable: str
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,8 @@ MUSA = Backend(
         lister="musaInfo",
         usual_home="/usr/local/musa",
         dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
+        source=".mu",
+        target_variable="MTGPU_TARGET",
     ),
     simulator="musasim",
 )

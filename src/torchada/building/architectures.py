@@ -8,6 +8,7 @@ answered by the one that stands for it in guards (`torchada.porting.versions`).
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterable, Sequence
 
 from torchada.building.environment import variable
@@ -37,6 +38,19 @@ def counterpart(number: str) -> str:
         return number
     wanted = int(number) * 10
     return KNOWN[max((at for at, (_, cuda) in enumerate(ARCHITECTURES) if cuda <= wanted), default=0)]
+
+
+def listed_devices(toolkit: Toolkit) -> list[str]:
+    """The architectures of this machine's devices, as the toolkit's own program tells them, in either of the forms of its kind."""
+    try:
+        text = subprocess.run(
+            [toolkit.folder("bin", toolkit.lister)], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    found = re.findall(r"compute capability:\s*(\d+)\.(\d+)", text, re.IGNORECASE)
+    major, minor = (re.findall(rf"^\s*{name}:\s*(\d+)", text, re.MULTILINE) for name in ("major", "minor"))
+    return sorted({"".join(pair) for pair in (*found, *zip(major, minor))})
 
 
 def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:

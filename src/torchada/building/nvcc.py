@@ -6,7 +6,6 @@ Builds start it themselves, and torch's do so too. It needs neither torch nor wh
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from functools import partial
 
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
+from torchada.building.architectures import listed_devices
 from torchada.building.closure import closure, is_source
 from torchada.building.cuda_home import VERSION, toolkit_of
 from torchada.building.errors import BuildError, say
@@ -34,7 +34,7 @@ def main(record: str) -> int:
     """Run as nvcc would with this process's arguments; the exit status. `record` is the file that describes the toolkit."""
     try:
         toolkit = toolkit_of(record)
-        toolkit = replace(toolkit, devices=partial(_devices, toolkit))
+        toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
         arguments = _with_files(sys.argv[1:])
         asked = next((each for each in arguments if each in _ASKS_ALONE), None)
         if asked is not None:
@@ -44,16 +44,6 @@ def main(record: str) -> int:
     except BuildError as error:
         print(f"nvcc (torchada): {error}", file=sys.stderr)
         return 1
-
-
-def _devices(toolkit: Toolkit) -> list[str]:
-    """The architectures of this machine's devices, as the toolkit's own program tells them."""
-    try:
-        done = subprocess.run([toolkit.folder("bin", toolkit.lister)], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return []
-    numbers = [re.findall(rf"^\s*{name}:\s*(\d+)", done.stdout, re.MULTILINE) for name in ("major", "minor")]
-    return sorted({f"{major}{minor}" for major, minor in zip(*numbers)})
 
 
 def _answer(asked: str, toolkit: Toolkit) -> str:

@@ -56,6 +56,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "jit",
         "script_archives",
         "build_version",
+        "cpp_ops",
     ),
     "torch.cuda._sanitizer": ("cuda_sanitizer",),
     "ctypes.util": ("find_library",),

@@ -125,9 +125,6 @@ def _environment(settings: _settings.Settings) -> dict[str, Any]:
         "in_force": found,
         "unknown": list(settings.unknown),
         "not_understood": list(settings.not_understood),
-        "without_effect_yet": [
-            name for name in found if (known := _settings.variable(name)) is not None and not known.implemented
-        ],
     }
 
 
@@ -168,7 +165,5 @@ def _environment_lines(environment: dict[str, Any]) -> list[str]:
             remark = "   (unknown)"
         elif any(entry.startswith(f"{name}=") for entry in environment["not_understood"]):
             remark = "   (not understood, ignored)"
-        elif name in environment["without_effect_yet"]:
-            remark = "   (known, without effect in this version)"
         lines.append(f"    {name}={value}{remark}")
     return lines

@@ -19,6 +19,15 @@ musaError_t enter_unsafe();
 // The stream of a handle, nullptr when there is none such. 0 and the two special handles are the current device's own.
 Stream* stream_of(musaStream_t handle);
 
+// As stream_of(), for calls that a stream which is being captured refuses.
+musaError_t enter_stream(musaStream_t handle, Stream** stream);
+
+// Whether a copy is one that a device could do.
+musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcpyKind kind);
+
+// Does the work at once, or makes it a node of the graph where the stream is being captured.
+musaError_t run_on(Stream* stream, const char* name, std::function<void()> work);
+
 inline bool is_device(int device) noexcept {
   return device >= 0 && device < device_count();
 }

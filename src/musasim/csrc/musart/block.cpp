@@ -32,7 +32,7 @@ namespace {
 constexpr unsigned kWarp = MUSASIM_WARP_SIZE;
 constexpr size_t kMostWaits = 6; // that a report names
 
-enum class Wait { Nothing, Barrier, Exchange, Converge, Grid, Turn };
+enum class Wait { Nothing, Barrier, Exchange, Converge, Grid };
 
 struct Round {
   musasim_round shared;
@@ -46,6 +46,7 @@ struct Thread {
   Round* round = nullptr;
   const char* place = nullptr; // file of a barrier, name of an exchange
   int line = 0;
+  const void* caller = nullptr; // of a converge: a line may hold two
   unsigned together = 0; // lanes of the last converge
   unsigned number = 0;
   Wait wait = Wait::Nothing;
@@ -77,6 +78,7 @@ struct Block {
   const char* barrier_file = nullptr;
   int barrier_line = 0;
   unsigned at_grid = 0;
+  bool yielded = false; // somebody waits for what a thread that has not begun may do
   unsigned long long serial = 0;
   std::vector<Shared> shared;
   std::vector<char> dynamic; // contents, while another block runs
@@ -229,7 +231,8 @@ bool converge(Block& block) {
       unsigned lanes = 0;
       for (auto other = at; other < end; ++other) {
         const auto& it = block.threads[other];
-        if (it.wait == Wait::Converge && it.line == leader.line && std::strcmp(it.place, leader.place) == 0) {
+        const bool same = it.line == leader.line && it.caller == leader.caller;
+        if (it.wait == Wait::Converge && same && std::strcmp(it.place, leader.place) == 0) {
           lanes |= 1U << (other - begin);
         }
       }
@@ -269,9 +272,10 @@ void finish(Device& d, Thread& thread) {
 
 Thread* begin_next(Device& d) {
   auto& block = *d.block;
-  if (block.ready_count != 0 || block.next == block.threads.size()) {
+  if ((block.ready_count != 0 && !block.yielded) || block.next == block.threads.size()) {
     return nullptr;
   }
+  block.yielded = false;
   auto& thread = block.threads[block.next++];
   thread.fiber = d.fiber;
   bind(d, thread);
@@ -348,11 +352,12 @@ void run_fiber(Device& d, Fiber& fiber) {
 void run_block(Device& d) {
   auto& block = *d.block;
   while (d.error == musaSuccess && block.alive != 0) {
-    if (block.ready_count != 0) {
+    const bool any_new = block.next != block.threads.size();
+    if (block.ready_count != 0 && !(block.yielded && any_new)) {
       auto& thread = take_ready(block);
       bind(d, thread);
       run_fiber(d, *thread.fiber);
-    } else if (block.next != block.threads.size()) {
+    } else if (any_new) {
       auto* fiber = take_fiber(d);
       if (fiber == nullptr) {
         d.error = d.launch->cooperative ? musaErrorCooperativeLaunchTooLarge : musaErrorLaunchOutOfResources;
@@ -389,6 +394,7 @@ void reset(Device& d, Block& block, const Extent& index) {
   block.next = 0;
   block.alive = count;
   block.arrived = block.predicates = block.at_grid = 0;
+  block.yielded = false;
   block.serial = ++serial;
   block.shared.clear();
 }
@@ -624,6 +630,7 @@ unsigned musasim_converge(const char* file, int line) {
   }
   auto& d = device();
   let_go(d, *d.thread);
+  d.thread->caller = __builtin_return_address(0);
   wait(d, Wait::Converge, file, line);
   return d.thread->together;
 }
@@ -643,6 +650,7 @@ void musasim_yield(void) {
   }
   auto& d = device();
   make_ready(*d.block, *d.thread);
+  d.block->yielded = true;
   switch_stacks(&d.fiber->stack_pointer, d.scheduler);
 }
 

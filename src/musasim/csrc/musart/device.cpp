@@ -133,6 +133,13 @@ int attribute_value(int attribute, int device) {
       return properties.minor;
     case musaDevAttrPciBusId:
       return device + 1;
+    case musaDevAttrMaxBlocksPerMultiprocessor:
+      return 32;
+    case musaDevAttrAsyncEngineCount:
+      return 2;
+    case musaDevAttrConcurrentKernels:
+    case musaDevAttrManagedMemory:
+    case musaDevAttrCooperativeLaunch:
     case musaDevAttrCanMapHostMemory:
     case musaDevAttrUnifiedAddressing:
     case musaDevAttrStreamPrioritiesSupported:
@@ -213,6 +220,7 @@ musaError_t musaDeviceSynchronize(void) {
     return remember(error);
   }
   wait_until(last_completion(current_device(), false));
+  std::fflush(stdout); // what kernels have printed is seen from here on
   return musaSuccess;
 }
 
@@ -351,5 +359,53 @@ musaError_t musaProfilerStart(void) {
 }
 
 musaError_t musaProfilerStop(void) {
+  return remember(enter());
+}
+
+namespace {
+
+std::atomic<size_t> g_limits[] = {{1024}, {1 << 20}, {8 << 20}};
+
+} // namespace
+
+// Kernels have the stack, the output and the heap of the process, whatever is said here.
+musaError_t musaDeviceSetLimit(musaLimit limit, size_t value) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  const auto number = static_cast<size_t>(limit);
+  if (number >= std::size(g_limits)) {
+    return remember(musaErrorInvalidValue);
+  }
+  g_limits[number] = value;
+  return musaSuccess;
+}
+
+musaError_t musaDeviceGetLimit(size_t* value, musaLimit limit) {
+  const auto number = static_cast<size_t>(limit);
+  if (value == nullptr || number >= std::size(g_limits)) {
+    return remember(musaErrorInvalidValue);
+  }
+  *value = g_limits[number];
+  return musaSuccess;
+}
+
+musaError_t musaSetDeviceFlags(unsigned int) {
+  return remember(enter());
+}
+
+musaError_t musaGetDeviceFlags(unsigned int* flags) {
+  if (flags == nullptr) {
+    return remember(musaErrorInvalidValue);
+  }
+  *flags = musaDeviceMapHost;
+  return remember(enter());
+}
+
+musaError_t musaDeviceSetCacheConfig(musaFuncCache) {
+  return remember(enter());
+}
+
+musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig) {
   return remember(enter());
 }

@@ -59,9 +59,12 @@ struct Allocation {
   int device = -1;
   Owner owner = Owner::Program;
   int shared = -1; // the file descriptor behind it, once it has been exported to other processes
+  bool managed = false; // for the host as well
 };
 
 void* allocate(int device, size_t bytes, Owner owner); // nullptr when the device is full
+bool mark_managed(void* base);
+bool is_managed(const void* pointer);
 bool release(void* base, Owner owner); // false when it is no such allocation
 void release_all(int device, Owner owner);
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in

@@ -31,6 +31,7 @@ constexpr Text kTexts[] = {
     ENTRY(musaErrorNoKernelImageForDevice, "no kernel image is available for execution on the device"),
     ENTRY(musaErrorPeerAccessUnsupported, "peer access is not supported between these two devices"),
     ENTRY(musaErrorInvalidResourceHandle, "invalid resource handle"),
+    ENTRY(musaErrorIllegalState, "the operation cannot be performed in the present state"),
     ENTRY(musaErrorNotReady, "device not ready"),
     ENTRY(musaErrorIllegalAddress, "an illegal memory access was encountered"),
     ENTRY(musaErrorLaunchOutOfResources, "too many resources requested for launch"),
@@ -45,6 +46,7 @@ constexpr Text kTexts[] = {
     ENTRY(musaErrorNotSupported, "operation not supported"),
     ENTRY(musaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     ENTRY(musaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
+    ENTRY(musaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
     ENTRY(musaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     ENTRY(musaErrorUnknown, "unknown error"),
 };

@@ -118,6 +118,10 @@ musaError_t musaEventRecord(musaEvent_t event, musaStream_t handle) {
   return musaSuccess;
 }
 
+musaError_t musaEventRecordWithFlags(musaEvent_t event, musaStream_t stream, unsigned int flags) {
+  return flags > 1 ? remember(musaErrorInvalidValue) : musaEventRecord(event, stream);
+}
+
 musaError_t musaEventSynchronize(musaEvent_t event) {
   if (const auto error = check_event(event)) {
     return remember(error);

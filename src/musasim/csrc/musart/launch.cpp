@@ -54,6 +54,21 @@ bool has_code_for_device(const musasim_kernel& kernel) {
   return false;
 }
 
+constexpr int kThreadsOfMultiprocessor = 2048;
+constexpr int kBlocksOfMultiprocessor = 32;
+
+int blocks_that_fit(const musasim_kernel& kernel, int threads, size_t shared) {
+  const int most = kernel.max_threads == 0 ? static_cast<int>(kMaxThreads) : static_cast<int>(kernel.max_threads);
+  if (threads > most) {
+    return 0;
+  }
+  const int whole_warps = (threads + MUSASIM_WARP_SIZE - 1) / MUSASIM_WARP_SIZE * MUSASIM_WARP_SIZE;
+  const size_t bytes = shared + kernel.static_shared;
+  const size_t by_memory = bytes == 0 ? kBlocksOfMultiprocessor : kMostDynamicShared / bytes;
+  const auto by_threads = static_cast<size_t>(kThreadsOfMultiprocessor / whole_warps);
+  return static_cast<int>(std::min({static_cast<size_t>(kBlocksOfMultiprocessor), by_memory, by_threads}));
+}
+
 musaError_t check(const musasim_kernel& kernel, const Configuration& wanted) {
   if (!fits(wanted.grid, kLargestGrid) || !fits(wanted.block, kLargestBlock) || wanted.block.count() > kMaxThreads) {
     return musaErrorInvalidConfiguration;
@@ -63,6 +78,12 @@ musaError_t check(const musasim_kernel& kernel, const Configuration& wanted) {
   }
   if (kernel.max_threads != 0 && wanted.block.count() > kernel.max_threads) {
     return musaErrorLaunchOutOfResources;
+  }
+  if (wanted.cooperative) { // its blocks have to be on the device at the same time
+    const int each = blocks_that_fit(kernel, static_cast<int>(wanted.block.count()), wanted.shared);
+    if (wanted.grid.count() > static_cast<size_t>(each) * static_cast<size_t>(device_properties().multi_processor_count)) {
+      return musaErrorCooperativeLaunchTooLarge;
+    }
   }
   const size_t limit = std::max<size_t>(kUsualDynamicShared, kernel.dynamic_limit);
   return wanted.shared <= limit && wanted.shared + kernel.static_shared <= kMostDynamicShared ? musaSuccess
@@ -271,6 +292,19 @@ musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void*
   return musaSuccess;
 }
 
+musaError_t musaStreamAddCallback(musaStream_t handle, musaStreamCallback_t callback, void* data, unsigned int flags) {
+  Stream* stream = nullptr;
+  if (const auto error = enter_stream(handle, &stream)) {
+    return remember(error);
+  }
+  if (callback == nullptr || flags != 0) {
+    return remember(musaErrorInvalidValue);
+  }
+  wait_until(stream->busy_until.load());
+  callback(handle, static_cast<musaError_t>(device_fault(stream->device)), data);
+  return musaSuccess;
+}
+
 musaError_t musaFuncSetAttribute(const void* function, musaFuncAttribute attribute, int value) {
   if (const auto error = enter()) {
     return remember(error);
@@ -296,6 +330,10 @@ musaError_t musaFuncSetCacheConfig(const void* function, musaFuncCache) {
   return remember(kernel_of(function) == nullptr ? musaErrorInvalidDeviceFunction : enter());
 }
 
+musaError_t musaFuncSetSharedMemConfig(const void* function, musaSharedMemConfig) {
+  return remember(kernel_of(function) == nullptr ? musaErrorInvalidDeviceFunction : enter());
+}
+
 musaError_t musaFuncGetAttributes(musaFuncAttributes* attributes, const void* function) {
   if (const auto error = enter()) {
     return remember(error);
@@ -314,25 +352,6 @@ musaError_t musaFuncGetAttributes(musaFuncAttributes* attributes, const void* fu
   attributes->preferredShmemCarveout = kernel->carveout;
   return musaSuccess;
 }
-
-namespace {
-
-constexpr int kThreadsOfMultiprocessor = 2048;
-constexpr int kBlocksOfMultiprocessor = 32;
-
-int blocks_that_fit(const musasim_kernel& kernel, int threads, size_t shared) {
-  const int most = kernel.max_threads == 0 ? static_cast<int>(kMaxThreads) : static_cast<int>(kernel.max_threads);
-  if (threads > most) {
-    return 0;
-  }
-  const int whole_warps = (threads + MUSASIM_WARP_SIZE - 1) / MUSASIM_WARP_SIZE * MUSASIM_WARP_SIZE;
-  const size_t bytes = shared + kernel.static_shared;
-  const size_t by_memory = bytes == 0 ? kBlocksOfMultiprocessor : kMostDynamicShared / bytes;
-  const auto by_threads = static_cast<size_t>(kThreadsOfMultiprocessor / whole_warps);
-  return static_cast<int>(std::min({static_cast<size_t>(kBlocksOfMultiprocessor), by_memory, by_threads}));
-}
-
-} // namespace
 
 musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* function, int threads, size_t shared) {
   return musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads, shared, 0);

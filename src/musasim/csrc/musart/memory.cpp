@@ -81,8 +81,24 @@ void* allocate(int device, size_t bytes, Owner owner) {
   }
   all.used[device] += whole_pages(bytes);
   auto* address = static_cast<char*>(base);
-  all.allocations[address] = Allocation{address, bytes, device, owner, -1};
+  all.allocations[address] = Allocation{address, bytes, device, owner, -1, false};
   return base;
+}
+
+bool mark_managed(void* base) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = all.allocations.find(static_cast<const char*>(base));
+  if (found == all.allocations.end()) {
+    return false;
+  }
+  found->second.managed = true;
+  return true;
+}
+
+bool is_managed(const void* pointer) {
+  const auto found = find_allocation(pointer);
+  return found && found->managed;
 }
 
 bool release(void* base, Owner owner) {
@@ -178,6 +194,38 @@ musaError_t musaMalloc(void** pointer, size_t size) {
   return remember(size == 0 || *pointer != nullptr ? musaSuccess : musaErrorMemoryAllocation);
 }
 
+musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags) {
+  if (flags != musaMemAttachGlobal && flags != musaMemAttachHost) {
+    return remember(musaErrorInvalidValue);
+  }
+  if (pointer == nullptr || size == 0) {
+    return remember(musaErrorInvalidValue);
+  }
+  const auto error = musaMalloc(pointer, size);
+  if (error == musaSuccess) {
+    mark_managed(*pointer);
+  }
+  return error;
+}
+
+// Pages have one place here.
+musaError_t musaMemPrefetchAsync(const void* pointer, size_t, int, musaStream_t stream) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  if (stream_of(stream) == nullptr) {
+    return remember(musaErrorInvalidResourceHandle);
+  }
+  return remember(is_managed(pointer) ? musaSuccess : musaErrorInvalidValue);
+}
+
+musaError_t musaMemAdvise(const void* pointer, size_t, musaMemoryAdvise, int) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  return remember(is_managed(pointer) ? musaSuccess : musaErrorInvalidValue);
+}
+
 // Waits for the device first, as CUDA's does: work that is queued may still use the memory.
 musaError_t musaFree(void* pointer) {
   if (const auto error = enter_unsafe()) {
@@ -230,7 +278,10 @@ musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const vo
   }
   auto* address = const_cast<void*>(pointer);
   if (const auto found = find_allocation(pointer)) {
-    *attributes = {musaMemoryTypeDevice, found->device, address, nullptr};
+    const auto type = found->managed ? musaMemoryTypeManaged : musaMemoryTypeDevice;
+    *attributes = {type, found->device, address, found->managed ? address : nullptr};
+  } else if (room_in_symbol(pointer) != 0) {
+    *attributes = {musaMemoryTypeDevice, current_device(), address, nullptr};
   } else if (is_pinned(pointer)) {
     *attributes = {musaMemoryTypeHost, current_device(), address, address};
   } else {

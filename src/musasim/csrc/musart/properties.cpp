@@ -40,6 +40,11 @@ void fill(musaDeviceProp& p, int device) {
   p.sharedMemPerMultiprocessor = static_cast<size_t>(attribute(musaDevAttrMaxSharedMemoryPerMultiprocessor));
   p.regsPerMultiprocessor = attribute(musaDevAttrMaxRegistersPerMultiprocessor);
   p.isMultiGpuBoard = attribute(musaDevAttrIsMultiGpuBoard);
+  p.asyncEngineCount = attribute(musaDevAttrAsyncEngineCount);
+  p.concurrentKernels = attribute(musaDevAttrConcurrentKernels);
+  p.managedMemory = attribute(musaDevAttrManagedMemory);
+  p.cooperativeLaunch = attribute(musaDevAttrCooperativeLaunch);
+  p.maxBlocksPerMultiProcessor = attribute(musaDevAttrMaxBlocksPerMultiprocessor);
   p.sharedMemPerBlockOptin = static_cast<size_t>(attribute(musaDevAttrMaxSharedMemoryPerBlockOptin));
 }
 

@@ -105,9 +105,6 @@ Stream* stream_of(musaStream_t handle) {
   return special ? &default_stream(current_device()) : find_stream(handle);
 }
 
-namespace {
-
-// The stream of a handle, for calls that a stream which is being captured refuses.
 musaError_t enter_stream(musaStream_t handle, Stream** stream) {
   if (const auto error = enter()) {
     return error;
@@ -123,7 +120,6 @@ musaError_t enter_stream(musaStream_t handle, Stream** stream) {
   return musaSuccess;
 }
 
-} // namespace
 } // namespace musart
 
 using namespace musart;

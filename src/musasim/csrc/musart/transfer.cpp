@@ -20,6 +20,22 @@ Place place_of(const void* pointer, size_t count, int device = -1) {
   return fits ? Place::Device : Place::TooShort;
 }
 
+musaError_t copy_now(void* to, const void* from, size_t count) {
+  wait_until(last_completion(current_device(), true));
+  std::memmove(to, from, count);
+  return musaSuccess;
+}
+
+musaError_t check_peers(const void* to, int to_device, const void* from, int from_device, size_t count) {
+  if (!is_device(to_device) || !is_device(from_device)) {
+    return musaErrorInvalidDevice;
+  }
+  const bool there = place_of(to, count, to_device) == Place::Device && place_of(from, count, from_device) == Place::Device;
+  return there ? musaSuccess : musaErrorInvalidValue;
+}
+
+} // namespace
+
 musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcpyKind kind) {
   const auto number = static_cast<int>(kind);
   if (number < musaMemcpyHostToHost || number > musaMemcpyDefault) {
@@ -29,7 +45,8 @@ musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcp
   const auto source = place_of(from, count);
   const bool to_device = kind == musaMemcpyHostToDevice || kind == musaMemcpyDeviceToDevice;
   const bool from_device = kind == musaMemcpyDeviceToHost || kind == musaMemcpyDeviceToDevice;
-  const bool as_said = kind == musaMemcpyDefault ||
+  const bool either = is_managed(to) || is_managed(from);
+  const bool as_said = kind == musaMemcpyDefault || either ||
       (to_device == (destination == Place::Device) && from_device == (source == Place::Device));
   const bool whole = destination != Place::TooShort && source != Place::TooShort;
   return to != nullptr && from != nullptr && whole && as_said ? musaSuccess : musaErrorInvalidValue;
@@ -47,21 +64,6 @@ musaError_t run_on(Stream* stream, const char* name, std::function<void()> work)
   return musaSuccess;
 }
 
-musaError_t copy_now(void* to, const void* from, size_t count) {
-  wait_until(last_completion(current_device(), true));
-  std::memmove(to, from, count);
-  return musaSuccess;
-}
-
-musaError_t check_peers(const void* to, int to_device, const void* from, int from_device, size_t count) {
-  if (!is_device(to_device) || !is_device(from_device)) {
-    return musaErrorInvalidDevice;
-  }
-  const bool there = place_of(to, count, to_device) == Place::Device && place_of(from, count, from_device) == Place::Device;
-  return there ? musaSuccess : musaErrorInvalidValue;
-}
-
-} // namespace
 } // namespace musart
 
 using namespace musart;

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include "../musart/include/musa_runtime_api.h"
+
 #include <c10/util/Exception.h>
 
 namespace musasim {
@@ -19,6 +21,13 @@ void raise_musa_error(const std::string& what) {
       what,
       "\nMUSA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
       "incorrect.\nFor debugging consider passing MUSA_LAUNCH_BLOCKING=1\n");
+}
+
+void check_fault(c10::DeviceIndex index) {
+  const int fault = musart::device_fault(index);
+  if (C10_UNLIKELY(fault != 0)) {
+    raise_musa_error(musaGetErrorString(static_cast<musaError_t>(fault)));
+  }
 }
 
 void check_device(c10::DeviceIndex index) {

@@ -25,6 +25,9 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
 void check_device(c10::DeviceIndex index);
 
+// Raises what a kernel has failed with on the device, if any has: from then on, for good.
+void check_fault(c10::DeviceIndex index);
+
 // Index -1 means the current device everywhere in PyTorch.
 c10::DeviceIndex resolve_device(c10::DeviceIndex index);
 

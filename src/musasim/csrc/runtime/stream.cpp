@@ -153,12 +153,15 @@ void synchronize_stream(c10::Stream stream) {
   refuse_after_fork();
   refuse_during_capture(stream);
   wait_until(stream_state(stream).busy_until.load());
+  check_fault(stream.device_index());
 }
 
 void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
-  wait_until(musart::last_completion(resolve_device(device), /*blocking_only=*/false));
+  device = resolve_device(device);
+  wait_until(musart::last_completion(device, /*blocking_only=*/false));
+  check_fault(device);
 }
 
 void record_event(EventState& event, c10::Stream stream) {

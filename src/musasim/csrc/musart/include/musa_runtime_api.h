@@ -9,7 +9,10 @@
 #define MUSA_IPC_HANDLE_SIZE 64
 
 #ifdef __cplusplus
+#define MUSART_DEFAULT(value) = value
 extern "C" {
+#else
+#define MUSART_DEFAULT(value)
 #endif
 
 typedef enum musaError {
@@ -30,6 +33,7 @@ typedef enum musaError {
   musaErrorNoKernelImageForDevice = 209,
   musaErrorPeerAccessUnsupported = 217,
   musaErrorInvalidResourceHandle = 400,
+  musaErrorIllegalState = 401,
   musaErrorNotReady = 600,
   musaErrorIllegalAddress = 700,
   musaErrorLaunchOutOfResources = 701,
@@ -44,6 +48,7 @@ typedef enum musaError {
   musaErrorNotSupported = 801,
   musaErrorStreamCaptureUnsupported = 900,
   musaErrorStreamCaptureInvalidated = 901,
+  musaErrorStreamCaptureUnjoined = 904,
   musaErrorCapturedEvent = 907,
   musaErrorUnknown = 999
 } musaError_t;
@@ -69,6 +74,33 @@ typedef enum musaStreamCaptureStatus {
   musaStreamCaptureStatusInvalidated = 2
 } musaStreamCaptureStatus;
 
+typedef enum musaStreamCaptureMode {
+  musaStreamCaptureModeGlobal = 0,
+  musaStreamCaptureModeThreadLocal = 1,
+  musaStreamCaptureModeRelaxed = 2
+} musaStreamCaptureMode;
+
+typedef enum musaMemoryAdvise {
+  musaMemAdviseSetReadMostly = 1,
+  musaMemAdviseUnsetReadMostly = 2,
+  musaMemAdviseSetPreferredLocation = 3,
+  musaMemAdviseUnsetPreferredLocation = 4,
+  musaMemAdviseSetAccessedBy = 5,
+  musaMemAdviseUnsetAccessedBy = 6
+} musaMemoryAdvise;
+
+typedef enum musaLimit {
+  musaLimitStackSize = 0,
+  musaLimitPrintfFifoSize = 1,
+  musaLimitMallocHeapSize = 2
+} musaLimit;
+
+typedef enum musaSharedMemConfig {
+  musaSharedMemBankSizeDefault = 0,
+  musaSharedMemBankSizeFourByte = 1,
+  musaSharedMemBankSizeEightByte = 2
+} musaSharedMemConfig;
+
 /* The attributes that the simulated device has a figure for; every other one up to musaDevAttrMax is 0. */
 typedef enum musaDeviceAttr {
   musaDevAttrMaxThreadsPerBlock = 1,
@@ -87,20 +119,25 @@ typedef enum musaDeviceAttr {
   musaDevAttrMultiProcessorCount = 16,
   musaDevAttrIntegrated = 18,
   musaDevAttrCanMapHostMemory = 19,
+  musaDevAttrConcurrentKernels = 31,
   musaDevAttrPciBusId = 33,
   musaDevAttrMemoryClockRate = 36,
   musaDevAttrGlobalMemoryBusWidth = 37,
   musaDevAttrL2CacheSize = 38,
   musaDevAttrMaxThreadsPerMultiProcessor = 39,
+  musaDevAttrAsyncEngineCount = 40,
   musaDevAttrUnifiedAddressing = 41,
   musaDevAttrComputeCapabilityMajor = 75,
   musaDevAttrComputeCapabilityMinor = 76,
   musaDevAttrStreamPrioritiesSupported = 78,
   musaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   musaDevAttrMaxRegistersPerMultiprocessor = 82,
+  musaDevAttrManagedMemory = 83,
   musaDevAttrIsMultiGpuBoard = 84,
+  musaDevAttrCooperativeLaunch = 95,
   musaDevAttrMaxSharedMemoryPerBlockOptin = 97,
   musaDevAttrHostRegisterSupported = 99,
+  musaDevAttrMaxBlocksPerMultiprocessor = 106,
   musaDevAttrMemoryPoolsSupported = 115,
   musaDevAttrMax = 120
 } musaDeviceAttr;
@@ -134,6 +171,16 @@ typedef struct musaDeviceProp {
   int regsPerMultiprocessor;
   int isMultiGpuBoard;
   size_t sharedMemPerBlockOptin;
+  int pciDeviceID;
+  int pciDomainID;
+  int asyncEngineCount;
+  int concurrentKernels;
+  int managedMemory;
+  int cooperativeLaunch;
+  int maxBlocksPerMultiProcessor;
+  int computeMode;
+  int ECCEnabled;
+  int kernelExecTimeoutEnabled;
 } musaDeviceProp;
 
 typedef struct musaPointerAttributes {
@@ -153,7 +200,11 @@ typedef struct musaIpcEventHandle_st {
 
 typedef struct MUstream_st* musaStream_t;
 typedef struct MUevent_st* musaEvent_t;
+typedef struct MUgraph_st* musaGraph_t;
+typedef struct MUgraphNode_st* musaGraphNode_t;
+typedef struct MUgraphExec_st* musaGraphExec_t;
 typedef void (*musaHostFn_t)(void* data);
+typedef void (*musaStreamCallback_t)(musaStream_t stream, musaError_t status, void* data);
 
 /* dim3, where whoever includes this has it: the same three numbers. */
 #ifndef MUSART_EXTENT
@@ -197,6 +248,21 @@ typedef struct musaFuncAttributes {
 #define musaEventBlockingSync 0x1
 #define musaEventDisableTiming 0x2
 #define musaEventInterprocess 0x4
+#define musaHostAllocDefault 0x0
+#define musaHostAllocPortable 0x1
+#define musaHostAllocMapped 0x2
+#define musaHostAllocWriteCombined 0x4
+#define musaHostRegisterDefault 0x0
+#define musaHostRegisterPortable 0x1
+#define musaHostRegisterMapped 0x2
+#define musaMemAttachGlobal 0x1
+#define musaMemAttachHost 0x2
+#define musaCpuDeviceId (-1)
+#define musaDeviceScheduleAuto 0x0
+#define musaDeviceScheduleSpin 0x1
+#define musaDeviceScheduleYield 0x2
+#define musaDeviceScheduleBlockingSync 0x4
+#define musaDeviceMapHost 0x8
 #define musaIpcMemLazyEnablePeerAccess 0x1
 #define musaInvalidDeviceId (-2)
 
@@ -232,12 +298,12 @@ MUSART_API musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t
 MUSART_API musaError_t musaFreeAsync(void* pointer, musaStream_t stream);
 MUSART_API musaError_t musaMemGetInfo(size_t* free, size_t* total);
 MUSART_API musaError_t musaMemset(void* pointer, int value, size_t count);
-MUSART_API musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t stream);
+MUSART_API musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t stream MUSART_DEFAULT(0));
 MUSART_API musaError_t musaMemcpy(void* to, const void* from, size_t count, musaMemcpyKind kind);
-MUSART_API musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpyKind kind, musaStream_t stream);
+MUSART_API musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpyKind kind, musaStream_t stream MUSART_DEFAULT(0));
 MUSART_API musaError_t musaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t count);
 MUSART_API musaError_t
-musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t count, musaStream_t stream);
+musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t count, musaStream_t stream MUSART_DEFAULT(0));
 MUSART_API musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer);
 MUSART_API musaError_t musaMallocHost(void** pointer, size_t size);
 MUSART_API musaError_t musaHostAlloc(void** pointer, size_t size, unsigned int flags);
@@ -260,7 +326,7 @@ MUSART_API musaError_t musaStreamCreateWithPriority(musaStream_t* stream, unsign
 MUSART_API musaError_t musaStreamDestroy(musaStream_t stream);
 MUSART_API musaError_t musaStreamSynchronize(musaStream_t stream);
 MUSART_API musaError_t musaStreamQuery(musaStream_t stream);
-MUSART_API musaError_t musaStreamWaitEvent(musaStream_t stream, musaEvent_t event, unsigned int flags);
+MUSART_API musaError_t musaStreamWaitEvent(musaStream_t stream, musaEvent_t event, unsigned int flags MUSART_DEFAULT(0));
 MUSART_API musaError_t musaStreamGetPriority(musaStream_t stream, int* priority);
 MUSART_API musaError_t musaStreamGetFlags(musaStream_t stream, unsigned int* flags);
 MUSART_API musaError_t musaStreamIsCapturing(musaStream_t stream, musaStreamCaptureStatus* status);
@@ -269,7 +335,8 @@ MUSART_API musaError_t musaStreamIsCapturing(musaStream_t stream, musaStreamCapt
 MUSART_API musaError_t musaEventCreate(musaEvent_t* event);
 MUSART_API musaError_t musaEventCreateWithFlags(musaEvent_t* event, unsigned int flags);
 MUSART_API musaError_t musaEventDestroy(musaEvent_t event);
-MUSART_API musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream);
+MUSART_API musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream MUSART_DEFAULT(0));
+MUSART_API musaError_t musaEventRecordWithFlags(musaEvent_t event, musaStream_t stream MUSART_DEFAULT(0), unsigned int flags MUSART_DEFAULT(0));
 MUSART_API musaError_t musaEventSynchronize(musaEvent_t event);
 MUSART_API musaError_t musaEventQuery(musaEvent_t event);
 MUSART_API musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEvent_t end);
@@ -280,6 +347,8 @@ MUSART_API musaError_t musaLaunchKernel(
 MUSART_API musaError_t musaLaunchCooperativeKernel(
     const void* function, MUSART_EXTENT grid, MUSART_EXTENT block, void** arguments, size_t shared, musaStream_t stream);
 MUSART_API musaError_t musaLaunchHostFunc(musaStream_t stream, musaHostFn_t function, void* data);
+MUSART_API musaError_t
+musaStreamAddCallback(musaStream_t stream, musaStreamCallback_t callback, void* data, unsigned int flags);
 MUSART_API musaError_t musaFuncSetAttribute(const void* function, musaFuncAttribute attribute, int value);
 MUSART_API musaError_t musaFuncSetCacheConfig(const void* function, musaFuncCache config);
 MUSART_API musaError_t musaFuncGetAttributes(musaFuncAttributes* attributes, const void* function);
@@ -291,6 +360,40 @@ MUSART_API musaError_t musaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 MUSART_API musaError_t musasim_occupancy_block_size(
     int* grid, int* block, const void* function, size_t (*shared_of)(int, const void*), const void* context, int limit);
 
+
+/* rows with a pitch */
+MUSART_API musaError_t musaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height);
+MUSART_API musaError_t musaMemcpy2D(
+    void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height, musaMemcpyKind kind);
+MUSART_API musaError_t musaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+    size_t height, musaMemcpyKind kind, musaStream_t stream MUSART_DEFAULT(0));
+MUSART_API musaError_t musaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height);
+MUSART_API musaError_t
+musaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, musaStream_t stream MUSART_DEFAULT(0));
+
+/* memory for host and device */
+MUSART_API musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags);
+MUSART_API musaError_t musaMemPrefetchAsync(const void* pointer, size_t count, int device, musaStream_t stream);
+MUSART_API musaError_t musaMemAdvise(const void* pointer, size_t count, musaMemoryAdvise advice, int device);
+
+/* graphs */
+MUSART_API musaError_t musaStreamBeginCapture(musaStream_t stream, musaStreamCaptureMode mode);
+MUSART_API musaError_t musaStreamEndCapture(musaStream_t stream, musaGraph_t* graph);
+MUSART_API musaError_t musaGraphGetNodes(musaGraph_t graph, musaGraphNode_t* nodes, size_t* count);
+MUSART_API musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t graph, unsigned long long flags);
+MUSART_API musaError_t musaGraphLaunch(musaGraphExec_t executable, musaStream_t stream);
+MUSART_API musaError_t musaGraphDestroy(musaGraph_t graph);
+MUSART_API musaError_t musaGraphExecDestroy(musaGraphExec_t executable);
+MUSART_API musaError_t musaThreadExchangeStreamCaptureMode(musaStreamCaptureMode* mode);
+
+/* hints and settings that change nothing here */
+MUSART_API musaError_t musaSetDeviceFlags(unsigned int flags);
+MUSART_API musaError_t musaGetDeviceFlags(unsigned int* flags);
+MUSART_API musaError_t musaDeviceSetLimit(musaLimit limit, size_t value);
+MUSART_API musaError_t musaDeviceGetLimit(size_t* value, musaLimit limit);
+MUSART_API musaError_t musaDeviceSetCacheConfig(musaFuncCache config);
+MUSART_API musaError_t musaDeviceSetSharedMemConfig(musaSharedMemConfig config);
+MUSART_API musaError_t musaFuncSetSharedMemConfig(const void* function, musaSharedMemConfig config);
 
 /* variables of the device; `symbol` is the variable's address */
 MUSART_API musaError_t musaGetSymbolAddress(void** address, const void* symbol);

@@ -66,6 +66,16 @@ musaError_t musaMalloc(T** pointer, std::size_t bytes) {
 }
 
 template <class T>
+musaError_t musaMallocManaged(T** pointer, std::size_t bytes, unsigned int flags = musaMemAttachGlobal) {
+  return musaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
+}
+
+template <class T>
+musaError_t musaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  return musaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+}
+
+template <class T>
 musaError_t musaMallocAsync(T** pointer, std::size_t bytes, musaStream_t stream) {
   return musaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
 }
@@ -120,4 +130,23 @@ musaError_t musaMemcpyFromSymbolAsync(
     void* to, const T& symbol, std::size_t count, std::size_t offset = 0, musaMemcpyKind kind = musaMemcpyDeviceToHost,
     musaStream_t stream = nullptr) {
   return musaMemcpyFromSymbolAsync(to, static_cast<const void*>(&symbol), count, offset, kind, stream);
+}
+
+// What has a default in C++.
+static inline musaError_t musaEventCreate(musaEvent_t* event, unsigned int flags) {
+  return musaEventCreateWithFlags(event, flags);
+}
+
+static inline musaError_t musaMemPrefetchAsync(const void* pointer, std::size_t count, int device) {
+  return musaMemPrefetchAsync(pointer, count, device, nullptr);
+}
+
+static inline musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t graph) {
+  return musaGraphInstantiate(executable, graph, 0ULL);
+}
+
+// The signature before CUDA 12's.
+static inline musaError_t
+musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t graph, musaGraphNode_t*, char*, std::size_t) {
+  return musaGraphInstantiate(executable, graph, 0ULL);
 }

@@ -122,6 +122,31 @@ inline T reduce_lanes(unsigned int mask, T value, const char* what, Function fun
 
 }  // namespace musasim
 
+// Functions for the types of C++, to which an argument of another type is converted: c10::BFloat16 to float.
+#define MUSASIM_SHUFFLES(T)                                                                                       \
+  static inline T __shfl_sync(unsigned int mask, T value, int source, int width = warpSize) {                     \
+    return musasim::from_lane(mask, value, musasim::source_of_shfl(width, source), "__shfl_sync");                \
+  }                                                                                                               \
+  static inline T __shfl_up_sync(unsigned int mask, T value, unsigned int delta, int width = warpSize) {          \
+    return musasim::from_lane(mask, value, musasim::source_of_shfl_up(width, delta), "__shfl_up_sync");           \
+  }                                                                                                               \
+  static inline T __shfl_down_sync(unsigned int mask, T value, unsigned int delta, int width = warpSize) {        \
+    return musasim::from_lane(mask, value, musasim::source_of_shfl_down(width, delta), "__shfl_down_sync");       \
+  }                                                                                                               \
+  static inline T __shfl_xor_sync(unsigned int mask, T value, int lane_mask, int width = warpSize) {              \
+    return musasim::from_lane(mask, value, musasim::source_of_shfl_xor(width, lane_mask), "__shfl_xor_sync");     \
+  }
+MUSASIM_SHUFFLES(int)
+MUSASIM_SHUFFLES(unsigned int)
+MUSASIM_SHUFFLES(long)
+MUSASIM_SHUFFLES(unsigned long)
+MUSASIM_SHUFFLES(long long)
+MUSASIM_SHUFFLES(unsigned long long)
+MUSASIM_SHUFFLES(float)
+MUSASIM_SHUFFLES(double)
+#undef MUSASIM_SHUFFLES
+
+// For what headers of numbers add, half and bfloat16.
 template <class T>
 static inline musasim::IfShuffled<T> __shfl_sync(unsigned int mask, T value, int source, int width = warpSize) {
   return musasim::from_lane(mask, value, musasim::source_of_shfl(width, source), "__shfl_sync");

@@ -1,0 +1,164 @@
+"""Finds what device code may not do: call functions of the host, and hold another device's assembly.
+
+By names, for there is no compiler here that knows of two sides: what it finds is wrong, and it does not find everything.
+Functions for both sides are left out, as clang does until a kernel reaches them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from musasim.toolkit.lexer import Source, Token, bracketed
+
+_RUNTIME = re.compile(r"musa[A-Z]\w*")
+_NEVER_CALLED = frozenset(
+    [
+        *(
+            "if",
+            "for",
+            "while",
+            "switch",
+            "return",
+            "sizeof",
+            "alignof",
+            "decltype",
+            "catch",
+            "defined",
+            "operator",
+            "noexcept",
+        ),
+        *(
+            "static_cast",
+            "reinterpret_cast",
+            "const_cast",
+            "dynamic_cast",
+            "alignas",
+            "typeid",
+            "new",
+            "delete",
+            "throw",
+            "else",
+        ),
+    ]
+)
+_NOT_IN_A_DECLARATION = frozenset(
+    ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
+)
+_ASSEMBLY = re.compile(r"(?<![\w$])(?:asm|__asm__|__asm)(?![\w$])")
+_PTX = re.compile(
+    r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
+    r"|\b(?:mov|ld|st|cvt|cvta|add|sub|mul|mad|fma|neg|abs|min|max|and|or|xor|not|shl|shr|shf|bar|barrier|shfl|vote|match|redux"
+    r"|red|atom|cp|mma|wmma|wgmma|ldmatrix|stmatrix|prmt|lop3|bfe|bfi|setp|selp|membar|fence|mbarrier|ex2|lg2|rcp|rsqrt|sqrt"
+    r"|sin|cos|tanh|tcgen05|griddepcontrol|createpolicy|prefetch|discard|nanosleep|elect|dp4a|vadd|vset|popc|clz|bfind|brev"
+    r"|isspacep|mapa|trap|brkpt|exit)\.[a-z][\w.:]*"
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """Of a function that the device alone runs; with its braces."""
+
+    name: str
+    kind: str  # __global__ or __device__
+    begin: int
+    end: int
+
+
+class Problem(Exception):
+    """`position` in the text, and why."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
+    """Raises Problem for the first thing that is wrong."""
+    for found in _ASSEMBLY.finditer(source.text):
+        if not source.in_system_header(found.start()) and source.is_code(found.start()):
+            _check_assembly(source, found.end())
+    own = [body for body in bodies if not source.in_system_header(body.begin)]
+    calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
+    for name, (token, body) in calls.items():
+        if _RUNTIME.fullmatch(name) and name not in device_functions:
+            raise Problem(token.begin, _message(name, body))
+    unknown = {name for name in calls if name not in device_functions}
+    for name in sorted(unknown & _host_functions(source, unknown, main_file)):
+        token, body = calls[name]
+        raise Problem(token.begin, _message(name, body))
+
+
+def _message(name: str, body: Body) -> str:
+    return f"reference to __host__ function '{name}' in {body.kind} function '{body.name}'"
+
+
+def _check_assembly(source: Source, position: int) -> None:
+    opening = next((token for token in source.tokens(position) if token.text not in ("volatile", "__volatile__")), None)
+    if opening is None or opening.text != "(":
+        return
+    for token in bracketed(source, opening.begin):
+        if token.kind != "literal":
+            if token.text == ":":
+                return
+            continue
+        found = _PTX.search(token.text)
+        if found is not None:
+            raise Problem(
+                token.begin, f"inline assembly: '{found.group()}' is no instruction of this device (is it PTX?)"
+            )
+
+
+def _calls(source: Source, body: Body) -> dict[str, Token]:
+    """Names that stand before a bracket and nowhere else: anything else may be a variable, a type or a member."""
+    found: dict[str, Token] = {}
+    others: set[str] = set()
+    tokens = list(source.tokens(body.begin, body.end))
+    for index, token in enumerate(tokens[:-1]):
+        if token.kind != "name" or token.text in _NEVER_CALLED:
+            continue
+        before = tokens[index - 1].text if index else ""
+        declares = index > 0 and (tokens[index - 1].kind == "name" and before not in ("return", "else", "do", "case"))
+        plain = before not in (".", "->", "::") and not declares and before not in ("*", "&", ">", ">>>")
+        if tokens[index + 1].text == "(" and (plain or before in ("*", "&", ">")):
+            found.setdefault(token.text, token)
+        else:
+            others.add(token.text)
+    return {name: token for name, token in found.items() if name not in others}
+
+
+def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]:
+    """Those of `names` that files beside the main one define as functions, and never for the device."""
+    if not names:
+        return set()
+    folder = Path(main_file).resolve().parent
+    mine: dict[str, bool] = {}
+    found: set[str] = set()
+    pattern = re.compile(r"(?<![\w$.>])(" + "|".join(sorted(map(re.escape, names))) + r")\s*\(")
+    for match in pattern.finditer(source.text):
+        file = source.place(match.start())[0]
+        if file not in mine:
+            mine[file] = not file.startswith("<") and folder in Path(file).resolve().parents
+        if mine[file] and source.is_code(match.start()) and _is_definition(source, match):
+            found.add(match[1])
+    return found
+
+
+def _is_definition(source: Source, match: re.Match[str]) -> bool:
+    before = list(source.tokens(source.statement_begin(match.start()), match.start()))
+    if not before or any(
+        token.kind in ("literal", "number") or token.text in _NOT_IN_A_DECLARATION for token in before
+    ):
+        return False
+    if any(token.kind == "mark" and token.text not in ("*", "&", "::", "<", ">", ",", "[", "]") for token in before):
+        return False
+    if before[-1].text in ("::", ",", "<"):
+        return False
+    parameters = bracketed(source, match.end() - 1)
+    if not parameters:
+        return False
+    after = next(
+        (token for token in source.tokens(parameters[-1].end) if token.text not in ("noexcept", "const")), None
+    )
+    return after is not None and after.text == "{"

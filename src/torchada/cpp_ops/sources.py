@@ -1,0 +1,31 @@
+"""The files that override operators, one operator a file, named after it: `mm.cpp` has the overloads of aten::mm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+OWN = Path(__file__).parent / "csrc"
+_HEADERS = (".h", ".hpp", ".cuh", ".muh")
+
+
+def find(folders: Iterable[str], suffixes: Iterable[str], disabled: Iterable[str]) -> list[Path]:
+    """The sources of torchada and of `folders`, without the operators that are `disabled`, whatever their case.
+
+    Of two for one operator, the one in the later folder is meant. Raises NotADirectoryError for a folder that is none.
+    """
+    found: dict[str, Path] = {}
+    left_out = {name.lower() for name in disabled}
+    for folder in (OWN, *map(Path, folders)):
+        if not folder.is_dir():
+            raise NotADirectoryError(f"{folder}, a folder of TORCHADA_CPP_OPS_PATH, is no folder")
+        for path in sorted(folder.iterdir()):
+            if path.suffix in suffixes and path.stem.lower() not in left_out:
+                found[path.stem] = path
+    return [found[name] for name in sorted(found)]
+
+
+def headers(source: Path) -> list[Path]:
+    """What a source may include from beside it, and from torchada: a change to one of these is a change to it."""
+    folders = dict.fromkeys((source.parent, OWN))
+    return [path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _HEADERS]

@@ -1,0 +1,104 @@
+"""The compilers of overrides: the host's for C++, and that of the backend's toolkit for kernels of the device."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from torchada import _settings
+from torchada.building.adapter import toolkit_of
+from torchada.building.architectures import listed_devices
+from torchada.building.errors import BuildError
+from torchada.building.toolkit import Toolkit
+from torchada.cpp_ops import sources
+from torchada.cpp_ops.compiler import CompileError, Compiler
+from torchada.redirect.context import Context
+
+
+def compilers_for(context: Context) -> dict[str, Callable[[], Compiler]]:
+    """By suffix. Each is looked for when the first source asks for it, and raises CompileError where there is none."""
+    found: dict[str, Callable[[], Compiler]] = {".cpp": lru_cache(None)(partial(_host_compiler, context.torch))}
+    if context.backend.build_tools is not None:
+        found[context.backend.build_tools.source] = lru_cache(None)(partial(_device_compiler, context))
+    return found
+
+
+def _host_compiler(torch: Any) -> Compiler:
+    """The C++ compiler, $CXX, which may carry options, or the first of the usual names."""
+    chosen = shlex.split(_settings.of_others("CXX"))
+    names = chosen[:1] or ["c++", "g++", "clang++"]
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        raise CompileError(f"there is no C++ compiler ({', '.join(names)})")
+    before = [path, *chosen[1:], *_options(torch), *_torch_headers(torch)]
+    return Compiler(_version(torch, path, before), lambda: (before, _torch_libraries(torch)))
+
+
+def _device_compiler(context: Context) -> Compiler:
+    """The toolkit's, with the adapter's headers before PyTorch's: it has copies of some that differ."""
+    torch = context.torch
+    toolkit = toolkit_of(context.backend, context.namespace)
+    try:
+        path = toolkit.compiler_path()
+    except BuildError as error:
+        raise CompileError(str(error)) from error
+    path = shutil.which(path) or path
+    before = [path, *_options(torch), *_architectures(context, toolkit)]
+
+    def command() -> tuple[list[str], list[str]]:
+        # Asked only now: the adapter's build tools load setuptools, which takes longer than all the rest.
+        own = [f"-I{folder}" for folder in toolkit.include_dirs()]
+        folders = dict.fromkeys(toolkit.library_dirs())
+        behind = [*(f"-L{folder}" for folder in folders), *(f"-Wl,-rpath,{folder}" for folder in folders)]
+        behind += [f"-l{name}" for name in (*toolkit.libraries, toolkit.runtime)]
+        return [*before, *own, *_torch_headers(torch)], [*behind, *_torch_libraries(torch)]
+
+    adapter = f"{context.namespace.__file__} {getattr(context.namespace, '__version__', '')}"
+    return Compiler(_version(torch, path, [*before, adapter]), command)
+
+
+def _architectures(context: Context, toolkit: Toolkit) -> list[str]:
+    """What MTGPU_TARGET names ("mp_31"), or what the toolkit says of the devices; asking the adapter would initialise them."""
+    tools = context.backend.build_tools
+    assert tools is not None
+    named = re.findall(r"\d+", _settings.of_others(tools.target_variable)) or listed_devices(toolkit)
+    if not named:
+        raise CompileError(
+            f"{toolkit.lister} shows no device to compile for; set {tools.target_variable}, for example to mp_31"
+        )
+    return [toolkit.arch_flag.format(number) for number in named]
+
+
+def _options(torch: Any) -> list[str]:
+    # PyTorch's own builder says what its headers need.
+    builder = (Path(torch.__file__).parent / "utils" / "cpp_extension.py").read_text(encoding="utf-8")
+    return [
+        "-std=c++20" if "-std=c++20" in builder else "-std=c++17",
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=hidden",
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
+        f"-I{sources.OWN}",
+    ]
+
+
+def _torch_headers(torch: Any) -> list[str]:
+    include = Path(torch.__file__).parent / "include"
+    return [f"-isystem{include}", f"-isystem{include / 'torch' / 'csrc' / 'api' / 'include'}"]
+
+
+def _torch_libraries(torch: Any) -> list[str]:
+    folder = Path(torch.__file__).parent / "lib"
+    return [f"-L{folder}", f"-Wl,-rpath,{folder}", "-lc10", "-ltorch_cpu"]
+
+
+def _version(torch: Any, compiler: str, options: list[str]) -> str:
+    status = Path(compiler).resolve().stat()
+    return f"{status.st_size} {status.st_mtime_ns} {torch.__file__} {torch.__version__} {platform.machine()} {options}"

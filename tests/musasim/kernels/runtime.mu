@@ -1,0 +1,212 @@
+// The runtime's functions around kernels. Prints one line for each thing that is wrong.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+static int failures = 0;
+#define CHECK(condition) ((condition) ? void() : (++failures, void(std::printf("line %d: %s (last error: %s)\n", __LINE__, #condition, musaGetErrorName(musaPeekAtLastError())))))
+#define OK(call) CHECK((call) == musaSuccess)
+
+__global__ void add(int* to, int value) { atomicAdd(to + blockIdx.x, value); }
+__global__ void big_shared(int* out) {
+  extern __shared__ int space[];
+  space[musasim_dynamic_shared_bytes / sizeof(int) - 1] = 4;
+  out[0] = space[musasim_dynamic_shared_bytes / sizeof(int) - 1];
+}
+__global__ void __launch_bounds__(128, 2) limited(float* out) {
+  __shared__ float tile[1024];
+  tile[threadIdx.x] = 1;
+  out[0] = tile[threadIdx.x];
+}
+__global__ void uninitialised(int* out) {
+  __shared__ int never_written[4];
+  out[threadIdx.x] = never_written[threadIdx.x];
+}
+// Every block adds its number to a total, which all of them can read behind the barrier.
+__global__ void together(int* out) {
+  __shared__ int own;
+  extern __shared__ int copies[];
+  if (threadIdx.x == 0) own = blockIdx.x + 1;
+  __syncthreads();
+  copies[threadIdx.x] = own * 10;
+  atomicAdd(out, own);
+  musasim_grid_barrier();
+  if (copies[threadIdx.x] == own * 10) atomicAdd(out + 1, *out);
+}
+__managed__ int managed_variable = 3;
+__global__ void use_managed(int* data, int n) {
+  if (threadIdx.x < n) data[threadIdx.x] += managed_variable;
+}
+__global__ void votes(int* out, int live) {
+  if (threadIdx.x >= live) return;  // barriers wait for the rest
+  const int odd = __syncthreads_count(threadIdx.x & 1);
+  const int all = __syncthreads_and(threadIdx.x < 40);
+  const int any = __syncthreads_or(threadIdx.x == 5);
+  out[threadIdx.x] = odd * 100 + all * 10 + any;
+}
+__global__ void lanes(unsigned* out) {
+  unsigned mask = 0;
+  if (threadIdx.x % 3 == 0) mask = __activemask(); else mask = ~__activemask();
+  out[threadIdx.x] = mask;
+  unsigned wave = 0;
+  for (int turn = 0; turn < static_cast<int>(threadIdx.x) % 4; ++turn) wave = __activemask();  // the longest go on alone
+  out[threadIdx.x + 64] = wave;
+}
+__global__ void ping_pong(volatile int* flag) {
+  if (threadIdx.x == 0) {
+    while (flag[0] == 0) __nanosleep(10);  // for a thread that has not begun
+    flag[1] = 2;
+  } else {
+    flag[0] = 1;
+  }
+}
+
+static int value_of(const int* p, int at = 0) {
+  int value = -1;
+  musaMemcpy(&value, p + at, sizeof(int), musaMemcpyDeviceToHost);
+  return value;
+}
+
+int main() {
+  int* p = nullptr;
+  OK(musaMalloc(&p, 4096));
+  OK(musaMemset(p, 0, 4096));
+
+  // streams and events
+  musaStream_t stream, other;
+  musaEvent_t begin, end;
+  OK(musaStreamCreate(&stream));
+  OK(musaStreamCreateWithFlags(&other, musaStreamNonBlocking));
+  OK(musaEventCreate(&begin));
+  OK(musaEventCreate(&end));
+  OK(musaEventRecord(begin, stream));
+  add<<<2, 3, 0, stream>>>(p, 1);
+  OK(musaEventRecord(end, stream));
+  OK(musaStreamWaitEvent(other, end));
+  add<<<1, 1, 0, other>>>(p, 10);
+  OK(musaStreamSynchronize(other));
+  float milliseconds = -1;
+  OK(musaEventElapsedTime(&milliseconds, begin, end));
+  CHECK(milliseconds >= 0 && milliseconds < 1000);
+  CHECK(value_of(p) == 13 && value_of(p, 1) == 3);
+  static int called = 0;
+  OK(musaLaunchHostFunc(stream, [](void* data) { called = *static_cast<int*>(data); }, &failures));
+  OK(musaStreamAddCallback(stream, [](musaStream_t, musaError_t status, void*) { called += 1 + status; }, nullptr, 0));
+  CHECK(called == failures + 1);
+
+  // graphs: recorded, not run; run when launched, as often as one likes
+  musaGraph_t graph;
+  musaGraphExec_t executable;
+  OK(musaMemset(p, 0, 4096));
+  OK(musaStreamBeginCapture(stream, musaStreamCaptureModeGlobal));
+  add<<<1, 2, 0, stream>>>(p, 5);
+  OK(musaMemcpyAsync(p + 1, p, sizeof(int), musaMemcpyDeviceToDevice, stream));
+  OK(musaStreamEndCapture(stream, &graph));
+  CHECK(value_of(p) == 0);
+  size_t nodes = 0;
+  OK(musaGraphGetNodes(graph, nullptr, &nodes));
+  CHECK(nodes == 2);
+  OK(musaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+  OK(musaGraphDestroy(graph));
+  OK(musaGraphLaunch(executable, stream));
+  OK(musaGraphLaunch(executable, stream));
+  CHECK(value_of(p) == 20 && value_of(p, 1) == 20);
+  OK(musaGraphExecDestroy(executable));
+  CHECK(musaGraphLaunch(executable, stream) == musaErrorInvalidValue);
+  CHECK(musaGetLastError() == musaErrorInvalidValue);
+
+  // dynamic shared memory beyond the usual
+  big_shared<<<1, 1, 100 * 1024>>>(p);
+  CHECK(musaGetLastError() == musaErrorInvalidValue);
+  OK(musaFuncSetAttribute(big_shared, musaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024));
+  big_shared<<<1, 1, 100 * 1024>>>(p);
+  OK(musaGetLastError());
+  CHECK(value_of(p) == 4);
+  CHECK(musaFuncSetAttribute(big_shared, musaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) == musaErrorInvalidValue);
+  musaGetLastError();
+
+  // what is known of a kernel
+  limited<<<1, 128>>>(reinterpret_cast<float*>(p));
+  musaFuncAttributes attributes;
+  OK(musaFuncGetAttributes(&attributes, limited));
+  CHECK(attributes.maxThreadsPerBlock == 128 && attributes.sharedSizeBytes == 4096 && attributes.binaryVersion == 31);
+  int grid = 0, block = 0, blocks = 0;
+  OK(musaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, limited, 128, 0));
+  CHECK(blocks == 16);
+  OK(musaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, limited, 128, 60 * 1024));
+  CHECK(blocks == 3);
+  OK(musaOccupancyMaxPotentialBlockSize(&grid, &block, limited));
+  CHECK(block == 128 && grid == 16 * 56);
+  OK(musaOccupancyMaxPotentialBlockSizeVariableSMem(&grid, &block, add, [](int threads) { return threads * 512; }));
+  CHECK(block * 512 <= 192 * 1024 && block % 32 == 0);
+
+  // shared memory does not look like good values before it is written
+  uninitialised<<<1, 4>>>(p);
+  CHECK(value_of(p) == -1 && value_of(p, 3) == -1);
+
+  // a barrier of the grid
+  OK(musaMemset(p, 0, 4096));
+  void* arguments[] = {&p};
+  OK(musaLaunchCooperativeKernel(together, dim3(4), dim3(2), arguments, 2 * sizeof(int), nullptr));
+  CHECK(value_of(p) == 20 && value_of(p, 1) == 8 * 20);
+  CHECK(musaLaunchCooperativeKernel(together, 100000, 1024, arguments) == musaErrorCooperativeLaunchTooLarge);
+  musaGetLastError();
+
+  // managed memory and variables
+  int* managed = nullptr;
+  OK(musaMallocManaged(&managed, 4 * sizeof(int)));
+  managed[0] = 1;
+  managed_variable = 4;
+  use_managed<<<1, 32>>>(managed, 4);
+  OK(musaDeviceSynchronize());
+  CHECK(managed[0] == 5 && managed[3] == 4);
+  musaPointerAttributes where;
+  OK(musaPointerGetAttributes(&where, managed + 1));
+  CHECK(where.type == musaMemoryTypeManaged && where.hostPointer == managed + 1);
+  OK(musaMemPrefetchAsync(managed, 16, 0));
+  CHECK(musaMemPrefetchAsync(p, 16, 0) == musaErrorInvalidValue);
+  OK(musaFree(managed));
+  musaGetLastError();
+
+  // rows with a pitch
+  char* rows = nullptr;
+  size_t pitch = 0;
+  OK(musaMallocPitch(&rows, &pitch, 10, 3));
+  CHECK(pitch == 512);
+  OK(musaMemset2D(rows, pitch, 'a', 10, 3));
+  std::vector<char> host(30, 'b');
+  OK(musaMemcpy2D(host.data(), 10, rows, pitch, 9, 3, musaMemcpyDeviceToHost));
+  CHECK(std::string(host.begin(), host.end()) == "aaaaaaaaabaaaaaaaaabaaaaaaaaab");
+  CHECK(musaMemcpy2D(host.data(), 5, rows, pitch, 9, 3, musaMemcpyDeviceToHost) == musaErrorInvalidPitchValue);
+  CHECK(musaMemcpy2D(host.data(), 10, rows, pitch, 9, 4, musaMemcpyDeviceToHost) == musaErrorInvalidValue);
+  CHECK(musaMemset2D(rows, pitch, 0, 10, 4) == musaErrorInvalidValue);
+  musaGetLastError();
+
+  // properties
+  musaDeviceProp properties;
+  OK(musaGetDeviceProperties(&properties, 0));
+  CHECK(properties.warpSize == 32 && properties.major == 3 && properties.cooperativeLaunch == 1);
+  int value = 0;
+  OK(musaDeviceGetAttribute(&value, musaDevAttrMaxThreadsPerBlock, 0));
+  CHECK(value == properties.maxThreadsPerBlock);
+  CHECK(musaGetDeviceProperties(&properties, 9) == musaErrorInvalidDevice && musaGetLastError() == musaErrorInvalidDevice);
+
+  // barriers with votes; threads that have returned do not count
+  votes<<<1, 64>>>(p, 50);
+  CHECK(value_of(p) == 2501 && value_of(p, 49) == 2501);
+  OK(musaMemset(p, 0, 4096));
+  lanes<<<1, 40>>>(reinterpret_cast<unsigned*>(p));
+  const unsigned thirds = 0x49249249u;
+  CHECK(static_cast<unsigned>(value_of(p)) == thirds && static_cast<unsigned>(value_of(p, 1)) == thirds);
+  CHECK(static_cast<unsigned>(value_of(p, 64 + 3)) == 0x88888888u && value_of(p, 64 + 35) == 0x88);
+  OK(musaMemset(p, 0, 4096));
+  ping_pong<<<1, 2>>>(p);
+  CHECK(value_of(p, 1) == 2);
+
+  // compile-time facts
+  CHECK(__MUSA_ARCH__ == 310 && MUSART_VERSION == 50100 && MUSA_VERSION == 50100 && __MUSACC__);
+  OK(musaGetLastError());
+  std::printf("%d wrong\n", failures);
+  return failures;
+}

@@ -1,0 +1,312 @@
+"""The simulated toolkit: mcc and musaInfo as programs, and what compiled kernels do. No torch, but where a test says so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fresh_process import run as run_python
+
+from musasim import toolkit
+from musasim.toolkit.options import UsageError, parse
+from musasim.toolkit.rewrite import RewriteError, rewrite
+
+KERNELS = Path(__file__).parent / "kernels"
+BAD_CONFIGURATION, OUT_OF_RESOURCES, BAD_HANDLE, FAILED = 9, 701, 400, 719
+
+
+@pytest.fixture(scope="module")
+def home() -> Path:
+    return toolkit.home()
+
+
+def call(*command: object, ok: bool = True, **options: Any) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    assert (done.returncode == 0) == ok, done.stdout + done.stderr
+    return done
+
+
+def build(home: Path, folder: Path, name: str) -> Path:
+    program = folder / name
+    call(home / "bin" / "mcc", "-O1", "-Wall", "-Werror", KERNELS / f"{name}.mu", "-o", program, "-lmusart")
+    return program
+
+
+# ---------------------------------------------------------------- the folder
+
+
+def test_the_folder_is_made_once_and_needs_no_torch(home: Path) -> None:
+    code = "import sys; sys.modules['torch'] = None; from musasim import toolkit; print(toolkit.home())"
+    assert run_python(code).strip() == str(home)
+    assert {path.name for path in home.iterdir()} == {"bin", "include", "lib"}
+    assert {"musa_runtime.h", "musa_runtime_api.h", "musa.h", "device_launch_parameters.h", "vector_types.h"} <= {
+        path.name for path in (home / "include").iterdir()
+    }
+
+
+def test_the_programs_need_no_environment(home: Path) -> None:
+    info = call(home / "bin" / "musaInfo", env={"MUSASIM_DEVICE_COUNT": "3"}).stdout
+    assert info.count("device#") == 3 and "MTT S5000 (simulated)" in info
+    assert "mcc version 5.1.0" in call(home / "bin" / "mcc", "--version", env={}).stdout
+    assert (
+        "no MUSA-capable device" in call(home / "bin" / "musaInfo", env={"MUSASIM_DEVICE_COUNT": "0"}, ok=False).stderr
+    )
+
+
+# ---------------------------------------------------------------- the command line
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["-gencode", "arch=compute_80,code=sm_80"], "unknown argument: '-gencode'"),
+        (["--expt-relaxed-constexpr"], "unknown argument: '--expt-relaxed-constexpr'"),
+        (["--use_fast_math"], "unknown argument: '--use_fast_math'"),
+        (["-Xptxas", "-v"], "unknown argument: '-Xptxas'"),
+        (["-Xcompiler", "-fPIC"], "unknown argument: '-Xcompiler'"),
+        (["--threads", "4"], "unknown argument: '--threads'"),
+        (["-rdc=true"], "unknown argument: '-rdc=true'"),
+        (["-maxrregcount=32"], "unknown argument: '-maxrregcount=32'"),
+        (["-lineinfo", "-ccbin"], "unknown argument: '-ccbin'"),
+        (["-arch=sm_80"], "unknown argument: '-arch=sm_80'"),
+        (["--offload-arch=sm_80"], "unsupported MUSA gpu architecture: sm_80"),
+        (["--offload-arch=mp_99"], "unsupported MUSA gpu architecture: mp_99"),
+        (["-x", "cuda"], "language not recognized: 'cuda'"),
+        (["absent.mu"], "no such file or directory: 'absent.mu'"),
+        (["-o"], "argument to '-o' is missing"),
+        (["-O7"], "unknown argument: '-O7'"),
+        (["-fno-such-thing"], "unknown argument: '-fno-such-thing'"),
+    ],
+)
+def test_options_that_are_refused(words: list[str], reason: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(["-c", str(KERNELS / "tensors.mu"), *words])
+    assert f"mcc: error: {reason}" in str(caught.value)
+
+
+def test_a_refusal_names_every_option_and_fails(home: Path) -> None:
+    done = call(home / "bin" / "mcc", "-c", KERNELS / "tensors.mu", "-gencode", "arch=a", "--use_fast_math", ok=False)
+    assert done.stderr.splitlines() == [
+        "mcc: error: unknown argument: '-gencode'",
+        "mcc: error: no such file or directory: 'arch=a'",
+        "mcc: error: unknown argument: '--use_fast_math'",
+    ]
+    assert call(home / "bin" / "mcc", ok=False).stderr == "mcc: error: no input files\n"
+
+
+def test_options_that_builds_pass(tmp_path: Path) -> None:
+    (tmp_path / "more.rsp").write_text("-DTEXT='a b' '-I/with space'\n--offload-arch=mp_31")
+    source = str(KERNELS / "tensors.mu")
+    options = parse(
+        f"-c {source} -o x.o -O3 -Od3 -std=c++20 -fPIC -march=native -mtgpu -fmusa-flush-denormals-to-zero -ffast-math "
+        f"--offload-arch=mp_22 @{tmp_path}/more.rsp -Wall -Wno-unused -pthread -isystem /inc -MMD -MF x.d -U NDEBUG "
+        "-fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 -fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart".split()
+    )
+    assert (options.mode, options.output, options.standard) == ("compile", "x.o", "-std=c++20")
+    assert (options.architectures, options.architecture) == ([22, 31], 31)
+    assert options.preprocess == ["-D", "TEXT=a b", "-I", "/with space", "-isystem", "/inc", "-U", "NDEBUG"]
+    assert options.dependencies == ["-MMD", "-MF", "x.d"]
+    assert {"-O3", "-fPIC", "-march=native", "-g", "-pthread", "-Wall"} <= set(options.compile)
+    assert not {"-ffast-math", "-mtgpu"} & set(options.compile), "what is the device's compiler's alone"
+    assert options.link[-3:] == ["-Wl,-rpath,/here", "-L/lib", "-lmusart"]
+
+
+def test_dependency_files_make_ninja_build_what_has_changed(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "value.muh").write_text("#define VALUE 1\n")
+    (tmp_path / "k.mu").write_text('#include "value.muh"\n__global__ void k(int* out) { *out = VALUE; }\n')
+    (tmp_path / "build.ninja").write_text(
+        f"rule mcc\n  command = {home}/bin/mcc -MD -MF $out.d -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+        "build k.o: mcc k.mu\n"
+    )
+    assert "mcc" in call("ninja", "-v", cwd=tmp_path).stdout
+    assert "no work to do" in call("ninja", cwd=tmp_path).stdout
+    os.utime(tmp_path / "value.muh", (2e9, 2e9))
+    assert "no work to do" not in call("ninja", "-n", cwd=tmp_path).stdout
+    preprocessed = call(home / "bin" / "mcc", "-E", tmp_path / "k.mu", "-MMD", "-MF", tmp_path / "e.d").stdout
+    assert "*out = 1;" in preprocessed and "value.muh" in (tmp_path / "e.d").read_text()
+
+
+# ---------------------------------------------------------------- what is refused in sources
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("void f(int* p) {\n  k<<<1>>>(p);\n}", 2, "too few execution configuration arguments"),
+        ("void f(int* p) {\n  k<<<1, 2, 3, 4, 5>>>(p);\n}", 2, "too many to kernel function call"),
+        ("void f(int* p) {\n  k<<<1, 2(p);\n}", 2, "expected '>>>'"),
+        ("__global__ int k(int* p) { return 1; }", 1, "must have void return type, not 'int'"),
+        ("\n__global__ void k(...) {}", 2, "variadic kernel function 'k'"),
+        ("\n\n__global__ int x;", 3, "'__global__' attribute only applies to functions"),
+        ("__global__ void k() {\n extern __shared__ int x;\n}", 2, "must be one array of unknown bound"),
+        ("__global__ void __cluster_dims__(2, 1, 1) k() {}", 1, "clusters are not supported"),
+        ("__global__ void k(int* p) {\n\n musaMalloc(&p, 4);\n}", 3, "__host__ function 'musaMalloc' in __global__"),
+        (
+            "int h(int x) { return x; }\n__global__ void k(int* p) { *p = h(1); }",
+            2,
+            "__host__ function 'h' in __global__",
+        ),
+        ("int h() { return 1; }\n__device__ int d() {\n return h(); }", 3, "'h' in __device__ function 'd'"),
+        ('__global__ void k() {\n asm volatile("bar.sync 0;");\n}', 2, "'bar.sync' is no instruction of this device"),
+    ],
+)
+def test_sources_that_are_refused(text: str, line: int, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(RewriteError) as caught:
+        rewrite(f'# 1 "{tmp_path}/k.mu"\n{text}\n', "31", f"{tmp_path}/k.mu")
+    assert f"{tmp_path}/k.mu:{line}: error: " in str(caught.value) and reason in str(caught.value)
+
+
+def test_sources_that_are_not_refused(tmp_path: Path) -> None:
+    """Names that only look like functions of the host, literals that look like launches, operators that look like both."""
+    text = r"""
+    const char* a = "k<<<1>>>() __shared__ \" __global__"; const char* b = R"x(k<<<1>>>(p); "__global__ int f();)x";
+    template <class T> struct S { friend S& operator<<<>(S&, T); char c = '"'; int n = 1'000'000; };
+    int h(int x) { return x; } constexpr int c(int x) { return x; } int both(int); __device__ int both(int x) { return x; }
+    struct M { int h(int); int operator()(int) const; };
+    __host__ __device__ int either(int x) { return h(x); }
+    __global__ void k(M m, int* p) { auto h = [](int x) { return x; }; p[0] = h(m.h(c(1))) + both(2) + either(3); }
+    void host(int* p) { h(2); auto lambda = [] __device__ (int) { return 1; }; asm volatile("nop"); }
+    """
+    result = rewrite(f'# 1 "{tmp_path}/k.mu"\n{text}\n', "31", f"{tmp_path}/k.mu")
+    assert '"k<<<1>>>() __shared__ \\" __global__"' in result and 'R"x(k<<<1>>>(p); "__global__ int f();)x"' in result
+    assert "operator<<<>(S&, T)" in result and "__device__" not in result and result.count("\n") == text.count("\n") + 2
+
+
+def test_errors_name_the_users_file_and_line(home: Path, tmp_path: Path) -> None:
+    """In a header's template, in a launch through a macro, and where lines before it were rewritten."""
+    (tmp_path / "h.muh").write_text(
+        "template <class T>\n__global__ void __launch_bounds__(\n    64) t(T* out) {\n  __shared__ T s[2];\n  out[0] = absent;\n}\n"
+    )
+    (tmp_path / "k.mu").write_text(
+        '#include "h.muh"\n#define RUN(k) k<<<1, 1>>>(out, 1)\n__global__ void f(int*) {}\nvoid run(int* out) {\n'
+        "  f<<<\n    1,\n    2>>>(out);\n  RUN(f);\n}\n__global__ void big() { __shared__ int s[20000]; s[0] = 1; }\n"
+    )
+    done = call(home / "bin" / "mcc", "-c", "k.mu", cwd=tmp_path, ok=False)
+    assert "h.muh:5:" in done.stderr and "'absent' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
+    assert "k.mu:8:" in done.stderr and "too many arguments" in done.stderr
+    assert "too much shared data" in done.stderr and "k.mu:10:" in done.stderr
+    assert "k.mu:7" not in done.stderr and not (tmp_path / "k.o").exists()
+
+
+# ---------------------------------------------------------------- what kernels do
+
+
+def test_how_kernels_and_launches_are_written(home: Path, tmp_path: Path) -> None:
+    assert call(build(home, tmp_path, "launches")).stdout == "0 wrong\n"
+
+
+def test_the_runtime_around_kernels(home: Path, tmp_path: Path) -> None:
+    assert call(build(home, tmp_path, "runtime")).stdout == "0 wrong\n"
+
+
+# What fails: the error of the launch; for those that break the device, that of all calls from then on, and what is said.
+REFUSED = {
+    "no threads": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
+    "many threads": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
+    "deep block": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
+    "tall grid": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
+    "negative": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
+    "bounds": ("musaErrorLaunchOutOfResources", OUT_OF_RESOURCES),
+    "shared": ("musaErrorInvalidValue", 1),
+    "stream": ("musaErrorInvalidResourceHandle", BAD_HANDLE),
+    "other device": ("musaErrorInvalidResourceHandle", BAD_HANDLE),
+    "no configuration": ("musaErrorMissingConfiguration", 52),
+    "not a kernel": ("musaErrorInvalidDeviceFunction", 98),
+    "memory": ("musaErrorMemoryAllocation", 2),
+}
+STICKY = {
+    "bad address": (
+        700,
+        "kernel bad_address, block (0, 0, 0), thread (2, 0, 0): no memory of the device at address 0x10",
+    ),
+    "assert": (710, "asserts(int*): block: [0,0,0], thread: [3,0,0] Assertion `threadIdx.x != 3 &&"),
+    "trap": (FAILED, "kernel traps, block (0, 0, 0), thread (1, 0, 0): __trap()"),
+    "divide": (FAILED, "thread (1, 0, 0): an integer was divided by zero"),
+    "throw": (FAILED, "an exception left the kernel: no"),
+    "host call": (FAILED, "a kernel called a function of the host's runtime"),
+    "two barriers": (FAILED, "divergent barrier: this thread is at"),
+    "barrier and warp": (FAILED, "deadlock: no thread of the block can go on\n  thread (0, 0, 0) waits in"),
+    "wrong mask": (FAILED, "__syncwarp: the mask is without the calling lane"),
+    "recursion": (700, "the thread's stack is full"),
+    "grid barrier": (FAILED, "a barrier of the grid, in a launch that is not cooperative"),
+}
+
+
+def test_launches_that_fail(home: Path, tmp_path: Path) -> None:
+    program = build(home, tmp_path, "faults")
+    for what, (name, error) in REFUSED.items():
+        assert call(program, what).stdout == f"{name} 0 {error} 0\nno error\n", what
+    for what, (error, message) in STICKY.items():
+        done = call(program, what)
+        launch, *later = done.stdout.splitlines()[0].split()
+        assert later == [str(error)] * 3 and launch.startswith("musaError"), what
+        assert done.stdout.splitlines()[1] != "no error" and message in done.stderr, what
+
+
+# ---------------------------------------------------------------- with torch
+
+
+@pytest.mark.musa
+def test_kernels_on_torchs_tensors(home: Path, tmp_path: Path) -> None:
+    """On torch's streams, in torch's graphs, in one process with its runtime; a fault is torch's error from then on."""
+    library = tmp_path / "libtensors.so"
+    call(home / "bin" / "mcc", "-O1", "-fPIC", "-shared", KERNELS / "tensors.mu", "-o", library, "-lmusart")
+    out = run_python(
+        f"""
+        import ctypes, torch, torch_musa
+        kernels = ctypes.CDLL({str(library)!r})
+        loaded = {{line.split()[-1] for line in open("/proc/self/maps") if "libmusart" in line}}
+        assert len(loaded) == 1, loaded
+        p = lambda tensor: ctypes.c_void_p(tensor.data_ptr())
+        s = lambda stream: ctypes.c_void_p(stream.musa_stream)
+        x = torch.rand(7, 300, device="musa")
+        out = torch.empty(7, device="musa")
+        assert kernels.row_sums_float(p(x), p(out), 7, 300, s(torch.musa.current_stream())) == 0
+        torch.testing.assert_close(out.cpu(), x.cpu().sum(1))
+
+        stream, event = torch.musa.Stream(), torch.musa.Event()
+        with torch.musa.stream(stream):
+            torch.musa._sleep(50_000_000)
+            kernels.row_sums_float(p(x), p(out), 7, 300, s(stream))
+            event.record()
+        assert not event.query()
+        event.synchronize()
+        assert event.query()
+
+        graph = torch.musa.MUSAGraph()
+        with torch.musa.graph(graph):
+            y = x * 2
+            out.zero_()
+            assert kernels.row_sums_float(p(y), p(out), 7, 300, s(torch.musa.current_stream())) == 0
+            z = out + 1
+        for factor in (1, 3):
+            x.fill_(factor)
+            graph.replay()
+            assert z.tolist() == [factor * 600 + 1.0] * 7, z
+
+        x.fill_(-1)
+        kernels.refuse_negative(p(x), 4, s(torch.musa.current_stream()))
+        for action in (torch.musa.synchronize, x.cpu, lambda: x[0, 0].item()):
+            try:
+                action()
+            except RuntimeError as error:
+                print(str(error).splitlines()[0])
+        """
+    )
+    assert out == "MUSA error: device-side assert triggered\n" * 3
+
+
+def test_one_thread_after_another_costs_little(home: Path, tmp_path: Path) -> None:
+    """100 thousand threads with nine barriers; four seconds is a tenfold of what it takes."""
+    (tmp_path / "k.mu").write_text(
+        "__global__ void k(int* p) { __shared__ int s[256]; s[threadIdx.x] = 0;\n"
+        "  for (int i = 0; i < 8; ++i) { __syncthreads(); s[(threadIdx.x + i) % 256] += 1; }\n"
+        "  __syncthreads(); if (threadIdx.x == 0) p[blockIdx.x] = s[0]; }\n"
+        "int main() { int *p, last; musaMalloc(&p, 4096); k<<<391, 256>>>(p);\n"
+        "  musaMemcpy(&last, p + 390, 4, musaMemcpyDeviceToHost); return last != 8; }\n"
+    )
+    call(home / "bin" / "mcc", "-O2", tmp_path / "k.mu", "-o", tmp_path / "k", "-lmusart")
+    subprocess.run([tmp_path / "k"], check=True, timeout=4)
