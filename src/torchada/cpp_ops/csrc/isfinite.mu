@@ -3,6 +3,7 @@
 #include "override.h"
 
 #include <ATen/Dispatch.h>
+#include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 
@@ -20,8 +21,8 @@ template <typename scalar_t>
 __global__ void isfinite_kernel(const scalar_t* values, bool* out, int64_t count) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step) {
-    const scalar_t difference = values[i] - values[i]; // NaN for NaN and for the infinities
-    out[i] = difference == difference;
+    const auto value = static_cast<at::opmath_type<scalar_t>>(values[i]);
+    out[i] = value - value == 0; // NaN for NaN and for the infinities
   }
 }
 
