@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # What the top of site-packages holds; start-up files are read there and nowhere else.
 TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", "torchada", "musasim", DIST_INFO}
-SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".c", ".css", ".html")
+SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".hpp", ".c", ".cuh", ".mu", ".muh", ".css", ".html")
 TREE = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "src", "sitecustomize", "build_backend")
 # Of the surroundings, what could change what a fresh environment does.
 HIDDEN = ("TORCHADA_", "PYTHON", "VIRTUAL_ENV", "PIP_")
@@ -107,12 +107,18 @@ def test_the_top_of_the_wheel(wheel: Path) -> None:
 
 def test_the_packages_in_the_wheel(wheel: Path, tree: Path) -> None:
     """Every source file and nothing else, apart from the compiled extension."""
-    files = [path for path in (tree / "src").rglob("*") if path.suffix in SHIPPED and "egg-info" not in str(path)]
+    files = [path for path in (tree / "src").rglob("*") if is_shipped(path) and "egg-info" not in str(path)]
     expected = {path.relative_to(tree / "src").as_posix() for path in files}
     expected |= {"torchada/sitecustomize/sitecustomize.py", "torchada-init.pth", "torchada-init.start"}
     found = {name for name in names(wheel) if not name.startswith(DIST_INFO)}
     extra = {name for name in found - expected if not name.endswith((".so", ".md"))}
     assert expected - found == set() and extra == set()
+
+
+def is_shipped(path: Path) -> bool:
+    """Sources by their suffix; headers of the C++ library's kind have none."""
+    is_header = "include" in path.parts and path.suffix == "" and path.is_file()
+    return path.suffix in SHIPPED or is_header
 
 
 def test_nothing_is_there_twice(wheel: Path) -> None:

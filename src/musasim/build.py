@@ -80,7 +80,7 @@ def build() -> Path:
     target = Target(find_torch())
     folder = cache.open_cache()
     if not target.path.exists():
-        with cache.locked(folder):
+        with cache.locked(folder, target.folder):
             if not target.path.exists():
                 _compile(target, folder)
     return target.path
@@ -110,7 +110,7 @@ def _compile(target: Target, folder: Path) -> None:
     compiler = find_compiler()
     ninja = find_ninja()
     try:
-        with cache.workspace(folder) as workspace:
+        with cache.workspace(folder, target.folder) as workspace:
             (workspace / "build.ninja").write_text(ninja_file(compiler, target.libraries), encoding="utf-8")
             _run_ninja(ninja, workspace, target.torch)
             target.path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -118,10 +118,11 @@ def _compile(target: Target, folder: Path) -> None:
             for name in (_RUNTIME, _PYTHON, _KERNELS, _LIBRARY):
                 os.replace(workspace / name, target.path.with_name(name))
     except OSError as error:
-        raise MusasimBuildError(_explain(error, folder)) from error
+        raise MusasimBuildError(explain(error, folder)) from error
 
 
-def _explain(error: OSError, folder: Path) -> str:
+def explain(error: OSError, folder: Path) -> str:
+    """For a person who could not write to the cache `folder`."""
     if error.errno == errno.ENOSPC:
         return f"musasim: no space left on the disk that holds {folder}. Free some, or set MUSASIM_CACHE_DIR."
     return f"musasim cannot write to its cache folder {folder}: {error}. Set MUSASIM_CACHE_DIR to a folder of your own."

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LOCK = "lock"
+_TARGET_LOCK = ".lock"
 _TEMPORARY = "tmp-"
 _CHOOSE_ANOTHER = "Set MUSASIM_CACHE_DIR to a folder of your own."
 
@@ -58,36 +59,53 @@ def _refuse_unsafe(folder: Path, status: os.stat_result) -> None:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the cache for one process. The kernel drops the lock when its holder dies, so it never goes stale."""
+def locked(folder: Path, target: str | None = None) -> Iterator[None]:
+    """Hold what belongs to one target, or all of the cache, for one process.
+
+    Whoever builds holds the cache together with others and its target alone: two builds for different torches do not wait for
+    one another. The kernel drops a lock when its holder dies, so it never goes stale.
+    """
+    with _held(folder / _LOCK, fcntl.LOCK_EX if target is None else fcntl.LOCK_SH):
+        if target is None:
+            yield
+        else:
+            with _held(folder / (target + _TARGET_LOCK), fcntl.LOCK_EX):
+                yield
+
+
+@contextlib.contextmanager
+def _held(file: Path, how: int) -> Iterator[None]:
     try:
-        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise MusasimBuildError(f"musasim cannot write to its cache {folder}: {error}. {_CHOOSE_ANOTHER}") from error
+        raise MusasimBuildError(
+            f"musasim cannot write to its cache {file.parent}: {error}. {_CHOOSE_ANOTHER}"
+        ) from error
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
         except BlockingIOError:
             print("musasim: waiting for another process that is compiling ...", file=sys.stderr, flush=True)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            fcntl.flock(descriptor, how)
         yield
     finally:
         os.close(descriptor)
 
 
 @contextlib.contextmanager
-def workspace(folder: Path) -> Iterator[Path]:
-    """A folder for one build, gone afterwards. Call with the lock held: any other one then is a killed build's."""
-    remove_leftovers(folder)
-    place = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=folder))
+def workspace(folder: Path, target: str) -> Iterator[Path]:
+    """A folder for one build, gone afterwards. Call with the target locked: any other one of it is a killed build's then."""
+    prefix = f"{_TEMPORARY}{target}-"
+    remove_leftovers(folder, prefix)
+    place = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     try:
         yield place
     finally:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def remove_leftovers(folder: Path) -> None:
-    for leftover in folder.glob(_TEMPORARY + "*"):
+def remove_leftovers(folder: Path, prefix: str = _TEMPORARY) -> None:
+    for leftover in folder.glob(prefix + "*"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -101,4 +119,6 @@ def clean() -> int:
         built = [entry for entry in folder.iterdir() if entry.is_dir()]
         for entry in built:
             shutil.rmtree(entry)
+        for lock in folder.glob("*" + _TARGET_LOCK):  # nobody has one open: that takes the cache's own first
+            lock.unlink()
     return len(built)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -54,6 +55,20 @@ def test_the_programs_need_no_environment(home: Path) -> None:
     assert (
         "no MUSA-capable device" in call(home / "bin" / "musaInfo", env={"MUSASIM_DEVICE_COUNT": "0"}, ok=False).stderr
     )
+
+
+def test_the_drivers_library(home: Path) -> None:
+    driver = ctypes.CDLL(str(home / "lib" / "libmusa.so"))
+    count, name, context, memory = ctypes.c_int(), ctypes.create_string_buffer(64), ctypes.c_void_p(), ctypes.c_uint64()
+    assert driver.muInit(0) == 0 and driver.muDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 2
+    assert driver.muDeviceGetName(name, 64, 0) == 0 and name.value == b"MTT S5000 (simulated)"
+    assert driver.muDeviceGet(ctypes.byref(count), 5) == 101
+    assert driver.muCtxGetCurrent(ctypes.byref(context)) == 0 and context.value
+    data, back = ctypes.create_string_buffer(b"device"), ctypes.create_string_buffer(8)
+    assert driver.muMemAlloc(ctypes.byref(memory), ctypes.c_size_t(8)) == 0
+    assert driver.muMemcpyHtoD(memory, data, ctypes.c_size_t(7)) == 0
+    assert driver.muMemcpyDtoH(back, memory, ctypes.c_size_t(7)) == 0 and back.value == b"device"
+    assert driver.muMemFree(memory) == 0
 
 
 # ---------------------------------------------------------------- the command line
@@ -170,6 +185,10 @@ def test_sources_that_are_not_refused(tmp_path: Path) -> None:
     __global__ void k(M m, int* p) { auto h = [](int x) { return x; }; p[0] = h(m.h(c(1))) + both(2) + either(3); }
     void host(int* p) { h(2); auto lambda = [] __device__ (int) { return 1; }; asm volatile("nop"); }
     """
+    # Headers of a system, and of an environment, that lie in the project's folder.
+    text += "__global__ void calls() { of_system(1); of_environment(1); }\n"
+    text += f'# 1 "{tmp_path}/s.h" 3\nint of_system(int x) {{ return x; }}\n'
+    text += f'# 1 "{tmp_path}/site-packages/e.h"\nint of_environment(int x) {{ return x; }}\n'
     result = rewrite(f'# 1 "{tmp_path}/k.mu"\n{text}\n', "31", f"{tmp_path}/k.mu")
     assert '"k<<<1>>>() __shared__ \\" __global__"' in result and 'R"x(k<<<1>>>(p); "__global__ int f();)x"' in result
     assert "operator<<<>(S&, T)" in result and "__device__" not in result and result.count("\n") == text.count("\n") + 2
@@ -199,7 +218,28 @@ def test_how_kernels_and_launches_are_written(home: Path, tmp_path: Path) -> Non
 
 
 def test_the_runtime_around_kernels(home: Path, tmp_path: Path) -> None:
-    assert call(build(home, tmp_path, "runtime")).stdout == "0 wrong\n"
+    assert call(build(home, tmp_path, "runtime")).stdout == "thread 0 of 2\nthread 1 of 2\n0 wrong\n"
+
+
+def test_two_libraries_with_kernels_of_one_name(home: Path, tmp_path: Path) -> None:
+    """Each has its own shared variables, though C++ would have one of them; code for another architecture does not run."""
+    source = (
+        "template <class T> __global__ void k(T* out) { __shared__ T s[SIZE]; s[threadIdx.x] = SIZE; __syncthreads();\n"
+        "  *out = s[SIZE - 1] + sizeof(s); }\n"
+        'extern "C" int run(int* out) { k<int><<<1, SIZE>>>(out); return musaGetLastError(); }\n'
+    )
+    (tmp_path / "k.mu").write_text(source)
+    for size, architecture in ((2, "mp_31"), (64, "mp_31"), (4, "mp_22")):
+        flags = [f"-DSIZE={size}", f"--offload-arch={architecture}", "-fPIC", "-shared"]
+        call(home / "bin" / "mcc", *flags, tmp_path / "k.mu", "-o", tmp_path / f"k{size}.so", "-lmusart")
+    code = f"""
+    import ctypes
+    for size in (2, 64, 4):
+        out = ctypes.c_int()
+        error = ctypes.CDLL(f"{tmp_path}/k{{size}}.so").run(ctypes.byref(out))
+        print(error, out.value)
+    """
+    assert run_python(code, install=False) == f"0 {2 + 8}\n0 {64 + 256}\n209 0\n"
 
 
 # What fails: the error of the launch; for those that break the device, that of all calls from then on, and what is said.

@@ -246,7 +246,9 @@ def searched(folder: Path) -> str:
 
 
 HOST = """
-    import torch, torch_musa, project.host, project.kernels
+    import glob, os, torch, torch_musa
+    for path in glob.glob(os.environ["PROJECT"] + "/project/*.so"):
+        torch.ops.load_library(path)
     host, kernels = torch.ops.extension_host, torch.ops.extension_kernels
     torch.musa.set_device(1)
     assert host.current().tolist() == [0, 1, 0]
@@ -262,8 +264,6 @@ HOST = """
     assert host.twice(x).tolist() == [2] * 5
     assert host.wait(1000.0) == 1
     assert host.scratch(1 << 20) == 1
-    torch.musa.manual_seed(5)
-    assert host.draw(3).tolist() == [5, 0] and host.draw(5).tolist() == [5, 4] and host.draw(1).tolist() == [5, 12]
     try:
         host.fail()
     except RuntimeError as error:
@@ -301,6 +301,21 @@ KERNELS = """
     else:
         raise AssertionError
     assert kernels.sum(values.to("musa"), 64).item() == values.sum().item()
+
+    like = torch.zeros(1, dtype=torch.int64, device="musa")
+    torch.musa.manual_seed(5)
+    assert [kernels.draw(like, count).tolist() for count in (3, 5, 1)] == [[5, 0], [5, 4], [5, 12]]
+    a, b = (torch.full((4,), value, device="musa") for value in (1.0, 2.0))
+    graph = torch.musa.MUSAGraph()
+    with torch.musa.graph(graph):
+        captured = kernels.add_scaled(a, b, 0.5) * 2
+        drawn = kernels.draw(like, 7)
+    for value in (3.0, 5.0):
+        a.fill_(value)
+        graph.replay()
+        assert captured.tolist() == [2 * value + 2] * 4
+        assert drawn.tolist() == [5, 16 + 8 * (value == 5.0)], drawn
+    assert kernels.draw(like, 1).tolist() == [5, 32]
 """
 
 
@@ -309,10 +324,13 @@ def test_a_project_with_the_headers_of_torch_and_torch_musa(tmp_path: Path) -> N
     for source in SOURCES.iterdir():
         (tmp_path / source.name).write_bytes(source.read_bytes())
     (tmp_path / "project").mkdir()
-    made = ['MUSAExtension("project.host", ["host.cpp"])', 'MUSAExtension("project.kernels", ["kernels.mu"])']
+    made = [
+        f'MUSAExtension("project.{source.stem}", ["{source.name}"], extra_compile_args={{"cxx": ["-O0"], "mcc": ["-O0"]}})'
+        for source in sorted(SOURCES.iterdir())
+    ]
     write_setup(tmp_path, made)
     build_inplace(tmp_path)
-    run(HOST + KERNELS, PYTHONPATH=searched(tmp_path))
+    run(HOST + KERNELS, PROJECT=str(tmp_path))
 
 
 @pytest.mark.slow

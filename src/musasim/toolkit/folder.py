@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from musasim import cache
+from musasim.build import explain
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _PACKAGE = Path(__file__).parent
 _CSRC = _PACKAGE.parent / "csrc"
 _MUSART = _CSRC / "musart"
+_DRIVER = _PACKAGE / "driver" / "musa.cpp"
 _PROGRAMS = {"mcc": "musasim.toolkit.mcc", "musaInfo": "musasim.toolkit.musa_info"}
 _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
@@ -26,7 +33,7 @@ def home() -> Path:
     folder = cache.open_cache()
     if not target.exists():
         runtime = _runtime(folder)
-        with cache.locked(folder):
+        with cache.locked(folder, target.name):
             if not target.exists():
                 _make(target, folder, runtime)
     return target
@@ -39,7 +46,7 @@ def _identity() -> str:
 
 def _package_files() -> list[Path]:
     headers = [path for path in (_PACKAGE / "include").rglob("*") if path.is_file()]
-    return [*headers, *(_MUSART / "include").rglob("*.h"), Path(__file__)]
+    return [*headers, *(_MUSART / "include").rglob("*.h"), _DRIVER, Path(__file__)]
 
 
 def _runtime_files() -> list[Path]:
@@ -61,7 +68,7 @@ def _runtime(folder: Path) -> Path:
     """
     target = folder / f"musart-{_digest(_runtime_files())}" / "libmusart.so"
     if not target.exists():
-        with cache.locked(folder):
+        with cache.locked(folder, target.parent.name):
             if not target.exists():
                 _compile_runtime(target, folder)
     return target
@@ -69,33 +76,40 @@ def _runtime(folder: Path) -> Path:
 
 def _compile_runtime(target: Path, folder: Path) -> None:
     print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
-    with cache.workspace(folder) as workspace:
+    with _explained(folder), cache.workspace(folder, target.parent.name) as workspace:
         built = workspace / target.name
-        command = [
-            *find_compiler(),
-            *_COMPILE,
-            f"-Wl,-soname,{target.name}",
-            str(_CSRC / "musart.cpp"),
-            "-o",
-            str(built),
-        ]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise MusasimBuildError(f"musasim: compiling its runtime failed.\n{done.stdout}{done.stderr}")
+        _compile_library([_CSRC / "musart.cpp"], built)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         os.replace(built, target)
 
 
 def _make(target: Path, folder: Path, runtime: Path) -> None:
-    with cache.workspace(folder) as workspace:
+    with _explained(folder), cache.workspace(folder, target.name) as workspace:
         made = workspace / "home"
         _copy_headers(made / "include")
         (made / "lib").mkdir()
         shutil.copy2(runtime, made / "lib" / runtime.name)
+        against_runtime = [f"-I{made / 'include'}", f"-L{made / 'lib'}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
+        _compile_library([_DRIVER], made / "lib" / "libmusa.so", *against_runtime)
         (made / "bin").mkdir()
         for name, module in _PROGRAMS.items():
             _write_program(made / "bin" / name, module)
         os.replace(made, target)
+
+
+def _compile_library(sources: list[Path], target: Path, *more: str) -> None:
+    command = [*find_compiler(), *_COMPILE, f"-Wl,-soname,{target.name}", *map(str, sources), *more, "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise MusasimBuildError(f"musasim: compiling {target.name} failed.\n{done.stdout}{done.stderr}")
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise MusasimBuildError(explain(error, folder)) from error
 
 
 def _copy_headers(include: Path) -> None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from musasim.toolkit.lexer import Source, Token, bracketed
+from musasim.toolkit.lexer import Source, Token, bracketed, is_word_begin
 
 _RUNTIME = re.compile(r"musa[A-Z]\w*")
 _NEVER_CALLED = frozenset(
@@ -46,7 +46,8 @@ _NEVER_CALLED = frozenset(
 _NOT_IN_A_DECLARATION = frozenset(
     ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
 )
-_ASSEMBLY = re.compile(r"(?<![\w$])(?:asm|__asm__|__asm)(?![\w$])")
+_INSTALLED = {"site-packages", "dist-packages"}
+_ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
 _PTX = re.compile(
     r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
     r"|\b(?:mov|ld|st|cvt|cvta|add|sub|mul|mad|fma|neg|abs|min|max|and|or|xor|not|shl|shr|shf|bar|barrier|shfl|vote|match|redux"
@@ -77,7 +78,9 @@ class Problem(Exception):
 def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
     """Raises Problem for the first thing that is wrong."""
     for found in _ASSEMBLY.finditer(source.text):
-        if not source.in_system_header(found.start()) and source.is_code(found.start()):
+        begin = found.start() - (2 if source.text.endswith("__", 0, found.start()) else 0)
+        plain = is_word_begin(source.text, begin) and not source.in_system_header(begin)
+        if plain and source.is_code(begin):
             _check_assembly(source, found.end())
     own = [body for body in bodies if not source.in_system_header(body.begin)]
     calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
@@ -137,12 +140,19 @@ def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]
     found: set[str] = set()
     pattern = re.compile(r"(?<![\w$.>])(" + "|".join(sorted(map(re.escape, names))) + r")\s*\(")
     for match in pattern.finditer(source.text):
+        if source.in_system_header(match.start()):
+            continue
         file = source.place(match.start())[0]
         if file not in mine:
-            mine[file] = not file.startswith("<") and folder in Path(file).resolve().parents
+            mine[file] = not file.startswith("<") and _is_below(Path(file).resolve(), folder)
         if mine[file] and source.is_code(match.start()) and _is_definition(source, match):
             found.add(match[1])
     return found
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Without what is installed there: an environment may lie in the folder of a project."""
+    return folder in file.parents and not _INSTALLED & set(file.parts)
 
 
 def _is_definition(source: Source, match: re.Match[str]) -> bool:

@@ -23,10 +23,24 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
-_MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"([ \d]*)$', re.MULTILINE)
-_RAW_STRING = re.compile(r'\b(?:u8|[uUL])?R"([^()\\\s]{0,16})\((?s:.*?)\)\1"')
+_MARKER = re.compile(r'\n# (\d+) "((?:[^"\\]|\\.)*)"([ \d]*)(?=\n)')
+_RAW_STRING = re.compile(r'R"([^()\\\s]{0,16})\((?s:.*?)\)\1"')
 _PLAIN_LITERAL = re.compile(r""""(?:[^"\\\n]|\\.)*"|(?<!\w)(?:u8|[uUL])?'(?:[^'\\\n]|\\.)+'""")
 _OPEN, _CLOSE = "([{", ")]}"
+
+
+def is_word_begin(text: str, position: int) -> bool:
+    """Whether the word that begins at `position` is not the end of a longer one."""
+    before = text[position - 1] if position else " "
+    return not (before.isalnum() or before in "_$")
+
+
+def _is_prefix(text: str, position: int) -> bool:
+    """Whether an R is a raw string's, which may have u8, u, U or L before it."""
+    return any(
+        text.endswith(prefix, 0, position) and is_word_begin(text, position - len(prefix))
+        for prefix in ("", "u8", "u", "U", "L")
+    )
 
 
 @dataclass(frozen=True)
@@ -42,8 +56,10 @@ class Source:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._raw = [match.span() for match in _RAW_STRING.finditer(text)]
-        self._markers = [(match.end() + 1, int(match[1]), match[2], match[3]) for match in _MARKER.finditer(text)]
+        self._raw = [match.span() for match in _RAW_STRING.finditer(text) if _is_prefix(text, match.start())]
+        # The first line is one as well, and has no line before it.
+        markers = _MARKER.finditer("\n" + text)
+        self._markers = [(match.end(), int(match[1]), match[2], match[3]) for match in markers]
         self._marker_ends = [marker[0] for marker in self._markers]
 
     def place(self, position: int) -> tuple[str, int]:

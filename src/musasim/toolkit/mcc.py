@@ -17,6 +17,9 @@ from musasim.toolkit.rewrite import RewriteError, rewrite
 _VERSION = "5.1.0"
 _DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
 
+# What they change is the text that -E shows; text that is to be compiled needs its line markers.
+_OF_PREPROCESSING = ("-P", "-C", "-dM")
+
 
 def main(arguments: list[str]) -> int:
     """Exit status: 0 done, 1 not (the reasons are on stderr)."""
@@ -72,7 +75,10 @@ class _Driver:
         mode = self._options.mode
         output = self._options.output
         if mode in ("preprocess", "depend"):
-            self._execute([*self._front(source), *self._dependencies(source, None), "-E", *_to(output)])
+            kept = [word for word in self._options.compile if word in _OF_PREPROCESSING]
+            flags = self._flags() if source.language == "musa" else []
+            command = [*self._front(source), *self._dependencies(source, None), *flags, *kept, "-E", *_to(output)]
+            self._execute(command)
         else:
             suffix = ".s" if mode == "assemble" else ".o"
             self._compile(source, output or Path(source.path).stem + suffix, folder)
@@ -97,7 +103,7 @@ class _Driver:
         if source.language != "musa":
             mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
             written = [] if self._options.mode == "check" else ["-o", output]
-            flags = self._options.compile
+            flags = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
             self._execute([*self._front(source), *self._dependencies(source, output), *flags, *mode, *written])
             return
         plain = folder / "kernels.ii"
@@ -134,7 +140,11 @@ class _Driver:
     def _flags(self) -> list[str]:
         """For the compiler proper. Pragmas and attributes are the device's, and clang's -Wall is without sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
-        return [self._standard(), *self._options.compile, *quiet]
+        if "clang" not in Path(self._compiler[0]).resolve().name:
+            # Else __shared__ variables of template kernels of one name are one in a process, whichever library has them.
+            quiet.append("-fno-gnu-unique")
+        words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
+        return [self._standard(), *words, *quiet]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """-MD and the like, with the names that they have when the compiler does it all at once."""

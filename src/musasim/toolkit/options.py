@@ -17,7 +17,7 @@ _JOINED = ("-isystem", "-include", "-I", "-D", "-U", "-o", "-x", "-l", "-L")
 _DEPENDENCIES = ("-MD", "-MMD", "-MP", "-MG")
 _LINKER = (
     "-shared", "-static", "-static-libgcc", "-static-libstdc++", "-rdynamic", "-pie", "-no-pie", "-s", "-nostdlib",
-    "-nodefaultlibs", "-nostartfiles", "-pthread",
+    "-nodefaultlibs", "-nostartfiles", "-pthread", "-fopenmp",
 )  # fmt: skip
 _COMPILER = (
     "-g", "-g0", "-g1", "-g2", "-g3", "-ggdb", "-gdwarf-4", "-gdwarf-5", "-fPIC", "-fpic", "-fPIE", "-fpie", "-w", "-pipe",

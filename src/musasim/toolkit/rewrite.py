@@ -10,12 +10,13 @@ import re
 from dataclasses import dataclass
 
 from musasim.toolkit.host_calls import Body, Problem, check
-from musasim.toolkit.lexer import Source, Token, bracketed, closing, split, until
+from musasim.toolkit.lexer import Source, Token, bracketed, closing, is_word_begin, split, until
 
-# Followed by none of its letters, so that longer names are left alone. Everything else in the text is ordinary C++.
+# Everything else in the text is ordinary C++. Patterns begin with letters: that is what searching is fast for.
 _WORDS = re.compile(
-    r"<<<|(?<![\w$])__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
+    r"__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
+_LAUNCH = re.compile("<<<")
 _TYPE_WORDS = frozenset(
     [
         "void",
@@ -65,8 +66,11 @@ class _Bounds:
     arguments: str
 
 
-def rewrite(text: str, architectures: str, main_file: str) -> str:
-    """`architectures` is what the kernels are said to be compiled for, as in "22 31". Raises RewriteError."""
+def rewrite(text: str, architectures: str, main_file: str = "<input>") -> str:
+    """`architectures` is what the kernels are said to be compiled for, as in "22 31"; what lies beside `main_file` is the user's.
+
+    Raises RewriteError.
+    """
     source = Source(text)
     rewriter = _Rewriter(source, architectures)
     result = rewriter.run()
@@ -90,7 +94,9 @@ class _Rewriter:
 
     def run(self) -> str:
         source = self._source
-        hits = [match for match in _WORDS.finditer(source.text) if source.is_code(match.start())]
+        words = [match for match in _WORDS.finditer(source.text) if is_word_begin(source.text, match.start())]
+        words += _LAUNCH.finditer(source.text)
+        hits = [match for match in sorted(words, key=re.Match.start) if source.is_code(match.start())]
         # Bodies and launch bounds first: what they hold and what they belong to is asked for later.
         for hit in hits:
             if hit.group() == "__launch_bounds__":

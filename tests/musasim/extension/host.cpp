@@ -1,14 +1,13 @@
 // An extension without kernels: what the headers give host code, and an operator for the device.
 #include <ATen/core/Tensor.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/tensor.h>
 #include <ATen/musa/MUSAContext.h>
 #include <c10/musa/MUSACachingAllocator.h>
 #include <c10/musa/MUSAGuard.h>
 #include <torch/library.h>
 
-#include "torch_musa/csrc/aten/musa/CUDAGeneratorImpl.h"
-
-#include <mutex>
 #include <tuple>
 #include <vector>
 
@@ -43,7 +42,7 @@ at::Tensor guards(int64_t device) {
   return at::tensor(seen, at::kLong);
 }
 
-// Doubles on the device by copies and fills of the runtime API, in the current stream's order.
+// Filled by the runtime API, in the order of the current stream.
 at::Tensor filled_like(const at::Tensor& self, int64_t byte) {
   const c10::musa::MUSAGuard guard(self.device());
   const auto stream = at::musa::getCurrentMUSAStream();
@@ -59,14 +58,6 @@ int64_t wait(double milliseconds_at_most) {
   end.record();
   end.synchronize();
   return begin.query() && begin.elapsed_time(end) <= milliseconds_at_most;
-}
-
-at::Tensor draw(int64_t increment) {
-  auto* generator = at::get_generator_or_default<at::MUSAGeneratorImpl>(
-      std::nullopt, at::musa::detail::getDefaultMUSAGenerator());
-  const std::lock_guard<std::mutex> lock(generator->mutex_);
-  const auto state = generator->philox_musa_state(static_cast<uint64_t>(increment));
-  return at::tensor({static_cast<int64_t>(state.seed_.val), static_cast<int64_t>(state.offset_.val)}, at::kLong);
 }
 
 int64_t scratch(int64_t bytes) {
@@ -92,7 +83,6 @@ TORCH_LIBRARY(extension_host, m) {
   m.def("current() -> Tensor", &current);
   m.def("guards(int device) -> Tensor", &guards);
   m.def("wait(float milliseconds_at_most) -> int", &wait);
-  m.def("draw(int increment) -> Tensor", &draw);
   m.def("scratch(int bytes) -> int", &scratch);
   m.def("fail() -> ()", &fail);
   m.def("filled_like(Tensor self, int byte) -> Tensor");

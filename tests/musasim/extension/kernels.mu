@@ -1,11 +1,16 @@
 // An extension with kernels: an operator for tensors of several types, with atomic additions and shared memory.
 #include <ATen/core/Tensor.h>
 #include <ATen/Dispatch.h>
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros.h>
 #include <torch/library.h>
+
+#include <mutex>
 
 #include <ATen/musa/Atomic.muh>
 #include "torch_musa/csrc/aten/musa/MUSAContext.h"
+#include "torch_musa/csrc/aten/musa/MUSAGraphsUtils.muh"
 #include "torch_musa/csrc/core/MUSAGuard.h"
 
 namespace {
@@ -42,6 +47,13 @@ __global__ void sum_blocks(const float* values, float* out, int64_t count) {
   if (threadIdx.x == 0) {
     gpuAtomicAdd(out, partial[0]);
   }
+}
+
+// Seed and offset, as a kernel that draws finds them.
+__global__ void unpack_state(at::PhiloxMusaState state, int64_t* out) {
+  const auto seeds = at::musa::philox::unpack(state);
+  out[0] = static_cast<int64_t>(std::get<0>(seeds));
+  out[1] = static_cast<int64_t>(std::get<1>(seeds));
 }
 
 unsigned blocks_for(int64_t count) {
@@ -85,16 +97,33 @@ at::Tensor sum_musa(const at::Tensor& values, int64_t threads) {
   return out;
 }
 
+at::Tensor draw_musa(const at::Tensor& like, int64_t increment) {
+  const c10::musa::MUSAGuard guard(like.device());
+  auto out = at::empty({2}, like.options());
+  auto* generator = at::get_generator_or_default<at::MUSAGeneratorImpl>(
+      std::nullopt, at::musa::detail::getDefaultMUSAGenerator());
+  at::PhiloxMusaState state;
+  {
+    const std::lock_guard<std::mutex> lock(generator->mutex_);
+    state = generator->philox_musa_state(static_cast<uint64_t>(increment));
+  }
+  unpack_state<<<1, 1, 0, at::musa::getCurrentMUSAStream()>>>(state, out.mutable_data_ptr<int64_t>());
+  C10_MUSA_KERNEL_LAUNCH_CHECK();
+  return out;
+}
+
 } // namespace
 
 TORCH_LIBRARY(extension_kernels, m) {
   m.def("add_scaled(Tensor a, Tensor b, float scale) -> Tensor");
   m.def("count(Tensor bins, Tensor weights, int size) -> Tensor");
   m.def("sum(Tensor values, int threads) -> Tensor");
+  m.def("draw(Tensor like, int increment) -> Tensor");
 }
 
 TORCH_LIBRARY_IMPL(extension_kernels, PrivateUse1, m) {
   m.impl("add_scaled", &add_scaled_musa);
   m.impl("count", &count_musa);
   m.impl("sum", &sum_musa);
+  m.impl("draw", &draw_musa);
 }

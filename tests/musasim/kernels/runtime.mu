@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 static int failures = 0;
@@ -62,6 +63,15 @@ __global__ void ping_pong(volatile int* flag) {
   }
 }
 
+// Shared memory of fixed addresses, and barriers between writing and reading it.
+__global__ void rotate(int* out, int base) {
+  __shared__ int s[32];
+  s[threadIdx.x] = base + threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = s[(threadIdx.x + 1) % 32];
+}
+__global__ void prints() { printf("thread %u of %u\n", threadIdx.x, blockDim.x); }
+
 static int value_of(const int* p, int at = 0) {
   int value = -1;
   musaMemcpy(&value, p + at, sizeof(int), musaMemcpyDeviceToHost);
@@ -72,6 +82,8 @@ int main() {
   int* p = nullptr;
   OK(musaMalloc(&p, 4096));
   OK(musaMemset(p, 0, 4096));
+  prints<<<1, 2>>>();
+  OK(musaDeviceSynchronize());
 
   // streams and events
   musaStream_t stream, other;
@@ -203,6 +215,21 @@ int main() {
   OK(musaMemset(p, 0, 4096));
   ping_pong<<<1, 2>>>(p);
   CHECK(value_of(p, 1) == 2);
+
+  // several threads of the host
+  int wrong[4] = {};
+  std::vector<std::thread> threads;
+  for (int number = 0; number < 4; ++number) {
+    threads.emplace_back([p, number, &wrong] {
+      int* const own = p + 64 * number;
+      for (int turn = 0; turn < 200; ++turn) {
+        rotate<<<1, 32>>>(own, 1000 * number + turn);
+        wrong[number] += own[31] != 1000 * number + turn || own[0] != own[31] + 1;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(wrong[0] + wrong[1] + wrong[2] + wrong[3] == 0);
 
   // compile-time facts
   CHECK(__MUSA_ARCH__ == 310 && MUSART_VERSION == 50100 && MUSA_VERSION == 50100 && __MUSACC__);

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "driver.h"
@@ -86,7 +85,6 @@ struct Block {
 
 // Of the launch that is running. Fibers and rounds are used again by later ones.
 struct Device {
-  std::mutex mutex;
   const Launch* launch = nullptr;
   const void* data = nullptr;
   const musasim_closure* closure = nullptr;
@@ -488,7 +486,6 @@ bool on_device() noexcept {
 
 musaError_t run_grid(const Launch& launch, const void* data, const musasim_closure& closure) {
   auto& d = device();
-  const std::lock_guard<std::mutex> lock(d.mutex);
   d.launch = &launch;
   d.data = data;
   d.closure = &closure;

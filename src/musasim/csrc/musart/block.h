@@ -27,7 +27,7 @@ struct Launch {
   bool cooperative = false;
 };
 
-// Runs every thread of every block, on the calling OS thread; one launch at a time. What went wrong is on stderr.
+// Runs every thread of every block, on the calling OS thread; callers see to it that there is one at a time. What went wrong is on stderr.
 musaError_t run_grid(const Launch& launch, const void* data, const musasim_closure& closure);
 
 bool on_device() noexcept;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 namespace musart {
 namespace {
@@ -99,9 +100,22 @@ struct Handlers {
   stack_t stack_before;
 };
 
-void on_signal(int number, siginfo_t* information, void*) {
-  if (!on_device()) { // of another thread; it is not ours to handle, and it will come again
+std::atomic<const Handlers*> g_handlers{nullptr}; // of the kernel that is running
+
+// A signal of another thread is not ours: it comes again, to whom it would have come.
+void hand_on(int number) {
+  const auto* handlers = g_handlers.load();
+  const auto at = std::find(std::begin(kSignals), std::end(kSignals), number) - std::begin(kSignals);
+  if (handlers == nullptr) {
     signal(number, SIG_DFL);
+  } else {
+    sigaction(number, &handlers->before[at], nullptr);
+  }
+}
+
+void on_signal(int number, siginfo_t* information, void*) {
+  if (!on_device()) {
+    hand_on(number);
     return;
   }
   sigset_t these;
@@ -137,9 +151,11 @@ void catch_signals(Handlers& handlers) {
   for (size_t at = 0; at < std::size(kSignals); ++at) {
     sigaction(kSignals[at], &action, &handlers.before[at]);
   }
+  g_handlers = &handlers;
 }
 
 void restore_signals(const Handlers& handlers) {
+  g_handlers = nullptr;
   for (size_t at = 0; at < std::size(kSignals); ++at) {
     sigaction(kSignals[at], &handlers.before[at], nullptr);
   }
@@ -152,6 +168,8 @@ void run(const Launch& launch, int on, const void* data, const musasim_closure& 
   if (device_fault(on) != musaSuccess) {
     return;
   }
+  static auto* one_at_a_time = new std::mutex();
+  const std::lock_guard<std::mutex> lock(*one_at_a_time);
   Handlers handlers;
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);

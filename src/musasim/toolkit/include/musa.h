@@ -1,8 +1,81 @@
-// The driver's API: what programs take from this header besides its functions, which the simulated toolkit has few of.
+/* The driver's API, as far as libmusa.so has it: devices, memory, streams' and errors' basics. Modules and launches are not here. */
 #pragma once
+
+#include <stddef.h>
+
+#include "musa_runtime_api.h"
 
 #ifndef MUSA_VERSION
 #define MUSA_VERSION 50100
 #endif
 
-#include "musa_runtime_api.h"
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum MUresult {
+  MUSA_SUCCESS = 0,
+  MUSA_ERROR_INVALID_VALUE = 1,
+  MUSA_ERROR_OUT_OF_MEMORY = 2,
+  MUSA_ERROR_NOT_INITIALIZED = 3,
+  MUSA_ERROR_NO_DEVICE = 100,
+  MUSA_ERROR_INVALID_DEVICE = 101,
+  MUSA_ERROR_INVALID_CONTEXT = 201,
+  MUSA_ERROR_INVALID_HANDLE = 400,
+  MUSA_ERROR_NOT_READY = 600,
+  MUSA_ERROR_ILLEGAL_ADDRESS = 700,
+  MUSA_ERROR_ASSERT = 710,
+  MUSA_ERROR_LAUNCH_FAILED = 719,
+  MUSA_ERROR_NOT_SUPPORTED = 801,
+  MUSA_ERROR_UNKNOWN = 999
+} MUresult;
+
+/* The same numbers as the runtime's attributes. */
+typedef enum MUdevice_attribute {
+  MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
+  MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
+  MU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
+  MU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13,
+  MU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+  MU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+  MU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+  MU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+  MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+  MU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
+  MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+} MUdevice_attribute;
+
+typedef int MUdevice;
+typedef unsigned long long MUdeviceptr;
+typedef struct MUctx_st* MUcontext;
+typedef struct MUstream_st* MUstream;
+typedef struct MUevent_st* MUevent;
+
+MUSART_API MUresult muInit(unsigned int flags);
+MUSART_API MUresult muDriverGetVersion(int* version);
+MUSART_API MUresult muGetErrorName(MUresult error, const char** name);
+MUSART_API MUresult muGetErrorString(MUresult error, const char** text);
+MUSART_API MUresult muDeviceGetCount(int* count);
+MUSART_API MUresult muDeviceGet(MUdevice* device, int index);
+MUSART_API MUresult muDeviceGetName(char* name, int length, MUdevice device);
+MUSART_API MUresult muDeviceGetAttribute(int* value, MUdevice_attribute attribute, MUdevice device);
+MUSART_API MUresult muDeviceTotalMem(size_t* bytes, MUdevice device);
+MUSART_API MUresult muDevicePrimaryCtxRetain(MUcontext* context, MUdevice device);
+MUSART_API MUresult muDevicePrimaryCtxRelease(MUdevice device);
+MUSART_API MUresult muCtxGetCurrent(MUcontext* context);
+MUSART_API MUresult muCtxSetCurrent(MUcontext context);
+MUSART_API MUresult muCtxGetDevice(MUdevice* device);
+MUSART_API MUresult muCtxSynchronize(void);
+MUSART_API MUresult muMemGetInfo(size_t* free, size_t* total);
+MUSART_API MUresult muMemAlloc(MUdeviceptr* pointer, size_t bytes);
+MUSART_API MUresult muMemFree(MUdeviceptr pointer);
+MUSART_API MUresult muMemcpyHtoD(MUdeviceptr to, const void* from, size_t bytes);
+MUSART_API MUresult muMemcpyDtoH(void* to, MUdeviceptr from, size_t bytes);
+MUSART_API MUresult muMemcpyDtoD(MUdeviceptr to, MUdeviceptr from, size_t bytes);
+MUSART_API MUresult muMemsetD8(MUdeviceptr pointer, unsigned char value, size_t bytes);
+MUSART_API MUresult muStreamSynchronize(MUstream stream);
+MUSART_API MUresult muStreamQuery(MUstream stream);
+
+#ifdef __cplusplus
+}
+#endif

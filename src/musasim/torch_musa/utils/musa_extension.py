@@ -315,17 +315,21 @@ class BuildExtension(build_ext):
             self._add_compile_flag(extension, flag)
 
     def _one_by_one(self, compile_one: Any) -> Any:
+        # Newer releases of setuptools have a compiler of its own for sources whose suffix says C++.
+        slots = [slot for slot in ("compiler_so", "compiler_so_cxx") if hasattr(self.compiler, slot)]
+
         def compile_source(obj: str, src: str, ext: str, cc_args: list[str], flags: Any, pp_opts: list[str]) -> None:
-            host = self.compiler.compiler_so
+            host = {slot: getattr(self.compiler, slot) for slot in slots}
             musa = _is_musa_file(src)
             chosen, force_mcc = _chosen_flags(flags, "mcc" if musa else "cxx")
             try:
                 if musa or force_mcc:
-                    self.compiler.set_executable("compiler_so", [_join_musa_home("bin", "mcc")])
-                    chosen = _mcc_flags([*(["-x", "musa"] if not musa else []), *chosen])
+                    mcc = [_join_musa_home("bin", "mcc"), *([] if musa else ["-x", "musa"])]
+                    chosen = _mcc_flags(chosen)
+                    self.compiler.set_executables(**dict.fromkeys(slots, mcc))
                 compile_one(obj, src, ext, cc_args, _with_standard(chosen), pp_opts)
             finally:
-                self.compiler.set_executable("compiler_so", host)
+                self.compiler.set_executables(**host)
 
         return compile_source
 

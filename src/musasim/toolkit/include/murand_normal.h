@@ -1,0 +1,3 @@
+#pragma once
+
+#include "murand_kernel.h"

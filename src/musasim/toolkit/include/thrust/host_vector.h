@@ -1,0 +1,3 @@
+#pragma once
+
+#include "thrust/device_vector.h"
