@@ -87,16 +87,15 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
     )
 
 
-def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """A kernel that stands in a program: ported in the build folder, compiled once, linked with what stands in."""
+def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A kernel that a program builds: ported in the build folder, compiled once, linked with what stands in."""
     monkeypatch.setenv("MAX_JOBS", "2")
+    (tmp_path / "cuda.cu").write_text(KERNEL)
 
     def build() -> str:
-        return cpp_extension.load_inline(
-            "inline_kernel",
-            cpp_sources=[""],
-            cuda_sources=[KERNEL],
-            no_implicit_headers=True,
+        return cpp_extension.load(
+            "kernel",
+            [str(tmp_path / "cuda.cu")],
             extra_cuda_cflags=["-O3", "--use_fast_math", "-gencode=arch=compute_80,code=sm_80", "--threads=2"],
             extra_ldflags=["-lcudart"],
             build_directory=str(tmp_path),
@@ -109,12 +108,40 @@ def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pyt
     run = ctypes.CDLL(library).run
     assert run(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(y.data_ptr()), 8) == 0
     assert torch.equal(y.cpu(), 2 * torch.arange(8.0) + 1)
-    assert (tmp_path / "cuda.cu").is_file() and (tmp_path / "torchada" / "cuda.mu").is_file()
+    assert (tmp_path / "cuda.cu").read_text() == KERNEL
+    assert "musaDeviceSynchronize" in (tmp_path / "torchada" / "cuda.mu").read_text()
     assert "depfile = $out.d" in (tmp_path / "build.ninja").read_text().split("rule cuda_compile")[1].split("rule ")[0]
     before = os.stat(library).st_mtime_ns
     cpp_extension.JIT_EXTENSION_VERSIONER.entries.clear()  # as in another process
     assert build() == library
     assert os.stat(library).st_mtime_ns == before
+
+
+@pytest.mark.slow
+def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the headers that torch puts before the sources, and the bindings that it writes."""
+    monkeypatch.setenv("MAX_JOBS", "2")
+    module = cpp_extension.load_inline(
+        "inline_kernel",
+        cpp_sources="at::Tensor doubled(at::Tensor x);",
+        cuda_sources="""
+        __global__ void kernel(const float* x, float* y, int n) {
+          if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x];
+        }
+        at::Tensor doubled(at::Tensor x) {
+          TORCH_CHECK(x.is_cuda());
+          auto y = at::empty_like(x);
+          kernel<<<1, x.numel()>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+          return y;
+        }
+        """,
+        functions=["doubled"],
+        extra_cflags=["-O0"],
+        extra_cuda_cflags=["-O0"],
+        build_directory=str(tmp_path),
+    )
+    x = torch.arange(8.0)
+    assert torch.equal(module.doubled(x.cuda()).cpu(), 2 * x)
 
 
 def test_load_says_what_it_cannot(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from torchada.building.errors import BuildError
+from torchada.building.toolkit import Toolkit
 from torchada.porting import Names
 from torchada.porting.tree import MOST_BYTES, SOURCES
 
@@ -29,8 +30,16 @@ class Closure:
     files: dict[str, None] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
 
-    def includes_cuda(self) -> bool:
-        """Whether one of the headers is CUDA's, or torch's for CUDA."""
+    def needs_cuda(self, include_dirs: Iterable[str], toolkit: Toolkit) -> bool:
+        """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are.
+
+        Sources for the CPU alone may have such an include too, for another build of theirs.
+        """
+        project = (_slashed(os.getcwd()),)
+        outside = [os.path.abspath(each) for each in include_dirs if not is_within(each, project)]
+        own = () if toolkit.home is None else (_slashed(toolkit.home),)
+        if not any("cuda" in each.lower() or is_within(each, own) for each in outside):
+            return False
         return any(_names().header(header) is not None for header in self.headers)
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from torchada.building.architectures import required_flags
-from torchada.building.closure import Closure, closure, is_cuda_source, is_source, is_within
+from torchada.building.closure import closure, is_cuda_source, is_source, is_within
 from torchada.building.errors import say
 from torchada.building.flags import code, macro, macro_name, translate
 from torchada.building.libraries import is_of_cuda, linked, linker_flags, names_in
@@ -58,8 +58,9 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     cxx, nvcc = _compile_args(extension.extra_compile_args)
     folders, included = include_dirs([*cxx, *nvcc])
     files = [source for source in sources if is_source(source)]
-    found = closure([*files, *included], [*map(os.fspath, extension.include_dirs or ()), *folders], foreign)
-    if not _is_of_cuda(extension, sources, found):
+    folders = [*map(os.fspath, extension.include_dirs or ()), *folders]
+    found = closure([*files, *included], folders, foreign)
+    if not (_is_of_cuda(extension, sources) or found.needs_cuda(folders, toolkit)) or _is_own(sources):
         return False
     toolkit.compiler_path()  # here, for the first error of a build is the one that is read
     copies = port(found.files, os.path.join(os.path.abspath(build_temp), "torchada", extension.name), os.getcwd())
@@ -80,12 +81,15 @@ def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreig
     return list(dict.fromkeys([*copies.with_copies(of_project), *toolkit.include_dirs(), *of_torch]))
 
 
-def _is_of_cuda(extension: Any, sources: Sequence[str], found: Closure) -> bool:
-    """Whether nvcc is needed, or a library or header of CUDA's. One with sources for the accelerator knows what it does."""
-    if any(source.endswith(_OWN_SUFFIXES) for source in sources):
-        return False
+def _is_of_cuda(extension: Any, sources: Sequence[str]) -> bool:
+    """Whether nvcc is needed, or a library of CUDA's."""
     libraries = [*(extension.libraries or ()), *names_in(extension.extra_link_args or ())]
-    return any(map(is_cuda_source, sources)) or any(map(is_of_cuda, libraries)) or found.includes_cuda()
+    return any(map(is_cuda_source, sources)) or any(map(is_of_cuda, libraries))
+
+
+def _is_own(sources: Sequence[str]) -> bool:
+    """Whether there are sources for the accelerator among them: such an extension knows what it does."""
+    return any(source.endswith(_OWN_SUFFIXES) for source in sources)
 
 
 def _compile_args(given: Any) -> tuple[list[str], list[str]]:
@@ -102,7 +106,7 @@ def _set_compile_args(extension: Any, cxx: list[str], nvcc: list[str], copies: C
         (macro_name(name), value if value is None else code(value)) for name, value in extension.define_macros or ()
     ]
     extension.undef_macros = [macro_name(name) for name in extension.undef_macros or ()]
-    if not any(source.endswith(_OWN_SUFFIXES) for source in extension.sources) and not isinstance(given, dict):
+    if not _is_own(extension.sources) and not isinstance(given, dict):
         extension.extra_compile_args = own
         return
     done = translate(nvcc, toolkit)
@@ -144,7 +148,7 @@ def _near(path: str) -> str:
 def _mention_forgotten_kernels(extensions: Sequence[Any], toolkit: Toolkit) -> None:
     """Where a project has CUDA sources and builds none, its setup.py has most probably asked whether there is CUDA."""
     sources = [os.fspath(source) for each in extensions for source in each.sources]
-    if any(source.endswith(_OWN_SUFFIXES) for source in sources):
+    if _is_own(sources):
         return
     kernel = next(_kernels(sorted({os.path.dirname(os.path.abspath(source)) for source in sources})), None)
     if kernel is not None:

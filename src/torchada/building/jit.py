@@ -22,9 +22,10 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
     given = list(arguments["extra_include_paths"] or ())
     folders, included = include_dirs([*cxx, *nvcc])
     files = [source for source in sources if is_source(source)]
-    found = closure([*files, *included], [*given, *folders], foreign)
+    folders = [*given, *folders]
+    found = closure([*files, *included], folders, foreign)
     is_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(arguments["extra_ldflags"] or ())))
-    if not (is_cuda or arguments["with_cuda"] or found.includes_cuda()):
+    if not (is_cuda or arguments["with_cuda"] or found.needs_cuda(folders, toolkit)):
         return arguments
     toolkit.compiler_path()
     copies = port(found.files, os.path.join(os.path.abspath(arguments["build_directory"]), "torchada"), os.getcwd())

@@ -117,10 +117,17 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
         flags = [copies.of(flag) if flag in inputs else flag for flag in flags]
     if not any(flag.startswith(toolkit.arch_flag.split("{}")[0]) for flag in flags):
         flags = [*architecture_flags(toolkit, asked), *flags]
-    flags = [*flags, f"-I{os.path.join(home, 'include')}"]
+    flags = _with_system_headers(flags, [os.path.join(home, "include"), toolkit.folder("include")])
     if line.is_linking:
         flags += [f"-L{toolkit.library_folder()}", f"-l{toolkit.runtime}"]
     return _run([toolkit.compiler_path(), *flags], copies, flags)
+
+
+def _with_system_headers(flags: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """`flags` with the toolkit's headers searched last, as nvcc has it: they are the compiler's, and no source of warnings."""
+    own = {f"-I{os.path.realpath(folder)}" for folder in folders}
+    kept = [flag for flag in flags if not (flag.startswith("-I") and f"-I{os.path.realpath(flag[2:])}" in own)]
+    return [*kept, *(word for folder in folders[:1] for word in ("-isystem", folder))]
 
 
 def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:

@@ -1,0 +1,3 @@
+"""Operators for the CPU and for CUDA, registered with the dispatcher."""
+
+from . import _C  # noqa: F401

@@ -1,0 +1,212 @@
+"""What an extension becomes while it is built, and which files of whom are ported for it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from setuptools import Extension
+
+from torchada.building.closure import closure
+from torchada.building.cuda_home import cuda_home, toolkit_of
+from torchada.building.errors import BuildError
+from torchada.building.extension import prepared
+from torchada.building.jit import adapted
+from torchada.building.ninja import with_dependencies
+from torchada.building.toolkit import Toolkit
+
+
+@pytest.fixture
+def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toolkit:
+    """A toolkit with a compiler that only says what it is given."""
+    for name in ("TORCH_MUSA_ARCH_LIST", "TORCH_CUDA_ARCH_LIST", "PYTORCH_MCC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    home = tmp_path / "musa"
+    for folder in ("bin", "include", "lib"):
+        (home / folder).mkdir(parents=True)
+    (home / "bin" / "mcc").write_text('#!/bin/sh\necho mcc "$@"\n')
+    (home / "bin" / "mcc").chmod(0o755)
+    (home / "lib" / "libmublas.so").touch()
+    return Toolkit(
+        name="MUSA",
+        home=str(home),
+        home_variable="MUSA_HOME",
+        compiler="mcc",
+        compiler_variable="PYTORCH_MCC",
+        language="musa",
+        arch_flag="--offload-arch=mp_{}",
+        arch_variable="TORCH_MUSA_ARCH_LIST",
+        runtime="musart",
+        libraries=("musa_python",),
+        include_dirs=lambda: [str(home / "include")],
+        library_dirs=lambda: [str(home / "lib")],
+        devices=lambda: ["31"],
+    )
+
+
+def written(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = written(
+        tmp_path / "project",
+        csrc__kernel_dot_cu='#include <cuda_runtime.h>\n#include "own.cuh"\n#include <torch/extension.h>\n',
+        csrc__own_dot_cuh='#define NEXT "../include/next.h"\n#include NEXT\n',
+        include__next_dot_h="#include <others.h>\nint cudaThing;\n",
+        csrc__host_dot_cpp="#include <cuda_runtime.h>\n",
+    )
+    written(tmp_path / "torch", torch__extension_dot_h="")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def test_what_is_compiled(project: Path, tmp_path: Path) -> None:
+    found = closure(["csrc/kernel.cu"], [str(tmp_path / "torch")], [str(tmp_path / "torch")])
+    assert [os.path.relpath(file) for file in found.files] == ["csrc/kernel.cu", "csrc/own.cuh", "include/next.h"]
+    assert {"cuda_runtime.h", "torch/extension.h", "others.h"} <= found.headers
+    with pytest.raises(BuildError, match=r"nowhere\.cu: no such source"):
+        closure(["nowhere.cu"], [], [])
+
+
+def test_who_needs_cuda(project: Path, toolkit: Toolkit, tmp_path: Path) -> None:
+    """A source for the CPU may include CUDA's headers for another build; without their folder it cannot mean it."""
+    host = closure(["csrc/host.cpp"], [], [])
+    assert not host.needs_cuda(["/usr/include", "csrc", "csrc/cuda"], toolkit)
+    assert host.needs_cuda(["/usr/local/cuda/include"], toolkit)
+    assert host.needs_cuda([str(tmp_path / "musa" / "include")], toolkit)
+    assert not closure(["include/next.h"], [], []).needs_cuda(["/usr/local/cuda/include"], toolkit)
+
+
+def command(*extensions: Extension) -> Any:
+    return SimpleNamespace(
+        extensions=list(extensions), build_temp="build/temp", compiler=SimpleNamespace(src_extensions=[".cpp", ".cu"])
+    )
+
+
+def test_an_extension_while_it_is_built(project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = {"cxx": ["-Iinclude", "-DALLOC=cudaMalloc"], "nvcc": ["-O3", "-arch=sm_80", "--threads=3"]}
+    extension = Extension(
+        "pkg._C",
+        ["csrc/kernel.cu", "csrc/host.cpp"],
+        define_macros=[("__CUDA_NO_HALF_OPERATORS__", None), ("SYNC", "cudaDeviceSynchronize()")],
+        libraries=["cublas", "cusolver", "cudart", "c10", "c10_cuda"],
+        extra_link_args=["-lcublas"],
+        extra_compile_args=flags,  # type: ignore[arg-type]
+    )
+    before = dict(vars(extension))
+    build = command(extension)
+    with prepared(build, toolkit, []):
+        assert extension.sources == [
+            "build/temp/torchada/pkg._C/csrc/kernel.mu",
+            "build/temp/torchada/pkg._C/csrc/host.cpp",
+        ]
+        copy = os.path.abspath("build/temp/torchada/pkg._C/include")
+        given: Any = extension.extra_compile_args
+        assert given["cxx"] == [f"-I{copy}", "-Iinclude", "-DALLOC=musaMalloc"]
+        assert given["nvcc"] == ["-O3", "--offload-arch=mp_31"]
+        assert extension.define_macros == [
+            ("__MUSA_NO_HALF_OPERATORS__", None),
+            ("SYNC", "musaDeviceSynchronize()"),
+        ]
+        assert extension.libraries == ["mublas", "musart", "c10", "musa_python"]
+        assert extension.extra_link_args == ["-lmublas"]
+        assert extension.runtime_library_dirs == [toolkit.folder("lib")]
+        assert toolkit.folder("include") in extension.include_dirs
+        assert ".mu" in build.compiler.src_extensions
+        lines = Path(extension.sources[0]).read_text().splitlines()
+        assert lines[:3] == [f'#line 1 "{project}/csrc/kernel.cu"', "#include <musa_runtime.h>", '#include "own.muh"']
+    assert vars(extension) == before
+    said = capsys.readouterr().err
+    assert "nvcc's --threads=3 is not passed to mcc" in said and "library cusolver is left out" in said
+
+
+def test_flags_in_a_list_are_for_both_compilers(project: Path, toolkit: Toolkit) -> None:
+    extension = Extension("one", ["csrc/kernel.cu"], extra_compile_args=["-O2", "--use_fast_math"])
+    with prepared(command(extension), toolkit, []):
+        given: Any = extension.extra_compile_args
+        assert given["nvcc"] == ["-O2", "-ffast-math", "--offload-arch=mp_31"]
+    assert extension.extra_compile_args == ["-O2", "--use_fast_math"]
+
+
+@pytest.mark.parametrize("sources", [["csrc/host.cpp"], ["csrc/kernel.cu", "own.mu"]])
+def test_others_are_left_alone(sources: list[str], project: Path, toolkit: Toolkit) -> None:
+    (project / "own.mu").touch()
+    extension = Extension("one", sources)
+    with prepared(command(extension), toolkit, []):
+        assert extension.sources == sources and extension.libraries == []
+    assert not (project / "build").exists()
+
+
+def test_what_cannot_be_ported(project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]) -> None:
+    """Told by file and line; a source that is none stops the build, and the extension is its own again."""
+    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 0;"); }\n')
+    extension = Extension("two", ["csrc/kernel.cu"])
+    with prepared(command(extension), toolkit, []):
+        pass
+    assert f"{project}/csrc/own.cuh:1:23: bar.sync has no counterpart and stays" in capsys.readouterr().err
+    (project / "csrc" / "own.cuh").write_bytes(b"\0")
+    with pytest.raises(BuildError, match=r"own\.cuh: not a text, line 1 has a NUL byte"):
+        prepared(command(extension), toolkit, []).__enter__()
+    assert extension.sources == ["csrc/kernel.cu"]
+
+
+def test_no_compiler(project: Path, toolkit: Toolkit) -> None:
+    os.remove(toolkit.folder("bin", "mcc"))
+    with pytest.raises(BuildError, match="mcc is no program; MUSA_HOME is to be the folder of MUSA toolkit"):
+        prepared(command(Extension("one", ["csrc/kernel.cu"])), toolkit, []).__enter__()
+
+
+def test_what_load_hands_to_ninja(project: Path, toolkit: Toolkit) -> None:
+    arguments = {
+        "sources": ["csrc/kernel.cu"],
+        "extra_cflags": [],
+        "extra_cuda_cflags": ["-gencode=arch=compute_80,code=sm_80"],
+        "extra_include_paths": ["include"],
+        "extra_ldflags": [],
+        "build_directory": "jit",
+        "with_cuda": True,
+    }
+    done = adapted(arguments, toolkit, [])
+    assert done["sources"] == [os.path.abspath("jit/torchada/csrc/kernel.mu")]
+    assert done["extra_cuda_cflags"] == ["--offload-arch=mp_31"]
+    assert done["extra_include_paths"] == [os.path.abspath("jit/torchada/include"), "include"]
+    plain = {**arguments, "sources": ["csrc/host.cpp"], "with_cuda": False}
+    assert adapted(plain, toolkit, []) is plain
+
+
+def test_the_folder_that_builds_take_for_cuda(toolkit: Toolkit, project: Path, tmp_path: Path) -> None:
+    """Made once; nvcc in it ports, translates, and calls the compiler; others' leftovers go."""
+    parent = tmp_path / "cache" / "torchada" / "cuda-home"
+    written(parent, gone__torchada_dot_json='{"packages": "/nowhere", "python": "/nowhere/python"}')
+    home = cuda_home(toolkit)
+    assert home == cuda_home(toolkit) and [str(path) for path in parent.iterdir()] == [home]
+    assert toolkit_of(f"{home}/torchada.json") == toolkit
+    assert Path(home, "lib64", "libcublas.so").read_text() == f"INPUT({toolkit.folder('lib', 'libmublas.so')})\n"
+    nvcc = [f"{home}/bin/nvcc", "-c", "csrc/kernel.cu", "-o", "out/kernel.o", "-O2", "-Xptxas", "-v", "-arch", "sm_80"]
+    done = subprocess.run(nvcc, capture_output=True, text=True, check=True)
+    ported = project / "out" / ".torchada" / "kernel.o" / "csrc" / "kernel.mu"
+    assert done.stdout.split()[:6] == ["mcc", "--offload-arch=mp_22", "-c", str(ported), "-o", "out/kernel.o"]
+    assert "nvcc's -Xptxas -v is not passed" in done.stderr and ported.is_file()
+    assert not any(path.name == ".torchada" for path in (project / "csrc").iterdir())
+    subprocess.run([nvcc[0], "-E", "csrc/kernel.cu"], capture_output=True, check=True)
+    assert sorted(path.name for path in project.iterdir()) == ["csrc", "include", "out"]
+    assert cuda_home(Toolkit(**{**vars(toolkit), "home": None})) is None
+
+
+def test_ninja_learns_what_kernels_include() -> None:
+    text = "rule compile\n  command = $cxx\n\nrule cuda_compile\n  command = $nvcc  $cuda_cflags -c $in -o $out\n\nbuild x: y\n"
+    new = with_dependencies(text)
+    assert "rule cuda_compile\n  depfile = $out.d\n  deps = gcc\n  command = $nvcc -MD -MF $out.d " in new
+    assert with_dependencies(new) == new
+    assert with_dependencies("rule compile\n") == "rule compile\n"
