@@ -57,7 +57,7 @@ def loaders(rank, world_size):
     images, labels = load_digits(return_X_y=True)
     data = TensorDataset(torch.tensor(images, dtype=torch.float32).reshape(-1, 1, 8, 8) / 16, torch.tensor(labels))
     sampler = DistributedSampler(data, rank=rank, num_replicas=world_size, shuffle=True)
-    options = {"num_workers": 1, "pin_memory": True, "shuffle": False}
+    options = {"num_workers": 1, "persistent_workers": True, "pin_memory": True, "shuffle": False}
     return DataLoader(data, batch_size=32, sampler=sampler, **options), sampler
 
 
