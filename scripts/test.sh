@@ -19,9 +19,10 @@ mypy src build_backend benchmarks
 python -m musasim build
 
 # When all is run, what does not hang on how device strings are translated is tested once: the simulator, programs under torchrun, the
-# porter, the wheel, and calls that are recorded, which is done by one mechanism alone.
+# porter, builds, the wheel, and calls that are recorded, which is done by one mechanism alone.
 once=()
-for part in distributed musasim porting test_{benchmarks,docs,engine,finder,packaging,report,sitecustomize,telemetry}.py; do
+for part in building distributed musasim porting \
+    test_{benchmarks,cpp_ops,docs,engine,finder,packaging,report,sitecustomize,telemetry}.py; do
     once+=(--deselect "tests/$part")
 done
 
