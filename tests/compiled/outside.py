@@ -81,6 +81,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     ),
     "torch._C._distributed_c10d.*": ("process", "groups of processes, as torch.distributed"),
     "torch_musa._MUSAC.ProcessGroupMCCL.*": ("process", "options of a process group"),
+    "torch.utils.cpp_extension.*": ("process", "builds extensions"),
     "torch.nn.parallel.distributed.*": ("process", "a hook is registered before anything is compiled"),
     "NCCL_* in the environment *": ("process", "the environment"),
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),

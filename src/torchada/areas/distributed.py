@@ -22,10 +22,9 @@ def patches(context: Context) -> Iterator[Patch]:
     distributed = context.torch.distributed
     if not distributed.is_available():
         raise Skip("torch was built without torch.distributed")
-    c10d, own = distributed.distributed_c10d, context.backend.collectives.get(_NAME, "")
-    group = getattr(c10d, f"ProcessGroup{own.upper()}", None)
+    group = context.backend.process_group(distributed, _NAME)
     if group is None:
-        raise Skip(f"{context.backend.adapter} has no process group for {own or _NAME!r}")
+        raise Skip(f"{context.backend.adapter} has no process group for {_NAME!r}")
     yield from _class(context, group)
     yield from _availability(context, group)
     yield from _defaults(context)

@@ -12,10 +12,10 @@ from torchada.redirect.engine import Patch, Skip
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    library = context.backend.collectives.get("nccl", "").upper()
-    group = getattr(context.torch.distributed, f"ProcessGroup{library}", None) if library else None
+    group = context.backend.process_group(context.torch.distributed, "nccl")
     if group is None:
         raise Skip(f"{context.backend.adapter} has no process group for NCCL")
+    library = context.backend.collectives["nccl"].upper()
     variables = MirroredVariables(context.backend.collective_variables, library)
     why, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
     yield Patch(variables, "NCCL", library, why, to=to)

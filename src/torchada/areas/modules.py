@@ -38,7 +38,7 @@ def _apply(context: Context, original: Callable[..., Any]) -> Callable[..., Any]
     def _apply(self: Any, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
         if not self._parameters:  # as of most modules; this is called for every one
             return original(self, fn, recurse)
-        before = self._parameters.copy()
+        before = dict(self._parameters)
         result = original(self, fn, recurse)
         for name, parameter in before.items():
             moved = self._parameters[name]

@@ -30,7 +30,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
     torch, device_type = context.torch, context.backend.device_type
-    key = context.backend.dispatch_keys["CUDA"]
+    key = context.backend.dispatch_key
 
     def set_data(self: Any, value: Any) -> None:
         try:

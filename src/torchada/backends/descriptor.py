@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -116,3 +117,13 @@ class Backend:
     dnn: str | None = None
     build_tools: BuildTools | None = None
     simulator: str | None = None
+
+    def process_group(self, distributed: Any, name: str) -> Any:
+        """The class in torch.distributed that stands in for the communication backend `name`, or None."""
+        own = self.collectives.get(name)
+        return own and getattr(distributed, f"ProcessGroup{own.upper()}", None)
+
+    @property
+    def dispatch_key(self) -> str:
+        """The dispatcher's key of the device: what devices from outside of PyTorch share, unless it says otherwise."""
+        return self.dispatch_keys.get("CUDA", "PrivateUse1")
