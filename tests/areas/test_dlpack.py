@@ -171,6 +171,19 @@ def test_data_that_does_not_fit_keeps_torchs_error() -> None:
         x.data = torch.ones(2, dtype=torch.int64)
 
 
+def test_data_that_does_not_fit_a_subclass() -> None:
+    """Its __torch_function__ assigns within the assignment; that used to wait for itself."""
+
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(2).as_subclass(Own)
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        x.data = torch.zeros(2, device="cuda").to_sparse()
+    x.data = torch.zeros(2, device="cuda")
+    assert x.is_cuda and type(x) is Own
+
+
 def test_data_in_compiled_code() -> None:
     @torch.compile(backend="eager", fullgraph=True)
     def doubled(x: torch.Tensor) -> torch.Tensor:

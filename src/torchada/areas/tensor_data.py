@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import RLock
 from typing import Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
-_lock = Lock()
+# A subclass with __torch_function__ comes here again on its way, within the first assignment.
+_lock = RLock()
+_registered = False
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -52,12 +54,18 @@ def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callabl
 
 @contextmanager
 def _any_type_is_compatible(torch: Any, key: str) -> Iterator[None]:
+    global _registered
     with _lock:
+        if _registered:
+            yield
+            return
         library = torch.library.Library("aten", "IMPL")
         try:
             library.impl("_has_compatible_shallow_copy_type", _yes, key)
+            _registered = True
             yield
         finally:
+            _registered = False
             library._destroy()
 
 
