@@ -9,47 +9,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from musasim.toolkit.declarations import (
+    CALL_LIKE,
+    declared_name,
+    declared_names,
+    expression_begin,
+    joined,
+    name_position,
+    split_text,
+    template_begin,
+    without_storage,
+)
 from musasim.toolkit.host_calls import Body, Problem, check
-from musasim.toolkit.lexer import Source, Token, bracketed, closing, is_word_begin, split, until
+from musasim.toolkit.lexer import Source, Token, bracketed, is_word_begin, split, until
 
 # Everything else in the text is ordinary C++. Patterns begin with letters: that is what searching is fast for.
 _WORDS = re.compile(
     r"__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
 _LAUNCH = re.compile("<<<")
-_TYPE_WORDS = frozenset(
-    [
-        "void",
-        "bool",
-        "char",
-        "short",
-        "int",
-        "long",
-        "float",
-        "double",
-        "unsigned",
-        "signed",
-        "const",
-        "volatile",
-        "wchar_t",
-        "char16_t",
-        "char32_t",
-        "auto",
-        "__restrict__",
-        "__restrict",
-        "restrict",
-        "typename",
-        "struct",
-        "class",
-        "union",
-        "enum",
-    ]
-)
-_QUALIFIERS = frozenset(["const", "volatile", "__restrict__", "__restrict", "restrict", "register"])
-_CALL_LIKE = frozenset(
-    ["__attribute__", "__launch_bounds__", "alignas", "decltype", "noexcept", "__declspec", "sizeof", "__asm__", "asm"]
-)
-_STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "thread_local"])
 
 
 class RewriteError(Exception):
@@ -155,7 +133,7 @@ class _Rewriter:
         before = list(source.tokens(source.statement_begin(position), position))
         if before and before[-1].text == "operator":
             return  # operator<< <T>, written without a space
-        begin = _expression_begin(before)
+        begin = expression_begin(before)
         if begin is None:
             raise self._error(position, "expected expression before '<<<'")
         configuration = self._configuration(position)
@@ -168,7 +146,7 @@ class _Rewriter:
         if not arguments or arguments[0].text != "(":
             raise self._error(close.begin, "expected '(' after '>>>'")
         text = source.text[position + 3 : close.begin]
-        self._insert(begin, f"(::musasim::configure({_joined(text)}) ? ")
+        self._insert(begin, f"(::musasim::configure({joined(text)}) ? ")
         self._replace(position, close.end, "")
         self._insert(arguments[-1].end, " : void())")
 
@@ -217,7 +195,7 @@ class _Rewriter:
         if signature is None:
             raise self._error(begin, "'__global__' attribute only applies to functions")
         head, parameters, body = signature
-        name = head[-1] if head[-1].text not in (">", ">>>") else head[_template_begin(head) - 1]
+        name = head[-1] if head[-1].text not in (">", ">>>") else head[template_begin(head) - 1]
         start = self._source.statement_begin(begin)
         self._require_void(start, name)
         if body is None:
@@ -255,7 +233,7 @@ class _Rewriter:
                 inner = bracketed(self._source, token.begin)
                 if not inner:
                     return None
-                if head and head[-1].text in _CALL_LIKE:
+                if head and head[-1].text in CALL_LIKE:
                     skip_to = inner[-1].end
                     head.pop()
                     continue
@@ -311,7 +289,7 @@ class _Rewriter:
     def _bounds_of(self, begin: int, end: int) -> str:
         for bounds in self._bounds:
             if begin <= bounds.position < end:
-                pieces = _split_text(bounds.arguments)
+                pieces = split_text(bounds.arguments)
                 most = f"static_cast<unsigned>({pieces[0]})"
                 return f"{most}, static_cast<unsigned>({pieces[1]})" if len(pieces) > 1 else f"{most}, 0"
         return "0, 0"
@@ -324,10 +302,10 @@ class _Rewriter:
         for number, piece in enumerate(split(tokens)):
             if piece and piece[-1].text == "..." and len(piece) == 1:
                 raise self._error(piece[0].begin, f"variadic kernel function '{kernel}' is not supported")
-            name = _declared_name(piece)
+            name = declared_name(piece)
             if name is None:
                 name = f"musasim_parameter_{number}"
-                self._insert(_name_position(piece), f" {name} ")
+                self._insert(name_position(piece), f" {name} ")
             pack = "..." if any(token.text == "..." for token in piece) else ""
             names.append(f"decltype({name}){pack}")
         return names
@@ -375,7 +353,7 @@ class _Rewriter:
             self._insert(begin, "static ")
         elif self._in_class(start):
             return
-        for name in _declared_names(_without_storage(statement[:-1])):
+        for name in declared_names(without_storage(statement[:-1])):
             self._count += 1
             self._insert(
                 statement[-1].end,
@@ -410,7 +388,7 @@ class _Rewriter:
         is_static = any(token.text == "static" for token in before + statement)
         self._replace(begin, end, "" if is_static else "static ")
         if any(body_begin < begin < body_end for body_begin, body_end in self._bodies):
-            names = _declared_names(_without_storage([*before, *statement[:-1]]))
+            names = declared_names(without_storage([*before, *statement[:-1]]))
             for name in names:
                 self._count += 1
                 seen = f"musasim_seen_{self._count}"
@@ -418,7 +396,7 @@ class _Rewriter:
                 self._insert(statement[-1].end, text)
 
     def _dynamic_shared(self, begin: int, end: int, externs: list[Token], statement: list[Token]) -> None:
-        name = _declared_name(statement[:-1])
+        name = declared_name(statement[:-1])
         at = next((index for index, token in enumerate(statement) if token.text == name), None)
         if name is None or at is None or statement[at + 1].text != "[" or len(split(statement[:-1])) > 1:
             raise self._error(begin, "an 'extern __shared__' variable must be one array of unknown bound")
@@ -428,140 +406,3 @@ class _Rewriter:
         self._insert(statement[at].begin, "(&")
         self._insert(statement[at].end, ")")
         self._insert(statement[-1].begin, f" = reinterpret_cast<decltype({name})>(::musasim_dynamic_shared[0])")
-
-
-# --- pieces of declarations ------------------------------------------------------------------------------------------------
-
-
-def _joined(text: str) -> str:
-    """On one line; the line breaks are put back where the text was."""
-    return re.sub(r"\n(?:#[^\n]*\n)*", " ", text).strip()
-
-
-def _split_text(text: str) -> list[str]:
-    source = Source(text)
-    return [text[piece[0].begin : piece[-1].end] for piece in split(list(source.tokens(0))) if piece]
-
-
-def _template_begin(tokens: list[Token]) -> int:
-    """The index of the `<` that the `>` at the end closes; 0 where there is none."""
-    angles = depth = 0
-    for index in range(len(tokens) - 1, -1, -1):
-        text = tokens[index].text
-        if text in (")", "]", "}"):
-            depth += 1
-        elif text in ("(", "[", "{"):
-            depth -= 1
-        elif depth == 0 and text in (">", ">>>"):
-            angles += len(text)
-        elif depth == 0 and text == "<":
-            angles -= 1
-            if angles == 0:
-                return index
-    return 0
-
-
-def _bracket_begin(tokens: list[Token]) -> int:
-    """The index of the bracket that the one at the end closes; 0 where there is none."""
-    depth = 0
-    for index in range(len(tokens) - 1, -1, -1):
-        text = tokens[index].text
-        if text in (")", "]"):
-            depth += 1
-        elif text in ("(", "["):
-            depth -= 1
-            if depth == 0:
-                return index
-    return 0
-
-
-def _expression_begin(tokens: list[Token]) -> int | None:
-    """Where the expression that ends with `tokens` begins: what is launched."""
-    at = len(tokens)
-    while at > 0:
-        if tokens[at - 1].text in (">", ">>>"):
-            at = _template_begin(tokens[:at])
-        while at > 0 and tokens[at - 1].text in (")", "]"):
-            at = _bracket_begin(tokens[:at])
-        if at > 0 and tokens[at - 1].kind == "name" and tokens[at - 1].text not in ("return", "else", "do"):
-            at -= 1
-        if at > 0 and tokens[at - 1].text == "template":
-            at -= 1
-        if at > 0 and tokens[at - 1].text in ("::", ".", "->"):
-            at -= 1
-            if at > 0 and (tokens[at - 1].kind == "name" or tokens[at - 1].text in (">", ">>>", ")", "]")):
-                if tokens[at - 1].text in ("return", "else", "do"):
-                    break
-                continue
-        break
-    return tokens[at].begin if at < len(tokens) else None
-
-
-def _without_storage(tokens: list[Token]) -> list[Token]:
-    return [token for token in tokens if token.text not in _STORAGE]
-
-
-def _declarator(tokens: list[Token]) -> list[Token]:
-    """Without a default or an initial value."""
-    depth = angles = 0
-    for index, token in enumerate(tokens):
-        text = token.text if token.kind == "mark" else ""
-        if text and text in "([{":
-            if (
-                text == "{"
-                and depth == 0
-                and index > 0
-                and not angles
-                and tokens[0].text not in ("union", "struct", "class")
-            ):
-                return tokens[:index]
-            depth += 1
-        elif text and text in ")]}":
-            depth -= 1
-        elif depth == 0 and text == "<" and index > 0 and tokens[index - 1].kind == "name":
-            angles += 1
-        elif depth == 0 and text in (">", ">>>") and angles:
-            angles = max(0, angles - len(text))
-        elif depth == 0 and angles == 0 and text == "=":
-            return tokens[:index]
-    return tokens
-
-
-def _declared_name(tokens: list[Token]) -> str | None:
-    """The name that one declarator declares, None where it has none."""
-    tokens = _declarator(tokens)
-    while tokens and tokens[-1].text == "]":
-        tokens = tokens[: _bracket_begin(tokens)]
-    for index in range(len(tokens) - 2):
-        if tokens[index].text == "(" and tokens[index + 1].text in ("*", "&"):
-            inner = [token for token in tokens[index + 1 : closing(tokens, index)] if token.kind == "name"]
-            inner = [token for token in inner if token.text not in _QUALIFIERS]
-            return inner[0].text if inner else None
-    if not tokens or tokens[-1].kind != "name" or tokens[-1].text in _TYPE_WORDS:
-        return None
-    before = [token for token in tokens[:-1] if token.text not in _QUALIFIERS and token.text != "..."]
-    if not before or before[-1].text == "::":
-        return None
-    only_keywords = all(token.text in ("typename", "struct", "class", "union", "enum") for token in before)
-    return None if only_keywords else tokens[-1].text
-
-
-def _declared_names(tokens: list[Token]) -> list[str]:
-    """Of a declaration with one or more declarators."""
-    pieces = split(tokens)
-    names = [_declared_name(piece) for piece in pieces[:1]]
-    for piece in pieces[1:]:
-        plain = [token for token in _declarator(piece) if token.kind == "name" and token.text not in _QUALIFIERS]
-        names.append(plain[0].text if plain else None)
-    return [name for name in names if name is not None]
-
-
-def _name_position(tokens: list[Token]) -> int:
-    """Where a parameter without a name would have it."""
-    declared = _declarator(tokens)
-    while declared and declared[-1].text == "]":
-        declared = declared[: _bracket_begin(declared)]
-    for index in range(len(declared) - 1):
-        if declared[index].text == "(" and declared[index + 1].text in ("*", "&"):
-            return declared[index + 1].end
-    return declared[-1].end
