@@ -199,6 +199,11 @@ def test_the_folder_that_builds_take_for_cuda(toolkit: Toolkit, project: Path, t
     assert done.stdout.split()[:6] == ["mcc", "--offload-arch=mp_22", "-c", str(ported), "-o", "out/kernel.o"]
     assert "nvcc's -Xptxas -v is not passed" in done.stderr and ported.is_file()
     assert not any(path.name == ".torchada" for path in (project / "csrc").iterdir())
+    torch = tmp_path / "torch" / "include"
+    written(torch, ATen__ATen_dot_h="#include <ATen/cuda/Of.h>\n", ATen__cuda__Of_dot_h="cudaStream_t stream;\n")
+    written(project, csrc__torch_dot_cu="#include <ATen/ATen.h>\n#include <ATen/cuda/Of.h>\n")
+    subprocess.run([*nvcc[:2], f"-I{torch}", "csrc/torch.cu", "-o", "out/torch.o"], capture_output=True, check=True)
+    assert [path.name for path in (project / "out/.torchada/torch.o").rglob("[!.]*.*")] == ["torch.mu"]
     subprocess.run([nvcc[0], "-E", "csrc/kernel.cu"], capture_output=True, check=True)
     assert sorted(path.name for path in project.iterdir()) == ["csrc", "include", "out"]
     assert cuda_home(Toolkit(**{**vars(toolkit), "home": None})) is None

@@ -28,6 +28,8 @@ _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
 _PORTED = (".mu", ".muh")
+# A folder that has one of these is PyTorch's or Python's. Their headers serve both compilers as they are, and are no project's.
+_HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h")
 
 
 def main(record: str) -> int:
@@ -136,7 +138,8 @@ def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | N
     if not sources or all(source.endswith(_PORTED) for source in sources):
         return None
     folders, included = include_dirs(line.flags)
-    found = closure([*sources, *included], folders, [home, toolkit.folder()])
+    others = [each for each in folders if any(os.path.isfile(os.path.join(each, name)) for name in _HEADERS_OF_OTHERS)]
+    found = closure([*sources, *included], folders, [home, toolkit.folder(), *others])
     return port(found.files, folder, os.getcwd())
 
 
