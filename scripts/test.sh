@@ -19,10 +19,12 @@ mypy src build_backend benchmarks
 python -m musasim build
 
 # When all is run, what does not hang on how device strings are translated is tested once: the simulator, programs under torchrun, the
-# porter, builds, the wheel, the example, memory of several processes, and calls that are recorded, which is done by one mechanism alone.
+# porter, builds, the wheel, start-up and status, the example, memory of several processes, and calls that are recorded, which is
+# done by one mechanism alone.
 once=()
 for part in building distributed musasim porting \
-    test_{benchmarks,cpp_ops,docs,engine,example,finder,packaging,report,sharing,sitecustomize,telemetry}.py; do
+    test_{benchmarks,cpp_ops,docs,engine,entry_points,example,faults,finder,nothing_to_do,packaging,report,run}.py \
+    test_{settings,sharing,sitecustomize,status,telemetry}.py; do
     once+=(--deselect "tests/$part")
 done
 

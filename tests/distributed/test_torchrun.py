@@ -33,7 +33,9 @@ def close(path: Path, other: Path) -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
 
 
-@pytest.mark.parametrize(("kind", "file"), [("ddp", "digits_ddp.pt"), ("fsdp", "digits_fsdp.pt")])
+@pytest.mark.parametrize(
+    ("kind", "file"), [("ddp", "digits_ddp.pt"), pytest.param("fsdp", "digits_fsdp.pt", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_loss_is_that_of_one_process(reference: Reference, kind: str, file: str, ranks: int) -> None:
     (alone, folder), (together, other) = reference(kind, 1), reference(kind, ranks)
