@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from toolkits import musa
 
 from torchada.building.architectures import architectures, counterpart, required_flags
 from torchada.building.errors import BuildError
@@ -14,19 +15,7 @@ from torchada.building.toolkit import Toolkit
 
 
 def toolkit(home: str | None = "/opt/musa", devices: tuple[str, ...] = ("31",)) -> Toolkit:
-    return Toolkit(
-        name="MUSA",
-        home=home,
-        home_variable="MUSA_HOME",
-        compiler="mcc",
-        compiler_variable="PYTORCH_MCC",
-        language="musa",
-        arch_flag="--offload-arch=mp_{}",
-        arch_variable="TORCH_MUSA_ARCH_LIST",
-        runtime="musart",
-        libraries=("musa_python", "musa_kernels"),
-        devices=lambda: devices,
-    )
+    return musa(home, libraries=("musa_python", "musa_kernels"), devices=lambda: devices)
 
 
 @pytest.mark.parametrize(

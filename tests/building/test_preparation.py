@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from setuptools import Extension
+from toolkits import musa
 
 from torchada.building.closure import closure
 from torchada.building.cuda_home import cuda_home, toolkit_of
@@ -32,16 +33,8 @@ def toolkit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toolkit:
     (home / "bin" / "mcc").write_text('#!/bin/sh\necho mcc "$@"\n')
     (home / "bin" / "mcc").chmod(0o755)
     (home / "lib" / "libmublas.so").touch()
-    return Toolkit(
-        name="MUSA",
-        home=str(home),
-        home_variable="MUSA_HOME",
-        compiler="mcc",
-        compiler_variable="PYTORCH_MCC",
-        language="musa",
-        arch_flag="--offload-arch=mp_{}",
-        arch_variable="TORCH_MUSA_ARCH_LIST",
-        runtime="musart",
+    return musa(
+        str(home),
         libraries=("musa_python",),
         include_dirs=lambda: [str(home / "include")],
         library_dirs=lambda: [str(home / "lib")],
