@@ -1,4 +1,4 @@
-"""DLPack, array interfaces, and tensors that change their data."""
+"""DLPack, array interfaces, copies between devices."""
 
 from __future__ import annotations
 
@@ -128,76 +128,6 @@ def test_capability_pickling_and_deepcopy_of_device_tensors() -> None:
     a, b = torch.load(file)
     b.fill_(2)
     assert a.tolist() == [0, 2, 2, 2] and a.is_cuda
-
-
-def test_capability_data_across_devices() -> None:
-    """`x.data = y.cuda()` keeps x, what it is and what it knows."""
-    x = nn.Parameter(torch.ones(2))
-    x.tag = "mine"  # type: ignore[attr-defined]
-    optimizer = torch.optim.SGD([x], lr=1.0)
-    before, value = id(x), torch.full((3,), 2.0, device="cuda:1")
-    x.data = value
-    assert id(x) == before and type(x) is nn.Parameter and x.requires_grad and x.is_leaf
-    assert x.device == value.device and x.data_ptr() == value.data_ptr() and x.tag == "mine"
-    x.sum().backward()
-    optimizer.step()
-    assert x.tolist() == [1, 1, 1]
-    x.data = x.data.cpu()
-    assert x.device.type == "cpu" and x.tolist() == [1, 1, 1]
-    assert x.grad is not None and x.grad.device == value.device  # it stays where it is
-    x.data = x.data.cuda()
-    x.data = x.data.to("cuda:1")
-    assert x.device == torch.device("cuda:1")
-
-
-def test_data_of_a_tensor_in_a_graph() -> None:
-    """The graph knows the same tensor afterwards: its gradient arrives (FSDP's offloading to the CPU lives on that)."""
-    x = nn.Parameter(torch.ones(2, device="cuda"))
-    view, loss = x.view(2), (x * 3).sum()
-    x.data = x.detach().cpu()
-    x.data = torch.full((2,), 5.0, device="cuda")
-    loss.backward()
-    assert x.grad is not None and x.grad.tolist() == [3, 3] and view.tolist() == [1, 1]
-    y = x.detach() * 2
-    y.data = torch.ones(2)
-    assert y.device.type == "cpu"
-
-
-def test_data_that_does_not_fit_keeps_torchs_error() -> None:
-    x = torch.ones(2, requires_grad=True)
-    with pytest.raises(TypeError):
-        x.data = 3
-    with pytest.raises(RuntimeError):
-        x.data = torch.ones(2, dtype=torch.int64)
-
-
-def test_data_that_does_not_fit_a_subclass() -> None:
-    """Its __torch_function__ assigns within the assignment; that used to wait for itself."""
-
-    class Own(torch.Tensor):
-        pass
-
-    x = torch.ones(2).as_subclass(Own)
-    with pytest.raises(RuntimeError, match="incompatible tensor type"):
-        x.data = torch.zeros(2, device="cuda").to_sparse()
-    x.data = torch.zeros(2, device="cuda")
-    assert x.is_cuda and type(x) is Own
-
-
-def test_data_in_compiled_code() -> None:
-    @torch.compile(backend="eager", fullgraph=True)
-    def doubled(x: torch.Tensor) -> torch.Tensor:
-        return x.data * 2
-
-    assert doubled(torch.ones(2, device="cuda", requires_grad=True)).tolist() == [2, 2]
-
-
-def test_set_stays_on_one_device() -> None:
-    x, y = torch.zeros(2, device="cuda:0"), torch.ones(2, device="cuda:0")
-    x.set_(y)
-    assert x.data_ptr() == y.data_ptr()
-    with pytest.raises(RuntimeError, match="devices must match"):
-        x.set_(torch.ones(2, device="cuda:1"))
 
 
 def test_copies_between_devices() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import pytest
@@ -64,13 +65,26 @@ def test_class_attributes_and_gradient_of_a_parameter_move_with_it() -> None:
     assert model.weight.grad is not None and model.weight.grad.is_cuda
 
 
-def test_moving_between_forward_and_backward_is_an_error_as_on_cuda() -> None:
+def test_a_graph_made_before_the_move_still_reaches_the_parameter() -> None:
+    """As where a model is cast between forward and backward: the gradient is of the kind that the graph was made for."""
     model = nn.Linear(2, 2)
     held = model(torch.ones(1, 2)).sum()
     model.cuda()
+    held.backward()
     assert model.weight.is_cuda
-    with pytest.raises(RuntimeError):
-        held.backward()
+    assert model.weight.grad is not None and model.weight.grad.tolist() == [[1, 1], [1, 1]]
+
+
+def test_parameters_stay_where_the_tensor_itself_is_held() -> None:
+    """A graph, a weak reference: on CUDA neither is in the way."""
+    model = nn.Linear(2, 2)
+    weight, view, reference = model.weight, model.weight.view(4), weakref.ref(model.weight)
+    held = (model.weight * 2).sum()
+    model.cuda()
+    assert model.weight is weight is reference() and view.device.type == "cpu"
+    model(torch.ones(1, 2, device="cuda")).sum().backward()
+    assert weight.grad is not None and weight.grad.is_cuda
+    del held
 
 
 def test_a_parameter_class_with_its_own_cuda_is_asked() -> None:

@@ -16,3 +16,9 @@ def test_llama(agrees: Any) -> None:
 def test_trainer_and_pipeline(agrees: Any) -> None:
     found = agrees("transformers_trainer.py")
     assert found["pipeline"] == "musa:0" and found["resumed exactly"]
+
+
+def test_inductor(agrees: Any) -> None:
+    """torch.compile as it comes: the graphs are those of the CPU, none is broken, and kernels are generated for them."""
+    found = agrees("transformers_inductor.py")
+    assert found["same"]["graphs"] >= 4 and not found["same"]["breaks"] and found["kernels"] > 20

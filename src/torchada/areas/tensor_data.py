@@ -1,73 +1,42 @@
-"""`x.data = y` where one of them is on the device and the other on the CPU.
+"""`x.data = y` where one of them is on the device and the other on the CPU, and modules that move as a whole.
 
-PyTorch gives a tensor new data only between the device types it lists as dense, and PrivateUse1 is not among them; builds of
-torch that come with a backend may have added it, and then nothing happens here.
-
-What refuses is an operator, `aten::_has_compatible_shallow_copy_type`, and the copying itself does not care. So the operator
-gets another answer for the time of the assignment: the tensor stays what it is for views, optimizers and the autograd graph, as on
-CUDA. Swapping two tensors would not do: gradients of a graph made before would go to the one that nobody sees any more.
+PyTorch gives a tensor new data in place only between the device types it lists as dense, and PrivateUse1 is not among them: the
+assignment would be refused; and Module.to, which asks first, would make new parameters, so that optimizers held on to the old
+ones and tied weights came apart, without a word. The copying itself does not care. It is an operator that says what fits, and it
+gets a kernel for the backend's device: the tensor stays what it is for views, optimizers and the autograd graph, as on CUDA.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import RLock
 from typing import Any
 
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.kernels import Kernels, untraced
 
-# A subclass with __torch_function__ comes here again on its way, within the first assignment.
-_lock = RLock()
-_registered = False
+_OPERATOR = "_has_compatible_shallow_copy_type"
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    torch = context.torch
-    original = torch._C.TensorBase.data
-    data = property(original.__get__, _set_data(context, original.__set__))
-    yield Patch(torch.Tensor, "data", data, 'x.data = x.data.to("cuda")')
+    torch, key = context.torch, context.backend.dispatch_key
+    if torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{_OPERATOR}", key):
+        raise Skip(f"{context.backend.adapter} has a kernel of its own for aten::{_OPERATOR}")
+    # For autograd's key, too: an operator that CompositeImplicitAutograd serves no longer would be seen by __torch_dispatch__.
+    kernels = Kernels(torch, key, f"Autograd{key}")
+    yield Patch(kernels, _OPERATOR, _fits(torch, key), 'x.data = x.data.to("cuda"), Module.to("cuda")', kind="emulated")
 
 
-def _set_data(context: Context, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-    torch, device_type = context.torch, context.backend.device_type
-    key = context.backend.dispatch_key
+def _fits(torch: Any, key: str) -> Callable[[Any, Any], bool]:
+    keys_of, members = torch._C._dispatch_keys, torch._C.DispatchKey.__members__
+    cpu, own = members["CPU"], members[key]
+    elsewhere = getattr(torch.ops.aten, _OPERATOR).default.decompose
 
-    def set_data(self: Any, value: Any) -> None:
-        try:
-            original(self, value)
-        except RuntimeError:
-            if not isinstance(value, torch.Tensor) or {self.device.type, value.device.type} != {"cpu", device_type}:
-                raise
-            # Out of torch.compile's sight, which has no business with what is registered.
-            frames = torch._C._dynamo.eval_frame
-            before = frames.set_eval_frame(None)
-            try:
-                with _any_type_is_compatible(torch, key):
-                    original(self, value)
-            finally:
-                frames.set_eval_frame(before)
+    def fits(tensor: Any, source: Any) -> bool:
+        ours, theirs = keys_of(tensor), keys_of(source)
+        # The keys of dense tensors: those of sparse and nested ones are others.
+        if (ours.has(own) or ours.has(cpu)) and (theirs.has(own) or theirs.has(cpu)):
+            return True
+        return bool(elsewhere(tensor, source))
 
-    return set_data
-
-
-@contextmanager
-def _any_type_is_compatible(torch: Any, key: str) -> Iterator[None]:
-    global _registered
-    with _lock:
-        if _registered:
-            yield
-            return
-        library = torch.library.Library("aten", "IMPL")
-        try:
-            library.impl("_has_compatible_shallow_copy_type", _yes, key)
-            _registered = True
-            yield
-        finally:
-            _registered = False
-            library._destroy()
-
-
-def _yes(tensor: Any, source: Any) -> bool:
-    return True
+    return untraced(torch, fits)
