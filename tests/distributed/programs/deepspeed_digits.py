@@ -20,7 +20,7 @@ torch.manual_seed(0)
 images, labels = load_digits(return_X_y=True)
 data = TensorDataset(torch.tensor(images, dtype=torch.float32) / 16, torch.tensor(labels))
 loader = DataLoader(data, BATCH // size, sampler=DistributedSampler(data), drop_last=True)
-model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 10)).cuda()
+model = nn.Sequential(nn.Linear(64, 128), nn.Tanh(), nn.Linear(128, 10))
 engine, optimizer, _, _ = deepspeed.initialize(
     model=model,
     optimizer=torch.optim.AdamW(model.parameters(), lr=3e-3),
