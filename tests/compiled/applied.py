@@ -9,7 +9,6 @@ from typing import Any
 
 from torchada.hooks.registry import AREAS, REGISTRY
 from torchada.redirect.engine import ENGINE, Applied
-from torchada.redirect.kernels import Kernels
 from torchada.redirect.owners import MISSING
 
 
@@ -71,8 +70,6 @@ def place(record: Applied) -> str:
         return f"{owner.__module__}.{owner.__qualname__}.{name}"
     if hasattr(owner, "target"):  # a slot of a type written in C
         return f"{owner.target.__module__}.{owner.target.__qualname__}.{name}"
-    if isinstance(owner, Kernels):
-        return f"torch.ops.aten.{name}"
     if isinstance(owner, dict):
         return f"{record.patch.why} [{getattr(name, '__name__', name)}]"
     return f"{record.patch.why} ({name})"

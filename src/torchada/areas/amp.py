@@ -6,6 +6,7 @@ changes is the class's __init__, and every name sees it.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,8 +27,7 @@ _STATE = (
 def patches(context: Context) -> Iterator[Patch]:
     torch, devices = context.torch, context.devices
     mode, scaler = torch.amp.autocast_mode, torch.amp.GradScaler
-    init = method(mode.autocast.__init__, devices, "device_type")
-    yield Patch(mode.autocast, "__init__", init, 'torch.autocast("cuda")')
+    yield Patch(mode.autocast, "__init__", _init(context, mode.autocast.__init__), 'torch.autocast("cuda")')
     yield Patch(scaler, "__init__", _scaler_init(context, scaler.__init__), 'torch.amp.GradScaler("cuda")')
     for name in ("custom_fwd", "custom_bwd"):
         call = translating(getattr(mode, name), devices, "device_type", 1)
@@ -77,22 +77,43 @@ def _gpu_dtype(context: Context, owner: Any, made: dict[int, Callable[..., Any]]
             yield Patch(owner, call.__name__, call, f"torch.{call.__name__}")
 
 
+def _init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """autocast's, which a training step runs in every iteration: parameters that have names need no unpacking."""
+    if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
+        return method(original, context.devices, "device_type")
+    get = context.devices.get
+
+    def __init__(
+        self: Any, device_type: Any, dtype: Any = None, enabled: Any = True, cache_enabled: Any = None
+    ) -> None:
+        if isinstance(device_type, str):
+            device_type = get(device_type, device_type)
+        original(self, device_type, dtype, enabled, cache_enabled)
+
+    return disguise(__init__, original)
+
+
 def _by_device_type(original: Callable[..., Any], context: Context, *, sets: bool) -> Callable[..., Any]:
     """`original`, with a device type as its first argument; entering and leaving autocast makes seven such calls.
 
-    Hence no *args and no **kwargs, whose unpacking costs more than the translation. A setter's value has one name or the other.
+    autocast asks with the very string that its __init__ was given, and the value in its place: such a call costs no more than a
+    frame; what has to be packed or looked up costs more. A setter's value has one of two names.
     """
     get, unset = context.devices.get, object()
+    own = get("cuda")
 
     def ask(device_type: Any = None) -> Any:
+        if device_type is own:
+            return original(own)
         return original() if device_type is None else original(get(device_type, device_type))
 
-    def put(device_type: Any, value: Any = unset, *, enabled: Any = unset, dtype: Any = unset) -> Any:
-        if value is not unset:
-            return original(get(device_type, device_type), value)
+    def put(device_type: Any = unset, value: Any = unset, enabled: Any = unset, dtype: Any = unset) -> Any:
+        if device_type is own and enabled is dtype and value is not unset:
+            return original(own, value)
         named = {"enabled": enabled, "dtype": dtype}
         return original(
-            get(device_type, device_type), **{name: given for name, given in named.items() if given is not unset}
+            *(get(each, each) for each in (device_type, value) if each is not unset),
+            **{name: each for name, each in named.items() if each is not unset},
         )
 
     return disguise(put if sets else ask, original)

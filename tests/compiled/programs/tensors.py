@@ -84,7 +84,7 @@ def pinned(x: torch.Tensor) -> Any:
     return host.is_pinned(), host.to("cuda", non_blocking=True)
 
 
-@PROGRAMS.add("torch.ops.aten._has_compatible_shallow_copy_type", native=False)
+@PROGRAMS.add("torch.Tensor.data", native=False)
 def data(x: torch.Tensor) -> Any:
     host = torch.ones(3)
     host.data = x.data * 2
@@ -136,7 +136,7 @@ def operators(x: torch.Tensor) -> Any:
     return made, ops.full([2], 3.0, dtype=torch.float64, device="cuda:1"), ops._to_copy(x, device="cpu")
 
 
-@PROGRAMS.add("torch._C._nn._parse_to")
+@PROGRAMS.add("torch._C._nn._parse_to", "torch._has_compatible_shallow_copy_type")
 def module_to(x: torch.Tensor) -> Any:
     torch.manual_seed(1)
     layer = torch.nn.Linear(4, 2)
