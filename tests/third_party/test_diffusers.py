@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 NEEDS = ("diffusers",)
 
 
-def test_pipelines(agrees: Any) -> None:
-    agrees("diffusers_unet.py")
+@pytest.mark.parametrize("compiler", ["aot_eager", "inductor"])
+def test_pipelines(agrees: Any, compiler: str) -> None:
+    agrees("diffusers_unet.py", compiler)

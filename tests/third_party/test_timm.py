@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 NEEDS = ("timm", "torchvision")
 
 
-def test_models(agrees: Any) -> None:
-    agrees("timm_vit.py")
+@pytest.mark.parametrize("compiler", ["aot_eager", "inductor"])
+def test_models(agrees: Any, compiler: str) -> None:
+    agrees("timm_vit.py", compiler)

@@ -8,6 +8,7 @@ import torch
 from diffusers import AutoencoderKL, DDIMScheduler, DDPMPipeline, DDPMScheduler, UNet2DConditionModel, UNet2DModel
 
 device = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+compiler = sys.argv[2] if len(sys.argv) > 2 else "aot_eager"
 torch.manual_seed(0)
 
 unet = UNet2DModel(
@@ -71,7 +72,7 @@ with torch.no_grad():
     latents = autoencoder.encode(images).latent_dist.mode()
     text = torch.rand(4, 5, 16, generator=generator).to(device)
     eager = conditioned(latents, 3, encoder_hidden_states=text).sample
-    compiled = torch.compile(conditioned, backend="aot_eager")(latents, 3, encoder_hidden_states=text).sample
+    compiled = torch.compile(conditioned, backend=compiler)(latents, 3, encoder_hidden_states=text).sample
     decoded = autoencoder.decode(eager).sample
     half = lower(images.to(torch.bfloat16), 3).sample
 

@@ -12,6 +12,7 @@ from timm.scheduler import CosineLRScheduler
 from timm.utils import ModelEmaV3, NativeScaler, accuracy
 
 device = sys.argv[1] if len(sys.argv) > 1 else "cuda"
+compiler = sys.argv[2] if len(sys.argv) > 2 else "aot_eager"
 numbers, devices = {}, set()
 
 for name, options in {
@@ -38,7 +39,7 @@ for name, options in {
     model.eval()
     with torch.no_grad():
         logits = model(images)
-        compiled = torch.compile(model, backend="aot_eager")(images)
+        compiled = torch.compile(model, backend=compiler)(images)
         averaged = average.module.eval()(images)
     top1, top5 = accuracy(logits, labels, topk=(1, 5))
     numbers[name] = [losses, logits[0].tolist(), compiled[0].tolist(), averaged[0].tolist(), top1.item(), top5.item()]
