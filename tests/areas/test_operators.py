@@ -76,3 +76,11 @@ def test_other_strings_are_left_alone(own: Any) -> None:
             call(torch.zeros(1), label="cuda", where="cuda:1"),
         ):
             assert label == "cuda" and moved.device == ONE
+
+
+def test_an_overload_that_comes_after_the_first_call(own: Any) -> None:
+    assert own(torch.zeros(1), "cuda", "cuda:1")[0].device == ONE
+    with torch.library._scoped_library("test_operators", "FRAGMENT") as library:
+        library.define("labelled.at(Tensor x, int a, int b, Device there) -> str")
+        library.impl("labelled.at", lambda x, a, b, there: there.type, "CompositeExplicitAutograd")
+        assert own(torch.zeros(1), 1, 2, "cuda:1") == ONE.type

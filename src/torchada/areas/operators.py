@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 from torchada.redirect.calls import disguise
@@ -28,14 +29,17 @@ def patches(context: Context) -> Iterator[Patch]:
 def _call(context: Context, original: Callable[..., Any], schemas: Callable[[Any], list[Any]]) -> Callable[..., Any]:
     """`original` with strings translated where the schema has a device; a custom operator may take other strings."""
     translate = context.devices.translate
+    # To ask for schemas costs more than the call. A packet that gets another overload is the same, and its _op is not.
+    places = cache(lambda op, _: _places(schemas(op)))
 
     def __call__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         # Most calls have no string at all, and pay for this look alone.
         for value in (*args, *kwargs.values()) if kwargs else args:
             if isinstance(value, str):
-                places = _places(schemas(self))
-                args = tuple(translate(value) if place in places else value for place, value in enumerate(args))
-                kwargs = {name: translate(value) if name in places else value for name, value in kwargs.items()}
+                of_devices = places(self, self._op)
+                if of_devices:
+                    args = tuple(translate(value) if place in of_devices else value for place, value in enumerate(args))
+                    kwargs = {name: translate(value) if name in of_devices else value for name, value in kwargs.items()}
                 break
         return original(self, *args, **kwargs)
 
