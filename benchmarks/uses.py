@@ -53,6 +53,7 @@ USES: Mapping[str, str] = {
     "get_device_properties": "f(0)",
     "get_stream_from_external": "f(handle)",
     "*graph": "f(graph)",
+    "*MemPoolContext": "f(pool)",
     "*set_device": "f(0)",
     "*set_rng_state": "f(state)",
     "*set_rng_state_all": "f(states)",

@@ -70,7 +70,8 @@ def test_the_cpu_is_no_use_of_cuda(recorded: Any) -> None:
         "os.environ['SOMETHING'] = 'else'\n"
         "torch.save(x, 'cuda_net.pt'); torch.load('cuda_net.pt', map_location='cpu')\n"
     )
-    assert found == []
+    # Up to torch 2.7 autocast asks this for every device.
+    assert [entry for entry in found if entry[0] != "torch.cuda.amp.amp_definitely_not_available"] == []
 
 
 def test_the_backend_is_not_the_program(recorded: Any) -> None:

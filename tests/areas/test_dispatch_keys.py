@@ -59,7 +59,7 @@ def test_every_key_of_cuda_is_answered_by_its_counterpart(lib: Any, key: str) ->
     own = key.replace("CUDA", "PrivateUse1")
     for each in (key, getattr(Key, key), own):
         assert C._dispatch_has_kernel_for_dispatch_key(_name(lib), each)
-    assert C.DispatchKeySet(getattr(Key, key)) == C.DispatchKeySet(getattr(Key, own))
+    assert C.DispatchKeySet(getattr(Key, key)).raw_repr() == C.DispatchKeySet(getattr(Key, own)).raw_repr()
 
 
 def test_no_key_of_cuda_is_forgotten() -> None:

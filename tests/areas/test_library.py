@@ -15,6 +15,7 @@ from torchada.redirect.unsupported import UnsupportedError
 library: Any = torch.library
 C: Any = torch._C
 X = torch.ones(2, device="cuda")
+OLDER = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 8)
 
 
 @pytest.fixture
@@ -142,10 +143,16 @@ def test_fallback_for_a_key_that_has_none(lib: Any) -> None:
     with library._scoped_library("_", "IMPL", "NestedTensorCUDA") as own:
         own.fallback(fallback)
         assert C._dispatch_has_backend_fallback(C.DispatchKey.NestedTensorCUDA)
-        with C._IncludeDispatchKeyGuard(C.DispatchKey.NestedTensorCUDA):
-            assert C._dispatch_tls_is_dispatch_key_included(C.DispatchKey.NestedTensorCUDA)
-            _op(lib).default.redispatch(C.DispatchKeySet("NestedTensorCUDA"), X)
+        _op(lib).default.redispatch(C.DispatchKeySet("NestedTensorCUDA"), X)
     assert calls == [f"{lib.ns}.op.default"]
+
+
+@pytest.mark.skipif(OLDER, reason="torch 2.7 leaves the key's backend included, without torchada too")
+def test_a_key_is_included_for_a_while() -> None:
+    key = C.DispatchKey.NestedTensorCUDA
+    with C._IncludeDispatchKeyGuard(key):
+        assert C._dispatch_tls_is_dispatch_key_included(key)
+    assert not C._dispatch_tls_is_dispatch_key_included(key)
 
 
 @pytest.mark.parametrize("types", ["cuda", "CUDA", ("cpu", "cuda"), ["cuda"]])
@@ -497,7 +504,8 @@ def test_places_and_signatures() -> None:
 
 def test_what_a_program_registered_stays(musa: Interpreter) -> None:
     musa.run(
-        """
+        f"""
+        older = {OLDER}
         import torch, torchada
         @torch.library.custom_op("stays::op", mutates_args=(), device_types="cuda")
         def op(x: torch.Tensor) -> torch.Tensor:
@@ -508,8 +516,9 @@ def test_what_a_program_registered_stays(musa: Interpreter) -> None:
         torchada.disable()
         assert torch.library.Library.impl is not impl
         assert torch.equal(op(x), x + 1)
-        with torch.autocast("musa"):
-            assert op(x).dtype is torch.float16
+        if not older:  # torch 2.7 knows no autocast of operators but the CPU's and CUDA's, and calls itself for ever
+            with torch.autocast("musa"):
+                assert op(x).dtype is torch.float16
         torchada.enable()
         with torch.autocast("cuda"):
             assert op(x).dtype is torch.float16

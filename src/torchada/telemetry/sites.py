@@ -12,7 +12,7 @@ _TORCH = frozenset({"torch", "functorch", "torchgen"})
 # Glue between a caller and what he called. sys.stdlib_module_names exists from Python 3.10 on.
 _STDLIB = frozenset(
     getattr(sys, "stdlib_module_names", {"contextlib", "functools", "importlib", "os", "runpy", "threading"})
-)
+) | {"typing_extensions"}  # what torch has deprecated is called through it
 # The proxy that stands between a caller and the recording function, and what records.
 _TRANSPARENT = ("torchada.redirect.entry_point", "torchada.telemetry")
 _GLUE, _OURS, _LIBRARY, _PROGRAM = range(4)

@@ -50,6 +50,9 @@ def _call_it_a_gpu(utils: Any) -> None:
     utils.is_gpu = is_gpu
     if hasattr(utils, "get_current_backend"):
         utils.get_current_backend = _whose_kernels_are_cpp(utils.get_current_backend)
+    else:  # up to torch 2.7, what concerns kernels of every GPU asks for CUDA's backend
+        config: Any = sys.modules["torch._inductor.config"]
+        config.cuda_backend = "cpp"
 
 
 def _whose_kernels_are_cpp(get_current_backend: Any) -> Any:
