@@ -56,10 +56,10 @@ code gives the answer of eager code, and that it answers what the program for mu
 
 `python tests/tools/page.py` makes this page, and `tests/tools/test_tools.py` checks every row of it.
 
-For every function that torchada replaces, `tests/test_compiled_patches.py` holds compiled code to eager code as well. One thing is
-known to go wrong there, and comes from torch.compile: under the backend `aot_eager` a graph that says "cuda" runs when
-`with torch.cuda.device(1)` has been left, and makes its tensors on the device that is current then. `eager` and `inductor`, the
-default, make them where eager code does.
+For every function that torchada replaces, `tests/test_compiled_patches.py` holds compiled code to eager code, too. Two things are
+known to go wrong there, and come from torch.compile: under the backend `aot_eager` a graph that says "cuda" runs when
+`with torch.cuda.device(1)` has been left, and makes its tensors on the device that is current then (`eager` and `inductor`, the
+default, make them where eager code does); and it forgets a default dtype that was set by `torch.set_default_tensor_type` inside.
 """
 
 # By test, what it shows.
