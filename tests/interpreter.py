@@ -9,11 +9,14 @@ import sys
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+# Of the torch under test, to be compared: (2, 13).
+TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 ROOT = Path(__file__).resolve().parent.parent
 
 

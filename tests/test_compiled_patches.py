@@ -14,17 +14,16 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-import torch
 
 from compiled import accounts, compare, report
 from compiled.applied import groups
 from compiled.outside import NOT_EVERYWHERE, OUTSIDE
-from interpreter import ROOT, clean_environment
+from interpreter import ROOT, TORCH, clean_environment
 from torchada.redirect.engine import Applied, Patch
 from torchada.redirect.owners import owner_of
 
 # What the programs list is what the newest torch.compile does. An older one may refuse more, and is held to native code.
-OLDER = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 13)
+OLDER = TORCH < (2, 13)
 OF_OLDER = {
     "handles": "torch 2.7 takes CUDA's events into graphs, and loses what it did with them before its graph breaks",
 }

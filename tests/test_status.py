@@ -122,7 +122,7 @@ def test_a_platform_that_is_left_alone(broken: Interpreter, name: str) -> None:
 def test_probe_on_a_machine_without_accelerator(plain: Interpreter) -> None:
     found = status(plain, "--probe", code=INACTIVE)
     assert found["modules"]["torch"] == "imported, left as it is"
-    assert found["versions"]["torch"].partition("+")[0] == version("torch").partition("+")[0]
+    assert found["versions"]["torch"] == plain.run("import torch; print(torch.__version__)").stdout.strip()
 
 
 def test_probe_finds_a_broken_adapter(broken: Interpreter) -> None:

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch.library import Library
 
-from interpreter import Interpreter
+from interpreter import TORCH, Interpreter
 from torchada.redirect.unsupported import UnsupportedError
 
 library: Any = torch.library
 C: Any = torch._C
 X = torch.ones(2, device="cuda")
-OLDER = tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 8)
+OLDER = TORCH < (2, 8)
 
 
 @pytest.fixture

@@ -110,10 +110,11 @@ def _by_device_type(original: Callable[..., Any], context: Context, *, sets: boo
     def put(device_type: Any = unset, value: Any = unset, enabled: Any = unset, dtype: Any = unset) -> Any:
         if device_type is own and enabled is dtype and value is not unset:
             return original(own, value)
-        named = {"enabled": enabled, "dtype": dtype}
+        places = (get(device_type, device_type), value)
+        names = {"enabled": enabled, "dtype": dtype}
         return original(
-            *(get(each, each) for each in (device_type, value) if each is not unset),
-            **{name: each for name, each in named.items() if each is not unset},
+            *(each for each in places if each is not unset),
+            **{name: each for name, each in names.items() if each is not unset},
         )
 
     return disguise(put if sets else ask, original)

@@ -22,6 +22,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+_OPERATOR = "_has_compatible_shallow_copy_type"
 Fits = Callable[[Any, Any], bool]
 
 # A subclass with __torch_function__ comes here again on its way, within the first assignment.
@@ -31,8 +32,8 @@ _registered = False
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    asked, fits = torch._has_compatible_shallow_copy_type, _fits(torch, context.backend.dispatch_key)
-    yield Patch(torch, asked.__name__, _asked_first(asked, fits), 'Module.to("cuda") keeps its parameters')
+    asked, fits = getattr(torch, _OPERATOR), _fits(torch, context.backend.dispatch_key)
+    yield Patch(torch, _OPERATOR, _asked_first(asked, fits), 'Module.to("cuda") keeps its parameters')
     original = torch._C.TensorBase.data
     data = property(original.__get__, _set_data(context, original.__set__, fits))
     yield Patch(torch.Tensor, "data", data, 'x.data = x.data.to("cuda")')
@@ -50,9 +51,8 @@ def _fits(torch: Any, key: str) -> Fits:
 
 
 def _asked_first(original: Fits, fits: Fits) -> Fits:
-    def asked(
-        *tensors: Any,
-    ) -> bool:  # torch.compile compares signatures with a function of its own, but not with this one
+    # torch.compile has a function of its own for it and compares the parameters' names, but not where there are none.
+    def asked(*tensors: Any) -> bool:
         return original(*tensors) or fits(*tensors)
 
     return disguise(asked, original)
@@ -91,7 +91,7 @@ def _answered_by(torch: Any, fits: Fits, key: str) -> Iterator[None]:
         try:
             # For autograd's key, too: what CompositeImplicitAutograd serves no longer would be seen by __torch_dispatch__.
             for each in (key, f"Autograd{key}"):
-                library.impl("_has_compatible_shallow_copy_type", fits, each)
+                library.impl(_OPERATOR, fits, each)
             _registered = True
             yield
         finally:
