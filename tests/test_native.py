@@ -70,6 +70,43 @@ def test_the_self_check_passes_and_leaves_nothing_armed(unarmed: pytest.MonkeyPa
     assert _choose(unarmed, _device_parser) == native.Mechanism(True, "checked in this process")
 
 
+ODD = (
+    "cuda:00",
+    "cuda:01",
+    "cuda:007",
+    "cuda:128",
+    "cuda:129",
+    "cuda:999",
+    "cuda:1234",
+    "cuda:",
+    "cuda:x",
+    "cuda:-1",
+    "cuda: 1",
+)
+
+
+def _parsed(name: str) -> str:
+    try:
+        return str(torch.device(name))
+    except RuntimeError as error:
+        return str(error).splitlines()[0]
+
+
+@pytest.mark.skipif(os.environ.get("TORCHADA_NATIVE") == "0", reason="the native mechanism's")
+def test_a_device_is_the_same_however_often_it_is_named(unarmed: pytest.MonkeyPatch) -> None:
+    """One that was made before is not parsed again; what torch refuses, it refuses again."""
+    names = ["cuda", *(f"cuda:{index}" for index in range(128)), *ODD]
+    # torch cuts "cuda:1234" down to an index of a byte; a name that long is left to it.
+    renamed = [name for name in names if name == "cuda" or (name[5:].isdigit() and len(name) <= len("cuda:127"))]
+    expected = [_parsed(name.replace("cuda", "musa") if name in renamed else name) for name in names]
+    for _ in range(2):
+        _device_parser.arm("musa")
+        for _ in range(3):
+            assert [_parsed(name) for name in names] == expected
+        _device_parser.disarm()
+        assert torch.device("cuda:5").type == "cuda"
+
+
 def test_switched_off(unarmed: pytest.MonkeyPatch) -> None:
     assert _choose(unarmed, _device_parser, wanted="0") == native.Mechanism(False, "TORCHADA_NATIVE=0")
 

@@ -248,6 +248,35 @@ def test_a_constructor_that_somebody_has_taken_over(musa: Interpreter, tmp_path:
     assert "'portable'" in done.stdout and "both" in done.stdout and "interposer.so" in done.stdout
 
 
+def test_devices_of_another_layout(musa: Interpreter, tmp_path: Path) -> None:
+    """Two bytes are kept of a device that has been made before; one that is more than that is made each time."""
+    compile_library("wide_device.cpp", tmp_path / "libc10.so", "-shared")
+    musa.run(
+        """
+        import ctypes, sys
+        from torchada.redirect.native import _device_parser as parser
+
+        class Device(ctypes.Structure):
+            _fields_ = [("type", ctypes.c_int8), ("index", ctypes.c_int8), ("made", ctypes.c_int)]
+
+        library = ctypes.CDLL("./libc10.so")
+        def parse(name):
+            device = Device()
+            library.parse(name, ctypes.byref(device))
+            return device.type, device.index, device.made
+
+        assert parse(b"cuda:3") == (1, 3, 1)
+        parser.arm("musa")
+        seen = [parse(name) for name in (b"cuda:3", b"cuda:3", b"cuda", b"cuda", b"cpu")]
+        assert [device[:2] for device in seen] == [(20, 3), (20, 3), (20, -1), (20, -1), (20, -1)]
+        assert len({made for *_, made in seen}) == 5, seen      # each is what the constructor has made for it
+        parser.disarm()
+        assert parse(b"cuda:3")[:2] == (1, 3) and "torch" not in sys.modules
+        """,
+        env={"TORCHADA_NATIVE": "1"},
+    )
+
+
 EXTENSION = """
 #include <torch/extension.h>
 

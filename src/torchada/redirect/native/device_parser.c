@@ -30,42 +30,93 @@ typedef struct {
     char local[16];
 } string;
 
-/* What "cuda" means: "musa", say. NULL while nothing is armed: a call that comes late changes nothing then. */
-static _Atomic(const char *) device_type;
 #define LONGEST_DEVICE_TYPE 11 /* with ":127" it still fits into a local string */
+#define DEVICES 129            /* one without an index, and those that an int8 numbers */
 
-static int is_cuda(const string *text)
+/* What "cuda" means, and the devices that were made for it: their two bytes, a type and an index, and MADE. */
+typedef struct {
+    char name[LONGEST_DEVICE_TYPE + 1]; /* "musa", say */
+    atomic_uint made[DEVICES];
+} replacement;
+#define MADE 0x10000u
+
+/* NULL while nothing is armed: a call that comes late changes nothing then. */
+static _Atomic(replacement *) device_type;
+
+enum { OTHER_INDEX = DEVICES, NOT_CUDA };
+
+/* Where among the devices `text` belongs. OTHER_INDEX: torch may refuse it. Anything else, "cuda:x", is NOT_CUDA and goes on as it
+ * is: the error then names what the user wrote. */
+static unsigned place_of(const string *text)
 {
     if (text->size < 4 || text->size > 8 || memcmp(text->data, "cuda", 4) != 0)
-        return 0;
+        return NOT_CUDA;
     if (text->size == 4)
-        return 1;
-    /* Anything else, "cuda:x", goes on as it is: the error then names what the user wrote. */
-    if (text->data[4] != ':' || text->size == 5)
         return 0;
-    for (size_t i = 5; i < text->size; i++)
+    if (text->data[4] != ':' || text->size == 5)
+        return NOT_CUDA;
+    unsigned index = 0;
+    for (size_t i = 5; i < text->size; i++) {
         if (text->data[i] < '0' || text->data[i] > '9')
-            return 0;
-    return 1;
+            return NOT_CUDA;
+        index = 10 * index + (unsigned)(text->data[i] - '0');
+    }
+    int leading_zero = text->data[5] == '0' && text->size > 6;
+    return leading_zero || index + 1 >= DEVICES ? OTHER_INDEX : index + 1;
+}
+
+typedef void constructor_function(void *device, const string *text);
+
+static constructor_function *original(void)
+{
+    return (constructor_function *)constructor.address;
+}
+
+/* Keep what the constructor makes of `renamed`, if a device is what it has been so far: two bytes and nothing beside them. */
+static void learn(atomic_uint *made, const string *renamed)
+{
+    unsigned char of_zeros[64], of_ones[64], zeros[64], ones[64];
+    memset(of_zeros, 0, sizeof of_zeros);
+    memset(zeros, 0, sizeof zeros);
+    memset(of_ones, 0xff, sizeof of_ones);
+    memset(ones, 0xff, sizeof ones);
+    original()(of_zeros, renamed);
+    original()(of_ones, renamed);
+    if (memcmp(of_zeros, of_ones, 2) == 0 && memcmp(of_zeros + 2, zeros, sizeof zeros - 2) == 0 &&
+        memcmp(of_ones + 2, ones, sizeof ones - 2) == 0)
+        atomic_store(made, MADE | (unsigned)of_zeros[0] << 8 | of_zeros[1]);
 }
 
 /* Compiled with -fexceptions: what the constructor throws passes through here. */
-static void redirected_constructor(void *device, const string *text)
+static void construct(void *device, const string *text, replacement *type, unsigned place)
 {
-    void (*original)(void *, const string *) = (void (*)(void *, const string *))constructor.address;
-    const char *name = atomic_load(&device_type);
-    if (name == NULL || !is_cuda(text)) {
-        original(device, text);
-        return;
-    }
     string renamed;
-    size_t length = strlen(name);
+    size_t length = strlen(type->name);
     memset(&renamed, 0, sizeof renamed);
-    memcpy(renamed.local, name, length);
+    memcpy(renamed.local, type->name, length);
     memcpy(renamed.local + length, text->data + 4, text->size - 4);
     renamed.data = renamed.local;
     renamed.size = length + text->size - 4;
-    original(device, &renamed);
+    original()(device, &renamed);
+    if (place < DEVICES)
+        learn(&type->made[place], &renamed);
+}
+
+static void redirected_constructor(void *device, const string *text)
+{
+    replacement *type = atomic_load(&device_type);
+    unsigned place = type == NULL ? NOT_CUDA : place_of(text);
+    if (place == NOT_CUDA) {
+        original()(device, text);
+        return;
+    }
+    unsigned made = place < DEVICES ? atomic_load(&type->made[place]) : 0;
+    if (made & MADE) {
+        ((unsigned char *)device)[0] = (unsigned char)(made >> 8);
+        ((unsigned char *)device)[1] = (unsigned char)made;
+    } else {
+        construct(device, text, type, place);
+    }
 }
 
 static PyObject *error(const char *doing, const char *why)
@@ -73,26 +124,26 @@ static PyObject *error(const char *doing, const char *why)
     return PyErr_Format(PyExc_RuntimeError, "%s c10::Device(const std::string&): %s", doing, why);
 }
 
-/* A copy that is never freed, for a thread may be reading it whenever that would be. Programs arm with one name. */
-static const char *kept(const char *name)
+/* Never freed, for a thread may be reading it whenever that would be. Programs arm with one name. */
+static replacement *kept(const char *name)
 {
-    static char names[4][LONGEST_DEVICE_TYPE + 1];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (names[i][0] == '\0')
-            strcpy(names[i], name);
-        if (strcmp(names[i], name) == 0)
-            return names[i];
+    static replacement types[4];
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i].name[0] == '\0')
+            strcpy(types[i].name, name);
+        if (strcmp(types[i].name, name) == 0)
+            return &types[i];
     }
     return NULL;
 }
 
-static PyObject *redirect(const char *name)
+static PyObject *redirect(replacement *type)
 {
     /* Once: where putting back has failed, the definition is not what the library said. */
     const char *why = constructor.address ? NULL : find_function(&constructor);
     if (why)
         return error("finding", why);
-    atomic_store(&device_type, name);
+    atomic_store(&device_type, type);
     why = lead_calls(&constructor, constructor.address, (uintptr_t)redirected_constructor);
     if (why == NULL && constructor.call_sites == 0)
         why = "no loaded library calls it through a slot";
@@ -118,9 +169,10 @@ static PyObject *arm(PyObject *module, PyObject *arguments)
     if (length == 0 || length > LONGEST_DEVICE_TYPE)
         return PyErr_Format(PyExc_ValueError, "device type '%s' is empty or longer than %d characters", name,
                             LONGEST_DEVICE_TYPE);
-    if ((name = kept(name)) == NULL)
+    replacement *type = kept(name);
+    if (type == NULL)
         return PyErr_Format(PyExc_RuntimeError, "armed for too many device types in one process");
-    return redirect(name);
+    return redirect(type);
 #else
     PyErr_SetString(PyExc_RuntimeError, "needs Linux with glibc on x86-64 or aarch64");
     return NULL;
