@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.machinery import PathFinder
@@ -44,12 +44,15 @@ class CallError(RuntimeError):
 class Worker:
     """The coordinator's end of one process."""
 
-    def __init__(self, plan: Plan, scratch: Path, variables: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, plan: Plan, scratch: Path, variables: dict[str, str] | None = None, under: Sequence[str] = ()
+    ) -> None:
+        """Start it, `under` another program where one is given, and load what the plan says. Raises RuntimeError."""
         environment = {k: v for k, v in os.environ.items() if k == "TORCHADA_NATIVE" or not k.startswith("TORCHADA_")}
         environment.update(variables or {})
         # 0.1.103 compiles at import; its attempts shall not meet each other, nor a lock left behind by an earlier one.
         environment["TORCH_EXTENSIONS_DIR"] = str(scratch)
-        command = [sys.executable, "-S", str(Path(__file__).with_name("worker.py"))]
+        command = [*under, sys.executable, "-S", str(Path(__file__).with_name("worker.py"))]
         self._process = subprocess.Popen(
             command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -83,6 +86,10 @@ class Worker:
             raise RuntimeError("\n".join(words.strip().splitlines()[-3:]) or "the worker ended without a word")
         answer: dict[str, str] = json.loads(line)
         return answer
+
+    def finish(self) -> None:
+        """Let it end by itself."""
+        self._process.communicate()
 
     def close(self) -> None:
         self._process.kill()

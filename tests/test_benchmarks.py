@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -46,13 +47,25 @@ def test_names_are_called_in_three_processes(musa: Interpreter, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_transformer_is_trained_in_four_processes(musa: Interpreter) -> None:
-    shown = musa.run(
-        [str(ROOT / "benchmarks" / "training.py"), "--starts", "1", "--rounds", "1", "--steps", "1"]
-    ).stdout
-    rows = re.findall(r"^eager, (.+?) +[\d.]+ ms per step, ([\d.]+) of musa code$", shown, re.M)
-    assert [name for name, _ in rows] == ["native", "portable", "musa code", "musa code, again"]
-    assert all(float(ratio) > 0 for _, ratio in rows) and rows[2][1] == "1.000"
+def test_a_transformer_is_trained_by_both_programs_in_turn(musa: Interpreter) -> None:
+    shown = musa.run([str(ROOT / "benchmarks" / "training.py"), "--rounds", "2", "--steps", "1"]).stdout
+    rows = re.findall(r"^eager, (\w+) +(.+?) +[\d.]+ ms per step, ([\d.]+) of musa code \(\+- ([\d.]+)\)$", shown, re.M)
+    programs = ["torchada", "musa code", "musa code, again"]
+    assert [row[:2] for row in rows] == [(how, name) for how in ("native", "portable") for name in programs]
+    assert all(float(ratio) > 0 for *_, ratio, _ in rows) and rows[1][2:] == rows[4][2:] == ("1.000", "0.000")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_the_instructions_of_a_training_step_are_counted(musa: Interpreter) -> None:
+    """A count repeats itself to a thousandth, and every translated call adds to it."""
+    shown = musa.run([str(ROOT / "benchmarks" / "instructions.py"), "--steps", "1"], timeout=900).stdout
+    found = {
+        name: int(number.replace(",", "")) for name, number in re.findall(r"^eager, (.+?) +([\d,]+) inst", shown, re.M)
+    }
+    assert list(found) == ["musa code", "musa code, again", "native", "portable"]
+    assert found["musa code, again"] == pytest.approx(found["musa code"], rel=1e-3)
+    assert found["portable"] > found["musa code"] > 1e6
 
 
 def test_every_name_that_can_be_called_is_called_or_left_out_with_a_reason(benchmarks: Any) -> None:

@@ -49,6 +49,16 @@ def test_a_function_of_everything() -> None:
     assert {result.device for result in results} == {torch.device("cuda", 1)}
 
 
+def test_generated_code_allocates_by_torch_s_own_function() -> None:
+    """It names the device itself; a function of ours between the two would cost every buffer its time."""
+    from torch._inductor.codecache import PyCodeCache
+
+    before = len(PyCodeCache.modules)
+    agree(lambda x: (x + 1).relu(), torch.randn(3, device="cuda"))
+    (generated,) = (module for module in PyCodeCache.modules[before:] if hasattr(module, "empty_strided"))
+    assert inspect.isbuiltin(generated.empty_strided)
+
+
 def test_reduce_overhead() -> None:
     """A model in training, forward and backward replayed; its step begins where CUDA code says so."""
     torch.manual_seed(0)

@@ -82,7 +82,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch._inductor.compile_fx": ("inductor_stashed", "inductor_compile"),
     "torch._inductor.output_code": ("inductor_output",),
     "torch._inductor.cudagraph_trees": ("inductor_graph_trees",),
-    "torch._inductor.codecache": ("inductor_cache",),
+    "torch._inductor.codecache": ("inductor_cache", "inductor_modules"),
     "torch._inductor.autotune_process": ("inductor_autotuning",),
     "torch._inductor.template_heuristics.registry": ("inductor_heuristics",),
     "torch.export.passes": ("export",),

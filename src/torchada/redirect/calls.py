@@ -96,4 +96,10 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     if isinstance(original, FunctionType):  # dynamo binds arguments by the signature of torch.autocast
         function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
+    function.__torchada_original__ = original  # type: ignore[attr-defined]
     return function
+
+
+def original_of(function: Any) -> Any:
+    """What a function of ours was made of; any other comes back as it is."""
+    return getattr(function, "__torchada_original__", function)
