@@ -183,10 +183,10 @@ def _say_what_is_asked(context: Context) -> None:
     if is_setup_script() and not context.settings.force_cuda_available:
         from torchada.building.errors import say
 
-        name = context.backend.name.upper()
+        name, version = context.backend.name.upper(), context.torch.version.cuda
         say(
             [
-                f"this setup.py builds for {name}, where torch.cuda.is_available() is False and torch.version.cuda is None; "
-                "if it wants them otherwise, set TORCHADA_FORCE_CUDA_AVAILABLE=1"
+                f"this setup.py builds for {name}, where torch.cuda.is_available() is False and torch.version.cuda is "
+                f"{version}; if it wants them otherwise, set TORCHADA_FORCE_CUDA_AVAILABLE=1"
             ]
         )
