@@ -3,11 +3,12 @@ on the same torch_musa (the simulator where there is no real one).
 
 Processes differ by some per cent in where their memory happens to lie, which is more than is to be measured. So both programs
 stand in one process per mechanism and train one model, the very same parameters, in turn: torchada is enabled for the one and
-disabled for the other, which then runs as in a process that nobody redirects. Times are processor time; ratios are the geometric
-mean of each round's, with its standard error. The control is the program written for MUSA a second time: what it differs by is
-noise. `instructions.py` counts what these times cannot tell from noise.
+disabled for the other, which then runs as in a process that nobody redirects. The one that is loaded first lies elsewhere than the
+second, so they take turns in that over several starts. Times are processor time; ratios are the geometric mean of each round's,
+with its standard error. The control is the program written for MUSA a second time: what it differs by is noise. `instructions.py`
+counts what these times cannot tell from noise.
 
-    python benchmarks/training.py [--rounds N] [--steps N] [--backend inductor] [--save]
+    python benchmarks/training.py [--starts N] [--rounds N] [--steps N] [--backend inductor] [--save]
 """
 
 from __future__ import annotations
@@ -35,14 +36,15 @@ SWITCH = {
     CONTROL: "torchada.enable(); torchada.disable()",
 }
 STEP = {OURS: "cuda['step']()", MUSA: "musa['step']()", CONTROL: "musa['step']()"}
+ORDERS = (("cuda", "musa"), ("musa", "cuda"))
 WARM = 2  # steps after a switch
 TOGETHER = """
 import torchada
 
 cuda, musa = {}, {}
-exec(CUDA, cuda)
-torchada.disable()
-exec(MUSA, musa)
+for name in ORDER:
+    (torchada.enable if name == "cuda" else torchada.disable)()
+    exec(PROGRAM.replace("cuda", name), globals()[name])
 for ours, theirs in zip(cuda["model"].modules(), musa["model"].modules()):
     theirs._parameters = ours._parameters
 for name in ("optimizer", "scaler", "data", "losses"):
@@ -54,10 +56,10 @@ Times = dict[str, list[float]]
 
 
 @contextmanager
-def worker(mechanism: str, backend: str | None) -> Iterator[Worker]:
+def worker(mechanism: str, backend: str | None, order: tuple[str, str]) -> Iterator[Worker]:
     """A process with both programs. Raises RuntimeError with its last words, or where it does not get the mechanism."""
     program = f"BACKEND = {backend!r}\n{PROGRAM}"
-    setup = f"CUDA = {program!r}\nMUSA = {program.replace('cuda', 'musa')!r}\n{TOGETHER}"
+    setup = f"PROGRAM, ORDER = {program!r}, {order!r}\n{TOGETHER}"
     plan = Plan("torchada", [str(CHECKOUT), *sys.path], simulated=is_simulated(), setup=setup)
     with tempfile.TemporaryDirectory() as scratch:
         started = Worker(plan, Path(scratch), {"TORCHADA_NATIVE": MECHANISMS[mechanism]})
@@ -69,9 +71,8 @@ def worker(mechanism: str, backend: str | None) -> Iterator[Worker]:
             started.close()
 
 
-def measure(started: Worker, rounds: int, steps: int) -> Times:
-    """Nanoseconds of a step, per program and round."""
-    times: Times = {name: [] for name in STEP}
+def measure(started: Worker, rounds: int, steps: int, times: Times) -> None:
+    """Add the nanoseconds of a step to `times`, per program and round."""
     for turn in range(-1, rounds):  # the first is no measurement: what is compiled is compiled there
         first = turn % len(STEP)
         for name in [*STEP][first:] + [*STEP][:first]:
@@ -80,7 +81,6 @@ def measure(started: Worker, rounds: int, steps: int) -> Times:
             nanoseconds = started.batch(STEP[name], steps)
             if turn >= 0:
                 times[name].append(nanoseconds)
-    return times
 
 
 def summary(times: Times) -> dict[str, dict[str, float]]:
@@ -98,7 +98,8 @@ def summary(times: Times) -> dict[str, dict[str, float]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=400, help="rounds per mechanism, at least 2 (default 400)")
+    parser.add_argument("--starts", type=int, default=4, help="processes per mechanism (default 4)")
+    parser.add_argument("--rounds", type=int, default=75, help="rounds per process, at least 2 (default 75)")
     parser.add_argument("--steps", type=int, default=5, help="steps per round (default 5)")
     parser.add_argument("--backend", help="torch.compile's backend (default: not compiled)")
     parser.add_argument("--save", action="store_true", help=f"append the results to {record.HISTORY.name}")
@@ -108,9 +109,12 @@ def main() -> int:
     results = {}
     try:
         for mechanism in MECHANISMS:
-            with worker(mechanism, options.backend) as started:
-                versions = started.versions
-                results[mechanism] = summary(measure(started, options.rounds, options.steps))
+            times: Times = {name: [] for name in STEP}
+            for start in range(options.starts):
+                with worker(mechanism, options.backend, ORDERS[start % 2]) as started:
+                    versions = started.versions
+                    measure(started, options.rounds, options.steps, times)
+            results[mechanism] = summary(times)
             for name, found in results[mechanism].items():
                 numbers = f"{found['ms']:9.2f} ms per step, {found['ratio']:.3f} of {MUSA} (+- {found['error']:.3f})"
                 print(f"{how}, {mechanism:8} {name:16} {numbers}", flush=True)
@@ -118,7 +122,12 @@ def main() -> int:
         print(f"training.py: {error}", file=sys.stderr)
         return 1
     if options.save:
-        how_many = {"rounds": options.rounds, "steps": options.steps, "backend": options.backend}
+        how_many = {
+            "starts": options.starts,
+            "rounds": options.rounds,
+            "steps": options.steps,
+            "backend": options.backend,
+        }
         record.append("training", versions, {**how_many, "mechanisms": results})
     return 0
 

@@ -48,7 +48,9 @@ def test_names_are_called_in_three_processes(musa: Interpreter, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_transformer_is_trained_by_both_programs_in_turn(musa: Interpreter) -> None:
-    shown = musa.run([str(ROOT / "benchmarks" / "training.py"), "--rounds", "2", "--steps", "1"]).stdout
+    shown = musa.run(
+        [str(ROOT / "benchmarks" / "training.py"), "--starts", "2", "--rounds", "2", "--steps", "1"]
+    ).stdout
     rows = re.findall(r"^eager, (\w+) +(.+?) +[\d.]+ ms per step, ([\d.]+) of musa code \(\+- ([\d.]+)\)$", shown, re.M)
     programs = ["torchada", "musa code", "musa code, again"]
     assert [row[:2] for row in rows] == [(how, name) for how in ("native", "portable") for name in programs]

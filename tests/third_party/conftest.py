@@ -47,7 +47,7 @@ def agrees(request: pytest.FixtureRequest, musa: Interpreter) -> Check:
         if available and "available" not in request.param:
             pytest.skip("the library asks torch.cuda.is_available()")
         env = {**OFFLINE, **SWITCHES[request.param], "TORCHADA_LOG": "summary"}
-        done = musa.run([str(PROGRAMS / program), "cuda", *arguments], env=env, timeout=500)
+        done = musa.run([str(PROGRAMS / program), "cuda", *arguments], env=env, timeout=900)
         found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
         compare(found, on_cpu(program, *arguments))
         unsupported = [line for line in done.stderr.splitlines() if " unsupported " in line]
@@ -61,7 +61,7 @@ def agrees(request: pytest.FixtureRequest, musa: Interpreter) -> Check:
 def on_cpu(program: str, *arguments: str) -> dict[str, Any]:
     """The same program on the CPU of a machine without torchada."""
     plain = Interpreter(env={**OFFLINE, "TORCHADA_DISABLE": "1"})
-    done = plain.run([str(PROGRAMS / program), "cpu", *arguments], timeout=500)
+    done = plain.run([str(PROGRAMS / program), "cpu", *arguments], timeout=900)
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     assert set(found["devices"]) == {"cpu"}
     return found

@@ -1,7 +1,7 @@
 """torch.version.cuda for a setup.py that was told to take this machine for one with CUDA; for everybody else it stays as it is.
 
-Builds compare it with what `nvcc -V` says, so it is the version that our stand-in for nvcc gives. A setup.py whose torch was compiled
-for CUDA finds a version anyhow, and compares: it needs not be told.
+Builds compare it with what `nvcc -V` says, so it is the version that our stand-in for nvcc gives. A setup.py whose torch was built
+for CUDA finds a version anyhow, and compares: it need not be told.
 """
 
 from __future__ import annotations

@@ -64,8 +64,11 @@ def _set_data(context: Context, original: Callable[[Any, Any], None], fits: Fits
 
     def set_data(self: Any, value: Any) -> None:
         # What is cheap comes first: most data stays where it is, and to let torch refuse would cost more than all the rest.
-        on_device = self.is_cuda
-        if getattr(value, "is_cuda", on_device) is on_device or {self.device.type, value.device.type} != types:
+        try:
+            stays = self.is_cuda is value.is_cuda
+        except AttributeError:  # no tensor: torch's own error names it
+            stays = True
+        if stays or {self.device.type, value.device.type} != types:
             original(self, value)
             return
         # Out of torch.compile's sight, which has no business with what is registered.
