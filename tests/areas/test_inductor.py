@@ -59,6 +59,17 @@ def test_generated_code_allocates_by_torch_s_own_function() -> None:
     assert inspect.isbuiltin(generated.empty_strided)
 
 
+def test_graphs_that_call_functions_of_torch_may_be_kept() -> None:
+    """The cache of graphs for autograd refuses Python functions that it does not know."""
+    from torch._dynamo.utils import counters
+
+    counters.clear()
+    with torch._functorch.config.patch(enable_autograd_cache=True):
+        agree(lambda x: x + torch.ones(7, device="cuda"), torch.rand(7, device="cuda"))
+    found = counters["aot_autograd"]
+    assert found["autograd_cache_bypass"] == 0 and found["autograd_cache_miss"] == 1, found
+
+
 def test_reduce_overhead() -> None:
     """A model in training, forward and backward replayed; its step begins where CUDA code says so."""
     torch.manual_seed(0)

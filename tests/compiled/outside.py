@@ -40,6 +40,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.jit.*": ("process", "TorchScript's own: what parses a program, and what writes a file"),
     "torch._C.import_ir_module*": ("process", "reads a TorchScript file"),
     "torch.export.passes.move_to_device_pass": ("process", "changes an exported program"),
+    "torch._functorch._aot_autograd.autograd_cache.*": ("table", "what may be kept: areas/test_inductor.py"),
     "torch._inductor.*": ("table", "Inductor's own, which makes code of graphs: areas/test_inductor.py"),
     "torch_musa.random": ("table", "a module that others look for by its name"),
     "torch.Tensor._make_wrapper_subclass": ("definition", "for the __new__ of subclasses, which is not compiled"),

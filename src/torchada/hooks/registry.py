@@ -78,6 +78,7 @@ AREAS: dict[str, tuple[str, ...]] = {
     "torch.nn.attention.varlen": ("varlen",),
     "torch._dynamo": ("dynamo", "dynamo_constants"),
     "torch._dynamo.device_interface": ("device_interface",),
+    "torch._functorch._aot_autograd.autograd_cache": ("autograd_cache",),
     "torch._inductor.codegen.common": ("inductor_backends",),
     "torch._inductor.compile_fx": ("inductor_stashed", "inductor_compile"),
     "torch._inductor.output_code": ("inductor_output",),
