@@ -266,7 +266,9 @@ def test_for_which_device_it_is_compiled(
     info.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
     info.chmod(0o755)
     monkeypatch.setenv("TARGET", target)
-    context = SimpleNamespace(backend=SimpleNamespace(build_tools=SimpleNamespace(target_variable="TARGET")))
+    context = SimpleNamespace(
+        backend=SimpleNamespace(build=SimpleNamespace(compiler=SimpleNamespace(target_variable="TARGET")))
+    )
     toolkit = SimpleNamespace(lister="info", arch_flag="-a{}", folder=lambda *parts: str(tmp_path.joinpath(*parts)))
     if flags is None:
         with pytest.raises(CompileError, match="set TARGET"):

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from support.interpreter import Interpreter
-from torchada.backends.descriptor import Backend, NativeLibrary
+from torchada.backends.descriptor import Backend, Native, NativeLibrary
 from torchada.backends.musa import MUSA
 from torchada.redirect.names.libraries import NativeLibraries
 
@@ -194,7 +194,12 @@ class TestFunctions:
 
     def test_the_tables_are_the_backends(self) -> None:
         other = Backend(
-            "x", "x", "torch_x", "x", "X_VISIBLE", libraries={"cudart": NativeLibrary("xrt", {"cuda": "x"})}
+            "x",
+            "x",
+            "torch_x",
+            "x",
+            "X_VISIBLE",
+            native=Native(libraries={"cudart": NativeLibrary("xrt", {"cuda": "x"})}),
         )
         libraries = NativeLibraries(other)
         assert libraries.symbols("cudaMalloc") == ["xMalloc"] and libraries.symbols("ncclSend") == ["ncclSend"]

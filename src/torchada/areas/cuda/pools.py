@@ -85,7 +85,7 @@ def _pool_snapshot(history: History) -> Callable[..., Any]:
 
 def _allocators(context: Context) -> Iterator[Patch]:
     torch, namespace = context.torch, context.namespace
-    pluggable = getattr(namespace, context.backend.renames.get("CUDAPluggableAllocator", "CUDAPluggableAllocator"))
+    pluggable = getattr(namespace, context.backend.names.own("CUDAPluggableAllocator"))
     for owner, place in ((torch.cuda, "torch.cuda"), (torch.cuda.memory, "torch.cuda.memory")):
         yield Patch(owner, "CUDAPluggableAllocator", pluggable, f"{place}.CUDAPluggableAllocator")
     yield Patch(torch.cuda.memory, "_CUDAAllocator", pluggable.__base__, "torch.cuda.memory._CUDAAllocator")

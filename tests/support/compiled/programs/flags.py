@@ -8,6 +8,7 @@ import torch
 import torch.cuda.comm
 import torch.cuda.nccl
 import torch.cuda.nvtx
+
 from support.compiled.program import Programs
 
 PROGRAMS = Programs()

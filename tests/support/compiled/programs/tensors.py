@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import torch
+
 from support.compiled.program import Programs
 
 PROGRAMS = Programs()
