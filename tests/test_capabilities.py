@@ -1,4 +1,4 @@
-"""docs/capabilities.md keeps its word: the tests it names exist, and whatever does not work has a reason."""
+"""docs/reference/capabilities.md keeps its word: the tests it names exist, and whatever does not work has a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from interpreter import ROOT
 
-PAGE = (ROOT / "docs" / "capabilities.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "capabilities.md").read_text()
 HEADER = ["capability", "result", "tests", "reason"]
 
 

@@ -87,7 +87,7 @@ MUSA = Backend(
         "QuantizedCUDA": "QuantizedPrivateUse1",
         "NestedTensorCUDA": "NestedTensorPrivateUse1",
     },
-    # torch_musa 2.7.1; see docs/compatibility.md for the names that exist on one side only.
+    # torch_musa 2.7.1; see docs/reference/compatibility.md for the names that exist on one side only.
     renames={
         "CUDAGraph": "MUSAGraph",
         "CUDAPluggableAllocator": "MUSAPluggableAllocator",
