@@ -1,7 +1,8 @@
 """The report: a document that every process adds its part to, kept as JSON or in a page of HTML. Needs no torch.
 
-Schema, version 1 (docs/reports.md): `schema`, `version`, `program`, `folder`, `created`; `processes`, a list of records; `totals`;
-`uses`, a list of {api, kind, to, count, file, line, function, package, through, source, processes}, where `processes` are indices.
+Schema, version 1 (docs/reference/json.md): `schema`, `version`, `program`, `folder`, `created`; `processes`, a list of records;
+`totals`; `uses`, a list of {api, kind, to, count, file, line, function, package, through, source, processes}, where `processes`
+are indices.
 """
 
 from __future__ import annotations

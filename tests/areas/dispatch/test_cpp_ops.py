@@ -154,7 +154,7 @@ def test_what_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Pa
 def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     """The example of the documentation, from a folder of the user's."""
     (source,) = re.findall(
-        r"^```cpp\n// (\w+\.cpp)\n(.*?)^```", (ROOT / "docs" / "custom_musa_ops.md").read_text(), re.M | re.S
+        r"^```cpp\n// (\w+\.cpp)\n(.*?)^```", (ROOT / "docs" / "how-to" / "cpp-overrides.md").read_text(), re.M | re.S
     )
     (tmp_path / source[0]).write_text(source[1])
     env = {**ENABLED, **NONE_OF_OURS, "TORCHADA_CPP_OPS_PATH": str(tmp_path), "TORCHADA_DEBUG_CPP_OPS": "1"}

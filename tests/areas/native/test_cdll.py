@@ -319,7 +319,7 @@ class TestWellKnownUsers:
             runtime.cudaMalloc(ctypes.byref(pointer), 1 << 50)
 
     def test_looking_for_libcudart_among_the_mapped_files_finds_nothing(self, musa: Interpreter) -> None:
-        """The name they take from the environment then (VLLM_CUDART_SO_PATH) is the way; docs/native-libraries.md says so."""
+        """They take the name from VLLM_CUDART_SO_PATH then; docs/reference/native-libraries.md says so."""
         musa.run(
             """
             import ctypes, torch
