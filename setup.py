@@ -12,10 +12,10 @@ setup(
             depends=[f"{NATIVE}/linked_function.h"],
             # What PyTorch throws for a bad device string passes through this C code.
             extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2"],
-            define_macros=[("Py_LIMITED_API", "0x03090000")],
+            define_macros=[("Py_LIMITED_API", "0x030A0000")],
             py_limited_api=True,
             optional=True,
         )
     ],
-    options={"bdist_wheel": {"py_limited_api": "cp39"}},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},
 )
