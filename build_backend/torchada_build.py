@@ -12,7 +12,6 @@ import hashlib
 import os
 import zipfile
 from pathlib import Path
-from typing import Optional
 
 from setuptools import build_meta
 from setuptools.build_meta import (  # noqa: F401  (hooks taken over as they are)
@@ -31,7 +30,7 @@ STARTUP_FILES = {
     "torchada-init.start": "torchada-init.start",
     "sitecustomize.py": "torchada/sitecustomize/sitecustomize.py",
 }
-Settings = Optional[dict[str, object]]
+Settings = dict[str, object] | None
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
