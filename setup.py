@@ -15,8 +15,8 @@ EXTENSION = Extension(
     "torchada.redirect.native._device_parser",
     [f"{NATIVE}/device_parser.c", f"{NATIVE}/linked_function.c"],
     depends=[f"{NATIVE}/linked_function.h"],
-    # -fexceptions: what PyTorch throws for a bad device string passes through this C code. The same sources give the same bytes:
-    # debugging information, which names the folders of the machine that builds, is left out, and the identity comes from the contents.
+    # -fexceptions: what PyTorch throws for a bad device string passes through this C code. The same sources give the same bytes
+    # without debugging information, which names the folders of the machine that builds, and with an identity made from the contents.
     extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2", "-g0", f"-ffile-prefix-map={os.getcwd()}=."],
     extra_link_args=["-Wl,--build-id=sha1"],
     define_macros=[("Py_LIMITED_API", "0x030A0000")],
