@@ -15,8 +15,8 @@ EXTENSION = Extension(
     "torchada.redirect.native._device_parser",
     [f"{NATIVE}/device_parser.c", f"{NATIVE}/linked_function.c"],
     depends=[f"{NATIVE}/linked_function.h"],
-    # -fexceptions: what PyTorch throws for a bad device string passes through this C code. The same sources give the same bytes
-    # without debugging information, which names the folders of the machine that builds, and with an identity made from the contents.
+    # -fexceptions: what PyTorch throws for a bad device string passes through this C code.
+    # -g0 and a build-id made from the contents: the same sources give the same bytes, in whatever folder they are built.
     extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2", "-g0", f"-ffile-prefix-map={os.getcwd()}=."],
     extra_link_args=["-Wl,--build-id=sha1"],
     define_macros=[("Py_LIMITED_API", "0x030A0000")],
