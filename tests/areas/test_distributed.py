@@ -297,8 +297,8 @@ def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
     """It inherits both, and the list of what torchada has set."""
-    from torchada.backends.musa import MUSA
     from torchada.areas.distributed._variables import MARK, MirroredVariables
+    from torchada.backends.musa import MUSA
 
     environment.setenv("MCCL_DEBUG", "INFO")
     environment.setenv("MCCL_IB_HCA", "mlx5_0")
