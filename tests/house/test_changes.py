@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from support.interpreter import ROOT
 from torchada import __version__
 
-ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.once
+
 FRAGMENTS = sorted(path for path in (ROOT / "changes").iterdir() if path.name not in ("README.md", ".gitignore"))
 TYPES = ("security", "removed", "changed", "added", "fixed")
 NAME = re.compile(rf"(\+[a-z0-9.-]+|\d+)\.({'|'.join(TYPES)})\.md")

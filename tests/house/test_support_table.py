@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from support.interpreter import ROOT
+
+pytestmark = pytest.mark.once
+
 README = ("README.md", "README_CN.md")
 
 

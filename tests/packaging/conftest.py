@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from support.distributions import ROOT, MakeVenv, Venv, build
+from support.distributions import MakeVenv, Venv, build
+from support.interpreter import ROOT
 
 # What a checkout has, for MANIFEST.in to choose from.
 TREE = (
     *("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE", "README.md", "README_CN.md", ".gitignore"),
     *("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mkdocs.yml", ".ci", ".github"),
-    *("benchmarks", "build_backend", "changes", "compatibility", "docs", "examples", "scripts", "sitecustomize", "src", "tests"),
+    *("benchmarks", "build_backend", "changes", "docs", "examples", "scripts", "sitecustomize", "src", "tests"),
 )  # fmt: skip
 LEFT_OVER = shutil.ignore_patterns("*.egg-info", "__pycache__", "*.so", "*.py[cod]", "*.pt")
 

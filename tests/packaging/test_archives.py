@@ -17,8 +17,11 @@ from pathlib import Path
 import pytest
 from packaging.metadata import Metadata
 
-from support.distributions import DIST_INFO, ROOT, TOP, MakeVenv, build, call, clean, metadata, unpack, wheel_names
+from support.distributions import DIST_INFO, TOP, MakeVenv, build, call, clean, metadata, unpack, wheel_names
+from support.interpreter import ROOT
 from torchada import __version__
+
+pytestmark = pytest.mark.once
 
 SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".hpp", ".c", ".cuh", ".mu", ".muh", ".css", ".html")
 

@@ -16,6 +16,8 @@ import pytest
 from support.distributions import DIST_INFO, HOOKED, TOP, MakeVenv, Venv, call, clean
 from torchada import __version__
 
+pytestmark = pytest.mark.once
+
 TELL = f"import sys; print({HOOKED})"
 
 

@@ -18,7 +18,6 @@ import pytest
 
 from torchada import __version__
 
-ROOT = Path(__file__).resolve().parents[2]
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # What the top of site-packages holds; start-up files are read there and nowhere else.
 TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", "torchada", "musasim", DIST_INFO}
