@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,8 +27,6 @@ def names(group: str) -> list[str]:
 
 
 def _find(group: str) -> Any:
-    if sys.version_info >= (3, 10):
-        from importlib.metadata import entry_points as find
-    else:
-        from importlib_metadata import entry_points as find
+    from importlib.metadata import entry_points as find  # costs more than the rest of our start: only when needed
+
     return find(group=group)
