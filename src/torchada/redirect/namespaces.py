@@ -49,11 +49,15 @@ def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
     """
     for module in list(sys.modules.values()):
         entries = getattr(module, "__dict__", None)
-        if type(entries) is not dict:
-            continue
-        for name, value in list(entries.items()):
-            if id(value) in originals:
-                yield module, name, value
+        if type(entries) is dict and _holds_one_of(originals, entries):
+            for name, value in list(entries.items()):
+                if id(value) in originals:
+                    yield module, name, value
+
+
+def _holds_one_of(originals: dict[int, Any], entries: dict[str, Any]) -> bool:
+    # There are tens of thousands of globals in a process with torch: this loop runs in C.
+    return not originals.keys().isdisjoint(map(id, list(entries.values())))
 
 
 def forget_functions() -> None:
