@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from compatibility.names import Name
-from torchada.redirect.legacy_types import SCALAR_TYPES
+from torchada.redirect.names.types import SCALAR_TYPES
 
 Expression = str | tuple[str, type[Exception]]
 

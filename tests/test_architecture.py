@@ -90,7 +90,7 @@ def test_the_sources_are_found() -> None:
         "torchada",
         "_torchada_startup",
         "torchada.hooks.importer",
-        "torchada.areas.device",
+        "torchada.areas.tensors.device",
         "musasim",
     } <= NAMES.keys()
 
@@ -178,7 +178,7 @@ AREAS = [name for name in package("torchada.areas") if name != "torchada.areas"]
 @pytest.mark.parametrize("name", AREAS)
 def test_an_area_knows_redirect_alone(name: str) -> None:
     found = imports(name)
-    ours = {"torchada.cpp_ops.overrides"} if name == "torchada.areas.cpp_ops" else set()
+    ours = {"torchada.cpp_ops.overrides"} if name == "torchada.areas.dispatch.cpp_ops" else set()
     others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building") - ours
     assert others == set(), "no other area, no backend, no hook"
     assert not within(found, "torch_musa", "musasim")
@@ -240,7 +240,7 @@ def test_porting_needs_no_torch() -> None:
 def test_variables_are_read_in_one_place(name: str) -> None:
     """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
     allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
-    allowed |= {"torchada.redirect.environment", "torchada.redirect.collective_variables", "torchada.cli.run"}
+    allowed |= {"torchada.redirect.environment", "torchada.areas.distributed._variables", "torchada.cli.run"}
     allowed |= {"torchada.building.environment"}  # not ours: the variables of builds
     reads = [
         node.lineno

@@ -16,7 +16,7 @@ import torch
 from interpreter import Interpreter
 from torchada.backends.descriptor import Backend, NativeLibrary
 from torchada.backends.musa import MUSA
-from torchada.redirect.native_libraries import NativeLibraries
+from torchada.redirect.names.libraries import NativeLibraries
 
 CUDART = ("libcudart.so", "libcudart.so.12", "libcudart.so.11.0", "libcudart-d0da41ae.so.11.0")
 

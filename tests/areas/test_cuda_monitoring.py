@@ -39,7 +39,7 @@ def test_device_count_nvml_and_uuids() -> None:
 
 def test_without_the_library_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from torchada.hooks.state import STATE
-    from torchada.redirect.management import Management
+    from torchada.areas.cuda._management import Management
 
     monkeypatch.setitem(sys.modules, "pymtml", None)
     assert STATE.context is not None

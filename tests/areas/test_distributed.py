@@ -206,7 +206,7 @@ VARIABLES = (
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    from torchada.redirect.collective_variables import MARK
+    from torchada.areas.distributed._variables import MARK
 
     own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", MARK)
     for name in (*VARIABLES, *own):
@@ -298,7 +298,7 @@ def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
     """It inherits both, and the list of what torchada has set."""
     from torchada.backends.musa import MUSA
-    from torchada.redirect.collective_variables import MARK, MirroredVariables
+    from torchada.areas.distributed._variables import MARK, MirroredVariables
 
     environment.setenv("MCCL_DEBUG", "INFO")
     environment.setenv("MCCL_IB_HCA", "mlx5_0")

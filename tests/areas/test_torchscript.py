@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from interpreter import Interpreter
-from torchada.redirect.script_archives import renamed
+from torchada.areas.compiler._archives import renamed
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit.* is deprecated")
 

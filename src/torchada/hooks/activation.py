@@ -11,7 +11,7 @@ from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.hooks import choice, late
 from torchada.hooks.problems import report
-from torchada.hooks.registry import REGISTRY
+from torchada.hooks.registry import REGISTRY, is_named
 from torchada.hooks.state import STATE, AreaRecord, is_complete
 from torchada.redirect.context import Context
 from torchada.redirect.engine import ENGINE, Patch, Skip
@@ -146,11 +146,11 @@ def _forget_areas(module: str) -> None:
         STATE.release(f"area {area}")
 
 
-def _patches(module: str, area: str, context: Context) -> list[Patch]:
+def _patches(area: str, context: Context) -> list[Patch]:
     """Those of the last time where nothing has changed since: torch.compile and caches of torch know functions by identity."""
     made_for, patches = STATE.made.get(area, (None, []))
     if made_for != context or not ENGINE.fits_again(area):
-        patches = list(REGISTRY.load(module, area).patches(context))
+        patches = list(REGISTRY.load(area)(context))
         STATE.made[area] = context, patches
     return patches
 
@@ -159,11 +159,11 @@ def apply_area(module: str, area: str) -> None:
     """Build an area's patches and apply them all or none; a fault ends in a record and one warning."""
     assert STATE.context is not None
     record = STATE.areas[area] = AreaRecord(area, module, "skipped")
-    if area in STATE.context.settings.skip_areas:
+    if is_named(area, STATE.context.settings.skip_areas):
         record.reason = "named in TORCHADA_SKIP_AREAS"
         return
     try:
-        patches = _patches(module, area, STATE.context)
+        patches = _patches(area, STATE.context)
         if STATE.telemetry is not None:
             patches = STATE.telemetry.observe(area, patches)
         ENGINE.apply(area, patches)

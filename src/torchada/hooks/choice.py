@@ -8,7 +8,7 @@ from torchada._warnings import warn_once
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.hooks.problems import report
-from torchada.hooks.registry import AREAS, REGISTRY
+from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE
 from torchada.redirect.environment import Mirror
 
@@ -27,7 +27,7 @@ def is_worthwhile() -> bool:
     if selection.backend is None:
         return False
     # From here on, and not from the choice's end: another thread may import them while torch and the adapter are executed.
-    for name in (selection.backend.adapter, *AREAS):
+    for name in (selection.backend.adapter, *REGISTRY.built_in_modules()):
         FINDER.watched.setdefault(name, False)
     # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
     mirror(selection.backend).bring_up_to_date()
@@ -37,9 +37,9 @@ def is_worthwhile() -> bool:
 def _warn_about_areas(settings: _settings.Settings) -> None:
     if not settings.skip_areas:
         return
-    known = REGISTRY.names()
-    for name in sorted(settings.skip_areas - known):
-        warn_once(f"TORCHADA_SKIP_AREAS: there is no area {name!r}; there are {', '.join(sorted(known))}")
+    for name in REGISTRY.unknown(settings.skip_areas):
+        known = ", ".join(sorted(REGISTRY.names()))
+        warn_once(f"TORCHADA_SKIP_AREAS: there is no area {name!r}; there are {known}")
 
 
 def mirror(backend: Backend) -> Mirror:
