@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.areas.distributed._variables import MirroredVariables
 from torchada.redirect.calls import disguise
+from torchada.redirect.collective_variables import MirroredVariables
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
