@@ -34,8 +34,6 @@ def _apply(module: str, area: str) -> None:
         return
     try:
         patches = _patches(area, STATE.context)
-        if STATE.telemetry is not None:
-            patches = STATE.telemetry.observe(area, patches)
         ENGINE.apply(area, patches)
     except Skip as skip:
         record.reason = str(skip)
@@ -51,5 +49,7 @@ def _patches(area: str, context: Context) -> list[Patch]:
     made_for, patches = STATE.made.get(area, (None, []))
     if made_for != context or not ENGINE.fits_again(area):
         patches = list(REGISTRY.load(area)(context))
+        if STATE.telemetry is not None:
+            patches = STATE.telemetry.observe(area, patches)
         STATE.made[area] = context, patches
     return patches
