@@ -7,10 +7,10 @@ understood.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada._warnings import warn
 from torchada.areas.cuda._graph_class import takes
 from torchada.areas.cuda._memory_history import History
 from torchada.redirect.context import Context
@@ -66,10 +66,9 @@ def _pool_init(context: Context, original: Callable[..., Any]) -> Callable[..., 
             return
         wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
         # Both are about when memory runs short or how it is cut, not about results: the program goes on.
-        warnings.warn(
+        warn(
             f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
-            "no effect",
-            stacklevel=2,
+            "no effect"
         )
 
     return __init__
