@@ -30,7 +30,7 @@ _JSON = """# JSON formats
 Made by `python scripts/reference_pages.py` from the JSON Schemas in `src/torchada/schemas`; a test compares them.
 
 Every document that torchada writes as JSON begins with the same four entries: `schema`, its kind; `version`, which changes when an
-entry is removed or changes its meaning; `torchada`, the version that wrote it; and `created`. An HTML report holds the same document
+entry is removed or changes its meaning; `torchada`, the version that wrote it; and `created`. An HTML report holds it too,
 in `<script type="application/json" id="report">`.
 
 In the tables, `a.b` is the entry `b` of the object `a`, and `a[].b` that of each element of the list `a`.
