@@ -131,7 +131,9 @@ class _Reached:
 
 
 # What translates a device and calls on is no answer; under the native mechanism it is not there at all.
-_TRANSLATION = frozenset({"torchada.areas.tensors.device", "torchada.redirect.calls", "torchada.redirect.names.devices"})
+_TRANSLATION = frozenset(
+    {"torchada.areas.tensors.device", "torchada.redirect.calls", "torchada.redirect.names.devices"}
+)
 # What the vendor's build of torch does and the stock one leaves to the simulator: finders of modules, for one.
 _VENDORS_TORCH = "torch_musa._vendor_torch"
 _DEVICE_WORK = frozenset({"empty", "zeros", "sparse_coo_tensor", "to"})

@@ -56,7 +56,9 @@ def help_of(*command: str) -> str:
         text=True,
     )
     # Before Python 3.13 argparse repeats the value: "-o OUT, --output OUT".
-    return re.sub(r"(-\w) (\S+), (--[\w-]+) \2", r"\1, \3 \2", done.stdout)
+    return re.sub(
+        r"(-\w) (\S+), (--[\w-]+ \2)", lambda found: f"{found[1]}, {found[3]}".ljust(len(found[0])), done.stdout
+    )
 
 
 def commands(text: str) -> list[str]:
@@ -118,6 +120,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def _words(text: str) -> list[str]:
+    """What is compared: where lines end differs between versions of Python."""
+    return text.split()
+
+
 PAGES = {REFERENCE / "cli.md": cli_page, REFERENCE / "json.md": json_page}
 
 
@@ -126,7 +133,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     options = parser.parse_args()
-    stale = [path for path, make in PAGES.items() if not path.exists() or path.read_text(encoding="utf-8") != make()]
+    stale = [
+        path
+        for path, make in PAGES.items()
+        if not path.exists() or _words(path.read_text(encoding="utf-8")) != _words(make())
+    ]
     if options.check:
         print(
             "".join(f"{path.relative_to(ROOT)} is not what scripts/reference_pages.py writes\n" for path in stale),
