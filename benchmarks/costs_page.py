@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import record
+import history
 from uses import EXCLUDED, WHY
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "costs.md"
@@ -124,5 +123,4 @@ def _left_out() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    measured = [entry for entry in json.loads(record.HISTORY.read_text()) if entry["benchmark"] == "names"]
-    PAGE.write_text(page(measured[-1]))
+    PAGE.write_text(page(history.entries("names")[-1]))

@@ -26,7 +26,7 @@ from uses import SETUP, Use, submodules, uses
 from worker import Plan
 
 ROOT = CHECKOUT.parent
-STAND_INS = ROOT / "tests" / "stand_ins"  # of the management library, for machines without a driver
+STAND_INS = ROOT / "tests" / "support" / "stand_ins"  # of the management library, for machines without a driver
 BATCH_NS = 1e6  # shorter than a slice of the scheduler: on a busy machine, some are left alone
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from inspect import signature
@@ -15,8 +14,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from torchada._warnings import warn
+
 Method = Callable[..., Any]
-_KEEP, _TRACKER = "_torchada_keep_graph", "_torchada_tracker"
 
 
 def takes(function: Method, parameter: str) -> bool:
@@ -40,14 +40,14 @@ class Construction:
         def __new__(cls: type, keep_graph: bool = False) -> Any:
             instance = new(cls)
             if keep_graph:
-                setattr(instance, _KEEP, True)
+                instance._torchada_keep_graph = True
             return instance
 
         def __init__(self: Any, keep_graph: bool = False) -> None:
             init(self)
 
         def instantiate(self: Any) -> None:
-            if not getattr(self, _KEEP, False):
+            if not getattr(self, "_torchada_keep_graph", False):
                 raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
             again(self)
 
@@ -65,21 +65,21 @@ class InputCheck:
         from importlib import import_module
 
         tracker = import_module(f"{self._torch.__name__}.utils._cuda_debug")._CUDAGraphInputLivenessTracker()
-        setattr(graph, _TRACKER, tracker)
+        graph._torchada_tracker = tracker
         graph.replay = _checked_replay(weakref.ref(graph), tracker, self._replay)
         tracker.start()
 
     @staticmethod
     def stop(graph: Any) -> None:
         """The capture has ended."""
-        tracker = getattr(graph, _TRACKER, None)
+        tracker = getattr(graph, "_torchada_tracker", None)
         if tracker is not None:
             tracker.stop()
 
     def forget(self, graph: Any) -> None:
         """The recording is thrown away."""
         self.stop(graph)
-        vars(graph).pop(_TRACKER, None)
+        vars(graph).pop("_torchada_tracker", None)
         vars(graph).pop("replay", None)
 
 
@@ -104,7 +104,7 @@ class Dumps:
             path = Path(folder)
             path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            warnings.warn(f"torchada: graphs cannot be dumped to {folder}: {problem}", stacklevel=2)
+            warn(f"torchada: graphs cannot be dumped to {folder}: {problem}")
             return None
         return path
 
