@@ -1,4 +1,4 @@
-"""docs/costs.md, and the tables in it, from what names.py has measured. As a program, it writes the page from the last record."""
+"""docs/reference/costs.md and its tables, from measurements of names.py. Run as a program, it writes them from the last one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import history
 from uses import EXCLUDED, WHY
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "costs.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "costs.md"
 OURS, NATIVE, OLD = "torchada", "native", "0.1.103"
 # What is above its limit, by the minima and in three of four rounds, is shown with the reason why.
 LIMITS = {NATIVE: 1.10, OLD: 1.0}

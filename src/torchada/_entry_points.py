@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from _torchada_startup import pass_on_interrupt
 from torchada._warnings import warn_once
 
 
@@ -16,6 +17,7 @@ def entry_points(group: str, only: str | None = None) -> Iterator[tuple[str, Any
         try:
             yield entry.name, entry.load()
         except Exception as error:
+            pass_on_interrupt(error)
             warn_once(
                 f"entry point {entry.name!r} of group {group!r} cannot be loaded: {type(error).__name__}: {error}"
             )
@@ -27,6 +29,9 @@ def names(group: str) -> list[str]:
 
 
 def _find(group: str) -> Any:
-    from importlib.metadata import entry_points as find  # costs more than the rest of our start: only when needed
+    from importlib.metadata import distributions, entry_points  # costs more than our start-up: imported when needed
 
-    return find(group=group)
+    # Hardly any environment has an entry point of ours, and to parse those of all its packages costs five times this look.
+    if not any(group in (each.read_text("entry_points.txt") or "") for each in distributions()):
+        return ()
+    return entry_points(group=group)

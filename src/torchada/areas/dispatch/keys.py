@@ -115,11 +115,14 @@ def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Pa
     """
     for name, operator in context.torch._ops._higher_order_ops.items():
         kernels, mask = operator.py_kernels, operator.non_fallthrough_keys
-        for cuda, own in keys.members.items():
-            why = f"torch.ops.higher_order.{name}: {cuda.name}"
-            if cuda in kernels and own not in kernels:
-                yield Patch(kernels, own, kernels[cuda], why, operator._dispatch_cache.clear, to=own.name)
-            elif own not in kernels and not mask.has(cuda):
+        # The names come from our own table: a member of DispatchKey looks its name up among all the others.
+        for (cuda, own), (cuda_name, own_name) in zip(keys.members.items(), keys.names.items()):
+            if own in kernels:
+                continue
+            if cuda in kernels:
+                why = f"torch.ops.higher_order.{name}: {cuda_name}"
+                yield Patch(kernels, own, kernels[cuda], why, operator._dispatch_cache.clear, to=own_name)
+            elif not mask.has(cuda):
                 mask = mask.remove(own)
         if mask != operator.non_fallthrough_keys:
             why = f"torch.ops.higher_order.{name} falls through what it does on CUDA"

@@ -17,7 +17,8 @@ def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     replaced: dict[int, Any] = {}
     originals: dict[int, Any] = {}
-    for namespace, name, function in device_functions(torch):
+    functions = list(device_functions(torch))
+    for namespace, name, function in functions:
         originals[id(function)] = function
         call = replaced.setdefault(id(function), _translated(context, name, function))
         entry = staticmethod(call) if isinstance(namespace, type) else call
@@ -32,7 +33,7 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(
                 module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
             )
-    builtins = _Builtins(torch, list(device_functions(torch)))
+    builtins = _Builtins(torch, functions)
     yield Patch(builtins, "builtins", True, "TorchScript knows the functions above as builtins")
 
 
