@@ -1,6 +1,6 @@
 """The report: a document that every process adds its part to, kept as JSON or in a page of HTML. Needs no torch.
 
-Its schema is torchada/schemas/run.json, which docs/reports.md explains.
+Its schema is torchada/schemas/run.json, which docs/reference/json.md explains.
 """
 
 from __future__ import annotations
