@@ -149,7 +149,7 @@ def main() -> int:
         "--old", type=Path, metavar="FOLDER", help=f"where torchada {OLD} is unpacked; fetched otherwise"
     )
     parser.add_argument("--save", action="store_true", help=f"append the results to {record.HISTORY.name}")
-    parser.add_argument("--write", action="store_true", help=f"save, and write docs/{costs_page.PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"save, and write docs/reference/{costs_page.PAGE.name}")
     options = parser.parse_args()
     if options.write and options.only:
         parser.error("the page is of all names: --write goes without --only")

@@ -185,7 +185,7 @@ class _Spelling(ast.NodeTransformer):
         from torchada.backends.musa import MUSA
 
         self._written_out = {"f": path, "cuda": "torch.cuda"}
-        self._renames = {"cuda": MUSA.namespace, **MUSA.renames} if native else {}
+        self._renames = {"cuda": MUSA.namespace, **MUSA.names.renames} if native else {}
         self._device_type = MUSA.device_type if native else "cuda"
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

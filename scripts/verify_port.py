@@ -1,4 +1,4 @@
-"""Port projects and prove what docs/porting.md promises of the result, with a lexer that has nothing in common with the porter's.
+"""Port projects and prove what docs/how-to/porting.md promises, with a lexer that shares nothing with the porter's.
 
     python scripts/verify_port.py SRC...
 

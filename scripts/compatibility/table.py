@@ -1,4 +1,4 @@
-"""What was observed, kept as JSON by torch version, and docs/compatibility.md, made from it."""
+"""What was observed, kept as JSON by torch version, and docs/reference/compatibility.md, made from it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scripts.compatibility.observe import KINDS, Observation
 
 ROOT = Path(__file__).resolve().parents[2]
 OBSERVED = Path(__file__).resolve().parent / "observed"
-TABLE = ROOT / "docs" / "compatibility.md"
+TABLE = ROOT / "docs" / "reference" / "compatibility.md"
 # path -> (kind, how, public)
 Record = dict[str, tuple[str, str, bool]]
 
@@ -46,7 +46,7 @@ def records() -> dict[str, Record]:
 
 
 def page(known: dict[str, Record]) -> str:
-    """docs/compatibility.md."""
+    """docs/reference/compatibility.md."""
     lines = [_INTRO, *_totals(known)]
     rows = sorted({(path.rpartition(".")[0], path) for record in known.values() for path in record})
     for module, paths in groupby(rows, key=lambda row: row[0]):

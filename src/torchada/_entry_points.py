@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,10 +29,8 @@ def names(group: str) -> list[str]:
 
 
 def _find(group: str) -> Any:
-    if sys.version_info >= (3, 10):
-        from importlib.metadata import distributions, entry_points
-    else:
-        from importlib_metadata import distributions, entry_points
+    from importlib.metadata import distributions, entry_points  # costs more than our start-up: imported when needed
+
     # Hardly any environment has an entry point of ours, and to parse those of all its packages costs five times this look.
     if not any(group in (each.read_text("entry_points.txt") or "") for each in distributions()):
         return ()

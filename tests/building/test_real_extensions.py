@@ -1,4 +1,7 @@
-"""A real extension from PyPI, by its own setup.py and unchanged: built, and right on the device. See docs/extensions-tried.md."""
+"""A real extension from PyPI, by its own setup.py and unchanged: built, and right on the device.
+
+See docs/reference/extensions-tried.md.
+"""
 
 from __future__ import annotations
 

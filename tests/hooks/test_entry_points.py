@@ -192,7 +192,7 @@ def test_a_broken_area_is_warned_of_and_the_others_are_applied(
     done = toy.run(USED)
     assert done.stdout.splitlines()[-1] == "toy toy"
     (warning,) = [line for line in done.stderr.splitlines() if "torchada: " in line]
-    assert "'broken'" in warning and reason in warning
+    assert "'broken" in warning and reason in warning
 
 
 def test_status_tells_of_a_broken_area(plugin: Plugin, toy: Interpreter) -> None:

@@ -148,13 +148,16 @@ def test_redirect_knows_no_areas_backends_or_hooks(name: str) -> None:
 def test_backends_are_values_and_cheap_probes(name: str) -> None:
     found = imports(name)
     assert not within(found, "torchada.areas", "torchada.redirect", "torchada.hooks", "torch", "torch_musa", "musasim")
-    assert name == "torchada.backends.select" or within(found, "torchada") <= {"torchada.backends.descriptor"}
+    parts = {f"torchada.backends.{each}" for each in ("descriptor", "parts", "build")}
+    assert name == "torchada.backends.select" or within(found, "torchada") <= parts
 
 
 @pytest.mark.parametrize("name", package("torchada.telemetry"))
 def test_telemetry_knows_redirect_alone(name: str) -> None:
     others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.telemetry")
-    assert others <= {"torchada", "torchada.pages"}, "the version, and what a page looks like"
+    assert others <= {"torchada", "torchada.pages", "torchada.schemas", "torchada._text"}, (
+        "the version, and how to write"
+    )
 
 
 def test_telemetry_is_loaded_where_it_is_asked_for() -> None:
@@ -169,11 +172,22 @@ def test_a_report_can_be_begun_without_torch() -> None:
     for name in ("report", "page", "kinds", "places"):
         found = imports(f"torchada.telemetry.{name}")
         known = {f"torchada.telemetry.{each}" for each in ("page", "kinds", "places")}
-        assert within(found, "torchada") <= {*known, "torchada", "torchada.pages"}
+        assert within(found, "torchada") <= {*known, "torchada.pages", "torchada.schemas", "torchada._text"}
 
 
 def test_pages_know_nothing_of_ours() -> None:
     assert not within(imports("torchada.pages"), "torchada", "torch")
+
+
+def test_schemas_and_text_know_the_version_alone() -> None:
+    assert within(imports("torchada.schemas") | imports("torchada._text"), "torchada", "torch") <= {"torchada"}
+
+
+@pytest.mark.parametrize("name", [name for name in package("torchada") if name != "torchada._warnings"])
+def test_warnings_are_given_in_one_place(name: str) -> None:
+    """Which names the line of the program, and not one of ours."""
+    calls = [node for node in run_time_nodes(tree(name)) if isinstance(node, ast.Call)]
+    assert not [call.lineno for call in calls if ast.unparse(call.func) == "warnings.warn"]
 
 
 WINGS = [f"torchada.areas.{wing}" for wing in WING_NAMES]
@@ -219,7 +233,7 @@ def test_an_area_knows_redirect_and_its_own_wings_private_helpers(name: str) -> 
     """No other wing, no other area of its own wing, no backend, no hook."""
     found = imports(name)
     wing = name.rpartition(".")[0]
-    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building")
+    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building", "torchada._warnings")
     others -= {each for each in others if each.startswith(f"{wing}._")}
     assert others <= ({"torchada.cpp_ops.overrides"} if name == "torchada.areas.dispatch.cpp_ops" else set())
     assert not within(found, "torch_musa", "musasim")

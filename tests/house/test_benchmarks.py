@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -101,11 +102,61 @@ def test_the_outcome_is_computed_from_the_measurements(benchmarks: Any) -> None:
 
 
 def test_the_page_shows_the_last_measurement_on_record(benchmarks: Any) -> None:
-    import json
-
     page = benchmarks("costs_page")
-    history = json.loads((ROOT / "benchmarks" / "history.json").read_text())
-    measured = [entry for entry in history if entry["benchmark"] == "names"]
+    measured = benchmarks("history").entries("names")
     assert page.PAGE.exists() == bool(measured)
     if measured:
         assert page.PAGE.read_text() == page.page(measured[-1])
+
+
+# ---------------------------------------------------------------- the history
+
+
+def test_every_line_of_the_history_is_one_compact_measurement(benchmarks: Any) -> None:
+    history = benchmarks("history")
+    lines = history.HISTORY.read_text().splitlines(keepends=True)
+    measured = history.entries()
+    assert [history.line(entry) for entry in measured] == lines
+    assert [entry["date"] for entry in measured] == sorted(entry["date"] for entry in measured)
+    for entry in measured:
+        assert {"benchmark", "date", "machine", "versions", "results"} <= entry.keys()
+        assert {"python", "torchada"} <= entry["versions"].keys() and history.figures(entry)
+
+
+def test_append_adds_one_line_that_names_machine_revision_and_versions(benchmarks: Any, tmp_path: Path) -> None:
+    record, history = benchmarks("record"), benchmarks("history")
+    path = tmp_path / "history.jsonl"
+    for value in (1.0, 2.0):
+        record.append("toy", {"torchada": "0.9", "backend": "toy"}, {"rounds": 3, "a": {"ns": value}}, path)
+    first, second = history.entries(history=path)
+    assert path.read_text().count("\n") == 2
+    assert first["versions"]["torch"] == torch.__version__ and first["versions"]["torchada"] == "0.9"
+    assert first["machine"]["cores"] and first["revision"]
+    assert (history.figures(first), history.figures(second)) == ({"toy/a/ns": 1.0}, {"toy/a/ns": 2.0})
+
+
+def test_history_shows_how_a_figure_has_moved(benchmarks: Any, tmp_path: Path, capsys: Any) -> None:
+    history, path = benchmarks("history"), tmp_path / "history.jsonl"
+    entry = {
+        "benchmark": "toy",
+        "date": "2026-01-02T03:04:05+00:00",
+        "machine": {"cpu": "Abacus", "cores": 1, "system": "Linux x86_64"},
+        "versions": {"python": "3.11.7", "torchada": "0.2.0", "device strings": "native"},
+        "results": {"rounds": 40, "calls": {"f([1], 'cuda')": {"ns": 12.5}, "g": [1.0, 0.5, 1.5]}},
+    }
+    later = {**entry, "date": "2026-02-02T03:04:05+00:00", "revision": "abc1234", "results": {"calls": {"g": 2}}}
+    path.write_text(history.line(entry) + history.line(later))
+    assert history.main(["toy/calls/f([1], 'cuda')/ns", "*/g"], path) == 0
+    assert [re.split(r"  +", shown) for shown in capsys.readouterr().out.splitlines() if shown.startswith("2026")] == [
+        ["2026-01-02T03:04", "-", "0.2.0", "-", "3.11.7", "Abacus, 1 cores", "device strings native, rounds 40", "12.5"],
+        ["2026-01-02T03:04", "-", "0.2.0", "-", "3.11.7", "Abacus, 1 cores", "device strings native, rounds 40", "1 0.5 1.5"],
+        ["2026-02-02T03:04", "abc1234", "0.2.0", "-", "3.11.7", "Abacus, 1 cores", "device strings native", "2"],
+    ]  # fmt: skip
+
+
+def test_history_lists_the_figures_for_one_that_it_does_not_know() -> None:
+    command = [sys.executable, "-m", "benchmarks.history", "overhead/nothing"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "No figure is called 'overhead/nothing'" in done.stderr
+    assert "  overhead/calls/torch.device('cuda')/ratio/native\n" in done.stderr

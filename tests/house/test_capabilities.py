@@ -1,4 +1,4 @@
-"""docs/capabilities.md keeps its word: the tests it names exist, and whatever does not work has a reason."""
+"""docs/reference/capabilities.md keeps its word: the tests it names exist, and whatever does not work has a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.interpreter import ROOT
 
 pytestmark = pytest.mark.once
 
-PAGE = (ROOT / "docs" / "capabilities.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "capabilities.md").read_text()
 HEADER = ["capability", "result", "tests", "reason"]
 
 

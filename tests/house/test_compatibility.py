@@ -1,4 +1,4 @@
-"""docs/compatibility.md is what using every name of torch.cuda shows."""
+"""docs/reference/compatibility.md is what using every name of torch.cuda shows."""
 
 from __future__ import annotations
 

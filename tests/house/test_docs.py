@@ -14,8 +14,8 @@ from torchada import _settings
 pytestmark = pytest.mark.once
 
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")
-PAGES = (*READMES, *sorted((ROOT / "docs").glob("*.md")))
-ENVIRONMENT = (ROOT / "docs" / "environment.md").read_text()
+PAGES = (*READMES, *sorted((ROOT / "docs").rglob("*.md")))
+ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
 # The folders of this tree that a page may name; a path that begins otherwise is somebody else's.
 OURS = ("benchmarks", "build_backend", "docs", "examples", "scripts", "sitecustomize", "src", "tests", ".ci")
 
@@ -67,7 +67,7 @@ def test_both_readmes_give_the_same_numbers() -> None:
     assert english == chinese
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_the_files_a_page_names_exist(page: Path) -> None:
     missing = [path for path in _named_files(page) if not (ROOT / path).exists()]
     assert not missing

@@ -65,9 +65,9 @@ def test_nothing_is_translated_twice() -> None:
         assert port_source(once).text == once
 
 
-@pytest.mark.parametrize("library", sorted(MUSA.libraries))
+@pytest.mark.parametrize("library", sorted(MUSA.native.libraries))
 def test_the_adapter_and_the_porter_say_the_same_of_libraries(library: str) -> None:
-    native = MUSA.libraries[library]
+    native = MUSA.native.libraries[library]
     assert build.LINKED_LIBRARIES[library] == native.name
     for cuda, musa in native.prefixes.items():
         assert NAMES.spelled(f"{cuda}Create") == f"{musa}Create"
@@ -77,7 +77,7 @@ def test_the_adapter_and_the_porter_say_the_same_of_libraries(library: str) -> N
 
 
 def test_the_adapter_and_the_porter_say_the_same_of_dispatch_keys() -> None:
-    assert MUSA.dispatch_keys == DISPATCH_KEYS
+    assert MUSA.names.dispatch_keys == DISPATCH_KEYS
 
 
 def test_public_converters_agree_with_the_porter() -> None:

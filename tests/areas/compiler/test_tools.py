@@ -1,4 +1,4 @@
-"""Every row of docs/tools.md: what the page says of it is what is seen, no less and no more."""
+"""Every row of docs/reference/tools.md: what the page says of it is what is seen, no less and no more."""
 
 from __future__ import annotations
 

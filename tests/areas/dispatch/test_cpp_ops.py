@@ -154,7 +154,7 @@ def test_what_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Pa
 def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     """The example of the documentation, from a folder of the user's."""
     (source,) = re.findall(
-        r"^```cpp\n// (\w+\.cpp)\n(.*?)^```", (ROOT / "docs" / "custom_musa_ops.md").read_text(), re.M | re.S
+        r"^```cpp\n// (\w+\.cpp)\n(.*?)^```", (ROOT / "docs" / "how-to" / "cpp-overrides.md").read_text(), re.M | re.S
     )
     (tmp_path / source[0]).write_text(source[1])
     env = {**ENABLED, **NONE_OF_OURS, "TORCHADA_CPP_OPS_PATH": str(tmp_path), "TORCHADA_DEBUG_CPP_OPS": "1"}
@@ -266,7 +266,9 @@ def test_for_which_device_it_is_compiled(
     info.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
     info.chmod(0o755)
     monkeypatch.setenv("TARGET", target)
-    context = SimpleNamespace(backend=SimpleNamespace(build_tools=SimpleNamespace(target_variable="TARGET")))
+    context = SimpleNamespace(
+        backend=SimpleNamespace(build=SimpleNamespace(compiler=SimpleNamespace(target_variable="TARGET")))
+    )
     toolkit = SimpleNamespace(lister="info", arch_flag="-a{}", folder=lambda *parts: str(tmp_path.joinpath(*parts)))
     if flags is None:
         with pytest.raises(CompileError, match="set TARGET"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -209,10 +210,8 @@ def test_checkpoint_with_dropout_under_compile() -> None:
 def test_a_key_without_counterpart_is_named() -> None:
     """As on a backend that has less than CUDA."""
     context: Any = STATE.context
-    backend = type(context.backend)(
-        **{**vars(context.backend), "dispatch_keys": {"CUDA": "PrivateUse1", "SparseCUDA": "NoSuchKey"}}
-    )
-    keys = DispatchKeys(type(context)(**{**vars(context), "backend": backend}))
+    names = replace(context.backend.names, dispatch_keys={"CUDA": "PrivateUse1", "SparseCUDA": "NoSuchKey"})
+    keys = DispatchKeys(replace(context, backend=replace(context.backend, names=names)))
     assert keys.registered("CUDA") == "PrivateUse1" and keys.registered(Key.CUDA) == Key.PrivateUse1
     for key in ("SparseCUDA", Key.SparseCUDA, "AutogradCUDA"):
         assert keys.translate(key) is key

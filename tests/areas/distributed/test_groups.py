@@ -305,7 +305,7 @@ def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch
     environment.setenv(MARK, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
     environment.setenv("NCCL_DEBUG", "WARN")
     environment.setenv("NCCL_IB_HCA", "mlx5")
-    variables = MirroredVariables(MUSA.collective_variables, "MCCL")
+    variables = MirroredVariables(MUSA.collectives.variables, "MCCL")
     variables.bring_up_to_date()  # not in force yet
     assert os.environ["MCCL_DEBUG"] == "INFO"
     variables.set("NCCL", "MCCL")

@@ -1,6 +1,6 @@
 """Distributed code that others have written, or teach: launchers and trainers of libraries, and PyTorch's tutorials.
 
-All slow. What needs a library that is not installed is skipped; docs/distributed.md says with which versions they have been run.
+All slow. What needs a library that is not installed is skipped; docs/how-to/distributed.md gives the versions they were run with.
 """
 
 from __future__ import annotations

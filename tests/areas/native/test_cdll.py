@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from support.interpreter import Interpreter
-from torchada.backends.descriptor import Backend, NativeLibrary
+from torchada.backends.descriptor import Backend, Native, NativeLibrary
 from torchada.backends.musa import MUSA
 from torchada.redirect.names.libraries import NativeLibraries
 
@@ -194,7 +194,12 @@ class TestFunctions:
 
     def test_the_tables_are_the_backends(self) -> None:
         other = Backend(
-            "x", "x", "torch_x", "x", "X_VISIBLE", libraries={"cudart": NativeLibrary("xrt", {"cuda": "x"})}
+            "x",
+            "x",
+            "torch_x",
+            "x",
+            "X_VISIBLE",
+            native=Native(libraries={"cudart": NativeLibrary("xrt", {"cuda": "x"})}),
         )
         libraries = NativeLibraries(other)
         assert libraries.symbols("cudaMalloc") == ["xMalloc"] and libraries.symbols("ncclSend") == ["ncclSend"]
@@ -314,7 +319,7 @@ class TestWellKnownUsers:
             runtime.cudaMalloc(ctypes.byref(pointer), 1 << 50)
 
     def test_looking_for_libcudart_among_the_mapped_files_finds_nothing(self, musa: Interpreter) -> None:
-        """The name they take from the environment then (VLLM_CUDART_SO_PATH) is the way; docs/native-libraries.md says so."""
+        """They take the name from VLLM_CUDART_SO_PATH then; docs/reference/native-libraries.md says so."""
         musa.run(
             """
             import ctypes, torch

@@ -62,7 +62,7 @@ def test_isinstance_type_module_and_qualname_of_a_device() -> None:
 def test_optional_annotations_and_singledispatch() -> None:
     def takes(device: torch.device | None) -> None: ...
 
-    assert typing.get_type_hints(takes)["device"] == Optional[torch.device] == (torch.device | None)
+    assert typing.get_type_hints(takes)["device"] == Optional[torch.device] == (torch.device | None)  # noqa: UP045
 
     @functools.singledispatch
     def kind(value: object) -> str:

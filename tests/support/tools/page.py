@@ -1,4 +1,4 @@
-"""docs/tools.md: what the rows show under both mechanisms, and what the program written for musa shows.
+"""docs/reference/tools.md: what the rows show under both mechanisms, and what the program written for musa shows.
 
 `PYTHONPATH=tests python -m support.tools.page` runs all rows three times, each in an interpreter
 of its own, and writes the page.
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from support.tools.rows import PROGRAMS, Row, rows
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "tools.md"
+PAGE = ROOT / "docs" / "reference" / "tools.md"
 TORCH = "2.13"
 
 # What runs the rows as a program for musa: torchada is not there at all.

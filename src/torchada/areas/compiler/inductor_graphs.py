@@ -38,7 +38,7 @@ def steps(context: Context) -> Iterator[Patch]:
 
 
 def _counterpart(context: Context) -> Any:
-    module = context.backend.graph_trees
+    module = context.backend.graphs.trees
     if module is None:
         raise Skip(f"{context.backend.adapter} has no graph trees of its own")
     try:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+from torchada._warnings import warn
 
 Method = Callable[..., Any]
 
@@ -103,7 +104,7 @@ class Dumps:
             path = Path(folder)
             path.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
-            warnings.warn(f"torchada: graphs cannot be dumped to {folder}: {problem}", stacklevel=2)
+            warn(f"torchada: graphs cannot be dumped to {folder}: {problem}")
             return None
         return path
 

@@ -27,7 +27,8 @@ class Management:
 
     def module(self) -> Any:
         """The module. Raises ModuleNotFoundError, as torch.cuda does without pynvml, with what to install."""
-        name, package = self._context.backend.management or ("pynvml", "nvidia-ml-py")
+        library = self._context.backend.management
+        name, package = (library.module, library.package) if library else ("pynvml", "nvidia-ml-py")
         try:
             return import_module(name)
         except ImportError as missing:

@@ -28,5 +28,5 @@ def patches(context: Context) -> Iterator[Patch]:
     left_out = _OWN | _OTHER_ARGUMENTS | (set() if context.settings.force_cuda_available else {_DETECTION})
     for cuda, (name, own) in names.items():
         if cuda not in left_out:
-            to = f"torch.{context.backend.namespace}.{context.backend.native}.{name}"
+            to = f"torch.{context.backend.namespace}.{context.backend.native.module}.{name}"
             yield Patch(context.torch._C, cuda, own, f"torch._C.{cuda}", kind="same", to=to)

@@ -19,7 +19,7 @@ _NAMES = ("_broadcast", "_broadcast_out", "_broadcast_coalesced", "_scatter", "_
 
 def patches(context: Context) -> Iterator[Patch]:
     copies = _Copies(context)
-    native = getattr(context.namespace, context.backend.native, None)
+    native = getattr(context.namespace, context.backend.native.module, None)
     for name in _NAMES:
         api, own = f"torch.cuda.comm.{name.strip('_')}", _function(name, getattr(copies, name.strip("_")))
         yield Patch(context.torch._C, name, own, api, kind="emulated", to="torch.Tensor.copy_")

@@ -74,7 +74,8 @@ def _reader(attributes: DeviceAttributes, name: str) -> Callable[[Any], int]:
 
 def _get_gencode_flags(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
     """The flags of the backend's compiler: its architectures are numbers, not sm_80 and compute_80."""
-    namespace, flag = context.namespace, context.backend.arch_flag
+    namespace, build = context.namespace, context.backend.build
+    flag = build.compiler.arch_flag if build else "{}"
 
     def get_gencode_flags() -> str:
         return " ".join(flag.format(arch) for arch in namespace.get_arch_list())

@@ -21,7 +21,7 @@ _NO_HANDLES = "its graphs are not CUDA's, and it gives no handles of them; repla
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    graph = getattr(context.namespace, context.backend.renames.get("CUDAGraph", "CUDAGraph"), None)
+    graph = getattr(context.namespace, context.backend.names.own("CUDAGraph"), None)
     if graph is None:
         raise Skip(f"{context.backend.adapter} has no graphs")
     yield from _names(context, graph)
@@ -53,7 +53,7 @@ def _host_empty_cache() -> None:
 
 def _captures(context: Context, graph: Any) -> Iterator[Patch]:
     parts = SimpleNamespace(
-        dumps=Dumps(context.settings.graph_dumps), executables=Executables(context.backend.graph_executables)
+        dumps=Dumps(context.settings.graph_dumps), executables=Executables(context.backend.graphs.executables)
     )
     inputs = InputCheck(context.torch, graph.replay)
     native = takes(graph.capture_begin, "check_input_liveness")

@@ -16,7 +16,7 @@ from torchada.redirect.engine import Patch
 
 def patches(context: Context) -> Iterator[Patch]:
     cuda, management = context.torch.cuda, Management(context)
-    to = (context.backend.management or ("pynvml",))[0]
+    to = context.backend.management.module if context.backend.management else "pynvml"
     yield Patch(cuda, "pynvml", management, "torch.cuda.pynvml", to=to)
     for name, make in _FUNCTIONS.items():
         if name in vars(cuda):

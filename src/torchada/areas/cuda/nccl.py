@@ -27,7 +27,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(
             torch._C, f"_nccl_{name}", getattr(collectives, name), api, kind="emulated", to="torch.Tensor.copy_"
         )
-    own = f"{context.backend.adapter}.{context.backend.renames.get('nccl', 'nccl')}.version"
+    own = f"{context.backend.adapter}.{context.backend.names.own('nccl')}.version"
     for name in ("version", "version_suffix"):
         yield Patch(torch._C, f"_nccl_{name}", getattr(collectives, name), "torch.cuda.nccl.version", to=own)
     for name in ("unique_id", "init_rank"):
@@ -90,7 +90,7 @@ class _Collectives:
         self._spread([part.view_as(output) for part, output in zip(parts, outputs)], outputs, streams)
 
     def _version(self) -> tuple[Any, ...]:
-        library = getattr(self._namespace, self._context.backend.renames.get("nccl", "nccl"))
+        library = getattr(self._namespace, self._context.backend.names.own("nccl"))
         version: tuple[Any, ...] = library.version()
         return version
 

@@ -7,10 +7,10 @@ understood.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada._warnings import warn
 from torchada.areas.cuda._graph_class import takes
 from torchada.areas.cuda._memory_history import History
 from torchada.redirect.context import Context
@@ -66,10 +66,9 @@ def _pool_init(context: Context, original: Callable[..., Any]) -> Callable[..., 
             return
         wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
         # Both are about when memory runs short or how it is cut, not about results: the program goes on.
-        warnings.warn(
+        warn(
             f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
-            "no effect",
-            stacklevel=2,
+            "no effect"
         )
 
     return __init__
@@ -85,7 +84,7 @@ def _pool_snapshot(history: History) -> Callable[..., Any]:
 
 def _allocators(context: Context) -> Iterator[Patch]:
     torch, namespace = context.torch, context.namespace
-    pluggable = getattr(namespace, context.backend.renames.get("CUDAPluggableAllocator", "CUDAPluggableAllocator"))
+    pluggable = getattr(namespace, context.backend.names.own("CUDAPluggableAllocator"))
     for owner, place in ((torch.cuda, "torch.cuda"), (torch.cuda.memory, "torch.cuda.memory")):
         yield Patch(owner, "CUDAPluggableAllocator", pluggable, f"{place}.CUDAPluggableAllocator")
     yield Patch(torch.cuda.memory, "_CUDAAllocator", pluggable.__base__, "torch.cuda.memory._CUDAAllocator")

@@ -16,7 +16,7 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip("TORCHADA_ENABLE_CPP_OPS is not set")
     from torchada.cpp_ops.overrides import Registrations, wanted
 
-    kernels = Registrations(context.backend.dispatch_key, context.settings.cpp_ops_logged)
+    kernels = Registrations(context.backend.names.dispatch_key, context.settings.cpp_ops_logged)
     for override in wanted(context):
         why = f"aten::{override.name}"
         yield Patch(kernels, override.name, override, why, kind="emulated", to=f"torchada's {override.source}")

@@ -17,7 +17,7 @@ _WHY = f"it has no kernel for {_KERNEL}; use torch.nn.functional.scaled_dot_prod
 def patches(context: Context) -> Iterator[Patch]:
     import torch.nn.attention.varlen as varlen
 
-    if context.torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, context.backend.dispatch_key):
+    if context.torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, context.backend.names.dispatch_key):
         raise Skip(f"{context.backend.name} has a kernel for {_KERNEL}")
     for name in ("varlen_attn", "varlen_attn_out"):
         original = getattr(varlen, name, None)

@@ -49,7 +49,7 @@ def _parse_backend_string(
     translate, backend = context.devices.translate, context.backend
 
     def parse(text: str) -> dict[str, str]:
-        if text.lower() in backend.collectives.values():
+        if text.lower() in backend.collectives.names.values():
             return {backend.device_type: text.lower()}  # torch looks for a device whose default it is
         return {translate(device): name for device, name in original(text).items()}
 

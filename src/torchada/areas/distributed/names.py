@@ -22,7 +22,7 @@ def patches(context: Context) -> Iterator[Patch]:
     distributed = context.torch.distributed
     if not distributed.is_available():
         raise Skip("torch was built without torch.distributed")
-    group = context.backend.process_group(distributed, _NAME)
+    group = context.backend.collectives.process_group(distributed, _NAME)
     if group is None:
         raise Skip(f"{context.backend.adapter} has no process group for {_NAME!r}")
     yield from _class(context, group)
@@ -43,7 +43,10 @@ def _class(context: Context, group: type) -> Iterator[Patch]:
 
 def _availability(context: Context, group: Any) -> Iterator[Patch]:
     distributed, native = context.torch.distributed, context.torch._C._distributed_c10d
-    c10d, to = distributed.distributed_c10d, f"torch.distributed.is_{context.backend.collectives[_NAME]}_available"
+    c10d, to = (
+        distributed.distributed_c10d,
+        f"torch.distributed.is_{context.backend.collectives.names[_NAME]}_available",
+    )
     yield Patch(c10d, "_NCCL_AVAILABLE", True, "torch.distributed.is_nccl_available", to=to)
     timeout = group.Options()._timeout
     yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, "the timeout of NCCL")

@@ -39,7 +39,7 @@ class NCCLConfig:
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    group = context.backend.process_group(context.torch.distributed, "nccl")
+    group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
     if group is None or hasattr(group.Options, "config"):
         raise Skip(f"{context.backend.adapter} has its own answer")
     api, to = "torch.distributed.ProcessGroupNCCL.Options.config", "nothing: preferences are remembered"

@@ -12,11 +12,11 @@ from torchada.redirect.engine import Patch, Skip
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    group = context.backend.process_group(context.torch.distributed, "nccl")
+    group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
     if group is None:
         raise Skip(f"{context.backend.adapter} has no process group for NCCL")
-    library = context.backend.collectives["nccl"].upper()
-    variables = MirroredVariables(context.backend.collective_variables, library)
+    library = context.backend.collectives.names["nccl"].upper()
+    variables = MirroredVariables(context.backend.collectives.variables, library)
     why, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
     yield Patch(variables, "NCCL", library, why, to=to)
     # Whoever makes a group comes here, by whichever name, and before the library is started.

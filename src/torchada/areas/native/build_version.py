@@ -15,7 +15,7 @@ from torchada.redirect.engine import Patch, Skip
 def patches(context: Context) -> Iterator[Patch]:
     from torchada.building.scripts import is_setup_script
 
-    if context.backend.build_tools is None:
+    if context.backend.build is None:
         raise Skip(f"{context.backend.adapter} does not build extensions")
     if not is_setup_script():
         raise Skip("this process executes no setup.py")

@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 def patches(context: Context) -> Iterator[Patch]:
     import torch.utils.cpp_extension as cpp_extension
 
-    if context.backend.build_tools is None:
+    if context.backend.build is None:
         raise Skip(f"{context.backend.adapter} does not build extensions")
     from torchada.building.adapter import dnn_home, foreign, toolkit_of
     from torchada.building.cuda_home import cuda_home

@@ -51,14 +51,14 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _patch(context: Context, module: Any, name: str, own: Any) -> Patch:
-    path = context.backend.renames.get(name, name)
+    path = context.backend.names.own(name)
     to = f"torch.{context.backend.namespace}.{path}"
     kind: Kind = "adapted" if name == "cudart" else "same"
     return Patch(module, name, own, f"{module.__name__}.{name}", kind=kind, to=to)
 
 
 def _own(context: Context, name: str) -> Any:
-    return attrgetter(context.backend.renames.get(name, name))(context.namespace)
+    return attrgetter(context.backend.names.own(name))(context.namespace)
 
 
 def _cudart(context: Context, original: Callable[[], Any]) -> Callable[[], Any]:

@@ -19,7 +19,7 @@ from torchada.redirect.unsupported import unsupported
 
 def patches(context: Context) -> Iterator[Patch]:
     cudnn = context.torch.backends.cudnn
-    library = getattr(context.torch.backends, context.backend.dnn or "", None)
+    library = getattr(context.torch.backends, context.backend.names.dnn or "", None)
     if context.settings.force_cuda_available and library is not None:
         yield from _detection(context, cudnn, library)
     import torch.backends.cudnn.rnn as rnn  # a small module, which older torch imports on first use
@@ -31,7 +31,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _detection(context: Context, cudnn: Any, library: Any) -> Iterator[Patch]:
-    namespace, name = context.namespace, f"torch.backends.{context.backend.dnn}"
+    namespace, name = context.namespace, f"torch.backends.{context.backend.names.dnn}"
 
     def is_available() -> bool:
         return bool(namespace.is_available())

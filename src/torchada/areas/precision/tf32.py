@@ -44,7 +44,7 @@ class Switch:
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    torch, name = context.torch, context.backend.dnn
+    torch, name = context.torch, context.backend.names.dnn
     module = getattr(torch.backends, name or "", None)
     if module is None:
         raise Skip(f"{context.backend.name} has no switch for TF32")
@@ -68,7 +68,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _switch_name(context: Context) -> str:
-    return f"torch.backends.{context.backend.dnn}.allow_tf32"
+    return f"torch.backends.{context.backend.names.dnn}.allow_tf32"
 
 
 def _get_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[], bool]:

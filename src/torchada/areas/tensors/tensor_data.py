@@ -32,7 +32,7 @@ _registered = False
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    asked, fits = getattr(torch, _OPERATOR), _fits(torch, context.backend.dispatch_key)
+    asked, fits = getattr(torch, _OPERATOR), _fits(torch, context.backend.names.dispatch_key)
     yield Patch(torch, _OPERATOR, _asked_first(asked, fits), 'Module.to("cuda") keeps its parameters')
     original = torch._C.TensorBase.data
     data = property(original.__get__, _set_data(context, original.__set__, fits))
@@ -59,7 +59,7 @@ def _asked_first(original: Fits, fits: Fits) -> Fits:
 
 
 def _set_data(context: Context, original: Callable[[Any, Any], None], fits: Fits) -> Callable[[Any, Any], None]:
-    torch, key = context.torch, context.backend.dispatch_key
+    torch, key = context.torch, context.backend.names.dispatch_key
     types = {"cpu", context.backend.device_type}
 
     def set_data(self: Any, value: Any) -> None:

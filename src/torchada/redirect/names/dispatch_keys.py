@@ -25,7 +25,7 @@ class DispatchKeys:
     def __init__(self, context: Context) -> None:
         self._context = context
         existing = context.torch._C.DispatchKey.__members__
-        counterparts = context.backend.dispatch_keys
+        counterparts = context.backend.names.dispatch_keys
         of_cuda = [name for name in existing if name.endswith("CUDA")]
         self.names = {name: counterparts[name] for name in of_cuda if counterparts.get(name) in existing}
         if "CUDA" not in self.names:

@@ -18,7 +18,7 @@ class NativeLibraries:
     """The backend's tables of libraries, ready for questions."""
 
     def __init__(self, backend: Backend) -> None:
-        self._libraries = backend.libraries
+        self._libraries = backend.native.libraries
         names = "|".join(map(re.escape, self._libraries))
         # Wheels put a hash into the names of the libraries they bring: libcudart-d0da41ae.so.11.0.
         self._file = re.compile(rf"lib({names})(?:-[0-9a-f]+)?\.so(?:\.\d+)*") if names else None

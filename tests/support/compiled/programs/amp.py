@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from compiled.program import Programs
 from torch.utils.checkpoint import checkpoint as checkpointed
+
+from support.compiled.program import Programs
 
 PROGRAMS = Programs()
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from compiled.program import Programs
+
+from support.compiled.program import Programs
 
 PROGRAMS = Programs()
 

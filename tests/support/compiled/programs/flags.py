@@ -8,7 +8,8 @@ import torch
 import torch.cuda.comm
 import torch.cuda.nccl
 import torch.cuda.nvtx
-from compiled.program import Programs
+
+from support.compiled.program import Programs
 
 PROGRAMS = Programs()
 _BACKENDS: Any = torch.backends

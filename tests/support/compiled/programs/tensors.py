@@ -6,7 +6,8 @@ import io
 from typing import Any
 
 import torch
-from compiled.program import Programs
+
+from support.compiled.program import Programs
 
 PROGRAMS = Programs()
 
