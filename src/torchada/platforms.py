@@ -30,7 +30,12 @@ class Platform(enum.Enum):
 
 _THIRD_PARTIES: dict[str, Platform] = {}
 # Device types that are, and are not, GPUs whatever has been chosen. Only for others are backends of other packages looked for.
-_KNOWN_TYPES = {"cpu": False, "meta": False, "cuda": True, **{each.device_type: True for each in select.BUILT_IN.values()}}
+_KNOWN_TYPES = {
+    "cpu": False,
+    "meta": False,
+    "cuda": True,
+    **{each.device_type: True for each in select.BUILT_IN.values()},
+}
 
 
 def _is_backend(name: str) -> bool:
@@ -99,9 +104,9 @@ def get_version() -> str:
 def is_gpu_device(device: object) -> bool:
     """Whether `device`, a string, a torch.device or anything with a `.device`, names a device of CUDA or of a backend."""
     device = getattr(device, "device", device)
-    kind = device.partition(":")[0] if isinstance(device, str) else getattr(device, "type", None)
-    if kind is None or kind in _KNOWN_TYPES:
-        return bool(_KNOWN_TYPES.get(kind))
+    kind: object = device.partition(":")[0] if isinstance(device, str) else getattr(device, "type", None)
+    if not isinstance(kind, str) or kind in _KNOWN_TYPES:
+        return isinstance(kind, str) and _KNOWN_TYPES[kind]
     backend = _selection().backend
     return backend is not None and kind == backend.device_type
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-
 # What devices from outside of PyTorch share: the keys of PrivateUse1, whatever it is renamed to.
 PRIVATE_USE_1 = {
     "CUDA": "PrivateUse1",

@@ -45,6 +45,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "nvtx",
         "cuda_comm",
         "cuda_nccl",
+        "cuda_lacking",
         "sharing",
         "dlpack",
         "tensor_data",

@@ -8,5 +8,11 @@ TOY = Backend(
     adapter="torch_toy",
     namespace="toy",
     visible_devices="TOY_VISIBLE_DEVICES",
-    names=Names(dispatch_keys={"CUDA": "PrivateUse1", "AutogradCUDA": "AutogradPrivateUse1", "AutocastCUDA": "AutocastPrivateUse1"}),
+    names=Names(
+        dispatch_keys={
+            "CUDA": "PrivateUse1",
+            "AutogradCUDA": "AutogradPrivateUse1",
+            "AutocastCUDA": "AutocastPrivateUse1",
+        }
+    ),
 )
