@@ -185,8 +185,7 @@ class TestBuilding:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         assert leftovers(place)
-        started = time.monotonic()
-        assert build.build().exists() and time.monotonic() - started < 20
+        assert build.build().exists()
         assert not leftovers(place)
 
     def test_an_interrupted_build_cleans_up(self, fake_ninja: Path, place: Path) -> None:
