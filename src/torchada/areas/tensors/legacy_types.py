@@ -20,7 +20,7 @@ def patches(context: Context) -> Iterator[Patch]:
             if own is not None:
                 yield Patch(torch.cuda, prefix + kind, own, f"torch.cuda.{prefix}{kind}")
     default = _set_default_tensor_type(context, types, torch.set_default_tensor_type)
-    yield Patch(torch, "set_default_tensor_type", default, 'set_default_tensor_type("torch.cuda.FloatTensor")')
+    yield Patch(torch, "set_default_tensor_type", default, 'torch.set_default_tensor_type("torch.cuda.FloatTensor")')
 
 
 def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[..., Any]) -> EntryPoint:
