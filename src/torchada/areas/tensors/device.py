@@ -33,7 +33,7 @@ def _portable(context: Context) -> Iterator[Patch]:
             yield from redirect_new(
                 getattr(torch, name), lambda new: positional(new, devices, 1), f'torch.{name}("cuda")'
             )
-    new = staticmethod(positional(torch._C.StorageBase.__new__, devices, 2))
+    new = staticmethod(positional(torch.UntypedStorage.__new__, devices, 2))
     yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
 
 

@@ -20,8 +20,8 @@ _KERNEL = "aten::to_padded_tensor"  # the last of what the encoder needs
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    key = DispatchKeys(context).names["NestedTensorCUDA"]
-    if torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, key):
+    key = DispatchKeys(context).names.get("NestedTensorCUDA")
+    if key is not None and torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, key):
         raise Skip("the backend has kernels for nested tensors")
     aligned = _left_aligned(context, torch._nested_tensor_from_mask_left_aligned)
     note = "nn.TransformerEncoder(src_key_padding_mask=...)"
