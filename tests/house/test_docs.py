@@ -21,7 +21,8 @@ from torchada import _settings
 pytestmark = pytest.mark.once
 
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")
-PAGES = (*READMES, *sorted((ROOT / "docs").rglob("*.md")))
+ABOUT = tuple(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "changes/README.md"))
+PAGES = (*READMES, *ABOUT, *sorted((ROOT / "docs").rglob("*.md")))
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
 TROUBLESHOOTING = tuple(ROOT / "docs" / folder / "troubleshooting.md" for folder in ("how-to", "zh"))
 # Messages on that page that are not of this repository.
