@@ -18,7 +18,8 @@ from torchada import _settings
 pytestmark = pytest.mark.once
 
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")
-PAGES = (*READMES, *sorted((ROOT / "docs").rglob("*.md")))
+ABOUT = tuple(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "changes/README.md"))
+PAGES = (*READMES, *ABOUT, *sorted((ROOT / "docs").rglob("*.md")))
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
 # The folders of this tree that a page may name; a path that begins otherwise is somebody else's.
 OURS = ("benchmarks", "build_backend", "docs", "examples", "scripts", "sitecustomize", "src", "tests", ".ci")
