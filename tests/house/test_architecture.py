@@ -11,7 +11,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.core]
 
 SOURCE = ROOT / "src"
 TORCHADA = SOURCE / "torchada"
