@@ -37,13 +37,13 @@ class Patch:
     to: str = ""
 
 
-@dataclass(eq=False)
 class Applied:
     """A patch in force, with the raw entry that it displaced (or MISSING)."""
 
-    patch: Patch
-    owner: Owner
-    before: Any
+    __slots__ = ("before", "owner", "patch")
+
+    def __init__(self, patch: Patch, owner: Owner, before: Any) -> None:
+        self.patch, self.owner, self.before = patch, owner, before
 
     @property
     def is_in_force(self) -> bool:
