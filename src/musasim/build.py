@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -68,6 +68,17 @@ class Target:
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
+    def compile(self, workspace: Path) -> None:
+        """Leave the libraries, and nothing else, in `workspace`."""
+        compiler, ninja = find_compiler(), find_ninja()
+        place = workspace / "build"
+        place.mkdir()
+        (place / "build.ninja").write_text(ninja_file(compiler, self.libraries), encoding="utf-8")
+        _run_ninja(ninja, place, self.torch)
+        for library in self.libraries:
+            os.rename(place / library.name, workspace / library.name)
+        shutil.rmtree(place)
+
 
 def load() -> ModuleType:
     """The module ``torch_musa._MUSAC``, compiled first if need be."""
@@ -76,56 +87,35 @@ def load() -> ModuleType:
 
 
 def build() -> Path:
-    """The compiled extension's path. Compiles when there is none yet; at most one process does at a time."""
+    """The compiled extension's path. Compiles when there is none yet, or a damaged one; at most one process does at a time."""
     target = Target(find_torch())
-    folder = cache.open_cache()
-    if not target.path.exists():
-        with cache.locked(folder, target.folder):
-            if not target.path.exists():
-                _compile(target, folder)
-    return target.path
+    return cache.stored(target.folder, target.compile) / _LIBRARY
 
 
 def _import(path: Path) -> ModuleType:
     loader = ExtensionFileLoader(_MODULE, str(path))
     spec = importlib.util.spec_from_file_location(_MODULE, path, loader=loader)
     assert spec is not None  # a loader is given
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
+    try:
+        module = importlib.util.module_from_spec(spec)
+        loader.exec_module(module)
+    except ImportError as error:
+        raise MusasimBuildError(
+            f"musasim's C++ part does not load: {error}. It may have been compiled for another build of this torch: run "
+            "`python -m musasim clean`, and it is compiled anew."
+        ) from error
     sys.modules[_MODULE] = module
     return module
 
 
 def _source_hash() -> str:
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(cache.LAYOUT)
     for folder in (_SOURCES, _HEADERS):
         for path in sorted(folder.rglob("*")):
             if path.suffix in (".cpp", ".h", ".muh"):
                 digest.update(str(path.relative_to(folder)).encode())
                 digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
-
-
-def _compile(target: Target, folder: Path) -> None:
-    compiler = find_compiler()
-    ninja = find_ninja()
-    try:
-        with cache.workspace(folder, target.folder) as workspace:
-            (workspace / "build.ninja").write_text(ninja_file(compiler, target.libraries), encoding="utf-8")
-            _run_ninja(ninja, workspace, target.torch)
-            target.path.parent.mkdir(mode=0o700, exist_ok=True)
-            # Never write in place: a process that runs the old file would crash. The extension last: its presence says done.
-            for name in (_RUNTIME, _PYTHON, _KERNELS, _LIBRARY):
-                os.replace(workspace / name, target.path.with_name(name))
-    except OSError as error:
-        raise MusasimBuildError(explain(error, folder)) from error
-
-
-def explain(error: OSError, folder: Path) -> str:
-    """For a person who could not write to the cache `folder`."""
-    if error.errno == errno.ENOSPC:
-        return f"musasim: no space left on the disk that holds {folder}. Free some, or set MUSASIM_CACHE_DIR."
-    return f"musasim cannot write to its cache folder {folder}: {error}. Set MUSASIM_CACHE_DIR to a folder of your own."
 
 
 def _run_ninja(ninja: str, workspace: Path, torch: Torch) -> None:

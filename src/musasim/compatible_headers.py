@@ -7,11 +7,12 @@ left out here: torch_musa/csrc, and the files that forward to it.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
-import tempfile
+from functools import partial
 from pathlib import Path
+
+from musasim import cache
+from musasim.toolchain import find_torch
 
 _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
@@ -66,11 +67,10 @@ _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
 _INCLUDED = re.compile(r'(#\s*include\s*[<"][^>"]*)\.cuh([>"])')
 
 
-def folders(place: str) -> list[str]:
-    """Where the headers are, made in `place` if need be: the folder above `torch_musa`, and the one that has `ATen/musa`."""
-    root = Path(place) / f"headers-{_version()}"
-    if not root.exists():
-        _make(root)
+def folders() -> list[str]:
+    """Where the headers are, made if need be: the folder above `torch_musa`, and the one that has `ATen/musa`."""
+    torch = find_torch()
+    root = cache.stored(f"headers-{torch.version}-{_version()}", partial(_make, torch.folder / "include"))
     return [str(root / _PLACE), str(root)]
 
 
@@ -88,24 +88,9 @@ def _version() -> str:
     return hashlib.sha256(Path(__file__).read_bytes() + "\n".join(names).encode()).hexdigest()[:12]
 
 
-def _make(root: Path) -> None:
-    """Several processes may do so at once: the first to be done wins."""
-    work = Path(tempfile.mkdtemp(prefix="headers-tmp-", dir=root.parent))
-    try:
-        _write_all(_torch_headers(), work / _PLACE)
-        _write_for_kernels(_torch_headers(), work / _PLACE)
-        os.rename(work, root)
-    except OSError:
-        if not root.exists():
-            raise
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-
-
-def _torch_headers() -> Path:
-    from musasim.toolchain import find_torch
-
-    return find_torch().folder / "include"
+def _make(headers: Path, root: Path) -> None:
+    _write_all(headers, root / _PLACE)
+    _write_for_kernels(headers, root / _PLACE)
 
 
 def _write_all(source: Path, target: Path) -> None:

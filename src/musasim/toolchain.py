@@ -11,6 +11,7 @@ import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from _build_cache import compilers
 from musasim.errors import MusasimBuildError
 
 
@@ -34,17 +35,14 @@ def find_torch() -> Torch:
 
 def find_compiler() -> list[str]:
     """The C++ compiler: $CXX, which may carry options, or the first of the usual names."""
-    wanted = os.environ.get("CXX")
-    command = shlex.split(wanted) if wanted else []
-    for name in [command[0]] if command else ["c++", "g++", "clang++"]:
-        path = shutil.which(name)
-        if path is not None:
-            return [path, *command[1:]]
-    looked_for = f"CXX={wanted}" if wanted else "c++, g++ or clang++"
-    raise MusasimBuildError(
-        f"musasim compiles its C++ part once, and found no C++ compiler ({looked_for}). "
-        "Install one (Debian, Ubuntu: `apt install g++`) or set CXX."
-    )
+    wanted = os.environ.get("CXX", "")
+    command = compilers.find_cxx(wanted)
+    if command is None:
+        raise MusasimBuildError(
+            f"musasim compiles its C++ part once, and found no C++ compiler ({compilers.looked_for(wanted)}). "
+            "Install one (Debian, Ubuntu: `apt install g++`) or set CXX."
+        )
+    return command
 
 
 def find_ninja() -> str:

@@ -7,13 +7,15 @@ import lzma
 from pathlib import Path
 
 import pytest
-from differences import DIFFERENT, PREFIXES, is_deliberate
 
 import torchada
+from support.differences import DIFFERENT, PREFIXES, is_deliberate
 from torchada.backends.musa import MUSA
 from torchada.porting import Names, port_source
 from torchada.porting.rules import LIBRARIES, build
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
+
+pytestmark = pytest.mark.once
 
 GROUPS = json.loads(lzma.decompress(Path(__file__).with_name("symbols.json.xz").read_bytes()))["groups"]
 IDENTIFIERS = sorted(set(GROUPS) - {"headers", "build_libs"})

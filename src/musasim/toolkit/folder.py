@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import shutil
-import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from _build_cache import compilers
 from musasim import cache
-from musasim.build import explain
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+_RUNTIME = "libmusart.so"
 _PACKAGE = Path(__file__).parent
 _CSRC = _PACKAGE.parent / "csrc"
 _MUSART = _CSRC / "musart"
@@ -29,14 +24,8 @@ _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pt
 
 def home() -> Path:
     """The simulated MUSA_HOME. Made when there is none yet for these sources; at most one process does at a time."""
-    target = cache.cache_path() / f"toolkit-{_digest(_package_files(), _identity())}"
-    folder = cache.open_cache()
-    if not target.exists():
-        runtime = _runtime(folder)
-        with cache.locked(folder, target.name):
-            if not target.exists():
-                _make(target, folder, runtime)
-    return target
+    runtime = cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
+    return cache.stored(f"toolkit-{_digest(_package_files(), _identity())}", partial(_make, runtime))
 
 
 def _identity() -> str:
@@ -54,62 +43,38 @@ def _runtime_files() -> list[Path]:
 
 
 def _digest(files: list[Path], more: str = "") -> str:
-    digest = hashlib.sha256(more.encode())
+    digest = hashlib.sha256(cache.LAYOUT + more.encode())
     for path in sorted(files):
         digest.update(f"{path.relative_to(_PACKAGE.parent)}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _runtime(folder: Path) -> Path:
+def _compile_runtime(place: Path) -> None:
     """libmusart.so, of the same sources and under the same name as the one that torch_musa's extension loads.
 
     A process that has loaded either of them has loaded both: the dynamic linker goes by the name in the library.
     """
-    target = folder / f"musart-{_digest(_runtime_files())}" / "libmusart.so"
-    if not target.exists():
-        with cache.locked(folder, target.parent.name):
-            if not target.exists():
-                _compile_runtime(target, folder)
-    return target
-
-
-def _compile_runtime(target: Path, folder: Path) -> None:
     print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
-    with _explained(folder), cache.workspace(folder, target.parent.name) as workspace:
-        built = workspace / target.name
-        _compile_library([_CSRC / "musart.cpp"], built)
-        target.parent.mkdir(mode=0o700, exist_ok=True)
-        os.replace(built, target)
+    _compile_library([_CSRC / "musart.cpp"], place / _RUNTIME)
 
 
-def _make(target: Path, folder: Path, runtime: Path) -> None:
-    with _explained(folder), cache.workspace(folder, target.name) as workspace:
-        made = workspace / "home"
-        _copy_headers(made / "include")
-        (made / "lib").mkdir()
-        shutil.copy2(runtime, made / "lib" / runtime.name)
-        against_runtime = [f"-I{made / 'include'}", f"-L{made / 'lib'}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
-        _compile_library([_DRIVER], made / "lib" / "libmusa.so", *against_runtime)
-        (made / "bin").mkdir()
-        for name, module in _PROGRAMS.items():
-            _write_program(made / "bin" / name, module)
-        os.replace(made, target)
+def _make(runtime: Path, place: Path) -> None:
+    _copy_headers(place / "include")
+    (place / "lib").mkdir()
+    shutil.copy2(runtime, place / "lib" / _RUNTIME)
+    against_runtime = [f"-I{place / 'include'}", f"-L{place / 'lib'}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
+    _compile_library([_DRIVER], place / "lib" / "libmusa.so", *against_runtime)
+    (place / "bin").mkdir()
+    for name, module in _PROGRAMS.items():
+        _write_program(place / "bin" / name, module)
 
 
 def _compile_library(sources: list[Path], target: Path, *more: str) -> None:
     command = [*find_compiler(), *_COMPILE, f"-Wl,-soname,{target.name}", *map(str, sources), *more, "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise MusasimBuildError(f"musasim: compiling {target.name} failed.\n{done.stdout}{done.stderr}")
-
-
-@contextlib.contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise MusasimBuildError(explain(error, folder)) from error
+    done = compilers.run(command)
+    if done.status != 0:
+        raise MusasimBuildError(f"musasim: compiling {target.name} failed.\n{done.output}")
 
 
 def _copy_headers(include: Path) -> None:

@@ -83,7 +83,7 @@ _COLLECTIVE_VARIABLES = CollectiveVariables(
 )
 
 _NAMES = Names(
-    # torch_musa 2.7.1; see docs/compatibility.md for the names that exist on one side only.
+    # torch_musa 2.7.1; see docs/reference/compatibility.md for the names that exist on one side only.
     renames={
         "CUDAGraph": "MUSAGraph",
         "CUDAPluggableAllocator": "MUSAPluggableAllocator",

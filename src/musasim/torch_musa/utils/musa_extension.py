@@ -104,7 +104,7 @@ def include_paths(musa: bool = False) -> list[str]:
 
     paths = ["/usr/local/musa/include", *_compatible_folders(_TORCH_MUSA_PATH), os.path.dirname(_TORCH_MUSA_PATH)]
     # Where the real package has a copy of PyTorch's headers with CUDA's names replaced, here are those that have such names...
-    paths += compatible_headers.folders(TORCH_MUSA_LIB_PATH)
+    paths += compatible_headers.folders()
     # ... and PyTorch's own.
     include = os.path.join(_TORCH_PATH, "include")
     paths += [include, os.path.join(include, "torch", "csrc", "api", "include")]

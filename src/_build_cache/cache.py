@@ -1,0 +1,168 @@
+"""A cache of folders: each is built once, by one process at a time, appears as a whole, and is given only as it was stored."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from _build_cache import manifest
+from _build_cache.errors import CacheError, UnsafeError
+from _build_cache.folders import make_private
+from _build_cache.locks import locked
+
+_LOCK = "lock"
+_ENTRY_LOCK = ".lock"
+_TEMPORARY = "tmp-"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_THERE_ALREADY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The cache in `folder`, of `program`, which another folder is chosen for by `variable`. Making one touches nothing.
+
+    CacheError from every method where the folder cannot be used, or must not be.
+    """
+
+    program: str
+    variable: str
+    folder: Path
+
+    def open(self) -> None:
+        """Check the folder, and make it if need be."""
+        with self._explained(on_the_way=True):
+            make_private(self.folder)
+
+    def find(self, name: str) -> Path | None:
+        """The entry as it was stored; None where there is none, or where it is damaged."""
+        self.open()
+        with self._explained():
+            try:
+                return self.folder / name if manifest.damage(self.folder / name) is None else None
+            except FileNotFoundError:
+                return None
+
+    def get(self, name: str, build: Callable[[Path], None]) -> Path:
+        """The entry, which `build` makes in the folder that it is given unless it is there and whole."""
+        found = self.find(name)
+        if found is None:
+            with self.lock(name) as is_alone:
+                found = self.find(name)
+                if found is None:
+                    with self.stored(name, is_alone) as place:
+                        build(place)
+        return found or self.folder / name
+
+    @contextmanager
+    def lock(self, name: str | None = None) -> Iterator[bool]:
+        """Hold what belongs to one entry, or the whole cache, for one process; False where the file system has no locks.
+
+        Whoever builds an entry holds the cache together with others, so builds of two entries do not wait for one another.
+        """
+        self.open()
+        waiting = f"{self.program}: waiting for another process that is compiling ..."
+        with self._explained(), locked(self.folder / _LOCK, waiting, shared=name is not None) as is_alone:
+            one = nullcontext(is_alone) if name is None else locked(self.folder / (name + _ENTRY_LOCK), waiting)
+            with one as is_alone:
+                yield is_alone
+
+    @contextmanager
+    def stored(self, name: str, is_alone: bool = False) -> Iterator[Path]:
+        """A folder to build the entry in, which takes its place when the block ends well, and is gone if it does not.
+
+        A process that has loaded the old one keeps it. `is_alone` says that the entry is locked: other folders of its builds are
+        those of killed processes then.
+        """
+        self.open()
+        prefix = f"{_TEMPORARY}{name}-"
+        if is_alone:
+            self._remove_leftovers(prefix)
+        with self._explained():
+            place = Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
+            try:
+                yield place
+                manifest.write(place)
+                self._replace(place, self.folder / name)
+            finally:
+                shutil.rmtree(place, ignore_errors=True)
+
+    def remove(self, name: str) -> None:
+        """Take an entry away; nothing where there is none."""
+        shutil.rmtree(self.folder / name, ignore_errors=True)
+
+    def clear(self) -> int:
+        """Remove every entry, and say how many there were."""
+        if not self.folder.is_dir():
+            return 0
+        with self.lock(), self._explained():
+            self._remove_leftovers(_TEMPORARY)
+            entries = [entry for entry in self.folder.iterdir() if entry.is_dir()]
+            for entry in entries:
+                shutil.rmtree(entry)
+            for file in self.folder.glob("*" + _ENTRY_LOCK):  # nobody has one open: that takes the cache's own first
+                file.unlink()
+        return len(entries)
+
+    def _replace(self, new: Path, target: Path) -> None:
+        try:
+            os.rename(new, target)
+        except OSError as error:
+            if error.errno not in _THERE_ALREADY:
+                raise
+            damage = manifest.damage(target)
+            if damage is None:  # without locks, another process can be faster
+                return
+            self._say(f"{target} is made anew: {damage}")
+            old = target.with_name(f"{_TEMPORARY}{target.name}-{secrets.token_hex(4)}")
+            os.rename(target, old)
+            os.rename(new, target)
+            _remove(old)
+
+    def _remove_leftovers(self, prefix: str) -> None:
+        for leftover in self.folder.glob(prefix + "*"):
+            _remove(leftover)
+
+    def _say(self, text: str) -> None:
+        if sys.stderr is not None:
+            print(f"{self.program}: {text}", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def _explained(self, on_the_way: bool = False) -> Iterator[None]:
+        """What is wrong with the cache, or with what is `on_the_way` to it, and the way out; errors of other files pass."""
+        another = f"set {self.variable} to a folder of your own"
+        try:
+            yield
+        except UnsafeError as error:
+            raise CacheError(f"the cache of {self.program} is not private: {error}, or {another}") from error
+        except OSError as error:
+            if isinstance(error, CacheError) or not (on_the_way or self._concerns(error)):
+                raise
+            if error.errno in _FULL:
+                raise CacheError(
+                    f"{self.program}: no space left on the disk that holds {self.folder}; free some, or set {self.variable} to a "
+                    "folder on another one"
+                ) from error
+            raise CacheError(f"{self.program} cannot use its cache {self.folder}: {error}; {another}") from error
+
+    def _concerns(self, error: OSError) -> bool:
+        """Whether the file that it names is in the cache; a full disk need not name one."""
+        if not isinstance(error.filename, (str, bytes)):
+            return error.errno in _FULL
+        file = Path(os.fsdecode(error.filename))
+        return self.folder in (file, *file.parents)
+
+
+def _remove(entry: Path) -> None:
+    """Whatever it is: another user's things may lie where our folder was once open to him."""
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink(missing_ok=True)

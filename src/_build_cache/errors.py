@@ -1,0 +1,11 @@
+"""What is wrong with a cache."""
+
+from __future__ import annotations
+
+
+class CacheError(OSError):
+    """A cache cannot be used. The message names the folder, the reason, and the variable that chooses another one."""
+
+
+class UnsafeError(Exception):
+    """Somebody else could have put there what we would execute; the message has no advice yet."""

@@ -1,0 +1,23 @@
+"""The cache of graphs for autograd: a graph that calls C functions of torch may be kept, also where ours stand in their place.
+
+torch takes a C function for what its name says and asks of any other whether it is in a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+_LIST = "torch_non_c_binding_in_graph_functions"
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    if context.mechanism.native:
+        raise Skip("PyTorch's own parser translates device strings: nothing stands in the place of C functions")
+    from torch._dynamo.trace_rules import torch_c_binding_in_graph_functions
+    from torch._functorch._aot_autograd import autograd_cache
+
+    known = {**torch_c_binding_in_graph_functions, **getattr(autograd_cache, _LIST)}
+    yield Patch(autograd_cache, _LIST, known, None, note="the functions that a kept graph may call")

@@ -1,0 +1,72 @@
+"""Source code on its way into TorchScript: device names, `x.cuda()` and `x.is_cuda`.
+
+Scripted code never calls what is redirected in Python. Its names of devices reach torch's own parser, which the native mechanism
+redirects and the portable one cannot: it translates the names that are written where a device belongs. `cuda()` and `is_cuda`
+are no names of devices but operators of their own, for CUDA alone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    frontend = context.torch.jit.frontend
+    parse = _parse_def(context, frontend.parse_def)
+    yield Patch(frontend, "parse_def", parse, None, note='torch.jit.script of x.cuda(), x.is_cuda, device="cuda"')
+
+
+def _parse_def(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    # Comparisons read the text of a device, so names stay as they are wherever torch's own parser reads them well.
+    translate = (lambda name: name) if context.mechanism.native else context.devices.translate
+
+    def parse_def(*args: Any, **kwargs: Any) -> Any:
+        parsed = original(*args, **kwargs)
+        _Translated(context.backend.device_type, translate).visit(parsed.ast)
+        return parsed
+
+    return disguise(parse_def, original)
+
+
+class _Translated(ast.NodeTransformer):
+    """Changes a tree in place; every node keeps its position in the source, for TorchScript's messages."""
+
+    def __init__(self, device_type: str, translate: Callable[[Any], Any]) -> None:
+        self._device_type = device_type
+        self._translate = translate
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for keyword in node.keywords:
+            if keyword.arg == "device" or (called, keyword.arg) == ("device", "type"):
+                self._rename(keyword.value)
+        if called in ("device", "to") and node.args:
+            self._rename(node.args[0])
+        if called == "cuda" and not node.args and not node.keywords and _is_of_another(node.func):
+            node.func.attr = "to"  # type: ignore[attr-defined]
+            node.args = [ast.copy_location(ast.Constant(self._device_type), node)]
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or not _is_of_another(node):
+            return node
+        of_type = ast.Attribute(ast.Attribute(node.value, "device", node.ctx), "type", node.ctx)
+        is_ours = ast.Compare(of_type, [ast.Eq()], [ast.Constant(self._device_type)])
+        return ast.fix_missing_locations(ast.copy_location(is_ours, node))
+
+    def _rename(self, node: ast.expr) -> None:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = self._translate(node.value)
+
+
+def _is_of_another(node: ast.expr) -> bool:
+    """Whether this is an attribute, and not one of `self`: scripted modules may have methods and flags of such names."""
+    return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self"

@@ -1,0 +1,209 @@
+"""torch.profiler, torch.autograd.profiler and torch.cuda.profiler.
+
+The classes stay what they are. What CUDA code calls ProfilerActivity.CUDA and use_device="cuda" means the backend's device, and
+what it reads from events by names that say cuda is there, also where torch has removed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.unsupported import unsupported
+
+# torch renamed cuda_* to device_*, kept some of the old names, and means to remove those too.
+_OLD_NAMES = (
+    "cuda_time",
+    "cuda_time_str",
+    "cuda_time_total",
+    "cuda_time_total_str",
+    "self_cuda_time_total",
+    "self_cuda_time_total_str",
+    "cuda_memory_usage",
+    "self_cuda_memory_usage",
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch = context.torch
+    autograd, kineto = torch.autograd.profiler, torch.profiler.profiler
+    supported = torch.autograd._supported_activities
+    yield Patch(
+        torch.autograd,
+        "_supported_activities",
+        _supported_activities(context, supported),
+        "torch.profiler.supported_activities",
+    )
+    yield Patch(
+        kineto._KinetoProfile,
+        "__init__",
+        _kineto_init(context, kineto._KinetoProfile.__init__, supported),
+        "torch.profiler.profile(activities=[ProfilerActivity.CUDA])",
+        to="ProfilerActivity.PrivateUse1",
+    )
+    yield Patch(
+        autograd.profile,
+        "__init__",
+        _autograd_init(context, autograd.profile.__init__),
+        'torch.autograd.profiler.profile(use_device="cuda")',
+    )
+    yield Patch(
+        autograd.profile,
+        "_parse_kineto_results",
+        _parse_results(context, autograd.profile._parse_kineto_results),
+        None,
+        note='times of torch.autograd.profiler.profile(use_device="cuda")',
+    )
+    yield from _events(context)
+    yield from _vendor_tool(context)
+
+
+def _supported_activities(context: Context, original: Callable[[], set[Any]]) -> Callable[..., Any]:
+    activity = context.torch.profiler.ProfilerActivity
+
+    def _supported_activities() -> set[Any]:
+        return {*original(), activity.CUDA}
+
+    return disguise(_supported_activities, original)
+
+
+def _kineto_init(
+    context: Context, original: Callable[..., Any], supported: Callable[[], set[Any]]
+) -> Callable[..., Any]:
+    activity = context.torch.profiler.ProfilerActivity
+
+    def on_device(entry: Any) -> Any:
+        if isinstance(entry, dict):  # an activity with the names of what to collect of it
+            return {on_device(key): value for key, value in entry.items()}
+        return activity.PrivateUse1 if entry == activity.CUDA else entry
+
+    def on_devices(activities: Iterable[Any]) -> list[Any]:
+        given = list(activities)
+        # Whoever passes on all of supported_activities() names the device twice.
+        twice = activity.CUDA in given
+        return [on_device(entry) for entry in given if not (twice and entry == activity.PrivateUse1)]
+
+    def default() -> set[Any]:
+        return {*supported(), activity.PrivateUse1}
+
+    def __init__(self: Any, *, activities: Iterable[Any] | None = None, **kwargs: Any) -> None:
+        original(self, activities=default() if activities is None else on_devices(activities), **kwargs)
+
+    return disguise(__init__, original)
+
+
+def _autograd_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    devices, device_type = context.devices, context.backend.device_type
+
+    def __init__(
+        self: Any, enabled: bool = True, *, use_cuda: bool = False, use_device: Any = None, **kwargs: Any
+    ) -> None:
+        use_device = device_type if use_cuda else devices.translate(use_device)
+        original(self, enabled, use_device=use_device, **kwargs)
+        self.use_cuda = bool(use_cuda)
+
+    return disguise(__init__, original)
+
+
+def _parse_results(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """torch 2.7 looks for the times between its events around operators by the name that a backend has before it gets its own."""
+    by_events, device_type = (
+        context.torch.autograd.ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
+        context.backend.device_type,
+    )
+
+    def _parse_kineto_results(self: Any, *args: Any, **kwargs: Any) -> Any:
+        events = original(self, *args, **kwargs)
+        if self.profiler_kind != by_events or any(event.is_legacy for event in events):
+            return events
+        self.use_device = "privateuseone"
+        try:
+            events = original(self, *args, **kwargs)
+        finally:
+            self.use_device = device_type
+        for event in events:
+            event.use_device = device_type
+        return events
+
+    return disguise(_parse_kineto_results, original)
+
+
+def _events(context: Context) -> Iterator[Patch]:
+    util = context.torch.autograd.profiler_util
+    yield Patch(
+        util.FunctionEvent,
+        "__init__",
+        _event_init(context, util.FunctionEvent.__init__),
+        None,
+        note="event.device_type == DeviceType.CUDA",
+    )
+    for event in (util.FunctionEvent, util.FunctionEventAvg):
+        for name in _OLD_NAMES:
+            current = name.replace("cuda", "device")
+            if not hasattr(event, name):
+                api = f"torch.autograd.profiler_util.{event.__name__}.{name}"
+                yield Patch(event, name, _reading(current), api, to=current)
+
+
+def _reading(name: str) -> property:
+    return property(lambda event: getattr(event, name), doc=f"The old name of `{name}`.")
+
+
+def _event_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    own = context.torch.autograd.DeviceType.PrivateUse1
+    either = _device_type_of_both(context.torch.autograd.DeviceType)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if self.device_type == own:
+            self.device_type = either
+
+    return disguise(__init__, original)
+
+
+def _device_type_of_both(device_type: Any) -> Any:
+    """DeviceType.PrivateUse1 by name, value and hash, which equals DeviceType.CUDA too: code for either finds its events.
+
+    It is a subclass's instance, because Python asks the right-hand side first in `DeviceType.CUDA == event.device_type` then.
+    """
+    own, cuda = device_type.PrivateUse1, device_type.CUDA
+
+    def __eq__(self: Any, other: Any) -> bool:
+        return isinstance(other, device_type) and int(other) in (int(own), int(cuda))
+
+    entries = {
+        "__eq__": __eq__,
+        "__ne__": lambda self, other: not __eq__(self, other),
+        "__hash__": lambda self: hash(own),
+        # torch's own look the name up by equality.
+        "name": property(lambda self: own.name),
+        "__str__": lambda self: str(own),
+        "__repr__": lambda self: repr(own),
+        "__reduce_ex__": lambda self, protocol: (device_type, (int(own),)),
+    }
+    return type("DeviceType", (device_type,), {**entries, "__module__": device_type.__module__})(int(own))
+
+
+def _vendor_tool(context: Context) -> Iterator[Patch]:
+    """torch.cuda.profiler tells a profiler of NVIDIA's, from whose process the program runs, when to collect."""
+    profiler = context.torch.cuda.profiler
+    for name in ("start", "stop"):
+        call = disguise(_initialize(context), getattr(profiler, name))
+        yield Patch(profiler, name, call, f"torch.cuda.profiler.{name}", kind="emulated", to="no tool listens")
+    if hasattr(profiler, "init"):  # CUDA 12 refuses it as well
+        why = "start() and stop() need no preparation"
+        refuse = unsupported(context, "torch.cuda.profiler.init", why, profiler.init)
+        yield Patch(profiler, "init", refuse, "torch.cuda.profiler.init", kind="unsupported")
+
+
+def _initialize(context: Context) -> Callable[[], None]:
+    """The part of the call that a program can notice: afterwards the device is initialised."""
+    cuda = context.torch.cuda
+
+    def initialize() -> None:
+        cuda._lazy_init()
+
+    return initialize

@@ -1,0 +1,119 @@
+"""torch.backends.cuda: what there asks for CUDA's libraries. The flags of attention and of reduced precision work as they are.
+
+`is_built` tells platforms apart, as torch.cuda.is_available does, and like it stays honest unless TORCHADA_FORCE_CUDA_AVAILABLE=1.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.unsupported import unsupported
+
+# CUDA's default for the number of plans that cuFFT keeps.
+_PLANS = 4096
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    module = context.torch.backends.cuda
+    if context.settings.force_cuda_available:
+        is_built = _is_built(module.is_built)
+        yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built")
+        yield Patch(context.torch._deprecated_attrs, "has_cuda", is_built, "torch.has_cuda")
+    yield from _plan_cache(context)
+    yield from _attention(context)
+    for library in ("linalg", "blas"):
+        yield from _preference(context, library)
+    for name in ("cublas_workspace_size", "cublaslt_workspace_size"):
+        if hasattr(module, name):
+            api, why = f"torch.backends.cuda.{name}", "its BLAS library sizes its workspace itself"
+            yield Patch(module, name, unsupported(context, api, why, getattr(module, name)), api, kind="unsupported")
+
+
+def _is_built(original: Callable[[], bool]) -> Callable[[], bool]:
+    """True for programs. torch's private packages ask whether torch._C has CUDA's native part, and import from it if so."""
+
+    def is_built() -> bool:
+        caller = str(sys._getframe(1).f_globals.get("__name__", ""))
+        private = caller.startswith("torch._") and not caller.startswith("torch._dynamo")
+        return original() if private else True
+
+    return disguise(is_built, original)
+
+
+def _attention(context: Context) -> Iterator[Patch]:
+    """can_use_flash_attention and its like ask about CUDA's kernels; a CUDA build of torch would ask the NVIDIA driver."""
+    native, device_type = context.torch._C, context.backend.device_type
+
+    def on_cuda(original: Callable[..., bool]) -> Callable[..., bool]:
+        def can_use(params: Any, *args: Any, **kwargs: Any) -> bool:
+            return params.query.device.type != device_type and original(params, *args, **kwargs)
+
+        return disguise(can_use, original)
+
+    for kind, public in (("flash", "flash"), ("mem_efficient", "efficient"), ("cudnn", "cudnn")):
+        original = getattr(native, f"_can_use_{kind}_attention", None)
+        if original is not None:
+            api = f"torch.backends.cuda.can_use_{public}_attention"
+            yield Patch(native, f"_can_use_{kind}_attention", on_cuda(original), api)
+
+
+def _plan_cache(context: Context) -> Iterator[Patch]:
+    """A cache without plans, which remembers its limit: the backend keeps plans out of sight."""
+    torch = context.torch
+    limits: dict[int, int] = {}
+
+    def check(device_index: int) -> int:
+        count = context.namespace.device_count()
+        if not 0 <= device_index < count:
+            raise RuntimeError(
+                f"cuFFT plan cache: expected 0 <= device_index < {count}, but got device_index {device_index}"
+            )
+        return device_index
+
+    def _cufft_get_plan_cache_size(device_index: int) -> int:
+        return check(device_index) * 0
+
+    def _cufft_get_plan_cache_max_size(device_index: int) -> int:
+        return limits.get(check(device_index), _PLANS)
+
+    def _cufft_set_plan_cache_max_size(device_index: int, max_size: int) -> None:
+        if max_size < 0:
+            raise RuntimeError(f"cuFFT plan cache size must be non-negative, but got {max_size}")
+        limits[check(device_index)] = max_size
+
+    def _cufft_clear_plan_cache(device_index: int) -> None:
+        check(device_index)
+
+    size, get, put = _cufft_get_plan_cache_size, _cufft_get_plan_cache_max_size, _cufft_set_plan_cache_max_size
+    for function in (size, get, put, _cufft_clear_plan_cache):
+        name = function.__name__
+        call = disguise(function, getattr(torch, name))
+        yield Patch(torch, name, call, None, note=f"torch.{name}, which cufft_plan_cache calls", kind="emulated")
+    cache = torch.backends.cuda.cuFFTPlanCache
+    # Its properties hold the functions of the time torch was imported.
+    prop, read_only = torch.backends.cuda.cuFFTPlanCacheAttrContextProp, vars(cache)["size"].setter
+    api = "torch.backends.cuda.cufft_plan_cache"
+    yield Patch(cache, "size", prop(size, read_only), f"{api}.size", kind="emulated")
+    yield Patch(cache, "max_size", prop(get, put), f"{api}.max_size", kind="emulated")
+
+
+def _preference(context: Context, library: str) -> Iterator[Patch]:
+    """preferred_linalg_library("cusolver") and its like: a wish that is remembered; the backend has one library for each."""
+    native = context.torch._C
+    chosen: list[Any] = []
+    get, put = (getattr(native, f"_{verb}_{library}_preferred_backend") for verb in ("get", "set"))
+
+    def read() -> Any:
+        return chosen[-1] if chosen else get()
+
+    def write(backend: Any) -> None:
+        chosen[:] = [] if backend.name == "Default" else [backend]
+
+    api = f"torch.backends.cuda.preferred_{library}_library"
+    yield Patch(native, get.__name__, disguise(read, get), api, kind="emulated")
+    yield Patch(native, put.__name__, disguise(write, put), api, kind="emulated")

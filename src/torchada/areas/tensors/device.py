@@ -1,0 +1,98 @@
+"""torch.device and the other types whose constructor takes a device: Generator, Stream, Event, UntypedStorage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect import native
+from torchada.redirect.calls import positional
+from torchada.redirect.constructors import New, redirect_new
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import EntryPoint
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch = context.torch
+    yield from _native(context) if context.mechanism.native else _portable(context)
+    yield Patch(torch.device, "__reduce__", _reduce(context), None, note="a saved device can be read on a CUDA machine")
+    get_module = _get_device_module(context, torch.get_device_module)
+    yield Patch(torch, "get_device_module", get_module, 'torch.get_device_module("cuda")')
+
+
+def _native(context: Context) -> Iterator[Patch]:
+    yield native.patch(context.backend.device_type)
+
+
+def _portable(context: Context) -> Iterator[Patch]:
+    torch, devices = context.torch, context.devices
+    yield from redirect_new(torch.device, lambda new: _device_new(context, new), 'torch.device("cuda")')
+    for name in ("Generator", "Stream", "Event"):
+        if hasattr(torch, name):
+            yield from redirect_new(
+                getattr(torch, name), lambda new: positional(new, devices, 1), f'torch.{name}("cuda")'
+            )
+    new = staticmethod(positional(torch.UntypedStorage.__new__, devices, 2))
+    yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
+
+
+def _device_new(context: Context, construct: New) -> New:
+    """torch.device's constructor. Devices are values without state, so what was made once is handed out again."""
+    names = context.devices
+    known = dict(_known_devices(context))
+    find = known.get
+    remembered = (str, context.torch.device)  # an int means the accelerator of the moment
+    in_mode = context.torch._C._is_torch_function_mode_enabled
+
+    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            try:
+                device = find(args)
+            except TypeError:  # unhashable: torch's own error names it
+                device = None
+            # A __torch_function__ mode is entitled to see the call, and the C constructor shows it.
+            if device is not None and not in_mode():
+                return device
+        if args:
+            args = (names.translate(args[0]), *args[1:])
+        device = construct(cls, *args, **{name: names.translate(value) for name, value in kwargs.items()})
+        if args and not kwargs and isinstance(args[0], remembered):
+            known[args] = device
+        return device
+
+    return __new__
+
+
+def _known_devices(context: Context) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    device, device_type = context.torch.device, context.backend.device_type
+    for index in (None, *range(128)):
+        suffix = "" if index is None else f":{index}"
+        own = device(f"{device_type}{suffix}")
+        for name in ("cuda", device_type):
+            yield (f"{name}{suffix}",), own
+            if index is not None:
+                yield (name, index), own
+        yield (own,), own
+    for name in ("cpu", "meta"):
+        yield (name,), device(name)
+        yield (device(name),), device(name)
+
+
+def _reduce(context: Context) -> Callable[[Any], Any]:
+    device, device_type = context.torch.device, context.backend.device_type
+
+    def __reduce__(self: Any) -> Any:
+        name = "cuda" if self.type == device_type else self.type
+        return device, (name,) if self.index is None else (name, self.index)
+
+    return __reduce__
+
+
+def _get_device_module(context: Context, original: Callable[..., Any]) -> EntryPoint:
+    def get_device_module(device: Any = None) -> Any:
+        if isinstance(device, str) and device in context.devices.table:
+            return context.torch.cuda
+        return original(device)
+
+    return EntryPoint(original, get_device_module)

@@ -1,0 +1,84 @@
+"""DLPack, and CUDA's array interface, which tensors of the device do not have.
+
+DLPack's number for devices of this kind is "extension", so that libraries which know CUDA's memory refuse them, rather than
+read from addresses that mean nothing to them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+# CUDA's numbers for streams in DLPack.
+_NO_STREAM, _AMBIGUOUS, _DEFAULT_STREAM, _PER_THREAD_STREAM = -1, 0, 1, 2
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    tensor = context.torch.Tensor
+    yield Patch(tensor, "__dlpack__", _dlpack(context, tensor.__dlpack__), None, note="Tensor.__dlpack__(stream=)")
+    device = _dlpack_device(context, tensor.__dlpack_device__)
+    yield Patch(tensor, "__dlpack_device__", device, None, note="torch.from_dlpack of a CUDA tensor")
+    interface = _array_interface(context, vars(tensor)["__cuda_array_interface__"])
+    note = "the address of a tensor means nothing to a library for CUDA"
+    yield Patch(tensor, "__cuda_array_interface__", interface, "Tensor.__cuda_array_interface__", note=note)
+
+
+def _dlpack(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    device_type = context.backend.device_type
+    default = inspect.signature(original).parameters["stream"].default
+
+    def __dlpack__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        capsule = original(self, *args, **kwargs)
+        if self.device.type == device_type:
+            stream = args[0] if args else kwargs.get("stream", default)
+            # Older releases: None is the default and asks for nothing. Newer ones: it means the default stream.
+            if stream != _NO_STREAM and not (stream is None and default is None):
+                _wait_on(context, stream)
+        return capsule
+
+    return disguise(__dlpack__, original, "Tensor.__dlpack__")
+
+
+def _wait_on(context: Context, number: int | None) -> None:
+    """Make the consumer's stream wait for the current one."""
+    namespace = context.namespace
+    if number == _PER_THREAD_STREAM:
+        raise BufferError("per-thread default stream is not supported.")
+    if number == _AMBIGUOUS:
+        raise AssertionError(f"unsupported stream on CUDA: {number}.")
+    by_default = number is None or number == _DEFAULT_STREAM
+    consumer = namespace.default_stream() if by_default else namespace.ExternalStream(number)
+    current = namespace.current_stream()
+    if consumer != current:
+        consumer.wait_event(current.record_event())
+
+
+def _dlpack_device(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    device_type = context.backend.device_type
+
+    def __dlpack_device__(self: Any) -> tuple[Any, int]:
+        if self.device.type != device_type:
+            answer: tuple[Any, int] = original(self)
+            return answer
+        from torch.utils.dlpack import DLDeviceType
+
+        return DLDeviceType.kDLExtDev, self.device.index or 0
+
+    return disguise(__dlpack_device__, original, "Tensor.__dlpack_device__")
+
+
+def _array_interface(context: Context, original: property) -> property:
+    get, name = original.fget, context.backend.name.upper()
+    assert get is not None
+
+    def __cuda_array_interface__(self: Any) -> Any:
+        if self.device.type == context.backend.device_type:
+            raise AttributeError(f"Can't get __cuda_array_interface__ on a tensor in the memory of a {name} device")
+        return get(self)
+
+    return property(disguise(__cuda_array_interface__, get, "Tensor.__cuda_array_interface__"))

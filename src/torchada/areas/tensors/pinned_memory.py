@@ -1,0 +1,33 @@
+"""Pinned host memory. DataLoader's pin_memory and Tensor.pin_memory need nothing here: there, torch asks for its accelerator.
+
+save_on_cpu asks torch.cuda.is_available() whether it may pin, unless it is told another device type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    hooks = context.torch.autograd.graph.save_on_cpu
+    init = _save_on_cpu(context, hooks.__init__)
+    yield Patch(hooks, "__init__", init, 'torch.autograd.graph.save_on_cpu(device_type="cuda")')
+
+
+def _save_on_cpu(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    # The default of `device_type`, its second argument, is "cuda".
+    translate = context.devices.translate
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if len(args) > 1:
+            args = (args[0], translate(args[1]), *args[2:])
+        else:
+            kwargs["device_type"] = translate(kwargs.get("device_type", "cuda"))
+        original(self, *args, **kwargs)
+
+    return disguise(__init__, original)
