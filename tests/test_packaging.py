@@ -31,7 +31,8 @@ from torchada import __version__
 ROOT = Path(__file__).resolve().parent.parent
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # What the top of site-packages holds; start-up files are read there and nowhere else.
-TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", "torchada", "musasim", DIST_INFO}
+TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", DIST_INFO}
+TOP |= {"_build_cache", "torchada", "musasim"}
 SHIPPED = (".py", ".pyi", ".typed", ".cpp", ".h", ".hpp", ".c", ".cuh", ".mu", ".muh", ".css", ".html")
 TREE = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "src", "sitecustomize", "build_backend")
 # Of the surroundings, what could change what a fresh environment does.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -121,7 +120,7 @@ class Cache:
             if damage is None:  # without locks, another process can be faster
                 return
             self._say(f"{target} is made anew: {damage}")
-            old = target.with_name(f"{_TEMPORARY}{target.name}-{secrets.token_hex(4)}")
+            old = target.with_name(f"{_TEMPORARY}{target.name}-{os.urandom(4).hex()}")
             os.rename(target, old)
             os.rename(new, target)
             _remove(old)
