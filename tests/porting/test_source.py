@@ -208,7 +208,7 @@ def test_a_line_directive_names_the_original(tmp_path) -> None:
     "name", ["line\nbreak.cu", "carriage\rreturn.cu", 'quote".cu', "back\\\\slash.cu", "back\\n.cu"]
 )
 def test_a_line_directive_is_one_line_and_one_string_whatever_the_name(name: str) -> None:
-    """A compiler that reads it counts lines as the original does, and gives the very same name."""
+    """A compiler that reads it counts lines as the original does and gives the same name; GCC takes no carriage return."""
     text = port_source(b"const char *name = __FILE__;\nint line = __LINE__;\n", origin=name).text
     assert text.count(b"\n") == 3 and b"\r" not in text
     compiler = shutil.which("c++")
@@ -216,7 +216,9 @@ def test_a_line_directive_is_one_line_and_one_string_whatever_the_name(name: str
         pytest.skip("needs a C++ compiler")
     done = subprocess.run([compiler, "-E", "-P", "-x", "c++", "-"], input=text, capture_output=True, check=True)
     first, second = done.stdout.decode().splitlines()
-    assert ast.literal_eval(first.partition("= ")[2].rstrip(";")) == name and second == "int line = 2;"
+    assert (
+        ast.literal_eval(first.partition("= ")[2].rstrip(";")) == name.replace("\r", "?") and second == "int line = 2;"
+    )
 
 
 def test_rules_of_a_project() -> None:

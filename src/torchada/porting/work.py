@@ -92,8 +92,9 @@ class Porter:
         return Done(job.path, digest(data), ported.findings, ported.replacements, len(data))
 
 
-# A name may have any character but NUL; as they stand, two would end the string, and two the line.
-_ESCAPES = ((b"\\", rb"\\"), (b'"', rb"\""), (b"\n", rb"\n"), (b"\r", rb"\r"))
+# A name may have any character but NUL; as they stand, two would end the string, and two the line. GCC (12) crashes over __FILE__
+# where a name has a carriage return, escaped or not.
+_ESCAPES = ((b"\\", rb"\\"), (b'"', rb"\""), (b"\n", rb"\n"), (b"\r", b"?"))
 
 
 def with_line_directive(ported: Ported, file: str) -> Ported:
