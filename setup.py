@@ -1,21 +1,39 @@
-"""The optional C extension; everything else is in pyproject.toml. Without a compiler the install goes on, without it."""
+"""What pyproject.toml cannot say: the optional C extension, and the readme as package indexes show it."""
+
+import os
+import re
+from pathlib import Path
 
 from setuptools import Extension, setup
 
 NATIVE = "src/torchada/redirect/native"
+REPOSITORY = "https://github.com/MooreThreads/torchada/blob/main/"
+# Set by the build backend for `--config-setting pure=true`: a wheel for any processor, which translates device strings in Python.
+PURE = "TORCHADA_BUILD_PURE" in os.environ
+
+EXTENSION = Extension(
+    "torchada.redirect.native._device_parser",
+    [f"{NATIVE}/device_parser.c", f"{NATIVE}/linked_function.c"],
+    depends=[f"{NATIVE}/linked_function.h"],
+    # -fexceptions: what PyTorch throws for a bad device string passes through this C code.
+    # -g0 and a build-id made from the contents: the same sources give the same bytes, in whatever folder they are built.
+    extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2", "-g0", f"-ffile-prefix-map={os.getcwd()}=."],
+    extra_link_args=["-Wl,--build-id=sha1"],
+    define_macros=[("Py_LIMITED_API", "0x030A0000")],
+    py_limited_api=True,
+    optional=True,  # without a compiler the installation goes on, without the extension
+)
+
+
+def readme() -> str:
+    """README.md with absolute links: an index knows nothing of the files beside it."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    return re.sub(r"\]\((?!\w+:|#)", f"]({REPOSITORY}", text)
+
 
 setup(
-    ext_modules=[
-        Extension(
-            "torchada.redirect.native._device_parser",
-            [f"{NATIVE}/device_parser.c", f"{NATIVE}/linked_function.c"],
-            depends=[f"{NATIVE}/linked_function.h"],
-            # What PyTorch throws for a bad device string passes through this C code.
-            extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2"],
-            define_macros=[("Py_LIMITED_API", "0x03090000")],
-            py_limited_api=True,
-            optional=True,
-        )
-    ],
-    options={"bdist_wheel": {"py_limited_api": "cp39"}},
+    long_description=readme(),
+    long_description_content_type="text/markdown",
+    ext_modules=[] if PURE else [EXTENSION],
+    options={} if PURE else {"bdist_wheel": {"py_limited_api": "cp310"}},
 )

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "musasim"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 SIZES = (16, 1 << 16, 1 << 20)  # elements of float32
 CALLS = 20
@@ -63,7 +63,7 @@ def measure(rank: int, size: int, rounds: int) -> list[tuple[str, int, float, fl
 
 
 def main() -> None:
-    from ranks import Ranks  # type: ignore[import-not-found]  # of the tests
+    from support.ranks import Ranks  # type: ignore[import-not-found]  # of the tests
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)

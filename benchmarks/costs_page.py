@@ -1,18 +1,17 @@
-"""docs/costs.md, and the tables in it, from what names.py has measured. As a program, it writes the page from the last record."""
+"""docs/reference/costs.md and its tables, from measurements of names.py. Run as a program, it writes them from the last one."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import record
+import history
 from uses import EXCLUDED, WHY
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "costs.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "costs.md"
 OURS, NATIVE, OLD = "torchada", "native", "0.1.103"
 # What is above its limit, by the minima and in three of four rounds, is shown with the reason why.
 LIMITS = {NATIVE: 1.10, OLD: 1.0}
@@ -124,5 +123,4 @@ def _left_out() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    measured = [entry for entry in json.loads(record.HISTORY.read_text()) if entry["benchmark"] == "names"]
-    PAGE.write_text(page(measured[-1]))
+    PAGE.write_text(page(history.entries("names")[-1]))

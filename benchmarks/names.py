@@ -26,7 +26,7 @@ from uses import SETUP, Use, submodules, uses
 from worker import Plan
 
 ROOT = CHECKOUT.parent
-STAND_INS = ROOT / "tests" / "stand_ins"  # of the management library, for machines without a driver
+STAND_INS = ROOT / "tests" / "support" / "stand_ins"  # of the management library, for machines without a driver
 BATCH_NS = 1e6  # shorter than a slice of the scheduler: on a busy machine, some are left alone
 
 
@@ -149,7 +149,7 @@ def main() -> int:
         "--old", type=Path, metavar="FOLDER", help=f"where torchada {OLD} is unpacked; fetched otherwise"
     )
     parser.add_argument("--save", action="store_true", help=f"append the results to {record.HISTORY.name}")
-    parser.add_argument("--write", action="store_true", help=f"save, and write docs/{costs_page.PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"save, and write docs/reference/{costs_page.PAGE.name}")
     options = parser.parse_args()
     if options.write and options.only:
         parser.error("the page is of all names: --write goes without --only")

@@ -186,7 +186,7 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
 
 
 def markdown(results: dict[str, dict[str, dict[str, float]]]) -> str:
-    """The rows of the README's table: call, ours, 0.1.103's and the ratio, native code's and the ratio."""
+    """The rows of the table in docs/reference/benchmarks.md: call, ours, 0.1.103's and the ratio, native code's and the ratio."""
     lines = []
     for call, found in results.items():
         cells = [_number(found["ns"].get(OURS), 0)]
@@ -204,7 +204,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=40, help="rounds per call (default 40)")
     parser.add_argument("--save", action="store_true", help=f"append the results to {record.HISTORY.name}")
-    parser.add_argument("--markdown", action="store_true", help="print the rows of the README's table instead")
+    parser.add_argument(
+        "--markdown", action="store_true", help="print the rows of the table in docs/reference/benchmarks.md instead"
+    )
     options = parser.parse_args()
     record.stay_on_one_core()
     try:

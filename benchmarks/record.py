@@ -1,15 +1,17 @@
-"""What the benchmarks share: a core of their own, and the history, with the machine and the versions of each measurement."""
+"""What the benchmarks share: a core of their own, and what goes on record with a measurement (history.py reads it)."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
+import subprocess
 from datetime import datetime, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-HISTORY = Path(__file__).with_name("history.json")
+from history import HISTORY as HISTORY  # the benchmarks name it in their help
+from history import Entry, line
 
 
 def stay_on_one_core() -> None:
@@ -31,10 +33,39 @@ def _cpu_model() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
 
 
-def append(benchmark: str, versions: dict[str, str], results: Any, history: Path = HISTORY) -> dict[str, Any]:
+def append(benchmark: str, versions: dict[str, str], results: Any, history: Path = HISTORY) -> Entry:
     """Add one measurement to the history, and return its entry there."""
-    entries = json.loads(history.read_text()) if history.exists() else []
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    entry = {"benchmark": benchmark, "date": now, "machine": machine(), "versions": versions, "results": results}
-    history.write_text(json.dumps([*entries, entry], indent=1) + "\n")
+    entry = {
+        "benchmark": benchmark,
+        "date": now,
+        "revision": revision(),
+        "machine": machine(),
+        "versions": {**_installed(), **versions},
+        "results": results,
+    }
+    with history.open("a") as file:
+        file.write(line(entry))
     return entry
+
+
+def _installed() -> dict[str, str]:
+    """The versions that every measurement names. What a benchmark says itself takes their place."""
+    found = {name: _version(name) for name in ("torch", "torchada")}
+    return {"python": platform.python_version(), **{name: number for name, number in found.items() if number}}
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def revision() -> str:
+    """The revision of the sources, with a plus where they have been changed since; "unknown" outside of a checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*", "--dirty=+"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

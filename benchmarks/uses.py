@@ -118,13 +118,13 @@ def uses(only: list[str]) -> list[Use]:
     Raises RuntimeError if nobody has said what the names of this torch are, or how to call one.
     """
     import torch
-    from compatibility.names import is_in_private_module, names
-    from compatibility.table import records
+    from scripts.compatibility.names import is_in_private_module, names
+    from scripts.compatibility.table import records
 
     version = torch.__version__.partition("+")[0]
     on_record = records().get(version)
     if on_record is None:
-        raise RuntimeError(f"nothing is on record for torch {version}: run python -m compatibility")
+        raise RuntimeError(f"nothing is on record for torch {version}: run python -m scripts.compatibility")
     found = []
     for name in names():
         kind = on_record[name.path][0] if name.path in on_record else ""
@@ -136,7 +136,7 @@ def uses(only: list[str]) -> list[Use]:
 
 def submodules() -> list[str]:
     """Those of torch.cuda that somebody promises; importing torch does not import them all."""
-    from compatibility.names import modules
+    from scripts.compatibility.names import modules
 
     return [module for module in modules() if not any(part.startswith("_") for part in module.split("."))]
 
@@ -156,7 +156,7 @@ def _spellings(name: Any) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
 
 
 def _statement(name: Any, value: Any) -> str:
-    from compatibility.samples import sample_of
+    from scripts.compatibility.samples import sample_of
 
     for pattern, statement in USES.items():
         if fnmatchcase(_short(name), pattern):
@@ -185,7 +185,7 @@ class _Spelling(ast.NodeTransformer):
         from torchada.backends.musa import MUSA
 
         self._written_out = {"f": path, "cuda": "torch.cuda"}
-        self._renames = {"cuda": MUSA.namespace, **MUSA.renames} if native else {}
+        self._renames = {"cuda": MUSA.namespace, **MUSA.names.renames} if native else {}
         self._device_type = MUSA.device_type if native else "cuda"
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

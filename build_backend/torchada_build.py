@@ -1,22 +1,22 @@
-"""PEP 517 / 660 backend: setuptools, and then the start-up files at the top of the wheel.
+"""PEP 517 / 660 backend: setuptools, then the start-up files at the top of the wheel, then archives that can be built again.
 
 site.py reads .pth and .start files only from the top of site-packages, a place setuptools has no setting for. Adding them to
 the finished wheel uses public hooks alone and serves `pip install .`, `pip install -e .` and `python -m build` alike; being
 listed in RECORD, they go away on uninstall.
+
+`--config-setting pure=true` builds a wheel without the C extension, which installs on any processor (py3-none-any).
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
-import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
 
+import reproducible
 from setuptools import build_meta
 from setuptools.build_meta import (  # noqa: F401  (hooks taken over as they are)
-    build_sdist,
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -31,13 +31,22 @@ STARTUP_FILES = {
     "torchada-init.start": "torchada-init.start",
     "sitecustomize.py": "torchada/sitecustomize/sitecustomize.py",
 }
-Settings = Optional[dict[str, object]]
+Settings = dict[str, object] | None
+_PURE = "TORCHADA_BUILD_PURE"  # how setup.py learns of the setting; setuptools hands it none
+
+
+def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
+    """Build a source distribution; returns its file name in `sdist_directory`."""
+    name: str = build_meta.build_sdist(sdist_directory, config_settings)  # type: ignore[arg-type]
+    reproducible.rewrite_sdist(Path(sdist_directory, name))
+    return name
 
 
 def build_wheel(wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None) -> str:
     """Build a wheel; returns its file name in `wheel_directory`."""
-    name: str = build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)  # type: ignore[arg-type]
-    _add_startup_files(Path(wheel_directory, name))
+    with _pure(config_settings) as settings:
+        name: str = build_meta.build_wheel(wheel_directory, settings, metadata_directory)  # type: ignore[arg-type]
+    reproducible.rewrite_wheel(Path(wheel_directory, name), _startup_files())
     return name
 
 
@@ -45,39 +54,28 @@ def build_editable(
     wheel_directory: str, config_settings: Settings = None, metadata_directory: str | None = None
 ) -> str:
     """Build an editable wheel; returns its file name in `wheel_directory`."""
-    name: str = build_meta.build_editable(wheel_directory, config_settings, metadata_directory)  # type: ignore[arg-type]
-    _add_startup_files(Path(wheel_directory, name), editable=True)
+    with _pure(config_settings) as settings:
+        name: str = build_meta.build_editable(wheel_directory, settings, metadata_directory)  # type: ignore[arg-type]
+    # In an editable install torchada/ is the checkout, so a torchada/ folder in the wheel would shadow it.
+    at_the_top = {target: data for target, data in _startup_files().items() if "/" not in target}
+    reproducible.rewrite_wheel(Path(wheel_directory, name), at_the_top)
     return name
 
 
-def _add_startup_files(wheel: Path, *, editable: bool = False) -> None:
-    """Rewrite `wheel` with the start-up files added to its contents and to its RECORD."""
-    # In an editable install torchada/ is the checkout, so a torchada/ folder in the wheel would shadow it.
-    added = {
-        target: (SOURCE / source).read_bytes()
-        for source, target in STARTUP_FILES.items()
-        if not (editable and "/" in target)
-    }
-    rewritten = wheel.with_suffix(".tmp")
-    with zipfile.ZipFile(wheel) as old, zipfile.ZipFile(rewritten, "w", zipfile.ZIP_DEFLATED) as new:
-        for item in old.infolist():
-            data = old.read(item)
-            if item.filename.endswith(".dist-info/RECORD"):
-                data = "".join(_record_line(*entry) for entry in added.items()).encode() + data
-            new.writestr(item, data)
-        for target, data in added.items():
-            new.writestr(_entry(target), data)
-    os.replace(rewritten, wheel)
+def _startup_files() -> dict[str, bytes]:
+    return {target: (SOURCE / source).read_bytes() for source, target in STARTUP_FILES.items()}
 
 
-def _entry(target: str) -> zipfile.ZipInfo:
-    """A plain readable file with a fixed date, so that the same tree gives the same wheel."""
-    info = zipfile.ZipInfo(target, date_time=(1980, 1, 1, 0, 0, 0))
-    info.external_attr = 0o644 << 16
-    info.compress_type = zipfile.ZIP_DEFLATED
-    return info
-
-
-def _record_line(target: str, data: bytes) -> str:
-    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-    return f"{target},sha256={digest},{len(data)}\n"
+@contextmanager
+def _pure(settings: Settings) -> Iterator[Settings]:
+    """Have setup.py leave the extension out where the setting asks for it. Yields the other settings, which are setuptools'."""
+    others = dict(settings or {})
+    pure = others.pop("pure", "false")
+    if pure not in ("true", "false"):
+        raise ValueError(f"the config setting 'pure' is true or false, not {pure!r}")
+    if pure == "true":
+        os.environ[_PURE] = "1"
+    try:
+        yield others
+    finally:
+        os.environ.pop(_PURE, None)

@@ -1,4 +1,4 @@
-"""Port projects and prove what docs/porting.md promises of the result, with a lexer that has nothing in common with the porter's.
+"""Port projects and prove what docs/how-to/porting.md promises, with a lexer that shares nothing with the porter's.
 
     python scripts/verify_port.py SRC...
 
@@ -18,11 +18,10 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "porting")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
-import differences  # noqa: E402
-from tokenizer import COMMENT, HEADER, MESSAGE, NAME, STRING, tokens  # noqa: E402
-
+from support import differences  # noqa: E402
+from support.tokenizer import COMMENT, HEADER, MESSAGE, NAME, STRING, tokens  # noqa: E402
 from torchada.porting import Project, Tree, port_source, port_tree  # noqa: E402
 from torchada.porting.includes import renamed  # noqa: E402
 

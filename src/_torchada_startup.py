@@ -72,13 +72,33 @@ class ChainedLoader:
         module.__loader__ = loader
         if module.__spec__ is not None:
             module.__spec__.loader = loader
+        execute = Execution(loader, module)
         try:
-            from torchada.hooks.importer import execute
+            from torchada.hooks.importer import follow
+
+            follow(module.__name__, execute)
         except Exception as error:
+            if execute.failed:
+                raise  # the module's own error
             not_started(error)
-            loader.exec_module(module)
-        else:
-            execute(module, loader)
+        if not execute.begun:
+            execute()
+
+
+class Execution:
+    """The execution of a module by its own loader, once. Whatever goes wrong in torchada before or after it, it takes place."""
+
+    def __init__(self, loader: "Any", module: "Any") -> None:
+        self._loader, self._module = loader, module
+        self.begun = self.failed = False
+
+    def __call__(self) -> None:
+        self.begun = True
+        try:
+            self._loader.exec_module(self._module)
+        except BaseException:
+            self.failed = True
+            raise
 
 
 class SimulatedLoader:
@@ -123,7 +143,20 @@ def install() -> None:
 
 def not_started(error: Exception) -> None:
     """Say so; the user's program goes on without us."""
+    pass_on_interrupt(error)
     if is_on(STRICT):
         raise error
     if sys.stderr is not None:
         sys.stderr.write(f"torchada: not started: {type(error).__name__}: {error}\n")
+
+
+def pass_on_interrupt(error: BaseException) -> None:
+    """Raise the KeyboardInterrupt or SystemExit that `error` stands for, if any: that is no fault of ours to be warned of.
+
+    Until Python 3.12, what is raised in `__set_name__`, while a class is made, arrives as the cause of a RuntimeError.
+    """
+    cause = error.__cause__
+    while cause is not None:
+        if not isinstance(cause, Exception):
+            raise cause
+        cause = cause.__cause__

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from interpreter import Interpreter
+from support.interpreter import Interpreter
 
 # Here and not in pytest_configure: the conftest files of folders below import torch before that is called. The variable hands
 # the option on to the workers of pytest-xdist.

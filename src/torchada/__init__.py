@@ -10,7 +10,34 @@ from _torchada_startup import install as _install
 
 __version__ = "0.2.0"
 
-# Public name -> module that defines it (PEP 562): a process that uses none of them pays for none of them.
+TYPE_CHECKING = False  # importing typing would cost more than this package does
+if TYPE_CHECKING:
+    from torchada._warnings import TorchadaError as TorchadaError
+    from torchada._warnings import TorchadaWarning as TorchadaWarning
+    from torchada.control import disable as disable
+    from torchada.control import disabled as disabled
+    from torchada.control import enable as enable
+    from torchada.control import is_patched as is_patched
+    from torchada.names import cublas_to_mublas_name as cublas_to_mublas_name
+    from torchada.names import cuda_to_musa_name as cuda_to_musa_name
+    from torchada.names import curand_to_murand_name as curand_to_murand_name
+    from torchada.names import nccl_to_mccl_name as nccl_to_mccl_name
+    from torchada.platforms import Platform as Platform
+    from torchada.platforms import detect_platform as detect_platform
+    from torchada.platforms import get_backend as get_backend
+    from torchada.platforms import get_device_name as get_device_name
+    from torchada.platforms import get_platform as get_platform
+    from torchada.platforms import get_torch_device_module as get_torch_device_module
+    from torchada.platforms import get_version as get_version
+    from torchada.platforms import is_cpu_platform as is_cpu_platform
+    from torchada.platforms import is_cuda_like_device as is_cuda_like_device
+    from torchada.platforms import is_cuda_platform as is_cuda_platform
+    from torchada.platforms import is_gpu_device as is_gpu_device
+    from torchada.platforms import is_musa_platform as is_musa_platform
+    from torchada.redirect.unsupported import UnsupportedError as UnsupportedError
+    from torchada.utils.cpp_extension import CUDA_HOME as CUDA_HOME
+
+# The same at run time (PEP 562), name by name: a process that uses none of them pays for none of them.
 _LAZY = {
     "disable": "torchada.control",
     "disabled": "torchada.control",
@@ -37,13 +64,13 @@ _LAZY = {
     "TorchadaError": "torchada._warnings",
 }
 
-# Asked of torch, which is imported for it, and asked anew each time.
+# Asked of torch, which is imported for it, and asked anew each time. Not in __all__: a star import must not import torch.
 _OF_TORCH = {"CUDA_HOME": "torchada.utils.cpp_extension"}
 
 __all__ = ["__version__", *sorted(_LAZY)]
 
 
-def __getattr__(name: str) -> object:
+def _resolve(name: str) -> object:
     from importlib import import_module
 
     if name in _OF_TORCH:
@@ -53,6 +80,10 @@ def __getattr__(name: str) -> object:
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # a type checker would take every unknown name for an object
+    __getattr__ = _resolve
 
 
 def __dir__() -> list[str]:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from types import FrameType
+
+from _torchada_startup import WATCHED_AT_START
 
 _said: dict[str, None] = {}
+# A warning names the line of the program that led to it, not a line of ours, of torch, of its adapters or of what imports modules.
+_BETWEEN = sys.stdlib_module_names | {"torchada", "_torchada_startup", "sitecustomize", *WATCHED_AT_START}
+_NOWHERE = "<torchada>"  # not a file, so that no line of it is shown
 
 
 class TorchadaWarning(RuntimeWarning):
@@ -22,12 +28,38 @@ def warn_once(message: str) -> None:
         return
     _said[message] = None
     try:
-        warnings.warn(f"torchada: {message}", TorchadaWarning, stacklevel=2)
+        warn(f"torchada: {message}", TorchadaWarning)
     except TorchadaWarning:
         if sys.stderr is not None:
             sys.stderr.write(f"torchada: {message}\n")
 
 
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of what a line of the program has led to."""
+    frame = _program_frame(sys._getframe(1))
+    if frame is None:
+        warnings.warn_explicit(text, category, _NOWHERE, 1, "torchada")
+        return
+    names = frame.f_globals
+    registry = names.setdefault("__warningregistry__", {})
+    module = names.get("__name__") or "<unknown>"
+    warnings.warn_explicit(text, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
+
+
 def said() -> list[str]:
     """Everything warned of in this process, in order."""
     return list(_said)
+
+
+def _program_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame from `frame` on that is the program's; None where there is none (at start-up, in our own commands)."""
+    while frame is not None and _package(frame) in _BETWEEN:
+        frame = frame.f_back
+    return frame
+
+
+def _package(frame: FrameType) -> str:
+    names = frame.f_globals
+    # __package__ first: under `python -m` the name is __main__.
+    name: str = names.get("__package__") or names.get("__name__") or ""
+    return name.partition(".")[0]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from toolkits import musa
+from support.toolkits import musa
 
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from toolkits import musa
 
+from support.toolkits import musa
 from torchada.building.architectures import architectures, counterpart, required_flags
 from torchada.building.errors import BuildError
 from torchada.building.flags import translate
 from torchada.building.libraries import linked, linker_flags
 from torchada.building.toolkit import Toolkit
+
+pytestmark = pytest.mark.once
 
 
 def toolkit(home: str | None = "/opt/musa", devices: tuple[str, ...] = ("31",)) -> Toolkit:

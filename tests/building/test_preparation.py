@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from setuptools import Extension
-from toolkits import musa
 
+from support.toolkits import musa
 from torchada.building.closure import closure
 from torchada.building.cuda_home import cuda_home, toolkit_of
 from torchada.building.errors import BuildError
@@ -19,6 +19,8 @@ from torchada.building.extension import prepared
 from torchada.building.jit import adapted
 from torchada.building.ninja import with_dependencies
 from torchada.building.toolkit import Toolkit
+
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture

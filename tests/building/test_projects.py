@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from interpreter import Interpreter
+from support.interpreter import Interpreter
 
 PROJECTS = Path(__file__).parent / "projects"
 FORCED = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""A real extension from PyPI, by its own setup.py and unchanged: built, and right on the device. See docs/extensions-tried.md."""
+"""A real extension from PyPI, by its own setup.py and unchanged: built, and right on the device.
+
+See docs/reference/extensions-tried.md.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from interpreter import Interpreter
+from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.once]
 
 # Every function of the package, on the device and on the CPU, for which the same library has kernels of its own.
 CHECK = """

@@ -19,7 +19,10 @@ musasim.install()
 
 import torch  # noqa: E402
 import torch_musa  # noqa: E402
-from plain_torch import plain_torch  # noqa: E402, F401
+
+from support.plain_torch import plain_torch  # noqa: E402, F401
+
+pytestmark = pytest.mark.once
 
 SPEC = json.loads(Path(__file__).with_name("torch_musa_api.json").read_text())
 

@@ -21,6 +21,8 @@ from musasim import __main__ as command_line
 from musasim import build, cache, toolchain
 from musasim.errors import MusasimBuildError
 
+pytestmark = pytest.mark.once
+
 # Does what a build does as far as the rest can see: takes a moment, counts itself, leaves a library.
 FAKE_NINJA = """#!{python}
 import os, sys, time

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-from device_code import Kernels, compile_kernels
+
+from support.device_code import Kernels, compile_kernels
+
+pytestmark = pytest.mark.once
 
 BLOCK, ITEMS = 80, 3
 TILE = BLOCK * ITEMS

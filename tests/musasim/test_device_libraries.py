@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy
 import pytest
 import torch
-from device_code import Kernels, compile_kernels
+
+from support.device_code import Kernels, compile_kernels
+
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(scope="module")

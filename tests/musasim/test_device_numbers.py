@@ -9,7 +9,10 @@ from typing import Any
 import numpy
 import pytest
 import torch
-from device_code import Kernels, compile_kernels
+
+from support.device_code import Kernels, compile_kernels
+
+pytestmark = pytest.mark.once
 
 SMALL = [("half", torch.float16), ("bfloat16", torch.bfloat16)]
 PATTERNS = torch.arange(-32768, 32768, dtype=torch.int32).to(torch.int16)

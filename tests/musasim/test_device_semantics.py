@@ -9,15 +9,16 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-import fresh_process
 import pytest
+
+from support import fresh_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
-pytestmark = [pytest.mark.musa, pytest.mark.usefixtures("torch_musa")]
+pytestmark = [pytest.mark.musa, pytest.mark.usefixtures("torch_musa"), pytest.mark.once]
 
 MIB = 1 << 20
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from device_code import Kernels, compile_kernels
+
+from support.device_code import Kernels, compile_kernels
+
+pytestmark = pytest.mark.once
 
 LAUNCH_FAILURE = 719
 

@@ -12,8 +12,11 @@ musasim.install()
 
 import torch
 import torch_musa
-from plain_torch import plain_torch  # noqa: F401
 from torch_musa.core._utils import _get_musa_arch, _get_musa_device_index
+
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(autouse=True)

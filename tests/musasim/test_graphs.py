@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING, Any
 
-import fresh_process
 import pytest
+
+from support import fresh_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 torch = pytest.importorskip("torch", reason="needs torch")
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 #: A state of the generator: seed 3, offset 0.
 STATE = torch.tensor([3, *[0] * 15], dtype=torch.uint8)

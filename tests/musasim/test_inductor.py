@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fresh_process import run
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
 
 PRELUDE = """
     import torch, torch_musa

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fresh_process import run as run_python
 
 from musasim import toolkit
 from musasim.toolkit.options import UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
+from support.fresh_process import run as run_python
+
+pytestmark = pytest.mark.once
 
 KERNELS = Path(__file__).parent / "kernels"
 BAD_CONFIGURATION, OUT_OF_RESOURCES, BAD_HANDLE, FAILED = 9, 701, 400, 719

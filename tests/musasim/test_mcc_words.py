@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from musasim.toolkit.rewrite import rewrite
+
+pytestmark = pytest.mark.once
 
 # As the preprocessor writes it: what a macro of a system header gives stands between line markers.
 ATTRIBUTE = """struct Count {

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from collective_table import COMPUTES, DTYPES, MOVES, maker, reduce_scatter_without_it
-from fresh_process import run
-from ranks import Ranks, meeting_point
+
+from support.collective_table import COMPUTES, DTYPES, MOVES, maker, reduce_scatter_without_it
+from support.fresh_process import run
+from support.ranks import Ranks, meeting_point
+
+pytestmark = pytest.mark.once
 
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
 
@@ -335,7 +338,7 @@ def test_subgroups(two: Ranks) -> None:
 
 def again(rank: int, size: int, rendezvous: str) -> None:
     """Leaves the group of all and founds it anew, with a device bound to it from the start; then the ways of that group."""
-    from ranks import connect
+    from support.ranks import connect
 
     dist.destroy_process_group()
     device = torch.device("musa", rank)
@@ -365,7 +368,7 @@ def test_a_group_is_founded_anew_and_split(two: Ranks) -> None:
 
 
 def device_maps(rank: int, size: int, rendezvous: list[str]) -> None:
-    from ranks import connect
+    from support.ranks import connect
 
     for address, backend in zip(rendezvous, (None, "cpu:gloo,musa:mccl", "mccl")):
         dist.destroy_process_group()

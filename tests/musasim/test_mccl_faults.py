@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import Ranks, meeting_point
+
+from support.ranks import Ranks, meeting_point
+
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def two() -> Iterator[Ranks]:
 
 
 def found_anew(rank: int, size: int, address: str, seconds: float) -> None:
-    from ranks import connect
+    from support.ranks import connect
 
     dist.destroy_process_group()
     connect(rank, size, address, seconds=seconds)

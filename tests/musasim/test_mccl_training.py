@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import Ranks
 from torch import nn
+
+from support.ranks import Ranks
+
+pytestmark = pytest.mark.once
 
 BATCH = 8
 

@@ -18,8 +18,11 @@ musasim.install()
 
 import torch
 import torch_musa
-from fresh_process import run
-from plain_torch import plain_torch  # noqa: F401
+
+from support.fresh_process import run
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 MIB = 1 << 20
 

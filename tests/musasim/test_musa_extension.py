@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fresh_process import run
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
 
 SOURCES = Path(__file__).parent / "extension"
 

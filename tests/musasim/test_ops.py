@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from expecttest_stand_in import stand_in_for_expecttest
+
+from support.expecttest_stand_in import stand_in_for_expecttest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.musa, pytest.mark.filterwarnings("ignore")]
+pytestmark = [pytest.mark.musa, pytest.mark.filterwarnings("ignore"), pytest.mark.once]
 
 CHUNKS = 12
 
@@ -52,7 +53,7 @@ def operators(torch_musa: Any) -> Iterator[list[Any]]:
 
 
 def failures(op: Any) -> list[str]:
-    import ops_gate
+    from support import ops_gate
 
     found = []
     for check in (ops_gate.forward, ops_gate.backward):

@@ -15,8 +15,11 @@ musasim.install()
 import torch
 import torch.multiprocessing as mp
 import torch_musa
-from plain_torch import plain_torch  # noqa: F401
 from torch import nn
+
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 
 def train_a_little(rank: int, results: mp.SimpleQueue) -> None:

@@ -18,9 +18,12 @@ musasim.install()
 
 import torch
 import torch_musa  # noqa: F401
-from fresh_process import run
 from torch.autograd import DeviceType
 from torch.profiler import ProfilerActivity, profile
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]
 

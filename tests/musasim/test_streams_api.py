@@ -14,7 +14,10 @@ musasim.install()
 
 import torch
 import torch_musa
-from plain_torch import plain_torch  # noqa: F401
+
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,10 @@ musasim.install()
 
 import torch
 import torch_musa  # noqa: F401
-from plain_torch import plain_torch  # noqa: F401
+
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 LEGACY = ["Bool", "Byte", "Char", "Double", "Float", "Int", "Long", "Short", "Half", "BFloat16"]
 

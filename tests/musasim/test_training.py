@@ -16,10 +16,13 @@ musasim.install()
 
 import torch
 import torch_musa  # noqa: F401
-from plain_torch import plain_torch  # noqa: F401
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader, TensorDataset
+
+from support.plain_torch import plain_torch  # noqa: F401
+
+pytestmark = pytest.mark.once
 
 
 def small_model() -> nn.Module:
@@ -167,7 +170,7 @@ def test_checkpoint_repeats_the_dropout(reentrant: bool) -> None:
 
 def test_checkpoint_in_a_fresh_process() -> None:
     """torch reads torch.musa._initialized here, which is a constant on the real package."""
-    from fresh_process import run
+    from support.fresh_process import run
 
     run("""
         import torch, torch_musa

@@ -7,13 +7,15 @@ import lzma
 from pathlib import Path
 
 import pytest
-from differences import DIFFERENT, PREFIXES, is_deliberate
 
 import torchada
+from support.differences import DIFFERENT, PREFIXES, is_deliberate
 from torchada.backends.musa import MUSA
 from torchada.porting import Names, port_source
 from torchada.porting.rules import LIBRARIES, build
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
+
+pytestmark = pytest.mark.once
 
 GROUPS = json.loads(lzma.decompress(Path(__file__).with_name("symbols.json.xz").read_bytes()))["groups"]
 IDENTIFIERS = sorted(set(GROUPS) - {"headers", "build_libs"})
@@ -63,9 +65,9 @@ def test_nothing_is_translated_twice() -> None:
         assert port_source(once).text == once
 
 
-@pytest.mark.parametrize("library", sorted(MUSA.libraries))
+@pytest.mark.parametrize("library", sorted(MUSA.native.libraries))
 def test_the_adapter_and_the_porter_say_the_same_of_libraries(library: str) -> None:
-    native = MUSA.libraries[library]
+    native = MUSA.native.libraries[library]
     assert build.LINKED_LIBRARIES[library] == native.name
     for cuda, musa in native.prefixes.items():
         assert NAMES.spelled(f"{cuda}Create") == f"{musa}Create"
@@ -75,7 +77,7 @@ def test_the_adapter_and_the_porter_say_the_same_of_libraries(library: str) -> N
 
 
 def test_the_adapter_and_the_porter_say_the_same_of_dispatch_keys() -> None:
-    assert MUSA.dispatch_keys == DISPATCH_KEYS
+    assert MUSA.names.dispatch_keys == DISPATCH_KEYS
 
 
 def test_public_converters_agree_with_the_porter() -> None:

@@ -7,13 +7,15 @@ import shutil
 import subprocess
 
 import pytest
-import tokenizer
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from support import tokenizer
 from torchada.porting import CHECK, UNPORTED, PortingError, Project, port_file, port_source
 from torchada.porting.project import from_table
 from torchada.porting.versions import ARCHITECTURES, OUT_OF_REACH, architecture, version
+
+pytestmark = pytest.mark.once
 
 
 def ported(source: str) -> str:

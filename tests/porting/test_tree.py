@@ -13,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from interpreter import ROOT
+from support.interpreter import ROOT
 from torchada.cli import main
 from torchada.porting import PortingError, Tree, port_tree, read_project
 from torchada.porting import work as work_module
+
+pytestmark = pytest.mark.once
 
 SOURCES = {
     "setup.py": b"print('cuda')\n",

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from torchada.backends.descriptor import Backend, BuildTools, CollectiveVariables, NativeLibrary
+from torchada.backends.descriptor import (
+    Backend,
+    Build,
+    Collectives,
+    CollectiveVariables,
+    Compiler,
+    Graphs,
+    Management,
+    Names,
+    Native,
+    NativeLibrary,
+    Toolkit,
+)
 
 # Left out: the driver, libcuda, by whose presence numba, Triton and others find NVIDIA's GPUs and then make code for them; cuDNN
 # (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
@@ -70,14 +82,16 @@ _COLLECTIVE_VARIABLES = CollectiveVariables(
     ignored=("NCCL_VERSION", "NCCL_HOME", "NCCL_ROOT", "NCCL_INCLUDE", "NCCL_LIB"),
 )
 
-MUSA = Backend(
-    name="musa",
-    device_type="musa",
-    adapter="torch_musa",
-    namespace="musa",
-    visible_devices="MUSA_VISIBLE_DEVICES",
-    collectives={"nccl": "mccl"},
-    collective_variables=_COLLECTIVE_VARIABLES,
+_NAMES = Names(
+    # torch_musa 2.7.1; see docs/reference/compatibility.md for the names that exist on one side only.
+    renames={
+        "CUDAGraph": "MUSAGraph",
+        "CUDAPluggableAllocator": "MUSAPluggableAllocator",
+        "CudaError": "MusaError",
+        "DeferredCudaCallError": "core._lazy_init.DeferredMusaCallError",
+        "cudart": "musart",
+        "nccl": "mccl",
+    },
     dispatch_keys={
         "CUDA": "PrivateUse1",
         "AutogradCUDA": "AutogradPrivateUse1",
@@ -87,45 +101,49 @@ MUSA = Backend(
         "QuantizedCUDA": "QuantizedPrivateUse1",
         "NestedTensorCUDA": "NestedTensorPrivateUse1",
     },
-    # torch_musa 2.7.1; see docs/compatibility.md for the names that exist on one side only.
-    renames={
-        "CUDAGraph": "MUSAGraph",
-        "CUDAPluggableAllocator": "MUSAPluggableAllocator",
-        "CudaError": "MusaError",
-        "DeferredCudaCallError": "core._lazy_init.DeferredMusaCallError",
-        "cudart": "musart",
-        "nccl": "mccl",
-    },
-    native="_MUSAC",
-    native_spellings={
-        "musa": "cuda",
-        "Musa": "Cuda",
-        "MUSA": "CUDA",
-        "Mublas": "Cublas",
-        "mccl": "nccl",
-    },
-    management=("pymtml", "mthreads-ml-py"),
-    arch_flag="--offload-arch=mp_{}",
-    libraries=_LIBRARIES,
-    graph_executables=2048,
-    graph_trees="torch_musa._inductor.musagraph_trees",
     dnn="mudnn",
-    build_tools=BuildTools(
-        module="torch_musa.utils.musa_extension",
-        home="MUSA_HOME",
-        keyword="musa",
+)
+
+_NATIVE = Native(
+    module="_MUSAC",
+    spellings={"musa": "cuda", "Musa": "Cuda", "MUSA": "CUDA", "Mublas": "Cublas", "mccl": "nccl"},
+    libraries=_LIBRARIES,
+)
+
+_BUILD = Build(
+    module="torch_musa.utils.musa_extension",
+    home="MUSA_HOME",
+    keyword="musa",
+    libraries=("musa_python", "musa_kernels"),
+    toolkit=Toolkit(
         variables=("MUSA_HOME", "MUSA_PATH"),
-        compiler="mcc",
-        compiler_variable="PYTORCH_MCC",
-        language="musa",
-        arch_variable="TORCH_MUSA_ARCH_LIST",
-        libraries=("musa_python", "musa_kernels"),
+        usual_home="/usr/local/musa",
         runtime="musart",
         lister="musaInfo",
-        usual_home="/usr/local/musa",
         dnn_variables=("MUDNN_HOME", "MUDNN_PATH"),
-        source=".mu",
+    ),
+    compiler=Compiler(
+        program="mcc",
+        variable="PYTORCH_MCC",
+        language="musa",
+        suffix=".mu",
+        arch_flag="--offload-arch=mp_{}",
+        arch_variable="TORCH_MUSA_ARCH_LIST",
         target_variable="MTGPU_TARGET",
     ),
+)
+
+MUSA = Backend(
+    name="musa",
+    device_type="musa",
+    adapter="torch_musa",
+    namespace="musa",
+    visible_devices="MUSA_VISIBLE_DEVICES",
+    names=_NAMES,
+    native=_NATIVE,
+    collectives=Collectives(names={"nccl": "mccl"}, variables=_COLLECTIVE_VARIABLES),
+    graphs=Graphs(executables=2048, trees="torch_musa._inductor.musagraph_trees"),
+    build=_BUILD,
+    management=Management("pymtml", "mthreads-ml-py"),
     simulator="musasim",
 )

@@ -16,13 +16,13 @@ from torchada.building.toolkit import Toolkit
 
 
 def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
-    """The toolkit of `backend`, a descriptor with `build_tools`; `namespace` is torch's module for its devices."""
-    tools = backend.build_tools
-    home = _home(tools)
+    """The toolkit of `backend`, a descriptor with `build`; `namespace` is torch's module for its devices."""
+    build = backend.build
+    tools, compiler, home = build.toolkit, build.compiler, _home(build)
 
     def paths(function: str) -> list[str]:
-        found = getattr(_module(tools.module), function, None)
-        return [] if found is None or home is None else [str(path) for path in found(**{tools.keyword: True})]
+        found = getattr(_module(build.module), function, None)
+        return [] if found is None or home is None else [str(path) for path in found(**{build.keyword: True})]
 
     def devices() -> list[str]:
         return _architectures(namespace)
@@ -31,14 +31,14 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
         name=backend.name.upper(),
         home=home,
         home_variable=tools.variables[0],
-        compiler=tools.compiler,
-        compiler_variable=tools.compiler_variable,
-        language=tools.language,
-        arch_flag=backend.arch_flag,
-        arch_variable=tools.arch_variable,
+        compiler=compiler.program,
+        compiler_variable=compiler.variable,
+        language=compiler.language,
+        arch_flag=compiler.arch_flag,
+        arch_variable=compiler.arch_variable,
         runtime=tools.runtime,
         lister=tools.lister,
-        libraries=tools.libraries,
+        libraries=build.libraries,
         include_dirs=lambda: [*paths("include_paths"), *_own_folders(own, "include")],
         library_dirs=lambda: [*paths("library_paths"), *([own.library_folder()] if own.home else [])],
         devices=devices,
@@ -48,7 +48,7 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
 
 def dnn_home(backend: Any) -> str | None:
     """The folder of the neural network library, where it is a folder of its own."""
-    return next(filter(None, map(variable, backend.build_tools.dnn_variables)), None)
+    return next(filter(None, map(variable, backend.build.toolkit.dnn_variables)), None)
 
 
 def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
@@ -73,20 +73,20 @@ def _module(name: str) -> ModuleType | None:
         return None
 
 
-def _home(tools: Any) -> str | None:
+def _home(build: Any) -> str | None:
     """As the adapter looks for it: by variables, around the compiler, in its usual place.
 
     The adapter is asked last: its build tools load setuptools', and this is asked wherever torch.utils.cpp_extension is imported.
     """
-    named = next(filter(None, map(variable, tools.variables)), None)
+    named = next(filter(None, map(variable, build.toolkit.variables)), None)
     if named is not None:
         return str(named)
-    compiler = shutil.which(tools.compiler)
+    compiler = shutil.which(build.compiler.program)
     if compiler is not None:
         return str(os.path.dirname(os.path.dirname(compiler)))
-    if os.path.isdir(tools.usual_home):
-        return str(tools.usual_home)
-    home: str | None = getattr(_module(tools.module), tools.home, None)
+    if os.path.isdir(build.toolkit.usual_home):
+        return str(build.toolkit.usual_home)
+    home: str | None = getattr(_module(build.module), build.home, None)
     return home
 
 

@@ -1,3 +1,4 @@
+# PYTHON_ARGCOMPLETE_OK
 """The `torchada` command: `run` a program with redirection, `port` CUDA sources, or show the `status`."""
 
 from __future__ import annotations
@@ -5,24 +6,61 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from torchada import __version__
+from torchada.cli.command import Command
+
+# Adding one takes a file here with a COMMAND, and its name in this line.
+COMMANDS = ("run", "port", "status")
+_AFTER = """\
+exit codes: 2 where the arguments are wrong or something failed; each command describes its others.
+
+Completion in bash, zsh and fish needs the package argcomplete (pip install 'torchada[completion]'); in bash:
+  eval "$(register-python-argcomplete torchada)"
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Entry point of the console script; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="torchada", description=__doc__)
-    parser.add_argument("--version", action="version", version=f"torchada {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    from torchada.cli import pipes, port, run, status
+    return execute(COMMANDS, "torchada", arguments)
 
-    run.add_parser(commands)
-    port.add_parser(commands)
-    status.add_parser(commands)
+
+def execute(names: Sequence[str], program: str, arguments: Sequence[str] | None = None) -> int:
+    """Act on a command line (by default the process's) of the program `program`, which has the commands `names`."""
+    from torchada.cli import completion, pipes
+
+    commands = {name: _load(name) for name in names}
+    parser = _parser(commands, program)
+    completion.complete(parser)
     given = list(sys.argv[1:] if arguments is None else arguments)
-    program: list[str] = []
-    if given[:1] == ["run"]:
-        own, program = run.split(given[1:])
-        given = ["run", *own]
-    options = parser.parse_args(given, argparse.Namespace(program=program))
+    rest: list[str] = []
+    split = commands[given[0]].split if given and given[0] in commands else None
+    if split is not None:
+        own, rest = split(given[1:])
+        given = [given[0], *own]
+    options, unknown = parser.parse_known_args(given)
+    if unknown:
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    options.program = rest
     return pipes.quiet(lambda: options.act(options))
+
+
+def _load(name: str) -> Command:
+    command: Command = import_module(f"{__name__}.{name}").COMMAND
+    return command
+
+
+def _parser(commands: dict[str, Command], program: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description=__doc__,
+        epilog=_AFTER,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"torchada {__version__}")
+    group = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, command in commands.items():
+        command.add(name, group)
+    return parser

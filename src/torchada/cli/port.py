@@ -10,48 +10,63 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from torchada import __version__
+from torchada.cli.command import Command, positive
+
+_SUFFIXES = (".json", ".html")
 
 
-def add_parser(commands: Any) -> None:
-    """Add the `port` command to a set of sub-parsers."""
-    parser = commands.add_parser(
-        "port",
-        help="port CUDA sources to MUSA, into a folder of their own",
-        description="Without --output nothing is written. Exit code 0: done; 1: --check found something unported; 2: it failed.",
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
     parser.add_argument("sources", nargs="+", metavar="SRC", help="a folder or a file")
     parser.add_argument("-o", "--output", metavar="OUT", help="the folder to write, as a whole or not at all")
     parser.add_argument("--diff", action="store_true", help="print what changes, as a unified diff")
-    parser.add_argument("--report", metavar="FILE", help="write a report: report.json or report.html")
+    parser.add_argument(
+        "--report",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="write a report: .json or .html; may be given more than once",
+    )
     parser.add_argument("--check", action="store_true", help="exit with 1 where something has no counterpart")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes to use; by default one for each core")
-    parser.set_defaults(act=port)
+    parser.add_argument("--jobs", type=positive, metavar="N", help="processes to use; by default one for each core")
 
 
 def port(options: argparse.Namespace) -> int:
     """Port; returns the exit code."""
     from torchada.porting import PortingError, port_tree
 
+    for file in options.report:
+        _check_report(file, options)
     try:
-        if options.report and not options.report.endswith((".json", ".html")):
-            raise PortingError(f"{options.report}: a report ends in .json or .html")
         tree = port_tree(options.sources, options.output, processes=options.jobs)
         if options.diff:
             _print_diff(port_tree(options.sources, None, keep_texts=True).texts)
-        if options.report:
-            _write_report(tree, options)
+        for file in options.report:
+            _write_report(tree, options.sources, Path(file))
     except (PortingError, OSError) as error:
         print(f"torchada port: {error}", file=sys.stderr)
         return 2
-    _print_summary(tree, options)
+    if options.verbosity >= 0:
+        _print_summary(tree, options)
     return 1 if options.check and tree.unported else 0
 
 
-def _print_summary(tree: Any, options: argparse.Namespace) -> None:
-    from torchada.porting.report import as_text
+def _check_report(file: str, options: argparse.Namespace) -> None:
+    """Refuse a report that could not be written before anything is."""
+    path = Path(file)
+    if path.suffix not in _SUFFIXES:
+        options.parser.error(f"--report {file}: expected a name that ends in {' or '.join(_SUFFIXES)}")
+    if path.is_dir():
+        options.parser.error(f"--report {file}: this is a folder")
+    if not path.parent.is_dir():
+        options.parser.error(f"--report {file}: there is no folder {path.parent}")
 
-    print(as_text(tree), file=sys.stderr if options.diff else sys.stdout)
+
+def _print_summary(tree: Any, options: argparse.Namespace) -> None:
+    from torchada.porting.report import MOST_NAMES, as_text
+
+    text = as_text(tree, None if options.verbosity > 0 else MOST_NAMES)
+    print(text, file=sys.stderr if options.diff else sys.stdout)
 
 
 def _print_diff(texts: dict[str, tuple[bytes, bytes]]) -> None:
@@ -60,7 +75,7 @@ def _print_diff(texts: dict[str, tuple[bytes, bytes]]) -> None:
 
     for path, (before, after) in sorted(texts.items()):
         if before != after:
-            names = (f"a/{path}".encode(), f"b/{renamed(path)}".encode())
+            names = (os.fsencode(f"a/{path}"), os.fsencode(f"b/{renamed(path)}"))
             lines = difflib.diff_bytes(
                 difflib.unified_diff, before.splitlines(True), after.splitlines(True), *names, lineterm=b"\n"
             )
@@ -69,15 +84,24 @@ def _print_diff(texts: dict[str, tuple[bytes, bytes]]) -> None:
     sys.stdout.flush()
 
 
-def _write_report(tree: Any, options: argparse.Namespace) -> None:
+def _write_report(tree: Any, sources: list[str], target: Path) -> None:
+    """Write one report, whole or not at all."""
     from torchada.porting.report import as_html, as_json
 
-    make = as_html if options.report.endswith(".html") else as_json
-    text = make(tree, options.sources, __version__)
-    target = Path(options.report)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    text = (as_html if target.suffix == ".html" else as_json)(tree, sources)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(handle, "wb") as file:
+        file.write(text.encode("utf-8", "backslashreplace"))  # file names need not be text
     os.chmod(name, 0o644)
     os.replace(name, target)
+
+
+COMMAND = Command(
+    summary="port CUDA sources to MUSA, into a folder of their own",
+    description="Port CUDA sources to MUSA, into a folder of their own. Without --output nothing is written. "
+    "Exit code 0: done; 1: --check found something unported; 2: it failed.",
+    quiet="print no summary",
+    verbose="list every name that has no counterpart or should be looked at, not the most frequent alone",
+    arguments=arguments,
+    act=port,
+)

@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 from torchada import _settings
+from torchada.cli.command import Command
+from torchada.cli.program import split
 from torchada.hooks import startup_files
 
-OWN = ("-h", "--help", "--simulate", "--platform", "--honest", "--report")
-_WITH_VALUE = ("--platform", "--report")
+# For a warning of ours, by the beginning of its text: python reads this variable before it can import our category.
+_NO_WARNINGS = "ignore:torchada:RuntimeWarning"
 
 
-def add_parser(commands: Any) -> None:
-    """Add the `run` command to a set of sub-parsers."""
-    parser = commands.add_parser(
-        "run",
-        help="run a program as python would, with torch.cuda.is_available() answering for the MUSA device",
-        usage="torchada run [--simulate] [--platform P] [--honest] [--report FILE] (script.py | -m module | -c code) [args...]",
-    )
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
     parser.add_argument(
         "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
     )
-    parser.add_argument("--platform", metavar="P", help="set TORCHADA_PLATFORM: musa, cuda, cpu or auto")
+    platform: Any = parser.add_argument(
+        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, cuda, cpu or an installed backend"
+    )
+    platform.completer = lambda **_: platforms()
     parser.add_argument(
         "--honest", action="store_true", help="leave torch.cuda.is_available() as it is (False on MUSA)"
     )
@@ -39,32 +39,39 @@ def add_parser(commands: Any) -> None:
         default=[],
         help="write which APIs of CUDA were used, from where, and what answered: .json or .html; may be given more than once",
     )
-    parser.set_defaults(act=run, parser=parser)
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="PROGRAM",
+        help="script.py, -m module or -c code, and its arguments; -- ends our options",
+    )
 
 
-def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Our own options, and what would follow `python`: that begins at the first argument that is not ours.
+def platforms() -> list[str]:
+    """What --platform may name."""
+    from torchada import _entry_points
+    from torchada.backends import select
 
-    Not left to argparse, which takes the -m of `run -m module` and the options of the program for its own.
-    """
-    end = 0
-    while end < len(arguments) and arguments[end].partition("=")[0] in OWN:
-        end += 2 if arguments[end] in _WITH_VALUE else 1
-    rest = list(arguments[end:])
-    return list(arguments[:end]), rest[1:] if rest[:1] == ["--"] else rest
+    return ["auto", *select.BUILT_IN, *select.LEFT_ALONE, *_entry_points.names(select.GROUP)]
 
 
 def run(options: argparse.Namespace) -> int:
     """Become `python PROGRAM...`; returns only when there is no program."""
-    program = options.program
-    if not program:
+    if not options.program:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
+    if options.platform and options.platform.lower() not in platforms():
+        options.parser.error(f"--platform {options.platform}: expected one of {', '.join(platforms())}")
     for file in options.report:
         begin_report(file, options)
-    os.environ.update(environment(options))
+    added = environment(options)
+    command = [sys.executable, *options.program]
+    if options.verbosity > 0:
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in added.items()]
+        print("torchada run:", *assignments, shlex.join(command), file=sys.stderr)
+    os.environ.update(added)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *program])
+    os.execv(sys.executable, command)
 
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
@@ -78,6 +85,8 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         added["TORCHADA_FORCE_CUDA_AVAILABLE"] = "1"
     if options.report:
         added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))
+    if options.verbosity < 0:
+        added["PYTHONWARNINGS"] = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), _NO_WARNINGS]))
     return {**added, **_python_path()}
 
 
@@ -104,3 +113,17 @@ def _python_path() -> dict[str, str]:
     package = str(startup_files.PACKAGE.parent)
     entries = [str(folder), os.environ.get("PYTHONPATH"), package]
     return {"PYTHONPATH": os.pathsep.join(entry for entry in entries if entry)}
+
+
+COMMAND = Command(
+    summary="run a program as python would, with torch.cuda.is_available() answering for the MUSA device",
+    usage="torchada run [-h] [-q | -v] [--simulate] [--platform P] [--honest] [--report FILE] [options of python]\n"
+    "                    (script.py | -m module | -c code) [args...]",
+    description="Run a program as python would, with torch.cuda.is_available() answering for the MUSA device. "
+    "The exit code is the program's.",
+    quiet="do not show torchada's warnings in the program",
+    verbose="print the command and the variables that are set for it first",
+    arguments=arguments,
+    act=run,
+    split=split,
+)

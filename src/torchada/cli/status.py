@@ -1,35 +1,36 @@
-"""`torchada status`, and its other door `python -m torchada.hooks status`."""
+"""`torchada status`: what is redirected in a process like this one, and why."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from typing import Any
+import warnings
 
-from torchada.cli import pipes
+from torchada import schemas
+from torchada._warnings import TorchadaWarning
+from torchada.cli import status_text
+from torchada.cli.command import Command
 from torchada.hooks import status
 
 
-def add_parser(commands: Any) -> None:
-    """Add the `status` command to a set of sub-parsers."""
-    parser = commands.add_parser(
-        "status",
-        help="show what is redirected, and why",
-        description="Exit code 0: active; 1: inactive; 2: something failed.",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument("--json", action="store_true", help="print JSON, as torchada/schemas/status.json describes it")
     parser.add_argument("--probe", action="store_true", help="import torch first, and so show the full picture")
-    parser.set_defaults(act=show)
 
 
 def show(options: argparse.Namespace) -> int:
     """Print the report; returns the exit code."""
-    problem = _import_torch() if options.probe else None
-    found = status.report()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TorchadaWarning)  # the report lists them
+        problem = _import_torch() if options.probe else None
+        found = {**schemas.envelope("status"), **status.report()}
     if problem is not None:
         found["problems"].append(problem)
-    print(json.dumps(found, indent=2) if options.json else status.as_text(found))
+    if options.json:
+        print(json.dumps(found, indent=2))
+    else:
+        print(status_text.as_text(found, options.verbosity, status.apis() if options.verbosity > 0 else None))
     return status.exit_code(found)
 
 
@@ -41,9 +42,11 @@ def _import_torch() -> str | None:
     return None
 
 
-def main(arguments: Sequence[str], program: str) -> int:
-    """The command line of `python -m torchada.hooks`."""
-    parser = argparse.ArgumentParser(prog=program)
-    add_parser(parser.add_subparsers(dest="command", required=True, metavar="COMMAND"))
-    options = parser.parse_args(arguments)
-    return pipes.quiet(lambda: options.act(options))
+COMMAND = Command(
+    summary="show what is redirected, and why",
+    description="Show what is redirected, and why. Exit code 0: active; 1: inactive; 2: something failed.",
+    quiet="print the first line, problems and warnings only",
+    verbose="list the APIs of CUDA that each area redirects as well",
+    arguments=arguments,
+    act=show,
+)

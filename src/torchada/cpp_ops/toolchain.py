@@ -24,8 +24,8 @@ from torchada.redirect.context import Context
 def compilers_for(context: Context) -> dict[str, Callable[[], Compiler]]:
     """By suffix. Each is looked for when the first source asks for it, and raises CompileError where there is none."""
     found: dict[str, Callable[[], Compiler]] = {".cpp": lru_cache(None)(partial(_host_compiler, context.torch))}
-    if context.backend.build_tools is not None:
-        found[context.backend.build_tools.source] = lru_cache(None)(partial(_device_compiler, context))
+    if context.backend.build is not None:
+        found[context.backend.build.compiler.suffix] = lru_cache(None)(partial(_device_compiler, context))
     return found
 
 
@@ -64,13 +64,11 @@ def _device_compiler(context: Context) -> Compiler:
 
 def _architectures(context: Context, toolkit: Toolkit) -> list[str]:
     """What MTGPU_TARGET names ("mp_31"), or what the toolkit says of the devices; asking the adapter would initialise them."""
-    tools = context.backend.build_tools
-    assert tools is not None
-    named = re.findall(r"\d+", _settings.of_others(tools.target_variable)) or listed_devices(toolkit)
+    assert context.backend.build is not None
+    target = context.backend.build.compiler.target_variable
+    named = re.findall(r"\d+", _settings.of_others(target)) or listed_devices(toolkit)
     if not named:
-        raise CompileError(
-            f"{toolkit.lister} shows no device to compile for; set {tools.target_variable}, for example to mp_31"
-        )
+        raise CompileError(f"{toolkit.lister} shows no device to compile for; set {target}, for example to mp_31")
     return [toolkit.arch_flag.format(number) for number in named]
 
 

@@ -1,10 +1,10 @@
-"""`python -m torchada.hooks status [--json] [--probe]`."""
+"""`python -m torchada.hooks status [--json] [--probe]`: the same as `torchada status`."""
 
 from __future__ import annotations
 
 import sys
 
-from torchada.cli.status import main
+from torchada.cli import execute
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], program="python -m torchada.hooks"))
+    sys.exit(execute(("status",), "python -m torchada.hooks"))

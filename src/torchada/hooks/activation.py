@@ -1,37 +1,46 @@
-"""From news of a module to patches in force: choose the backend when torch has arrived, then apply the areas of each module."""
+"""The way of a watched module, from before it is executed to the patches that wait for it.
+
+follow: it is about to be executed          catch_up: it was executed before the hook came, or is being executed
+    |                                           |
+torch alone: choice.choose, is there            |
+anything to do? (asked by the importer)     torch alone: choice.choose
+    |                                           |
+executed by its own loader                      |
+    |                                           |
+    +---------------------+---------------------+
+                          |
+                       _arrived -- redirection has begun -----------> the areas of this module
+                          |                                                     |
+    torch and the adapter are both there, whichever came last                   |
+    (_begin_if_ready imports the adapter, whose own way leads here)             |
+                          |                                                     |
+                       _begin: the context -- each module that is there --------+
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 from _torchada_startup import FINDER
 from torchada import _settings
 from torchada._warnings import TorchadaError
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
-from torchada.hooks import choice, late
+from torchada.hooks import application, choice, late
+from torchada.hooks.collector import paused
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
-from torchada.hooks.state import STATE, AreaRecord, is_complete
+from torchada.hooks.state import STATE, is_complete
 from torchada.redirect.context import Context
-from torchada.redirect.engine import ENGINE, Patch, Skip
 
 
-def module_arrived(name: str, *, again: bool = False) -> None:
-    """A watched module has been executed (`again`: by importlib.reload). Called outside every lock of ours: areas import things."""
-    STATE.arrived(name)
-    try:
-        if again:
-            name = REGISTRY.home_of(name)
-            _forget_areas(name)
-        if STATE.context is None:
-            _activate()
-        else:
-            _apply_areas(name)
-    except TorchadaError:
-        raise
-    except Exception as error:
-        report(f"reacting to the import of {name}", error)
+def follow(name: str, execute: Callable[[], None]) -> None:
+    """Execute a watched module, and do what is to be done then. Called outside every lock of ours: areas import things."""
+    again = STATE.has(name) and name not in STATE.executing  # importlib.reload
+    with STATE.executing_module(name):
+        execute()
+    _arrived(name, again=again)
 
 
 def catch_up() -> None:
@@ -42,27 +51,43 @@ def catch_up() -> None:
             STATE.arrived(name)
         elif module is not None:
             STATE.executing.add(name)
-            late.when_executed(module, _arrived_late)
+            late.when_executed(module, _executed_late)
     if STATE.has("torch"):
         STATE.late = STATE.late is not False
-        if choice.is_worthwhile():
-            module_arrived("torch")
-        else:
-            FINDER.watched.clear()
+        _arrived_late("torch")
+
+
+def _executed_late(name: str) -> None:
+    STATE.executing.discard(name)
+    if name in sys.modules:  # otherwise its import has failed
+        _arrived_late(name)
 
 
 def _arrived_late(name: str) -> None:
-    STATE.executing.discard(name)
-    if name not in sys.modules:
-        return  # its import has failed
-    if name == "torch" and not choice.is_worthwhile():
+    if name == "torch" and not choice.choose():
         FINDER.watched.clear()
-        return
-    module_arrived(name)
+    else:
+        _arrived(name)
 
 
-def _activate() -> None:
-    """Choose and begin, once torch and the backend's adapter have both arrived; whichever comes last gets here."""
+def _arrived(name: str, *, again: bool = False) -> None:
+    STATE.arrived(name)
+    try:
+        if again:
+            name = REGISTRY.home_of(name)
+            application.forget(name)
+        if STATE.context is None:
+            _begin_if_ready()
+        else:
+            application.apply_areas(name)
+    except TorchadaError:
+        raise
+    except Exception as error:
+        report(f"reacting to the import of {name}", error)
+
+
+def _begin_if_ready() -> None:
+    """Begin once torch and the backend's adapter have both arrived; whichever comes last gets here."""
     backend = STATE.selection.backend if STATE.selection else None
     if backend is None or not STATE.has("torch"):
         return
@@ -72,10 +97,11 @@ def _activate() -> None:
     if module is not None and not is_complete(module) and not STATE.has(backend.adapter):
         # Further up this stack, or waiting for us in another thread; its own arrival leads here again.
         if backend.adapter not in STATE.executing:
-            late.when_executed(module, _arrived_late)
+            late.when_executed(module, _executed_late)
         return
-    if STATE.context is None and STATE.claim("activate"):
-        _begin(backend)
+    if STATE.context is None and STATE.claim("begin"):
+        with paused():
+            _begin(backend)
 
 
 def _import_adapter(backend: Backend) -> None:
@@ -103,17 +129,24 @@ def _begin(backend: Backend) -> None:
         return
     if settings.recorded_for:
         _record_calls(STATE.context)
-    modules = REGISTRY.modules()
-    watched = [*modules, *REGISTRY.parts()]
-    FINDER.watched.update(dict.fromkeys((name for name in watched if name not in FINDER.watched), False))
+    _watch([*REGISTRY.modules(), *REGISTRY.parts()])
+    for name in REGISTRY.modules():
+        _apply_if_there(name)
+
+
+def _watch(names: list[str]) -> None:
+    for name in names:
+        FINDER.watched.setdefault(name, False)
     STATE.modules.update(name for name in REGISTRY.parts() if is_complete(sys.modules.get(name)))
-    for name in modules:
-        module = sys.modules.get(name)
-        if is_complete(module) or STATE.has(name):
-            STATE.arrived(name)
-            _apply_areas(name)
-        elif module is not None and name not in STATE.executing:  # by another thread, since before it was watched
-            late.when_executed(module, _arrived_late)
+
+
+def _apply_if_there(name: str) -> None:
+    module = sys.modules.get(name)
+    if is_complete(module) or STATE.has(name):
+        STATE.arrived(name)
+        application.apply_areas(name)
+    elif module is not None and name not in STATE.executing:  # by another thread, since before it was watched
+        late.when_executed(module, _executed_late)
 
 
 def _record_calls(context: Context) -> None:
@@ -129,48 +162,3 @@ def _record_calls(context: Context) -> None:
 def _leave_alone(backend: Backend) -> None:
     choice.mirror(backend).take_back()
     FINDER.watched.clear()
-
-
-def _apply_areas(module: str) -> None:
-    for area in REGISTRY.areas_of(module):
-        if STATE.claim(f"area {area}"):
-            apply_area(module, area)
-    if STATE.telemetry is not None and module == "torch":
-        ENGINE.apply("telemetry", list(STATE.telemetry.own_patches()))
-
-
-def _forget_areas(module: str) -> None:
-    """What a reload has defined anew is not redirected any more; the rest is put back, and all of it applied again."""
-    for area in REGISTRY.areas_of(module):
-        ENGINE.revert(area)
-        STATE.release(f"area {area}")
-
-
-def _patches(module: str, area: str, context: Context) -> list[Patch]:
-    """Those of the last time where nothing has changed since: torch.compile and caches of torch know functions by identity."""
-    made_for, patches = STATE.made.get(area, (None, []))
-    if made_for != context or not ENGINE.fits_again(area):
-        patches = list(REGISTRY.load(module, area).patches(context))
-        STATE.made[area] = context, patches
-    return patches
-
-
-def apply_area(module: str, area: str) -> None:
-    """Build an area's patches and apply them all or none; a fault ends in a record and one warning."""
-    assert STATE.context is not None
-    record = STATE.areas[area] = AreaRecord(area, module, "skipped")
-    if area in STATE.context.settings.skip_areas:
-        record.reason = "named in TORCHADA_SKIP_AREAS"
-        return
-    try:
-        patches = _patches(module, area, STATE.context)
-        if STATE.telemetry is not None:
-            patches = STATE.telemetry.observe(area, patches)
-        ENGINE.apply(area, patches)
-    except Skip as skip:
-        record.reason = str(skip)
-    except Exception as error:
-        record.outcome, record.reason = "failed", f"{type(error).__name__}: {error}"
-        report(f"area {area!r} is not redirected (TORCHADA_SKIP_AREAS={area} switches it off)", error)
-    else:
-        record.outcome, record.patches = "applied", len(patches)

@@ -1,4 +1,4 @@
-"""Whether there is anything to do in this process, as far as that can be told without torch."""
+"""Is there anything to do in this process? As far as that can be told without torch: ask, then act on the answer."""
 
 from __future__ import annotations
 
@@ -8,40 +8,47 @@ from torchada._warnings import warn_once
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.hooks.problems import report
-from torchada.hooks.registry import AREAS, REGISTRY
+from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE
 from torchada.redirect.environment import Mirror
 
 
-def is_worthwhile() -> bool:
-    """Choose the platform; False when CUDA code needs no help from us."""
+def choose() -> bool:
+    """Before torch is executed: ask, then act on the answer. False where there is nothing to do."""
     try:
-        settings = _settings.read()
-        _settings.warn_about(settings)
-        _warn_about_areas(settings)
-        selection = select.before_torch(settings)
+        _warn_about(_settings.read())
+        selection = ask()
     except Exception as error:
         report("choosing the platform", error)
         return False
     STATE.selection = selection
     if selection.backend is None:
         return False
-    # From here on, and not from the choice's end: another thread may import them while torch and the adapter are executed.
-    for name in (selection.backend.adapter, *AREAS):
-        FINDER.watched.setdefault(name, False)
-    # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
-    mirror(selection.backend).bring_up_to_date()
+    _get_ready(selection.backend)
     return True
 
 
-def _warn_about_areas(settings: _settings.Settings) -> None:
-    if not settings.skip_areas:
-        return
-    known = REGISTRY.names()
-    for name in sorted(settings.skip_areas - known):
-        warn_once(f"TORCHADA_SKIP_AREAS: there is no area {name!r}; there are {', '.join(sorted(known))}")
+def ask() -> select.Selection:
+    """What the environment and the installed packages ask of us; a `backend` of None is nothing. A question: it changes nothing."""
+    return select.before_torch(_settings.read())
 
 
 def mirror(backend: Backend) -> Mirror:
     """What keeps CUDA_VISIBLE_DEVICES and the backend's variable in step."""
     return Mirror(backend.visible_devices)
+
+
+def _get_ready(backend: Backend) -> None:
+    # Watched from here on, and not from the choice's end: another thread may import them while torch and the adapter are executed.
+    for name in (backend.adapter, *REGISTRY.built_in_modules()):
+        FINDER.watched.setdefault(name, False)
+    # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
+    mirror(backend).bring_up_to_date()
+
+
+def _warn_about(settings: _settings.Settings) -> None:
+    """Name what the environment asks for and nobody understands."""
+    _settings.warn_about(settings)
+    for name in REGISTRY.unknown(settings.skip_areas) if settings.skip_areas else ():
+        known = ", ".join(sorted(REGISTRY.names()))
+        warn_once(f"TORCHADA_SKIP_AREAS: there is no area {name!r}; there are {known}")

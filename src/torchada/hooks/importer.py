@@ -1,4 +1,4 @@
-"""Execute a watched module as its own loader does, and tell the rest of torchada once that is done.
+"""The finder's second half: takes a watched module on its way, or finds that there is nothing to do in this process.
 
 A machine with nothing for us to do pays for this file and no other: what it imports beyond the standard library's loaded
 modules waits until there is a reason.
@@ -9,31 +9,23 @@ from __future__ import annotations
 import os
 import sys
 
-from _torchada_startup import FINDER, WATCHED_AT_START, ChainedLoader, not_started
+from _torchada_startup import FINDER, WATCHED_AT_START, ChainedLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
-    from typing import Any
 
 
-def execute(module: ModuleType, loader: Any) -> None:
-    """Execute `module` with its true loader. Called outside every lock but the module's own."""
-    name = module.__name__
-    try:
-        activation = _activation(name)
-    except Exception as error:
-        not_started(error)
-        activation = None
-    if activation is None:
-        loader.exec_module(module)
+def follow(name: str, execute: Callable[[], None]) -> None:
+    """Take the watched module `name` on its way, which includes calling `execute`. Called outside every lock but its own."""
+    if name == "torch" and not _is_there_anything_to_do():
+        FINDER.watched.clear()
+        execute()
         return
-    state = activation.STATE
-    again = state.has(name) and name not in state.executing
-    with state.executing_module(name):
-        loader.exec_module(module)
-    activation.module_arrived(name, again=again)
+    from torchada.hooks import activation
+
+    activation.follow(name, execute)
 
 
 def become_simulated(spec: ModuleSpec) -> None:
@@ -48,23 +40,13 @@ def become_simulated(spec: ModuleSpec) -> None:
     spec.loader = ChainedLoader(found.loader)  # type: ignore[assignment]
 
 
-def _activation(name: str) -> Any:
-    """What acts on the news of `name`; None where nobody needs to."""
-    if name == "torch" and not _is_worthwhile():
-        FINDER.watched.clear()
-        return None
-    from torchada.hooks import activation
-
-    return activation
-
-
-def _is_worthwhile() -> bool:
-    """Could there be anything to do in this process? Asked before torch is executed, and answered without it."""
+def _is_there_anything_to_do() -> bool:
+    """Asked before torch is executed, and answered without it."""
     if not _deserves_a_closer_look():
         return False
-    from torchada.hooks.choice import is_worthwhile
+    from torchada.hooks import choice
 
-    return is_worthwhile()
+    return choice.choose()
 
 
 def _deserves_a_closer_look() -> bool:

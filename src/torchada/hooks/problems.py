@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from _torchada_startup import pass_on_interrupt
 from torchada import _settings
 from torchada._warnings import TorchadaError, warn_once
 from torchada.hooks.state import STATE
 
 
 def report(what: str, error: Exception) -> None:
-    """Record that `what` failed by `error`."""
+    """Record that `what` failed by `error`; an interrupt that arrived as an error goes on."""
+    pass_on_interrupt(error)
     message = f"{what}: {type(error).__name__}: {error}"
     STATE.problems.append(message)
     if _settings.read().strict:

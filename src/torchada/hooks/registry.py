@@ -1,119 +1,58 @@
 """Which area concerns which module, as strings: an area is imported when its module has arrived, and not before.
 
-Third parties add areas through the entry-point group `torchada.areas`; see docs/architecture.md.
+The table is the sum of the wings' own (`torchada.areas`). Third parties add wings of the same shape through the entry-point group
+`torchada.areas`; see docs/architecture.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from torchada import _entry_points
 from torchada._warnings import warn_once
 
-# In the order in which they are applied: later areas may use what earlier ones redirect.
-AREAS: dict[str, tuple[str, ...]] = {
-    "torch": (
-        "device",
-        "factories",
-        "operators",
-        "tensors",
-        "modules",
-        "storages",
-        "cuda",
-        "cuda_native",
-        "cuda_devices",
-        "cuda_memory",
-        "cuda_monitoring",
-        "cuda_sparse",
-        "cuda_sync_debug",
-        "cuda_absent",
-        "cuda_streams",
-        "cuda_graphs",
-        "cuda_pools",
-        "legacy_types",
-        "random",
-        "nested",
-        "amp",
-        "serialization",
-        "library",
-        "dispatch_keys",
-        "visible_devices",
-        "cuda_runtime",
-        "cdll",
-        "profiler",
-        "nvtx",
-        "cuda_comm",
-        "cuda_nccl",
-        "sharing",
-        "dlpack",
-        "tensor_data",
-        "accelerator",
-        "tf32",
-        "backends_cuda",
-        "backends_cudnn",
-        "data",
-        "jit",
-        "script_archives",
-        "distributed",
-        "distributed_groups",
-        "distributed_variables",
-        "distributed_options",
-        "distributed_mesh",
-        "distributed_data_parallel",
-        "distributed_rpc",
-        "distributed_symmetric_memory",
-        "build_version",
-        "cpp_ops",
-    ),
-    "torch.cuda._sanitizer": ("cuda_sanitizer",),
-    "torch.distributed.argparse_util": ("distributed_launch",),
-    "torch.distributed.fsdp._fully_shard._fsdp_collectives": ("distributed_fsdp",),
-    "torch.distributed.nn.jit.templates.remote_module_template": ("distributed_remote_template",),
-    "torch.distributed.nn.api.remote_module": ("distributed_remote_module",),
-    "ctypes.util": ("find_library",),
-    "torch.utils.cpp_extension": ("cpp_extension",),
-    "torch.utils.checkpoint": ("checkpoint",),
-    "torch.nn.attention.flex_attention": ("flex_attention",),
-    "torch.nn.attention.varlen": ("varlen",),
-    "torch._dynamo": ("dynamo", "dynamo_constants"),
-    "torch._dynamo.device_interface": ("device_interface",),
-    "torch._functorch._aot_autograd.autograd_cache": ("autograd_cache",),
-    "torch._inductor.codegen.common": ("inductor_backends",),
-    "torch._inductor.compile_fx": ("inductor_stashed", "inductor_compile"),
-    "torch._inductor.output_code": ("inductor_output",),
-    "torch._inductor.cudagraph_trees": ("inductor_graph_trees",),
-    "torch._inductor.codecache": ("inductor_cache", "inductor_modules"),
-    "torch._inductor.autotune_process": ("inductor_autotuning",),
-    "torch._inductor.template_heuristics.registry": ("inductor_heuristics",),
-    "torch.export.passes": ("export",),
-    "torch.cuda._graph_annotations": ("cuda_graph_annotations",),
-    "torch._custom_op.impl": ("custom_op",),
-    "torch.testing._internal.optests": ("opcheck",),
-    "lightning.pytorch.accelerators.cuda": ("lightning",),
-    "pytorch_lightning.accelerators.cuda": ("pytorch_lightning",),
-    "lightning_fabric.accelerators.cuda": ("lightning_fabric",),
-    "ray.air._internal.device_manager": ("ray_devices",),
-    "ray.train.torch.config": ("ray_train",),
-}
-# Where the areas of a module have patches as well: when it is reloaded, they are applied again.
-PARTS = {"torch.cuda": "torch"}
-_BUILT_IN = frozenset(area for areas in AREAS.values() for area in areas)
+if TYPE_CHECKING:
+    from torchada.redirect.context import Context
+    from torchada.redirect.engine import Patch
+
+Table = Mapping[str, Iterable[str]]  # of a wing: {module: areas, in order}
 PACKAGE = "torchada.areas"
 GROUP = "torchada.areas"
+# Where the areas of a module have patches as well: when it is reloaded, they are applied again.
+PARTS = {"torch.cuda": "torch"}
 
 
 class Registry:
-    """The built-in areas and, from the first question on, those of entry points."""
+    """The built-in wings and, from the first question on, those of entry points. An area's name is "wing.area"."""
 
-    def __init__(self) -> None:
-        self._found: dict[str, dict[str, Any]] = {}
-        self._read = False
+    @cached_property
+    def built_in(self) -> dict[str, ModuleType]:
+        """Our own wings by name."""
+        return {name: import_module(f"{PACKAGE}.{name}") for name in import_module(PACKAGE).WINGS}
+
+    @cached_property
+    def added(self) -> dict[str, Any]:
+        """The wings of entry points, by the names of these; a faulty one is left out with a warning."""
+        found = {}
+        for name, wing in _entry_points.entry_points(GROUP):
+            fault = self._fault(name, wing)
+            if fault:
+                warn_once(f"entry point {name!r} of group {GROUP!r} is left out: {fault}")
+            else:
+                found[name] = wing
+        return found
+
+    def built_in_modules(self) -> list[str]:
+        """The modules that our own areas concern, torch first."""
+        return list(dict.fromkeys(module for wing in self.built_in.values() for module in wing.AREAS))
 
     def modules(self) -> list[str]:
         """The modules that some area concerns, torch first."""
-        self._read_entry_points()
-        return list(dict.fromkeys([*AREAS, *self._found]))
+        return list(dict.fromkeys([*self.built_in_modules(), *(m for wing in self.added.values() for m in wing.AREAS)]))
 
     def parts(self) -> list[str]:
         """Modules that are watched for their reload alone."""
@@ -125,40 +64,52 @@ class Registry:
 
     def areas_of(self, module: str) -> list[str]:
         """Names of the areas of one module, in the order of application."""
-        return [*AREAS.get(module, ()), *self._found.get(module, {})]
+        wings = {**self.built_in, **self.added}
+        return [f"{name}.{area}" for name, wing in wings.items() for area in wing.AREAS.get(module, ())]
 
-    def load(self, module: str, area: str) -> Any:
-        """The area itself: a module or object with `patches(context)`."""
-        if area in AREAS.get(module, ()):
-            return import_module(f"{PACKAGE}.{area}")
-        return self._found[module][area]
+    def load(self, area: str) -> Callable[[Context], Iterable[Patch]]:
+        """The function that yields the area's patches."""
+        wing, *path = area.split(".")
+        found: Any = self.built_in.get(wing) or self.added[wing]
+        for part in path:
+            found = _member(found, part)
+        patches: Callable[[Context], Iterable[Patch]] = getattr(found, "patches", found)
+        return patches
 
     def names(self) -> set[str]:
-        """Every area's name, without loading any."""
-        return {*_BUILT_IN, *_entry_points.names(GROUP)}
+        """Every name that TORCHADA_SKIP_AREAS may hold: of a wing, a file of it, an area. Loads nothing of third parties."""
+        areas = {
+            f"{name}.{area}" for name, wing in self.built_in.items() for each in wing.AREAS.values() for area in each
+        }
+        files = {area.rpartition(".")[0] for area in areas}
+        return {*areas, *filter(None, files), *_entry_points.names(GROUP)}
 
-    def _read_entry_points(self) -> None:
-        if self._read:
-            return
-        self._read = True
-        for name, area in _entry_points.entry_points(GROUP):
-            fault = _fault(name, area)
-            if fault:
-                warn_once(f"entry point {name!r} of group {GROUP!r} is left out: {fault}")
-                continue
-            for module in area.MODULES:
-                self._found.setdefault(module, {})[name] = area
+    def unknown(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that name no area; of a third party's wing, which is not loaded for it, the wing is looked at."""
+        known, added = self.names(), _entry_points.names(GROUP)
+        return sorted(name for name in names if name not in known and not is_named(name, added))
+
+    def _fault(self, name: str, wing: Any) -> str | None:
+        if name in self.built_in:
+            return "torchada has a wing of that name itself"
+        table = getattr(wing, "AREAS", None)
+        if isinstance(table, dict) and all(_is_entry(module, areas) for module, areas in table.items()):
+            return None
+        return f"AREAS is {table!r}; expected a dictionary from names of modules to tuples of names of areas"
 
 
-def _fault(name: str, area: Any) -> str | None:
-    if name in _BUILT_IN:
-        return "torchada has an area of that name itself"
-    modules = getattr(area, "MODULES", None)
-    if not isinstance(modules, (tuple, list)) or not all(isinstance(module, str) for module in modules):
-        return f"MODULES is {modules!r}; expected the names of the modules it concerns"
-    if not callable(getattr(area, "patches", None)):
-        return "it has no function patches(context)"
-    return None
+def _is_entry(module: object, areas: object) -> bool:
+    return isinstance(module, str) and isinstance(areas, (tuple, list)) and all(isinstance(area, str) for area in areas)
+
+
+def _member(found: Any, part: str) -> Any:
+    """An attribute, or the submodule of that name."""
+    return getattr(found, part) if hasattr(found, part) else import_module(f"{found.__name__}.{part}")
+
+
+def is_named(area: str, names: Iterable[str]) -> bool:
+    """Whether `names` hold the area's name, its file's or its wing's."""
+    return any(area == name or area.startswith(f"{name}.") for name in names)
 
 
 REGISTRY = Registry()

@@ -1,4 +1,4 @@
-"""What torchada has done in this process, as data and as text. Looking changes nothing and imports no torch."""
+"""What torchada has done in this process, as data. Looking changes nothing and imports no torch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from _torchada_startup import FINDER, is_disabled
-from torchada import __version__, _settings, _warnings
+from torchada import _settings, _warnings
 from torchada.backends import select
 from torchada.hooks import startup_files
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, is_complete
+from torchada.redirect.engine import ENGINE
 
 ACTIVE, INACTIVE, FAILED = 0, 1, 2
+_UNKNOWN = "of unknown version"
 
 
 def report() -> dict[str, Any]:
@@ -22,7 +24,6 @@ def report() -> dict[str, Any]:
     settings = _settings.read()
     selection = STATE.selection or select.before_torch(settings)
     return {
-        "torchada": __version__,
         "disabled": is_disabled(),
         "startup": _startup(),
         "finder": _finder(),
@@ -40,6 +41,11 @@ def report() -> dict[str, Any]:
         "active": _is_active(selection),
         "warnings": _warnings.said(),
     }
+
+
+def apis() -> dict[str, list[str]]:
+    """The APIs of CUDA that each area redirects, by area."""
+    return {area: sorted({each.patch.why for each in applied}) for area, applied in ENGINE.applied().items()}
 
 
 def exit_code(found: dict[str, Any]) -> int:
@@ -78,10 +84,10 @@ def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
     module = sys.modules.get(adapter)
     if module is not None:
         kind = "simulated" if getattr(module, "__simulated__", False) else "real"
-        return f"{_module_version(adapter)} ({kind})"
+        return f"{_module_version(adapter) or _installed_version(adapter) or _UNKNOWN} ({kind})"
     found = FINDER.ask_remaining(adapter)
     if found is not None and found.loader is not None:  # not find_spec, which the simulator answers as well
-        return f"{_installed_version(adapter) or 'of unknown version'} (real, not imported)"
+        return f"{_installed_version(adapter) or _UNKNOWN} (real, not imported)"
     return "simulated, not imported" if selection.backend is not None else None
 
 
@@ -126,44 +132,3 @@ def _environment(settings: _settings.Settings) -> dict[str, Any]:
         "unknown": list(settings.unknown),
         "not_understood": list(settings.not_understood),
     }
-
-
-def as_text(found: dict[str, Any]) -> str:
-    """The report for people."""
-    startup, finder, chosen = found["startup"], found["finder"], found["platform"]
-    lines = [
-        f"torchada {found['torchada']}: {'active' if found['active'] else 'inactive'}"
-        + (" (TORCHADA_DISABLE)" if found["disabled"] else ""),
-        f"start-up file   {startup['file'] or 'none in force'}"
-        + ("" if startup["bytecode_cached"] else " (no .pyc yet)"),
-        f"finder          {'position ' + str(finder['position']) + ' of ' + str(finder['of']) if finder['installed'] else 'none'}",
-        f"platform        {chosen['name']}: {chosen['why']}",
-        f"device strings  {found['device_strings']['mechanism']}: {found['device_strings']['why']}",
-        "versions        "
-        + ", ".join(f"{name} {number or 'not installed'}" for name, number in found["versions"].items()),
-        "modules",
-        *(f"    {name:32} {state}" for name, state in found["modules"].items()),
-        "areas" if found["areas"] else "areas           none applied yet (--probe imports torch and applies them)",
-        *(_area_line(area) for area in found["areas"]),
-        *_environment_lines(found["environment"]),
-        *(f"problem         {problem}" for problem in found["problems"]),
-        *(f"warning         {warning}" for warning in found["warnings"] if warning not in found["problems"]),
-    ]
-    return "\n".join(lines)
-
-
-def _area_line(area: dict[str, Any]) -> str:
-    detail = f"{area['patches']} patches" if area["outcome"] == "applied" else area["reason"]
-    return f"    {area['name']:20} {area['outcome']:8} {detail}"
-
-
-def _environment_lines(environment: dict[str, Any]) -> list[str]:
-    lines = ["environment" if environment["in_force"] else "environment     no TORCHADA_ variable is set"]
-    for name, value in environment["in_force"].items():
-        remark = ""
-        if name in environment["unknown"]:
-            remark = "   (unknown)"
-        elif any(entry.startswith(f"{name}=") for entry in environment["not_understood"]):
-            remark = "   (not understood, ignored)"
-        lines.append(f"    {name}={value}{remark}")
-    return lines

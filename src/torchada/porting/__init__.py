@@ -1,7 +1,7 @@
 """CUDA sources for MUSA: `port_source`, `port_file`, `port_tree`. Needs no torch.
 
 Comments and strings stay what they are, lines stay lines, and whatever has no counterpart stays as it was and is reported. See
-docs/porting.md.
+docs/how-to/porting.md.
 """
 
 from __future__ import annotations

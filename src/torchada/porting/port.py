@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Union
 
 from torchada.porting import project as projects
 from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
@@ -29,7 +28,7 @@ from torchada.porting.translate import Resolve, Translator
 from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries, single_entries
 from torchada.porting.work import Job, Porter, do, read, with_line_directive
 
-Roots = Union[str, Path, Sequence[Union[str, Path]]]
+Roots = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def read(root: Path) -> Project:
             continue
         text = _text(file)
         if path and "torchada" not in text:
-            continue  # spare Python 3.9 and 3.10 the parser that they do not have
+            continue  # spare Python 3.10 the parser that it does not have
         table = _parsed(text, file)
         for key in path:
             table = table.get(key, {})

@@ -10,11 +10,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from torchada import pages
+from torchada import pages, schemas
+from torchada._text import counted
 from torchada.porting.findings import CHECK, MEANINGS, UNPORTED, Finding
 from torchada.porting.port import File, Tree
 
-FORMAT = 1
+MOST_NAMES = 20
 _MOST_PLACES = 200
 _KINDS = (UNPORTED, CHECK)
 _TITLES = {UNPORTED: "unported", CHECK: "to be looked at"}
@@ -22,14 +23,12 @@ _TITLES = {UNPORTED: "unported", CHECK: "to be looked at"}
 Group = list[tuple[File, Finding]]
 
 
-def document(tree: Tree, roots: Sequence[str], version: str) -> dict[str, Any]:
-    """The report as JSON has it: `findings` with file, line, column, name, kind, reason and line's text; `files` with counts."""
+def document(tree: Tree, roots: Sequence[str]) -> dict[str, Any]:
+    """The report as data; its schema is torchada/schemas/port.json."""
     sources = [file for file in tree.files if file.is_source]
     kinds = Counter(finding.kind for _, finding in tree.findings)
     return {
-        "format": FORMAT,
-        "torchada": version,
-        "created": int(time.time()),
+        **schemas.envelope("port"),
         "roots": list(roots),
         "output": None if tree.output is None else str(tree.output),
         "totals": {
@@ -53,30 +52,36 @@ def document(tree: Tree, roots: Sequence[str], version: str) -> dict[str, Any]:
     }
 
 
-def as_json(tree: Tree, roots: Sequence[str], version: str) -> str:
-    return json.dumps(document(tree, roots, version), indent=1) + "\n"
+def as_json(tree: Tree, roots: Sequence[str]) -> str:
+    """The report as JSON."""
+    return json.dumps(document(tree, roots), indent=1) + "\n"
 
 
-def as_text(tree: Tree) -> str:
-    """A few lines for a terminal, the most frequent findings first."""
+def as_text(tree: Tree, most: int | None = MOST_NAMES) -> str:
+    """Lines for a terminal, the most frequent findings first, with up to `most` names of each kind."""
     sources = [file for file in tree.files if file.is_source]
-    lines = [f"{len(sources):,} sources, {sum(file.replacements for file in sources):,} names translated"]
+    names = sum(file.replacements for file in sources)
+    lines = [f"{counted(len(sources), 'source')}, {counted(names, 'name')} translated"]
     for kind in _KINDS:
         groups = _groups(tree, kind)
         if groups:
-            lines.append(f"{sum(map(len, groups)):,} places {_TITLES[kind]}: {MEANINGS[kind]}")
-        for group in groups[:20]:
-            file, finding = group[0]
-            more = f" and {len(group) - 1:,} more" if len(group) > 1 else ""
-            lines.append(f"  {finding.name}: {file.path}:{finding.line}{more}: {finding.reason}")
-        if len(groups) > 20:
-            lines.append(f"  and {len(groups) - 20:,} more names, which the report has (--report FILE)")
+            lines.append(f"{counted(sum(map(len, groups)), 'place')} {_TITLES[kind]}: {MEANINGS[kind]}")
+        lines += map(_line, groups[:most])
+        left = len(groups[len(groups) if most is None else most :])
+        if left:
+            lines.append(f"  and {counted(left, 'more name')}, which -v lists")
     return "\n".join(lines)
 
 
-def as_html(tree: Tree, roots: Sequence[str], version: str) -> str:
+def _line(group: Group) -> str:
+    file, finding = group[0]
+    more = f" and {len(group) - 1:,} more" if len(group) > 1 else ""
+    return f"  {finding.name}: {file.path}:{finding.line}{more}: {finding.reason}"
+
+
+def as_html(tree: Tree, roots: Sequence[str]) -> str:
     """The report as a page. Everything in it that comes from sources is escaped."""
-    found = document(tree, roots, version)
+    found = document(tree, roots)
     where = f"into {found['output']}" if found["output"] else "nothing was written"
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(found["created"]))
     name = ", ".join(Path(root).resolve().name or root for root in roots)
@@ -85,7 +90,7 @@ def as_html(tree: Tree, roots: Sequence[str], version: str) -> str:
         f"{name} for MUSA",
         found,
         name=escape(name),
-        surroundings=escape(f"{when}, torchada {version}, {where}"),
+        surroundings=escape(f"{when}, torchada {found['torchada']}, {where}"),
         shares=_shares(found["totals"]),
         legend=_legend(found["totals"]),
         findings="".join(_section(tree, kind) for kind in _KINDS)
@@ -115,7 +120,7 @@ def _legend(totals: dict[str, int]) -> str:
             "same",
             totals["replacements"],
             "translated",
-            f"in {totals['sources']:,} sources, {totals['bytes'] / 1e6:.1f} MB",
+            f"in {counted(totals['sources'], 'source')}, {totals['bytes'] / 1e6:.1f} MB",
         ),
         (CHECK, totals[CHECK], _TITLES[CHECK], MEANINGS[CHECK]),
         (UNPORTED, totals[UNPORTED], _TITLES[UNPORTED], MEANINGS[UNPORTED]),
@@ -142,7 +147,7 @@ def _row(group: Group, kind: str, most: int) -> str:
     bar = f'<span class="bar"><i style="width:{100 * len(group) / most:.2f}%"></i></span>'
     row = f'<summary>{name}{bar}<span class="number">{len(group):,}</span></summary>'
     left = len(group) - _MOST_PLACES
-    more = f'<p class="soft">and {left:,} more places, which the JSON has</p>' if left > 0 else ""
+    more = f'<p class="soft">and {counted(left, "more place")}, which the JSON has</p>' if left > 0 else ""
     return f'<details class="api {kind}">{row}<div class="sites">{_places(group[:_MOST_PLACES])}{more}</div></details>'
 
 

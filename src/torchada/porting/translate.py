@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Optional
 
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
@@ -30,7 +29,7 @@ from torchada.porting.names import Answer, Names
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.versions import REACHED
 
-Resolve = Callable[[str, bool], Optional[str]]
+Resolve = Callable[[str, bool], str | None]
 """From an include path, and whether it stands in quotes, to the path of a file of the same tree; None where it is no such file."""
 
 _BYTES = [bytes([value]) for value in range(256)]

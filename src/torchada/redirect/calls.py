@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from torchada.redirect.devices import DeviceNames
+from torchada.redirect.names.devices import DeviceNames
 
 Function = Callable[..., Any]
 

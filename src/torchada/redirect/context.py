@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from torchada.redirect.devices import DeviceNames
+from torchada.redirect.names.devices import DeviceNames
 from torchada.redirect.native import Mechanism, choose
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ class Patch:
     to: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class Applied:
     """A patch in force, with the raw entry that it displaced (or MISSING)."""
 
@@ -49,18 +49,19 @@ class Applied:
     def is_in_force(self) -> bool:
         return self.owner.get(self.patch.name) is self.patch.replacement
 
-    def displaced(self, other: Applied) -> bool:
-        """Whether this patch came over `other`."""
-        patch = other.patch
-        return self.patch.owner is patch.owner and self.patch.name == patch.name and self.before is patch.replacement
+    @property
+    def entry(self) -> tuple[int, Any]:
+        """Which entry it is that the patch changes; the patch keeps its owner alive, so no other owner has that identity."""
+        return id(self.patch.owner), self.patch.name
 
 
 class Engine:
-    """Holds what is applied, by area, in order of application."""
+    """Holds what is applied, by area and by entry, in order of application."""
 
     def __init__(self) -> None:
         self._lock = RLock()
         self._applied: dict[str, list[Applied]] = {}
+        self._at: dict[tuple[int, Any], list[Applied]] = {}
         self._undone: dict[str, list[Applied]] = {}
 
     def apply(self, area: str, patches: Sequence[Patch]) -> None:
@@ -71,7 +72,7 @@ class Engine:
             done = self._applied[area] = []
             try:
                 for patch in patches:
-                    done.append(_apply(patch))
+                    self._put(patch, done)
                 _refresh(done)
             except BaseException:
                 self.revert(area)
@@ -109,9 +110,20 @@ class Engine:
         """In a forked child: a thread that held the lock is not there to release it."""
         self._lock = RLock()
 
+    def _put(self, patch: Patch, done: list[Applied]) -> None:
+        owner = owner_of(patch.owner)
+        record = Applied(patch, owner, owner.get(patch.name))
+        # Recorded first: an interrupt in between must not leave a change that nobody undoes.
+        done.append(record)
+        self._at.setdefault(record.entry, []).append(record)
+        owner.set(patch.name, patch.replacement)
+
     def _undo(self, record: Applied) -> None:
-        above = self._patch_above(record)
-        if above is not None:
+        others = [other for other in self._at.pop(record.entry, ()) if other is not record]
+        if others:
+            self._at[record.entry] = others
+        above = next((other for other in others if other.before is record.patch.replacement), None)
+        if above is not None:  # areas are undone in another order than they were applied
             above.before = record.before
         elif not record.is_in_force:
             pass  # what somebody else has put over our patch since is theirs to undo
@@ -119,20 +131,6 @@ class Engine:
             record.owner.delete(record.patch.name)
         else:
             record.owner.set(record.patch.name, record.before)
-
-    def _patch_above(self, record: Applied) -> Applied | None:
-        """The patch of ours that displaced this one, where areas are undone in another order than they were applied."""
-        for other in (other for done in self._applied.values() for other in done):
-            if other is not record and other.displaced(record):
-                return other
-        return None
-
-
-def _apply(patch: Patch) -> Applied:
-    owner = owner_of(patch.owner)
-    record = Applied(patch, owner, owner.get(patch.name))
-    owner.set(patch.name, patch.replacement)
-    return record
 
 
 def _refresh(done: list[Applied]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
@@ -23,14 +24,15 @@ def device_functions(torch: Any) -> Iterator[tuple[Any, str, Any]]:
                 yield namespace, name, function
 
 
+@cache  # most methods of tensors have the name of a function, and to ask for schemas takes ten microseconds
 def takes_device(torch: Any, name: str) -> bool:
     """Whether the C function or method `name` takes a device, by the schemas of the operator it stands for."""
+    if name in _WITHOUT_SCHEMA:
+        return True
     if name.startswith("__"):
         return False
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
-    return name in _WITHOUT_SCHEMA or any(
-        argument.name == "device" for schema in schemas for argument in schema.arguments
-    )
+    return any(argument.name == "device" for schema in schemas for argument in schema.arguments)
 
 
 def device_position(torch: Any, name: str) -> int | None:
@@ -49,11 +51,15 @@ def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
     """
     for module in list(sys.modules.values()):
         entries = getattr(module, "__dict__", None)
-        if type(entries) is not dict:
-            continue
-        for name, value in list(entries.items()):
-            if id(value) in originals:
-                yield module, name, value
+        if type(entries) is dict and _holds_one_of(originals, entries):
+            for name, value in list(entries.items()):
+                if id(value) in originals:
+                    yield module, name, value
+
+
+def _holds_one_of(originals: dict[int, Any], entries: dict[str, Any]) -> bool:
+    # There are tens of thousands of globals in a process with torch: this loop runs in C.
+    return not originals.keys().isdisjoint(map(id, list(entries.values())))
 
 
 def forget_functions() -> None:

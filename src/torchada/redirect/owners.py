@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections.abc import MutableMapping
+from types import ModuleType
 from typing import Any, Protocol
 
 
@@ -90,6 +91,8 @@ def _real_dictionary(owner: type) -> dict[str, Any]:
 
 def owner_of(thing: Any) -> Owner:
     """The Owner for what a Patch names as its owner."""
+    if type(thing) is ModuleType:  # most of them are, and the questions below take longer
+        return Attributes(thing)
     if hasattr(thing, "__torchada_owner__"):
         return thing  # type: ignore[no-any-return]
     if isinstance(thing, MutableMapping):

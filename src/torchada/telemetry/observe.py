@@ -149,7 +149,7 @@ def _use(patch: Patch, context: Context) -> Use:
     """What reports say of a patch. The backend's very own object answers in its own name."""
     backend, name = context.backend, str(patch.name)
     device_type = backend.device_type
-    for own in (name, backend.renames.get(name, name)):
+    for own in (name, backend.names.own(name)):
         if patch.kind in ("same", "adapted") and vars(context.namespace).get(own, patch) is patch.replacement:
             return Use(patch.why, "same", patch.to or f"torch.{backend.namespace}.{own}")
     if patch.to or patch.kind == "unsupported":

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from torchada import pages
+from torchada._text import counted
 from torchada.telemetry.kinds import KINDS, MEANINGS, NAMES
 from torchada.telemetry.places import shown
 
@@ -128,7 +129,7 @@ def _api(group: Sequence[Use], most: int, folder: str) -> str:
 
 def _sites(group: Sequence[Use], folder: str) -> str:
     left = len(group) - _MOST_SITES
-    more = f'<p class="soft">and {left:,} more lines, which the JSON has</p>' if left > 0 else ""
+    more = f'<p class="soft">and {counted(left, "more line")}, which the JSON has</p>' if left > 0 else ""
     return "".join(_site(use, folder) for use in group[:_MOST_SITES]) + more
 
 

@@ -30,6 +30,7 @@ class Telemetry:
     """Everything recorded in this process. `complain(what, error)` warns once, and raises in strict mode alone."""
 
     def __init__(self, context: Context, complain: Complain) -> None:
+        self.context = context
         self._settings, self._complain = context.settings, complain
         self._started = time.time()
         self._process = _describe(context)
@@ -50,12 +51,7 @@ class Telemetry:
         """What is left of torch.cuda, and the ends of a process."""
         yield from self.observer.untouched()
         for name in ("_exit", "execv", "execve"):
-            yield Patch(os, name, _after(self.tell, getattr(os, name)), "the record of this process is written first")
-
-    def begin(self) -> None:
-        """Arrange for the end. Once per process: neither registration can be taken back."""
-        atexit.register(self.tell)
-        os.register_at_fork(after_in_child=self._forked)
+            yield Patch(os, name, _after(_tell, getattr(os, name)), "the record of this process is written first")
 
     def tell(self) -> None:
         """Say and write what has been counted since the last time."""
@@ -72,22 +68,37 @@ class Telemetry:
         except Exception as error:
             self._complain("telling which APIs of CUDA were used", error)
 
-    def _forked(self) -> None:
+    def begin_anew(self) -> None:
+        """In a forked child: what has been counted is its parent's."""
         self._recorder.clear()
         self._started = time.time()
 
 
+# One for each kind of redirection there has been in this process; functions of an earlier one may still be called.
 _TELEMETRY: list[Telemetry] = []
 
 
 def begin(context: Context, complain: Complain) -> Telemetry:
-    """Recording for a redirection that begins; what an earlier one in this process has recorded is told first."""
+    """Recording for a redirection that begins; what an earlier one in this process has recorded is reported first."""
+    if not _TELEMETRY:  # once per process: neither registration can be taken back
+        atexit.register(_tell)
+        os.register_at_fork(after_in_child=_forked)
+    _tell()
     for earlier in _TELEMETRY:
-        earlier.tell()
-    telemetry = Telemetry(context, complain)
-    _TELEMETRY.append(telemetry)
-    telemetry.begin()
-    return telemetry
+        if earlier.context == context:
+            return earlier
+    _TELEMETRY.append(Telemetry(context, complain))
+    return _TELEMETRY[-1]
+
+
+def _tell() -> None:
+    for telemetry in _TELEMETRY:
+        telemetry.tell()
+
+
+def _forked() -> None:
+    for telemetry in _TELEMETRY:
+        telemetry.begin_anew()
 
 
 def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,7 +1,6 @@
 """The report: a document that every process adds its part to, kept as JSON or in a page of HTML. Needs no torch.
 
-Schema, version 1 (docs/reports.md): `schema`, `version`, `program`, `folder`, `created`; `processes`, a list of records; `totals`;
-`uses`, a list of {api, kind, to, count, file, line, function, package, through, source, processes}, where `processes` are indices.
+Its schema is torchada/schemas/run.json, which docs/reference/json.md explains.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import json
 import linecache
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,10 +15,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torchada import schemas
+
 if TYPE_CHECKING:
     from torchada.telemetry.recorder import Counts
 
-SCHEMA, VERSION = "torchada-report", 1
 SUFFIXES = (".json", ".html")
 Document = dict[str, Any]
 _LONGEST_SOURCE = 200
@@ -38,8 +37,8 @@ def uses(counts: Counts) -> list[dict[str, Any]]:
 
 def empty(program: Sequence[str] = (), folder: str = "") -> Document:
     """The report of a program of which nothing is known yet."""
-    document: Document = {"schema": SCHEMA, "version": VERSION, "program": list(program), "folder": folder}
-    return {**document, "created": time.time(), "processes": [], "totals": totals([]), "uses": []}
+    asked = {"program": list(program), "folder": folder}
+    return {**schemas.envelope("run"), **asked, "processes": [], "totals": totals([]), "uses": []}
 
 
 def add(document: Document, process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
@@ -87,9 +86,9 @@ def load(path: str) -> Document:
 
             text = data_of(text)
         document: Document = json.loads(text)
-        if (document["schema"], document["version"]) == (SCHEMA, VERSION):
+        if schemas.is_current(document, "run"):
             return document
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         pass
     return empty()
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from torchada._text import counted
 from torchada.telemetry.kinds import KINDS, NAMES
 from torchada.telemetry.places import shown
 from torchada.telemetry.recorder import Use
@@ -30,7 +31,7 @@ def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
     left = len(cells) - 1 - LONGEST
     lines = aligned(cells[: LONGEST + 1])
     if left > 0:
-        lines.append(f"  ... and {left} more APIs; `torchada run --report` shows all")
+        lines.append(f"  ... and {counted(left, 'more API')}; `torchada run --report` shows all")
     device = f"{process['backend']}{' (simulated)' if process['simulated'] else ''}"
     head = f"torchada: CUDA as used by process {process['pid']}, on {device}"
     return "\n".join([head, *lines, f"  {_totals(uses)}", ""])
@@ -64,7 +65,7 @@ def _totals(uses: Sequence[Mapping[str, Any]]) -> str:
     counts = {kind: sum(use["count"] for use in uses if use["kind"] == kind) for kind in KINDS}
     total = sum(counts.values())
     parts = ", ".join(f"{count:,} {_name(kind)}" for kind, count in counts.items() if count)
-    return f"{total:,} calls: {parts}"
+    return f"{counted(total, 'call')}: {parts}"
 
 
 def _name(kind: str) -> str:

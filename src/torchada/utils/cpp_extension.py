@@ -1,28 +1,61 @@
-"""torch.utils.cpp_extension under a name that earlier releases of torchada had for it."""
+"""torch.utils.cpp_extension under a name that earlier releases of torchada had for it.
+
+At run time every name is torch's own object, redirected where torchada is in force. Torch declares no types for most of them;
+those below are what a type checker sees.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_NAMES = (
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from setuptools import Extension
+    from setuptools.command.build_ext import build_ext
+
+    CUDA_HOME: str | None
+
+    class BuildExtension(build_ext):
+        @classmethod
+        def with_options(cls, **options: Any) -> type[BuildExtension]: ...
+
+    def CppExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension: ...
+
+    def CUDAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension: ...
+
+    def include_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]: ...
+
+    def library_paths(device_type: str = "cpu", torch_include_dirs: bool = True) -> list[str]: ...
+
+    def load(name: str, sources: str | Sequence[str], *args: Any, **kwargs: Any) -> ModuleType: ...
+
+    def load_inline(name: str, cpp_sources: str | Sequence[str], *args: Any, **kwargs: Any) -> ModuleType: ...
+
+
+__all__ = [
+    "CUDA_HOME",
     "BuildExtension",
     "CUDAExtension",
-    "CUDA_HOME",
     "CppExtension",
     "include_paths",
     "library_paths",
     "load",
     "load_inline",
-)
-__all__ = list(_NAMES)
+]
 
 
-def __getattr__(name: str) -> Any:
+def _of_torch(name: str) -> object:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("torch.utils.cpp_extension"), name)
 
 
+if not TYPE_CHECKING:  # a type checker would take every unknown name for an object
+    __getattr__ = _of_torch
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_NAMES})
+    return sorted({*globals(), *__all__})

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import threading
 import traceback
-from typing import Any, Callable, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import torch
 

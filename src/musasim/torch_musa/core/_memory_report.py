@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 _WIDTH = 75
 _THIN, _THICK = (f"|{line * _WIDTH}|" for line in "-=")

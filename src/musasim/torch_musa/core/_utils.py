@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Union
+from typing import Any
 
 import torch
 
-DeviceUnion = Union[torch.device, str, int, None]
+DeviceUnion = torch.device | str | int | None
 
 
 def _get_musa_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:

@@ -6,7 +6,7 @@
 //     static at::Tensor log(const at::Tensor& self) { ... }
 //     TORCHADA_OVERRIDE("log", log);              // or ("log", log, "2.11.0"): not needed from this torch_musa on
 //
-// One operator of `aten` a file, in the signature of its schema; docs/custom_musa_ops.md has the rest. What the macro keeps is
+// One operator of `aten` a file, in the signature of its schema; docs/how-to/cpp-overrides.md has the rest. What the macro keeps is
 // registered when the loader says so, as TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) would at once, and taken back when it says so.
 #pragma once
 

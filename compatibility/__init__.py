@@ -1,4 +1,0 @@
-"""Which names of torch.cuda work on MUSA, and how: observed by using every one of them, and written to docs/compatibility.md.
-
-`python -m compatibility` looks at the installed torch and writes; `--check` compares with what was written, for CI.
-"""

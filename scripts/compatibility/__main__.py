@@ -1,0 +1,64 @@
+"""`python -m scripts.compatibility [--check]`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+# Before torch is imported. The management library needs a driver, so a stand-in of the tests takes its place.
+os.environ.setdefault("TORCHADA_SIMULATE", "1")
+os.environ.setdefault("TORCHADA_STRICT", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support" / "stand_ins"))
+import torchada  # noqa: F401  (the hook, where no start-up file is in force)
+
+# isort: split
+import torch
+from scripts.compatibility import table
+from scripts.compatibility.names import is_in_private_module, names
+from scripts.compatibility.observe import Observation, observe
+from scripts.compatibility.samples import SAMPLES
+
+
+def main() -> int:
+    """Look, and write or compare; 1 when a name is unaccounted for or the record is another."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.compatibility", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with what is on record, and write nothing")
+    options = parser.parse_args()
+    seen = look()
+    problems = [f"{path}: {found.how}" for path, (found, _) in seen.items() if found.kind == "unaccounted"]
+    version, record = torch.__version__.partition("+")[0], table.record_of(seen)
+    if options.check:
+        problems += compare(version, record)
+    elif not problems:
+        table.write_record(version, record)
+        table.TABLE.write_text(table.page(table.records()))
+    print("\n".join([*problems, f"{len(seen)} names of torch.cuda in torch {version}, {len(problems)} problems"]))
+    return 1 if problems else 0
+
+
+def look() -> dict[str, tuple[Observation, bool]]:
+    """Every name by its path, with what was seen and whether it is public; of private modules, those that have a sample."""
+    chosen = [name for name in names() if not is_in_private_module(name) or name.path in SAMPLES]
+    return {name.path: (observe(name), name.public) for name in chosen}
+
+
+def compare(version: str, record: table.Record) -> list[str]:
+    """Where `record` differs from what is on record for this torch, and whether the page shows what is on record."""
+    known = table.records()
+    if version not in known:
+        return [f"nothing is on record for torch {version}: run python -m scripts.compatibility"]
+    old = known[version]
+    problems = [
+        f"{path}: {record.get(path, ('missing',))[0]}, on record as {old.get(path, ('missing',))[0]}"
+        for path in sorted({*record, *old})
+        if record.get(path, (None,))[0] != old.get(path, (None,))[0]
+    ]
+    if table.TABLE.read_text() != table.page(known):
+        problems.append(f"{table.TABLE.name} is not what python -m scripts.compatibility writes")
+    return problems
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""What was observed, kept as JSON by torch version, and docs/reference/compatibility.md, made from it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from scripts.compatibility.observe import KINDS, Observation
+
+ROOT = Path(__file__).resolve().parents[2]
+OBSERVED = Path(__file__).resolve().parent / "observed"
+TABLE = ROOT / "docs" / "reference" / "compatibility.md"
+# path -> (kind, how, public)
+Record = dict[str, tuple[str, str, bool]]
+
+_INTRO = """# Compatibility: every name of torch.cuda
+
+Made by `python -m scripts.compatibility`, which uses each name of `torch.cuda` and its submodules in the installed torch, on the
+simulated torch_musa 2.7.1, and writes down what it saw. CI fails when this page and torch disagree, or a name is left over.
+
+| kind | what was seen |
+|---|---|
+| same | The very object of `torch.musa`, or code of torch in which nothing is CUDA's. |
+| adapted | The call arrives at `torch_musa`, by way of torch's or torchada's Python. |
+| emulated | torchada answers by itself: torch_musa has no such thing, and an honest answer exists without it. |
+| unsupported | `torchada.UnsupportedError`, which names the API and says why. |
+"""
+
+
+def record_of(observations: dict[str, tuple[Observation, bool]]) -> Record:
+    return {path: (seen.kind, seen.how, public) for path, (seen, public) in observations.items()}
+
+
+def write_record(version: str, record: Record) -> None:
+    OBSERVED.mkdir(exist_ok=True)
+    (OBSERVED / f"{version}.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+
+
+def records() -> dict[str, Record]:
+    """Everything on record, by torch version, oldest first."""
+    found = sorted(OBSERVED.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")])
+    return {path.stem: {name: tuple(row) for name, row in json.loads(path.read_text()).items()} for path in found}
+
+
+def page(known: dict[str, Record]) -> str:
+    """docs/reference/compatibility.md."""
+    lines = [_INTRO, *_totals(known)]
+    rows = sorted({(path.rpartition(".")[0], path) for record in known.values() for path in record})
+    for module, paths in groupby(rows, key=lambda row: row[0]):
+        lines += ["", f"## {module}", "", *_section(known, [path for _, path in paths])]
+    return "\n".join(lines) + "\n"
+
+
+def _totals(known: dict[str, Record]) -> Iterator[str]:
+    yield f"| torch | {' | '.join(KINDS)} | names |"
+    yield "|---" * (len(KINDS) + 2) + "|"
+    for version, record in known.items():
+        count = Counter(kind for kind, _, _ in record.values())
+        yield f"| {version} | {' | '.join(str(count[kind]) for kind in KINDS)} | {len(record)} |"
+
+
+def _section(known: dict[str, Record], paths: list[str]) -> Iterator[str]:
+    """Public names first; the names that CUDA code uses although nobody promised them follow."""
+    yield f"| name | {' | '.join(known)} | answered by |"
+    yield "|---" * (len(known) + 2) + "|"
+    for path in sorted(paths, key=lambda path: (not _is_public(known, path), path)):
+        kinds = [record[path][0] if path in record else "-" for record in known.values()]
+        how = next(record[path][1] for record in reversed(known.values()) if path in record)
+        yield f"| `{path.rpartition('.')[2]}` | {' | '.join(kinds)} | {_cell(how)} |"
+
+
+def _is_public(known: dict[str, Record], path: str) -> bool:
+    return any(path in record and record[path][2] for record in known.values())
+
+
+def _cell(text: str) -> str:
+    text = text.replace("|", "\\|")
+    return f"`{text}`" if text.startswith(("torch.musa", "torch_musa", "torch.")) and " " not in text else text

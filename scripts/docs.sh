@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Build the documentation as a site, strictly: a broken link or anchor, or a page that the navigation lacks, is an error.
+#
+#   scripts/docs.sh [folder]
+#
+# The site is written to `folder` (default build/site). VENV names the virtual environment's folder (default .venv).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+venv=${VENV:-.venv}
+python3 -m venv "$venv"
+export PATH="$(cd "$venv" && pwd)/bin:$PATH"
+python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+
+# The theme announces its successor on every run otherwise.
+export NO_MKDOCS_2_WARNING=1
+mkdocs build --strict --quiet --site-dir "${1:-build/site}"

@@ -1,0 +1,11 @@
+# PYTHON_ARGCOMPLETE_OK
+"""`python -m torchada` is the `torchada` command."""
+
+from __future__ import annotations
+
+import sys
+
+from torchada.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,16 @@
+"""Code that is compiled or traced: torch.compile with Dynamo and Inductor, torch.export, TorchScript and its files."""
+
+AREAS = {
+    "torch": ("jit", "script_archives"),
+    "torch._dynamo": ("dynamo", "dynamo_constants"),
+    "torch._dynamo.device_interface": ("device_interface",),
+    "torch._functorch._aot_autograd.autograd_cache": ("autograd_cache",),
+    "torch._inductor.codegen.common": ("inductor_devices.tables",),
+    "torch._inductor.compile_fx": ("inductor_graphs.stash", "inductor_devices.current_device"),
+    "torch._inductor.output_code": ("inductor_graphs.backward",),
+    "torch._inductor.cudagraph_trees": ("inductor_graphs.steps",),
+    "torch._inductor.codecache": ("inductor_caches.key", "inductor_caches.generated_modules"),
+    "torch._inductor.autotune_process": ("inductor_devices.subprocesses",),
+    "torch._inductor.template_heuristics.registry": ("inductor_devices.heuristics",),
+    "torch.export.passes": ("export",),
+}

@@ -1,0 +1,113 @@
+"""torch.compile by Inductor: what it asks about devices by the name of CUDA is answered for the backend's.
+
+The entries that torch itself makes for CUDA in its tables stay, beside those that the backend has registered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+_NAMES = (
+    "register_backend_for_device",
+    "get_backend_features",
+    "has_backend_feature",
+    "get_scheduling_for_device",
+    "get_wrapper_codegen_for_device",
+    "get_custom_backend_pass_for_device",
+    "get_custom_backend_config_for_device",
+    "register_device_op_overrides",
+    "get_device_op_overrides",
+)
+
+
+def tables(context: Context) -> Iterator[Patch]:
+    """A program that asks for CUDA's entry, or registers one, means the backend's."""
+    import torch._inductor.codegen.common as common
+
+    for name in _NAMES:
+        original = getattr(common, name, None)
+        if original is not None:
+            call = _of_the_backend(context, original)
+            yield Patch(common, name, call, f"torch._inductor.codegen.common.{name}")
+
+
+def _of_the_backend(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    names = context.devices
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _asked_by_inductor(sys._getframe(1)):
+            return original(*args, **kwargs)
+        if args:
+            args = (names.translate(args[0]), *args[1:])
+        elif "device" in kwargs:
+            kwargs["device"] = names.translate(kwargs["device"])
+        return original(*args, **kwargs)
+
+    return disguise(call, original)
+
+
+def _asked_by_inductor(frame: Any) -> bool:
+    """Whether torch is filling its own table, or looking into it for a device whose right name it knows."""
+    return str(frame.f_globals.get("__name__", "")).startswith("torch._inductor.")
+
+
+def current_device(context: Context) -> Iterator[Patch]:
+    """A graph for one device is compiled with that device current, so that candidates are measured there."""
+    import torch._inductor.compile_fx as compile_fx
+
+    device_context = _get_cuda_device_context(context, compile_fx.get_cuda_device_context)
+    why = "torch._inductor.compile_fx.get_cuda_device_context"
+    yield Patch(compile_fx, "get_cuda_device_context", device_context, why)
+
+
+def _get_cuda_device_context(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    ours, namespace = context.backend.device_type, context.namespace
+
+    def get_cuda_device_context(gm: Any) -> Any:
+        values = (node.meta.get("val") for node in gm.graph.nodes)
+        tensors = (value for value in values if isinstance(value, context.torch.Tensor))
+        devices = {tensor.device for tensor in tensors if tensor.device.type == ours}
+        return namespace.device(devices.pop()) if len(devices) == 1 else contextlib.nullcontext()
+
+    return disguise(get_cuda_device_context, original)
+
+
+def heuristics(context: Context) -> Iterator[Patch]:
+    """max-autotune tries CUDA's configurations on a backend that has none of its own."""
+    import torch._inductor.template_heuristics.registry as registry
+
+    find = _find(context, registry.get_registered_heuristic_class)
+    why = "torch._inductor.template_heuristics of cuda"
+    yield Patch(registry, "get_registered_heuristic_class", find, why, refresh=registry._HEURISTIC_CACHE.clear)
+
+
+def _find(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    ours = context.backend.device_type
+
+    def get_registered_heuristic_class(template_name: str, device_type: str, op_name: str) -> Any:
+        found = original(template_name, device_type, op_name)
+        return original(template_name, "cuda", op_name) if found is None and device_type == ours else found
+
+    return disguise(get_registered_heuristic_class, original)
+
+
+def subprocesses(context: Context) -> Iterator[Patch]:
+    """max-autotune gives each sub-process one device, by the variable that hides the others."""
+    import torch._inductor.autotune_process as processes
+
+    variable = context.backend.visible_devices
+    # CUDA_VISIBLE_DEVICES itself would not do: where the user has set the backend's own variable, that one counts.
+    yield Patch(
+        processes,
+        "CUDA_VISIBLE_DEVICES",
+        variable,
+        "torch._inductor.autotune_process.CUDA_VISIBLE_DEVICES",
+        to=variable,
+    )

@@ -1,0 +1,25 @@
+"""torch.cuda and what runs on its devices: names, properties, memory, streams, graphs, copies, the profiler, torch.accelerator."""
+
+AREAS = {
+    "torch": (
+        "names",
+        "c_functions",
+        "devices",
+        "memory",
+        "monitoring",
+        "sparse",
+        "sync_debug",
+        "absent",
+        "streams",
+        "graphs",
+        "pools",
+        "visible_devices",
+        "profiler",
+        "nvtx",
+        "comm",
+        "nccl",
+        "accelerator",
+    ),
+    "torch.cuda._sanitizer": ("sanitizer",),
+    "torch.cuda._graph_annotations": ("graph_annotations",),
+}

@@ -1,0 +1,126 @@
+"""What programs ask about devices: properties that CUDA has and the backend lacks, architectures, generators, visible devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from torchada.areas.cuda._device_attributes import NUMBERS, DeviceAttributes
+from torchada.areas.cuda._management import Management
+from torchada.areas.cuda._native_names import native_names
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.environment import visible_devices
+from torchada.redirect.unsupported import unsupported
+
+_PROPERTIES = "torch.cuda.get_device_properties()"
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    cuda = context.torch.cuda
+    asked = _get_device_properties(context, cuda.get_device_properties)
+    yield Patch(cuda, "get_device_properties", asked, "torch.cuda.get_device_properties")
+    yield from _missing_properties(context)
+    for name, make in (("get_gencode_flags", _get_gencode_flags), ("_parse_visible_devices", _parse_visible_devices)):
+        yield Patch(cuda, name, make(context, getattr(cuda, name)), f"torch.cuda.{name}")
+    for name in ("_check_capability", "_check_cubins"):
+        if name in vars(cuda):
+            why, to = f"torch.cuda.{name}", "nothing: NVIDIA's architectures are compared in it"
+            yield Patch(cuda, name, _nothing_to_check(getattr(cuda, name)), why, kind="emulated", to=to)
+    generators = DefaultGenerators(context.namespace)
+    yield Patch(cuda, "default_generators", generators, "torch.cuda.default_generators")
+    if hasattr(cuda, "current_solver_handle"):
+        refuse = unsupported(
+            context, "torch.cuda.current_solver_handle", "torch shows no solver handle", cuda.current_solver_handle
+        )
+        yield Patch(cuda, "current_solver_handle", refuse, "torch.cuda.current_solver_handle", kind="unsupported")
+
+
+def _get_device_properties(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """torch_musa's has no default for `device`; CUDA's is the current device."""
+    namespace = context.namespace
+
+    def get_device_properties(device: Any = None) -> Any:
+        return namespace.get_device_properties(namespace.current_device() if device is None else device)
+
+    return disguise(get_device_properties, original)
+
+
+def _missing_properties(context: Context) -> Iterator[Patch]:
+    """The fields of cudaDeviceProp that the backend's class of properties has not, put on that class."""
+    _, own = native_names(context).get("_CudaDeviceProperties", ("", None))
+    if own is None:
+        return
+    yield Patch(context.torch.cuda, "_CudaDeviceProperties", own, "torch.cuda._CudaDeviceProperties", kind="same")
+    attributes = DeviceAttributes(context)
+    for name in NUMBERS:
+        if not hasattr(own, name):
+            why = f"{_PROPERTIES}.{name}"
+            yield Patch(own, name, property(_reader(attributes, name)), why, to="the runtime's device attributes")
+    if not hasattr(own, "gcnArchName"):  # the name of the device, on everything but ROCm
+        yield Patch(own, "gcnArchName", property(lambda self: self.name), f"{_PROPERTIES}.gcnArchName")
+    if not hasattr(own, "uuid"):
+        uuid = property(Management(context).uuid)
+        yield Patch(own, "uuid", uuid, f"{_PROPERTIES}.uuid", to="the management library")
+
+
+def _reader(attributes: DeviceAttributes, name: str) -> Callable[[Any], int]:
+    def read(self: Any) -> int:
+        return attributes.read(name, self)
+
+    return read
+
+
+def _get_gencode_flags(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags of the backend's compiler: its architectures are numbers, not sm_80 and compute_80."""
+    namespace, build = context.namespace, context.backend.build
+    flag = build.compiler.arch_flag if build else "{}"
+
+    def get_gencode_flags() -> str:
+        return " ".join(flag.format(arch) for arch in namespace.get_arch_list())
+
+    return disguise(get_gencode_flags, original)
+
+
+def _nothing_to_check(original: Callable[..., Any]) -> Callable[..., Any]:
+    def check() -> None:
+        """Builds of torch for CUDA compare NVIDIA's architectures here, and cannot read others."""
+
+    return disguise(check, original)
+
+
+def _parse_visible_devices(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The devices that the backend's own variable leaves visible, which CUDA_VISIBLE_DEVICES is copied to."""
+    variable = context.backend.visible_devices
+
+    def _parse_visible_devices() -> Any:
+        found = visible_devices(variable)
+        return original() if found is None else found
+
+    return disguise(_parse_visible_devices, original)
+
+
+class DefaultGenerators(Sequence[Any]):
+    """torch.cuda.default_generators: one generator a device, and none before initialisation, as on CUDA."""
+
+    def __init__(self, namespace: Any) -> None:
+        self._namespace = namespace
+
+    def _now(self) -> tuple[Any, ...]:
+        return tuple(getattr(self._namespace, "default_generators", ()))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._now()[index]
+
+    def __len__(self) -> int:
+        return len(self._now())
+
+    def __eq__(self, other: object) -> bool:
+        return self._now() == (other._now() if isinstance(other, DefaultGenerators) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._now())
+
+    def __repr__(self) -> str:
+        return repr(self._now())

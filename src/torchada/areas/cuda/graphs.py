@@ -1,0 +1,71 @@
+"""CUDA graphs: torch.cuda.CUDAGraph is the backend's graph class, completed in place; what fills one is torch's own Python code.
+
+`torch.cuda.graph` and `make_graphed_callables` are written in terms of torch.cuda, so they work as they are once its parts do, with
+every argument of the installed torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from torchada.areas.cuda._graph_class import Construction, Dumps, Executables, InputCheck, capture_methods, takes
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.unsupported import unsupported
+
+_RAW = ("raw_cuda_graph", "raw_cuda_graph_exec", "get_graph_data")
+_NO_HANDLES = "its graphs are not CUDA's, and it gives no handles of them; replay() runs them"
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    graph = getattr(context.namespace, context.backend.names.own("CUDAGraph"), None)
+    if graph is None:
+        raise Skip(f"{context.backend.adapter} has no graphs")
+    yield from _names(context, graph)
+    if not takes(graph.__new__, "keep_graph"):
+        for name, method in Construction(graph).methods().items():
+            yield Patch(graph, name, method, f"torch.cuda.CUDAGraph.{name}")
+    yield from _captures(context, graph)
+    for name in _RAW:
+        yield _raw(context, graph, name)
+
+
+def _names(context: Context, graph: type) -> Iterator[Patch]:
+    torch, namespace = context.torch, context.namespace
+    to = f"{graph.__module__}.{graph.__qualname__}"
+    for owner, name in ((torch.cuda, "torch.cuda"), (torch.cuda.graphs, "torch.cuda.graphs")):
+        yield Patch(owner, "CUDAGraph", graph, f"{name}.CUDAGraph", to=to)
+    for owner, name in ((torch._C, "torch._C"), (torch.cuda.graphs, "torch.cuda.graphs")):
+        yield Patch(owner, "_graph_pool_handle", namespace.graph_pool_handle, f"{name}._graph_pool_handle")
+    # What torch.cuda.graphs has taken from torch._C, or made up where that lacks it.
+    graphs, asked = torch.cuda.graphs, namespace.is_current_stream_capturing
+    yield Patch(graphs, "_CUDAGraph", graph.__base__, "torch.cuda.graphs._CUDAGraph")
+    yield Patch(graphs, "_cuda_isCurrentStreamCapturing", asked, "torch.cuda.graphs._cuda_isCurrentStreamCapturing")
+    yield Patch(torch._C, "_host_emptyCache", _host_empty_cache, "torch._C._host_emptyCache", kind="emulated")
+
+
+def _host_empty_cache() -> None:
+    """What torch.cuda.graph calls before a capture. Pinned memory stays cached: the adapter has no call to give it back."""
+
+
+def _captures(context: Context, graph: Any) -> Iterator[Patch]:
+    parts = SimpleNamespace(
+        dumps=Dumps(context.settings.graph_dumps), executables=Executables(context.backend.graphs.executables)
+    )
+    inputs = InputCheck(context.torch, graph.replay)
+    native = takes(graph.capture_begin, "check_input_liveness")
+    for name, method in capture_methods(graph, native, inputs, parts).items():
+        call = disguise(method, getattr(graph, name), f"{graph.__qualname__}.{name}")
+        call.__module__ = graph.__module__
+        yield Patch(graph, name, call, f"torch.cuda.CUDAGraph.{name}", to=f"{graph.__qualname__}.{name}")
+
+
+def _raw(context: Context, graph: Any, name: str) -> Patch:
+    own = getattr(graph, name.replace("cuda", context.backend.device_type), None)
+    api = f"torch.cuda.CUDAGraph.{name}"
+    if own is not None:
+        return Patch(graph, name, own, api)
+    return Patch(graph, name, unsupported(context, api, _NO_HANDLES), api, kind="unsupported")

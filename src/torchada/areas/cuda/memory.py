@@ -1,0 +1,111 @@
+"""What torch.cuda has around memory and the backend has not: raw allocations, a process's share, pinned memory's statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.areas.cuda._native_names import native_names
+from torchada.redirect.calls import disguise, plain
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Kind, Patch
+from torchada.redirect.unsupported import error, unsupported
+
+_HOST_STATISTICS = (
+    "host_memory_stats",
+    "host_memory_stats_as_nested_dict",
+    "reset_accumulated_host_memory_stats",
+    "reset_peak_host_memory_stats",
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    native = native_names(context)
+    if "_cuda_cudaCachingAllocator_raw_alloc" not in native:  # where it is, torch's own functions work on top of it
+        raw = _RawAllocations(context)
+        yield from _replace(context, "caching_allocator_alloc", raw.allocate, "emulated", "a tensor of bytes")
+        yield from _replace(context, "caching_allocator_delete", raw.delete, "emulated", "a tensor of bytes")
+    if "_cuda_getMemoryFraction" not in native:
+        fractions = _Fractions(context)
+        yield from _replace(context, "set_per_process_memory_fraction", fractions.set, "adapted")
+        yield from _replace(context, "get_per_process_memory_fraction", fractions.get, "emulated", "what was set last")
+    if "_cuda_cudaCachingAllocator_enable" not in native:
+        yield from _replace(context, "caching_allocator_enable", _enable(context), "emulated", "on, always")
+        refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _ALWAYS_ON)
+        yield from _replace(context, "caching_allocator_disabled", refuse, "unsupported")
+    for name in _HOST_STATISTICS:
+        why = "the backend keeps no statistics of pinned memory"
+        yield from _replace(context, name, unsupported(context, f"torch.cuda.{name}", why), "unsupported")
+    why = "the backend does not show its allocator of pinned memory"
+    refuse = unsupported(context, "torch.cuda.memory._host_allocator", why)
+    yield from _replace(context, "_host_allocator", refuse, "unsupported")
+
+
+def _replace(context: Context, name: str, call: Callable[..., Any], kind: Kind, to: str = "") -> Iterator[Patch]:
+    """Patches of `name` in torch.cuda.memory and torch.cuda, where this torch has it and the backend has no such function."""
+    memory, cuda = context.torch.cuda.memory, context.torch.cuda
+    original = vars(memory).get(name)
+    if original is None or (kind != "adapted" and hasattr(context.namespace, name)):
+        return
+    replacement = disguise(plain(call), original)
+    for owner in (memory, cuda):
+        if vars(owner).get(name) is not None:
+            yield Patch(owner, name, replacement, f"torch.cuda.{name}", kind=kind, to=to)
+
+
+_ALWAYS_ON = (
+    "its allocator caches from start to end (PYTORCH_NO_MUSA_MEMORY_CACHING=1 switches it off for a whole process)"
+)
+
+
+def _enable(context: Context) -> Callable[..., Any]:
+    def caching_allocator_enable(value: bool = True) -> None:
+        if not value:
+            raise error(context, "torch.cuda.caching_allocator_enable(False)", _ALWAYS_ON)
+
+    return caching_allocator_enable
+
+
+class _RawAllocations:
+    """caching_allocator_alloc and _delete: memory of the caching allocator, held by tensors that nobody else sees."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._tensors: dict[int, Any] = {}
+
+    def allocate(self, size: int, device: Any = None, stream: Any = None) -> int:
+        """The address of `size` bytes on `device`, for use on `stream` (an object or its number; default: the current one)."""
+        torch, namespace = self._context.torch, self._context.namespace
+        index = self._context.torch.cuda._get_device_index(device, optional=True)
+        if isinstance(stream, int):
+            stream = namespace.ExternalStream(stream, device=index) if stream else namespace.default_stream(index)
+        if stream is not None and not isinstance(stream, namespace.Stream):
+            raise TypeError(f"expected a torch.cuda.Stream, its number or None as stream, but got {stream!r}")
+        with namespace.stream(stream):
+            tensor = torch.empty(max(size, 1), dtype=torch.uint8, device=f"{self._context.backend.device_type}:{index}")
+        address = int(tensor.data_ptr())
+        self._tensors[address] = tensor
+        return address
+
+    def delete(self, mem_ptr: int) -> None:
+        """Give back what allocate() gave. Raises RuntimeError for any other address."""
+        if self._tensors.pop(mem_ptr, None) is None:
+            raise RuntimeError(f"{mem_ptr:#x} is not the address of memory from torch.cuda.caching_allocator_alloc")
+
+
+class _Fractions:
+    """set_per_process_memory_fraction, and what it was last told: the backend sets it, but does not say what it is."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._told: dict[int, float] = {}
+
+    def set(self, fraction: float, device: Any = None) -> None:
+        """As torch.cuda's; the value is kept for get()."""
+        index = self._context.torch.cuda._get_device_index(device, optional=True)
+        self._context.namespace.set_per_process_memory_fraction(fraction, index)
+        self._told[index] = fraction
+
+    def get(self, device: Any = None) -> float:
+        """The fraction set by this process, by default all of it."""
+        return self._told.get(self._context.torch.cuda._get_device_index(device, optional=True), 1.0)

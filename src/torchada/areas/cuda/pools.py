@@ -1,0 +1,92 @@
+"""Memory pools, pluggable allocators and snapshots.
+
+torch.cuda.memory's own functions stay where they are written over a few C functions (`_snapshot`, `_dump_snapshot`,
+`_record_memory_history`, `memory_snapshot`...): those C functions are answered here, and every argument of the installed torch is
+understood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada._warnings import warn
+from torchada.areas.cuda._graph_class import takes
+from torchada.areas.cuda._memory_history import History
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.unsupported import unsupported
+
+_UNSUPPORTED = {
+    "_allocation_traceback": "its allocator tells where memory was allocated in snapshots only: see _snapshot()",
+    "_set_memory_metadata": "its allocator keeps no text with an allocation",
+    "_get_memory_metadata": "its allocator keeps no text with an allocation",
+    "_use_uvm": "managed memory of CUDA's is asked of CUDA's driver",
+}
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    if not hasattr(context.namespace, "memory"):
+        raise Skip(f"torch.{context.backend.namespace} has no memory module of that kind")
+    history = History(context.namespace.memory)
+    native, memory = context.torch._C, context.torch.cuda.memory
+    yield Patch(native, "_cuda_memorySnapshot", history.snapshot, "torch._C._cuda_memorySnapshot")
+    yield Patch(native, "_cuda_record_memory_history", history.record, "torch._C._cuda_record_memory_history")
+    legacy = history.record_legacy
+    yield Patch(native, "_cuda_record_memory_history_legacy", legacy, "torch._C._cuda_record_memory_history_legacy")
+    settings = context.namespace.memory._set_allocator_settings
+    yield Patch(memory, "_set_allocator_settings", settings, "torch.cuda.memory._set_allocator_settings")
+    yield from _pools(context, history)
+    yield from _allocators(context)
+    for name, why in _UNSUPPORTED.items():
+        api = f"torch.cuda.memory.{name}"
+        refuse = unsupported(context, api, why, getattr(memory, name, None))
+        for owner in (memory, context.torch.cuda):
+            if name in vars(owner):
+                yield Patch(owner, name, refuse, api, kind="unsupported")
+
+
+def _pools(context: Context, history: History) -> Iterator[Patch]:
+    pool = context.namespace.MemPool
+    for owner in (context.torch._C, context.torch.cuda.memory):
+        yield Patch(owner, "_MemPool", pool.__base__, "torch._C._MemPool")
+    if not takes(pool.__init__, "use_on_oom"):
+        yield Patch(pool, "__init__", _pool_init(context, pool.__init__), "torch.cuda.MemPool(use_on_oom=, no_split=)")
+    if not hasattr(pool, "snapshot"):
+        yield Patch(pool, "snapshot", _pool_snapshot(history), "torch.cuda.MemPool.snapshot")
+    if not hasattr(pool, "use_count"):
+        api, why = "torch.cuda.MemPool.use_count", "its pools do not tell how many use them"
+        yield Patch(pool, "use_count", unsupported(context, api, why), api, kind="unsupported")
+
+
+def _pool_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    def __init__(self: Any, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+        original(self, allocator)
+        if not (use_on_oom or no_split):
+            return
+        wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
+        # Both are about when memory runs short or how it is cut, not about results: the program goes on.
+        warn(
+            f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
+            "no effect"
+        )
+
+    return __init__
+
+
+def _pool_snapshot(history: History) -> Callable[..., Any]:
+    def snapshot(self: Any, include_traces: bool = True) -> Any:
+        """The segments of this pool, on all devices."""
+        return history.snapshot((*self.id, include_traces))["segments"]
+
+    return snapshot
+
+
+def _allocators(context: Context) -> Iterator[Patch]:
+    torch, namespace = context.torch, context.namespace
+    pluggable = getattr(namespace, context.backend.names.own("CUDAPluggableAllocator"))
+    for owner, place in ((torch.cuda, "torch.cuda"), (torch.cuda.memory, "torch.cuda.memory")):
+        yield Patch(owner, "CUDAPluggableAllocator", pluggable, f"{place}.CUDAPluggableAllocator")
+    yield Patch(torch.cuda.memory, "_CUDAAllocator", pluggable.__base__, "torch.cuda.memory._CUDAAllocator")
+    current = namespace.memory._get_current_allocator
+    yield Patch(torch.cuda.memory, "_get_current_allocator", current, "torch.cuda.memory._get_current_allocator")

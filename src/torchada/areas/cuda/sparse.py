@@ -1,0 +1,41 @@
+"""torch.cuda.sparse.FloatTensor and its sisters, as classes of coordinate tensors on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.names.types import SCALAR_TYPES
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    sparse = context.torch.cuda.sparse
+    for prefix, dtype in SCALAR_TYPES.items():
+        name = f"{prefix}Tensor"
+        if name in vars(sparse):
+            own = _sparse_type(context, name, getattr(context.torch, dtype))
+            to = "torch.sparse_coo_tensor"
+            yield Patch(sparse, name, own, f"torch.cuda.sparse.{name}", kind="emulated", to=to)
+
+
+def _sparse_type(context: Context, name: str, dtype: Any) -> type:
+    torch, device = context.torch, context.backend.device_type
+
+    class Meta(type):
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, torch.Tensor) and (value.layout, value.device.type, value.dtype) == (
+                torch.sparse_coo,
+                device,
+                dtype,
+            )
+
+    def __new__(cls: type, *args: Any) -> Any:
+        """(indices, values[, size]), or the sizes of an empty tensor."""
+        if not (args and isinstance(args[0], torch.Tensor)):
+            args = (torch.empty((len(args), 0), dtype=torch.int64), torch.empty(0), args)
+        # Legacy constructors never checked invariants, nor warned of it.
+        return torch.sparse_coo_tensor(*args, dtype=dtype, device=device, check_invariants=False)
+
+    return Meta(name, (), {"__new__": __new__, "__module__": "torch.cuda.sparse", "dtype": dtype, "is_cuda": True})

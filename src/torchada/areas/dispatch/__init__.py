@@ -1,0 +1,9 @@
+"""Which kernel runs: torch.library, dispatch keys, custom operators, attention's kernels, overrides in C++."""
+
+AREAS = {
+    "torch": ("library", "keys", "cpp_ops"),
+    "torch._custom_op.impl": ("custom_op",),
+    "torch.testing._internal.optests": ("opcheck",),
+    "torch.nn.attention.flex_attention": ("flex_attention",),
+    "torch.nn.attention.varlen": ("varlen",),
+}

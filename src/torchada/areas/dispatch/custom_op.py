@@ -1,0 +1,32 @@
+"""The deprecated torch._custom_op: `CustomOp.impl("cuda")` goes through torch.library, but for one question beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.names.dispatch_keys import DispatchKeys
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    from torch._custom_op.impl import CustomOp
+
+    name = "_check_doesnt_have_library_impl"
+    check = _check(context, getattr(CustomOp, name))
+    yield Patch(CustomOp, name, check, 'torch._custom_ops.impl(op, device_types="cuda")')
+
+
+def _check(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    """An operator that only the backend's fallback answers for has no implementation yet; CUDA has no such fallback."""
+    has_kernel, own = context.torch._C._dispatch_has_kernel_for_dispatch_key, DispatchKeys(context).names["CUDA"]
+    implementing = (own, "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+
+    def _check_doesnt_have_library_impl(self: Any, device_type: Any) -> None:
+        if device_type == "cuda" and not any(has_kernel(self._qualname, key) for key in implementing):
+            return
+        original(self, device_type)
+
+    return disguise(_check_doesnt_have_library_impl, original)

@@ -1,0 +1,143 @@
+"""Dispatch keys of CUDA in questions, sets, guards and Python kernels: they mean the keys of the backend's device.
+
+Names and members of torch._C.DispatchKey stay what they are, for tables that have an entry for CUDA and one for the backend's
+key need both. What a program does with a CUDA key is translated: it asks for a kernel, puts the key into a set, excludes it,
+gives a kernel for it. What torch answers are the backend's keys: `highestPriorityTypeId()` is never CUDA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.names.dispatch_keys import DispatchKeys, with_key
+from torchada.redirect.namespaces import forget_functions
+
+# Functions of torch._C that take a dispatch key, by its position. Not all exist in every torch.
+_QUESTIONS = {
+    "_dispatch_has_kernel_for_dispatch_key": 1,
+    "_dispatch_has_computed_kernel_for_dispatch_key": 1,
+    "_dispatch_get_computed_kernel_for_dispatch_key": 1,
+    "_dispatch_kernel_for_dispatch_key_is_fallthrough": 1,
+    "_dispatch_get_registrations_for_dispatch_key": 0,
+    "_dispatch_print_registrations_for_dispatch_key": 0,
+    "_dispatch_has_backend_fallback": 0,
+    "_dispatch_get_backend_keyset_from_autograd": 0,
+    "_dispatch_keyset_full_after": 0,
+    "_dispatch_tls_is_dispatch_key_excluded": 0,
+    "_dispatch_tls_is_dispatch_key_included": 0,
+    "_dispatch_tls_set_dispatch_key_excluded": 0,
+    "_dispatch_tls_set_dispatch_key_included": 0,
+}
+# Methods that take one after self. Guards that take a set need nothing: the set has the right keys.
+_METHODS = (
+    ("DispatchKeySet", "__init__"),
+    ("DispatchKeySet", "has"),
+    ("DispatchKeySet", "add"),
+    ("DispatchKeySet", "remove"),
+    ("_IncludeDispatchKeyGuard", "__init__"),
+    ("_SetExcludeDispatchKeyGuard", "__init__"),
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    keys = DispatchKeys(context)
+    c = context.torch._C
+    for name, position in _QUESTIONS.items():
+        if name in vars(c):
+            call = with_key(getattr(c, name), keys.translate, position)
+            yield Patch(c, name, call, f'torch._C.{name}("CUDA")', forget_functions, to=keys.names["CUDA"])
+    for owner, name in _METHODS:
+        if name in vars(getattr(c, owner, object)):
+            call = with_key(getattr(getattr(c, owner), name), keys.translate, 1, f"_C.{owner}.{name}")
+            yield Patch(getattr(c, owner), name, call, f"torch._C.{owner}: CUDA's keys", to=keys.names["CUDA"])
+    yield from _device_key(context)
+    yield from _python_kernels(context, keys)
+    yield from _higher_order_operators(context, keys)
+    yield from _random_operators(context)
+
+
+def _device_key(context: Context) -> Iterator[Patch]:
+    """The key for "cuda" is called CUDA under either mechanism, so that a kernel registered by device is known to be CUDA's."""
+    c = context.torch._C
+    original = c._dispatch_key_for_device
+
+    def _dispatch_key_for_device(device_type: Any) -> Any:
+        return "CUDA" if device_type == "cuda" else original(device_type)
+
+    if context.mechanism.native:  # the parser would say the backend's
+        call = disguise(_dispatch_key_for_device, original)
+        why = 'torch._C._dispatch_key_for_device("cuda")'
+        yield Patch(c, "_dispatch_key_for_device", call, why, forget_functions)
+
+
+def _python_kernels(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
+    base = context.torch._ops.OperatorBase
+    own = keys.names["CUDA"]
+    yield Patch(base, "py_impl", _py_impl(keys, base.py_impl), "OpOverload.py_impl(DispatchKey.CUDA)", to=own)
+    has_kernel = with_key(base.has_kernel_for_dispatch_key, keys.translate, 1)
+    why = "OpOverload.has_kernel_for_dispatch_key(DispatchKey.CUDA)"
+    yield Patch(base, "has_kernel_for_dispatch_key", has_kernel, why, to=own)
+
+
+def _py_impl(keys: DispatchKeys, original: Callable[..., Any]) -> Callable[..., Any]:
+    """A Python kernel for a CUDA key is kept under it, and serves the backend's key too unless that has one of its own."""
+    to_own = keys.members
+    to_cuda = {own: cuda for cuda, own in to_own.items()}
+
+    def py_impl(self: Any, k: Any) -> Any:
+        register = original(self, k)
+        own = to_own.get(k)
+        if own is None and k not in to_cuda:
+            return register
+
+        def inner(fn: Any) -> Any:
+            kernels = self.py_kernels
+            if own is None and k in kernels and kernels[k] is kernels.get(to_cuda[k]):
+                del kernels[k]  # was CUDA's
+            result = register(fn)
+            if own is not None and own not in kernels:
+                original(self, own)(fn)
+            return result
+
+        return inner
+
+    return disguise(py_impl, original)
+
+
+def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
+    """Operators of higher order that torch has defined by now: torch.cond and its like fall through CUDA's autocast key.
+
+    Without this they find no kernel under torch.autocast. Those that are defined later do it by the calls redirected above.
+    """
+    for name, operator in context.torch._ops._higher_order_ops.items():
+        kernels, mask = operator.py_kernels, operator.non_fallthrough_keys
+        # The names come from our own table: a member of DispatchKey looks its name up among all the others.
+        for (cuda, own), (cuda_name, own_name) in zip(keys.members.items(), keys.names.items()):
+            if own in kernels:
+                continue
+            if cuda in kernels:
+                why = f"torch.ops.higher_order.{name}: {cuda_name}"
+                yield Patch(kernels, own, kernels[cuda], why, operator._dispatch_cache.clear, to=own_name)
+            elif not mask.has(cuda):
+                mask = mask.remove(own)
+        if mask != operator.non_fallthrough_keys:
+            why = f"torch.ops.higher_order.{name} falls through what it does on CUDA"
+            yield Patch(operator, "non_fallthrough_keys", mask, why, operator._dispatch_cache.clear)
+
+
+def _random_operators(context: Context) -> Iterator[Patch]:
+    """Operators that save and restore the state of a generator, for checkpointing under torch.compile, choose it by this."""
+    module, torch, device_type = context.torch._prims.rng_prims, context.torch, context.backend.device_type
+    original = module.get_device
+
+    def get_device(args: Any, kwargs: Any) -> Any:
+        found = original(args, kwargs)
+        if found is None and any(isinstance(arg, torch.Tensor) and arg.device.type == device_type for arg in args):
+            found = device_type  # torch 2.7 looks for the types it knows
+        return "cuda" if found == device_type else found
+
+    yield Patch(module, "get_device", disguise(get_device, original), "random operators under torch.compile")

@@ -1,0 +1,66 @@
+"""What torch.distributed works out for itself about groups by the name of CUDA: the size of subgroups, the devices of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.entry_point import EntryPoint
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    distributed = context.torch.distributed
+    if not distributed.is_available():
+        raise Skip("torch was built without torch.distributed")
+    c10d, native = distributed.distributed_c10d, context.torch._C._distributed_c10d
+    subgroups = _new_subgroups(context, c10d.new_subgroups)
+    for module in (distributed, c10d):
+        yield Patch(module, "new_subgroups", subgroups, "torch.distributed.new_subgroups")
+    if hasattr(c10d, "_parse_backend_string"):
+        parse = _parse_backend_string(context, c10d._parse_backend_string)
+        yield Patch(c10d, "_parse_backend_string", parse, "torch.distributed.split_group(backend=)")
+    # Torch has it where it was built with NCCL, and calls CUDA in it.
+    hashes, why = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
+    yield Patch(native, "_hash_tensors", hashes, why, kind="emulated", to="a hash of the tensor on the CPU")
+
+
+def _new_subgroups(context: Context, original: Callable[..., Any]) -> EntryPoint:
+    """As many processes as there are devices, where torch asks torch.cuda.is_available(), which stays honest."""
+    namespace = context.namespace
+
+    def new_subgroups(*args: Any, **kwargs: Any) -> Any:
+        if not args and kwargs.get("group_size") is None and namespace.is_available():
+            kwargs["group_size"] = namespace.device_count()
+        elif args and args[0] is None and namespace.is_available():
+            args = (namespace.device_count(), *args[1:])
+        return original(*args, **kwargs)
+
+    return EntryPoint(original, new_subgroups)
+
+
+def _parse_backend_string(
+    context: Context, original: Callable[[str], dict[str, str]]
+) -> Callable[[str], dict[str, str]]:
+    """Each device once, under the backend's name of it, so that those of "nccl" and "cpu:gloo,cuda:nccl" can be compared."""
+    translate, backend = context.devices.translate, context.backend
+
+    def parse(text: str) -> dict[str, str]:
+        if text.lower() in backend.collectives.names.values():
+            return {backend.device_type: text.lower()}  # torch looks for a device whose default it is
+        return {translate(device): name for device, name in original(text).items()}
+
+    return disguise(parse, original)
+
+
+def _hash_tensors(torch: Any) -> Callable[[Any], int]:
+    def _hash_tensors(tensors: Any) -> int:
+        digest = blake2b(digest_size=8)
+        for tensor in tensors:
+            digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        return int.from_bytes(digest.digest(), "little")
+
+    return _hash_tensors

@@ -1,0 +1,42 @@
+"""RemoteModule on "worker/cuda:0": its forward moves arguments from the CPU to the device, and results back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+_SOURCE = "_REMOTE_FORWARD_TEMPLATE_ENABLE_MOVING_CPU_TENSORS_TO_CUDA"
+_THEIRS = 'device.type != "cuda"'
+
+
+def construction(context: Context) -> Iterator[Patch]:
+    """The module is asked whether tensors are to be moved."""
+    from torch.distributed.nn.api import remote_module
+
+    why = 'torch.distributed.nn.RemoteModule("worker/cuda:0")'
+    prepare = _prepare_init(context, remote_module._RemoteModule._prepare_init)
+    yield Patch(remote_module._RemoteModule, "_prepare_init", prepare, why)
+
+
+def _prepare_init(context: Context, original: Callable[..., bool]) -> Callable[..., bool]:
+    device, own = context.torch.device, context.backend.device_type
+
+    def _prepare_init(self: Any, *args: Any, **kwargs: Any) -> bool:
+        return original(self, *args, **kwargs) or device(self.device).type == own
+
+    return disguise(_prepare_init, original)
+
+
+def forward(context: Context) -> Iterator[Patch]:
+    """torch writes the source of the forward, which compares the type of the device with "cuda"."""
+    from torch.distributed.nn.jit.templates import remote_module_template as module
+
+    source = getattr(module, _SOURCE, "")
+    if _THEIRS not in source:
+        raise Skip("this torch writes RemoteModule's forward in another way")
+    own = source.replace(_THEIRS, f'device.type != "{context.backend.device_type}"')
+    yield Patch(module, _SOURCE, own, 'torch.distributed.nn.RemoteModule("worker/cuda:0").forward')

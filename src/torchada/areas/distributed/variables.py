@@ -1,0 +1,31 @@
+"""NCCL_* and TORCH_NCCL_*, as CUDA users set them before they make a process group, under the names that the library reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.collective_variables import MirroredVariables
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
+    if group is None:
+        raise Skip(f"{context.backend.adapter} has no process group for NCCL")
+    library = context.backend.collectives.names["nccl"].upper()
+    variables = MirroredVariables(context.backend.collectives.variables, library)
+    why, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
+    yield Patch(variables, "NCCL", library, why, to=to)
+    # Whoever makes a group comes here, by whichever name, and before the library is started.
+    yield Patch(group, "__init__", _init(group.__init__, variables), f"{why}, when a group is made", to=to)
+
+
+def _init(original: Callable[..., None], variables: MirroredVariables) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        variables.bring_up_to_date()
+        original(self, *args, **kwargs)
+
+    return disguise(__init__, original)

@@ -1,0 +1,9 @@
+"""Packages of third parties that ask for a device by the name of CUDA: one file a library."""
+
+AREAS = {
+    "lightning.pytorch.accelerators.cuda": ("lightning.trainer_and_fabric",),
+    "pytorch_lightning.accelerators.cuda": ("lightning.older_trainer",),
+    "lightning_fabric.accelerators.cuda": ("lightning.older_fabric",),
+    "ray.air._internal.device_manager": ("ray.loaders",),
+    "ray.train.torch.config": ("ray.workers",),
+}

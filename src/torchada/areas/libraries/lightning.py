@@ -1,0 +1,51 @@
+"""lightning's Trainer and Fabric with accelerator="gpu": its accelerators accept a device only if the type is called "cuda".
+
+The class exists once in each of lightning's packages: lightning, and the older pytorch_lightning and lightning_fabric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+
+def trainer_and_fabric(context: Context) -> Iterator[Patch]:
+    # The first imports the second, and `import lightning` both.
+    import lightning.fabric.accelerators.cuda as fabric
+    import lightning.pytorch.accelerators.cuda as trainer
+
+    yield _accelerator(context, trainer.CUDAAccelerator, 'lightning.Trainer(accelerator="gpu")')
+    yield _accelerator(context, fabric.CUDAAccelerator, 'lightning.Fabric(accelerator="cuda")')
+
+
+def older_trainer(context: Context) -> Iterator[Patch]:
+    import pytorch_lightning.accelerators.cuda as trainer
+
+    yield _accelerator(context, trainer.CUDAAccelerator, 'pytorch_lightning.Trainer(accelerator="gpu")')
+
+
+def older_fabric(context: Context) -> Iterator[Patch]:
+    import lightning_fabric.accelerators.cuda as fabric
+
+    yield _accelerator(context, fabric.CUDAAccelerator, 'lightning_fabric.Fabric(accelerator="cuda")')
+
+
+def _accelerator(context: Context, accelerator: type, why: str) -> Patch:
+    return Patch(accelerator, "setup_device", _setup_device(context, vars(accelerator)["setup_device"]), why)
+
+
+def _setup_device(context: Context, original: Callable[..., None]) -> Callable[..., None]:
+    device_type, cuda = context.backend.device_type, context.torch.cuda
+
+    # Besides the check, the original advises NVIDIA's newer GPUs to use TF32.
+    def setup_device(self: Any, device: Any) -> None:
+        if device.type == device_type:
+            cuda.set_device(device)
+        else:
+            original(self, device)
+
+    return disguise(setup_device, original)

@@ -1,0 +1,75 @@
+"""ctypes.CDLL("libcudart.so") and its like: a library opened under CUDA's name is the backend's, with CUDA's function names.
+
+Libraries opened under any other name are left alone, and so is CUDA's own where it can be loaded and its counterpart cannot. What
+a program has opened stays as it is when the area is undone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.names.libraries import NativeLibraries
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    libraries = NativeLibraries(context.backend)
+    init = _init(libraries, context.backend.name.upper(), ctypes.CDLL.__init__)
+    # ctypes.cdll, PyDLL and classes of the program's own all come through here.
+    yield Patch(ctypes.CDLL, "__init__", init, 'ctypes.CDLL("libcudart.so")', to="the backend's library of that kind")
+
+
+def _init(libraries: NativeLibraries, platform: str, original: Callable[..., None]) -> Callable[..., None]:
+    def __init__(self: Any, name: Any, *args: Any, **kwargs: Any) -> None:
+        library = libraries.in_file(name)
+        if library is None:
+            original(self, name, *args, **kwargs)
+            return
+        faults = []
+        for file in libraries.files(library):
+            try:
+                original(self, file, *args, **kwargs)
+            except OSError as fault:
+                faults.append(str(fault))
+            else:
+                self._FuncPtr = _with_own_names(self._FuncPtr, libraries, platform)
+                return
+        try:
+            original(self, name, *args, **kwargs)
+        except OSError as fault:
+            tried = "; ".join(dict.fromkeys([*faults, str(fault)]))
+            asked = os.fsdecode(name)
+            raise OSError(
+                f"{asked} is lib{library.name}.so on {platform}, and neither can be loaded: {tried}"
+            ) from fault
+
+    return disguise(__init__, original)
+
+
+def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> Any:
+    """The type of a library's functions, looked up under the backend's names. Each library has a type of its own."""
+
+    class _FuncPtr(base):  # type: ignore[misc]
+        _flags_ = base._flags_
+        _restype_ = base._restype_
+
+        def __new__(cls, *args: Any) -> Any:
+            asked = args[0][0] if args and isinstance(args[0], tuple) and args[0] else None
+            if not isinstance(asked, str):  # an ordinal, an address, a callback
+                return super().__new__(cls, *args)
+            library, symbols = args[0][1], libraries.symbols(asked)
+            for symbol in symbols:
+                try:
+                    return super().__new__(cls, (symbol, library), *args[1:])
+                except AttributeError as fault:
+                    missing = fault
+            if symbols == [asked]:
+                raise missing
+            raise AttributeError(f"{asked} is {' or '.join(symbols)} on {platform}: {missing}") from missing
+
+    return _FuncPtr

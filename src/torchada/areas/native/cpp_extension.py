@@ -1,0 +1,192 @@
+"""torch.utils.cpp_extension: CUDAExtension, BuildExtension, load and load_inline build for the backend.
+
+Torch's functions and classes stay what they are, and do most of the work. Changed is what they ask: where CUDA is and what its
+folders are, which architectures to compile for, what to hand to ninja, what an extension's sources are.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+Function = Callable[..., Any]
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    import torch.utils.cpp_extension as cpp_extension
+
+    if context.backend.build is None:
+        raise Skip(f"{context.backend.adapter} does not build extensions")
+    from torchada.building.adapter import dnn_home, foreign, toolkit_of
+    from torchada.building.cuda_home import cuda_home
+
+    toolkit = toolkit_of(context.backend, context.namespace)
+    home = cuda_home(toolkit, context.settings.cache)
+    at = partial(_place, cpp_extension)
+    to = f"the {toolkit.name} toolkit"
+    yield Patch(cpp_extension, "CUDA_HOME", home, at("CUDA_HOME"), to=to)
+    yield Patch(cpp_extension, "CUDNN_HOME", dnn_home(context.backend), at("CUDNN_HOME"), to=to)
+    original_paths = cpp_extension.include_paths
+
+    def others() -> list[str]:
+        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
+
+    changed: dict[str, Callable[[Function], Function]] = {
+        "_find_cuda_home": lambda original: lambda: home,
+        "_join_cuda_home": lambda original: partial(_join_cuda_home, toolkit, home),
+        "include_paths": partial(_include_paths, toolkit, home),
+        "library_paths": partial(_library_paths, toolkit, home),
+        "_get_cuda_arch_flags": partial(_arch_flags, toolkit),
+        "_get_build_directory": partial(_build_directory, context, cpp_extension),
+        "_is_cuda_file": partial(_is_cuda_file, toolkit),
+        "_write_ninja_file": _write_ninja_file,
+        "_write_ninja_file_and_build_library": partial(_build_library, toolkit, others),
+        "_prepare_ldflags": partial(_ldflags, toolkit),
+    }
+    for name, change in changed.items():
+        original = getattr(cpp_extension, name, None)
+        if original is not None:
+            yield Patch(cpp_extension, name, _like(change(original), original), at(name), to=to)
+    # In newer torch a first use of the name loads setuptools' command, which is not ours to do.
+    build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
+    method = _build_extensions(toolkit, others, build_extension.build_extensions)
+    yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
+    _say_what_is_asked(context)
+
+
+def _place(module: Any, name: str) -> str:
+    return f"{module.__name__}.{name}"
+
+
+def _like(replacement: Function, original: Function) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return replacement(*args, **kwargs)
+
+    return disguise(call, original)
+
+
+def _join_cuda_home(toolkit: Any, home: str | None, *paths: str) -> str:
+    import os
+
+    if home is None:
+        raise OSError(toolkit.missing())
+    return os.path.join(home, *paths)
+
+
+def _device_paths(original: Function, own: Callable[[], list[str]]) -> Function:
+    """`original` with the backend's paths first where CUDA's are asked for; they are asked by the first argument."""
+
+    def call(*args: Any, **kwargs: Any) -> list[str]:
+        bound = inspect.signature(original).bind(*args, **kwargs)
+        if bound.arguments.get("device_type") != "cuda":
+            return list(original(*args, **kwargs))
+        bound.arguments["device_type"] = "cpu"
+        return list(dict.fromkeys([*own(), *original(*bound.args, **bound.kwargs)]))
+
+    return call
+
+
+def _include_paths(toolkit: Any, home: str | None, original: Function) -> Function:
+    return _device_paths(original, lambda: [*toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")])
+
+
+def _library_paths(toolkit: Any, home: str | None, original: Function) -> Function:
+    return _device_paths(original, lambda: [*toolkit.library_dirs(), _join_cuda_home(toolkit, home, "lib64")])
+
+
+def _arch_flags(toolkit: Any, original: Function) -> Function:
+    def arch_flags(cflags: Any = None) -> list[str]:
+        from torchada.building.architectures import required_flags
+
+        start = toolkit.arch_flag.split("{}")[0]
+        return [] if any(flag.startswith(start) for flag in cflags or ()) else required_flags(toolkit)
+
+    return arch_flags
+
+
+def _build_directory(context: Context, cpp_extension: Any, original: Function) -> Function:
+    def build_directory(name: str, verbose: bool) -> str:
+        from torchada.building.adapter import build_directory as own
+        from torchada.building.environment import variable
+
+        if variable("TORCH_EXTENSIONS_DIR") is not None:
+            return str(original(name, verbose))
+        version = getattr(context.torch.version, context.backend.name, None)
+        return own(context.backend, version, cpp_extension.get_default_build_root(), name)
+
+    return build_directory
+
+
+def _is_cuda_file(toolkit: Any, original: Function) -> Function:
+    """Ported sources are for the same compiler, under their new names."""
+
+    def is_cuda_file(path: str) -> bool:
+        from torchada.building.extension import is_own_source
+
+        return bool(original(path)) or is_own_source(path)
+
+    return is_cuda_file
+
+
+def _write_ninja_file(original: Function) -> Function:
+    def write_ninja_file(*args: Any, **kwargs: Any) -> None:
+        from torchada.building.ninja import complete
+
+        original(*args, **kwargs)
+        complete(inspect.signature(original).bind(*args, **kwargs).arguments["path"])
+
+    return write_ninja_file
+
+
+def _build_library(toolkit: Any, foreign: Callable[[], list[str]], original: Function) -> Function:
+    def build_library(*args: Any, **kwargs: Any) -> Any:
+        from torchada.building.jit import adapted
+
+        bound = inspect.signature(original).bind(*args, **kwargs)
+        bound.arguments.update(adapted(dict(bound.arguments), toolkit, foreign()))
+        return original(*bound.args, **bound.kwargs)
+
+    return build_library
+
+
+def _ldflags(toolkit: Any, original: Function) -> Function:
+    def prepare_ldflags(*args: Any, **kwargs: Any) -> list[str]:
+        from torchada.building.jit import link_flags
+
+        bound = inspect.signature(original).bind(*args, **kwargs)
+        flags = list(original(*args, **kwargs))
+        return link_flags(flags, toolkit) if bound.arguments["with_cuda"] else flags
+
+    return prepare_ldflags
+
+
+def _build_extensions(toolkit: Any, foreign: Callable[[], list[str]], original: Function) -> Function:
+    def build_extensions(self: Any) -> None:
+        from torchada.building.extension import prepared
+
+        with prepared(self, toolkit, foreign()):
+            original(self)
+
+    return disguise(build_extensions, original)
+
+
+def _say_what_is_asked(context: Context) -> None:
+    """A setup.py that fails at the truth says so in its own words; pip shows this line beside them."""
+    from torchada.building.scripts import is_setup_script
+
+    if is_setup_script() and not context.settings.force_cuda_available:
+        from torchada.building.errors import say
+
+        name, version = context.backend.name.upper(), context.torch.version.cuda
+        say(
+            [
+                f"this setup.py builds for {name}, where torch.cuda.is_available() is False and torch.version.cuda is "
+                f"{version}; if it wants them otherwise, set TORCHADA_FORCE_CUDA_AVAILABLE=1"
+            ]
+        )

@@ -1,0 +1,102 @@
+"""torch.cuda.cudart(), and the errors of the runtime: the backend's own, under CUDA's names.
+
+torch.cuda.cudaStatus is a class of two constants that torch has on every platform, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Kind, Patch, Skip
+from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.unsupported import unsupported
+
+# What torch's binding of libcudart has.
+_FUNCTIONS = (
+    "cudaGetErrorString",
+    "cudaHostRegister",
+    "cudaHostUnregister",
+    "cudaMemGetInfo",
+    "cudaStreamCreate",
+    "cudaStreamDestroy",
+)
+_PROFILER = ("cudaProfilerInitialize", "cudaProfilerStart", "cudaProfilerStop")
+
+
+class cudaOutputMode(IntEnum):
+    """The format of a profiler's output file, an argument of cudaProfilerInitialize (CUDA 11)."""
+
+    KeyValuePair = 0
+    CSV = 1
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    if not hasattr(context.namespace, "_lazy_init"):
+        raise Skip(f"torch.{context.backend.namespace} has no runtime of that kind")
+    cuda = context.torch.cuda
+    replaced = {"cudart": _cudart(context, cuda.cudart)}
+    for name in ("check_error", "CudaError", "DeferredCudaCallError"):
+        replaced[name] = _own(context, name)
+    # torch.cuda.profiler has imported some of them.
+    for module in (cuda, cuda.profiler):
+        for name, own in replaced.items():
+            if name in vars(module):
+                yield _patch(context, module, name, own)
+
+
+def _patch(context: Context, module: Any, name: str, own: Any) -> Patch:
+    path = context.backend.names.own(name)
+    to = f"torch.{context.backend.namespace}.{path}"
+    kind: Kind = "adapted" if name == "cudart" else "same"
+    return Patch(module, name, own, f"{module.__name__}.{name}", kind=kind, to=to)
+
+
+def _own(context: Context, name: str) -> Any:
+    return attrgetter(context.backend.names.own(name))(context.namespace)
+
+
+def _cudart(context: Context, original: Callable[[], Any]) -> Callable[[], Any]:
+    lazy_init = context.namespace._lazy_init
+    binding: ModuleType | None = None
+
+    def cudart() -> ModuleType:
+        nonlocal binding
+        lazy_init()
+        if binding is None:
+            binding = _binding(context, _own(context, "cudart")())
+        return binding
+
+    return disguise(cudart, original)
+
+
+def _binding(context: Context, runtime: Any) -> ModuleType:
+    """CUDA's binding over the backend's `runtime`: what only CUDA's has is emulated for profilers, and unsupported otherwise."""
+    libraries = NativeLibraries(context.backend)
+    module = ModuleType("torch._C._cudart", f"libcudart's functions, answered by {runtime.__name__}")
+    entries = vars(module)
+    entries["cudaOutputMode"] = cudaOutputMode
+    entries["cudaError"] = error = getattr(runtime, libraries.symbols("cudaError")[0])
+    for name in (*_FUNCTIONS, *_PROFILER):
+        own = getattr(runtime, libraries.symbols(name)[0], None)
+        if own is None and name in _PROFILER:
+            own = _succeeding(name, error.success)
+        entries[name] = own or unsupported(
+            context, f"torch.cuda.cudart().{name}", "its runtime binding has no such function"
+        )
+    return module
+
+
+def _succeeding(name: str, success: Any) -> Callable[..., Any]:
+    """Without a profiler that listens, CUDA's calls do nothing and succeed."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return success
+
+    call.__name__ = call.__qualname__ = name
+    return call

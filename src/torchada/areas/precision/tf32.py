@@ -1,0 +1,145 @@
+"""TF32: CUDA has a switch for matrix products and one for convolutions, the backend one for both.
+
+The backend's is on unless the program has refused TF32 to one of the two: precision that was asked for is not given away because
+the other switch allows it. All that sets CUDA's switches ends in torch._C: allow_tf32, set_float32_matmul_precision,
+fp32_precision, cudnn.flags. torch's own flags are set as well, for the CPU's kernels read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+MATMUL, CONVOLUTION = "matmul", "conv"
+
+
+class Switch:
+    """The backend's one switch, behind CUDA's two."""
+
+    def __init__(self, module: Any, unfrozen: Callable[[], AbstractContextManager[None]]) -> None:
+        self._module = module
+        self._unfrozen = unfrozen
+        self._refused: set[str] = set()
+
+    def allowed(self, what: str) -> bool:
+        """What CUDA's switch for `what` reads: permission, which is not withdrawn by the other switch's refusal."""
+        return bool(self._module.allow_tf32) or (bool(self._refused) and what not in self._refused)
+
+    def allow(self, what: str, allowed: bool) -> None:
+        """The program sets CUDA's switch for `what`."""
+        (self._refused.discard if allowed else self._refused.add)(what)
+        # As torch._C's setters, which go on working after torch.backends.disable_global_flags().
+        with self._unfrozen():
+            self._module.allow_tf32 = not self._refused
+
+    def follow(self, what: str, allowed: bool) -> None:
+        """As `allow`, where setting the switch to what it is anyway shall not count: what the backend's own name set stays."""
+        if allowed == (what in self._refused):
+            self.allow(what, allowed)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch, name = context.torch, context.backend.names.dnn
+    module = getattr(torch.backends, name or "", None)
+    if module is None:
+        raise Skip(f"{context.backend.name} has no switch for TF32")
+    switch, native = Switch(module, torch.backends.__allow_nonbracketed_mutation), torch._C
+    for entry, make, why in (
+        ("_get_cublas_allow_tf32", _get_matmul, "torch.backends.cuda.matmul.allow_tf32"),
+        ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32 = ..."),
+        ("_get_float32_matmul_precision", _get_precision, "torch.get_float32_matmul_precision()"),
+        ("_set_float32_matmul_precision", _set_precision, "torch.set_float32_matmul_precision(...)"),
+        ("_set_cudnn_allow_tf32", _set_convolution, "torch.backends.cudnn.flags(allow_tf32=...)"),
+    ):
+        original = getattr(native, entry)
+        yield Patch(native, entry, disguise(make(switch, original), original), why, to=_switch_name(context))
+    if hasattr(native, "_set_fp32_precision_setter"):
+        original = native._set_fp32_precision_setter
+        call = disguise(_set_fp32_precision(switch, native, original), original)
+        yield Patch(
+            native, original.__name__, call, "torch.backends.cuda.matmul.fp32_precision = ...", to=_switch_name(context)
+        )
+    yield _cudnn(context, switch)
+
+
+def _switch_name(context: Context) -> str:
+    return f"torch.backends.{context.backend.names.dnn}.allow_tf32"
+
+
+def _get_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[], bool]:
+    return lambda: switch.allowed(MATMUL)
+
+
+def _set_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[bool], None]:
+    def call(allowed: bool) -> None:
+        # dynamo puts back what it has read, and then requires torch's own flag, which C++ reads, to be what it was.
+        if allowed != switch.allowed(MATMUL):
+            original(allowed)
+            switch.allow(MATMUL, allowed)
+
+    return call
+
+
+def _get_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[], str]:
+    """torch's own answer, unless the backend does something else; saving it and setting it again changes nothing."""
+
+    def call() -> str:
+        precision: str = original()
+        if switch.allowed(MATMUL) == (precision != "highest"):
+            return precision
+        return "high" if precision == "highest" else "highest"
+
+    return call
+
+
+def _set_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[str], None]:
+    def call(precision: str) -> None:
+        original(precision)
+        switch.allow(MATMUL, precision != "highest")
+
+    return call
+
+
+def _set_convolution(switch: Switch, original: Callable[..., Any]) -> Callable[[bool], None]:
+    def call(allowed: bool) -> None:
+        original(allowed)
+        switch.follow(CONVOLUTION, allowed)
+
+    return call
+
+
+def _set_fp32_precision(switch: Switch, native: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+    """The newer names form a tree (generic, cuda, cuda.matmul ...), so one assignment may change both."""
+
+    def precisions() -> dict[str, str]:
+        return {what: native._get_fp32_precision_getter("cuda", what) for what in (MATMUL, CONVOLUTION)}
+
+    def call(backend: str, operator: str, precision: str) -> Any:
+        before = precisions()
+        result = original(backend, operator, precision)
+        for what, now in precisions().items():
+            if now != before[what] or (backend, operator) == ("cuda", what):
+                switch.allow(what, now != "ieee")  # "none" leaves it to the backend
+        return result
+
+    return call
+
+
+def _cudnn(context: Context, switch: Switch) -> Patch:
+    """A property of the module's class, made of functions that were looked up when torch was imported."""
+    backends, native = context.torch.backends, context.torch._C
+
+    def read() -> bool:
+        return switch.allowed(CONVOLUTION)
+
+    def write(allowed: bool) -> None:
+        native._set_cudnn_allow_tf32(allowed)
+        switch.allow(CONVOLUTION, allowed)
+
+    why = "torch.backends.cudnn.allow_tf32"
+    return Patch(type(backends.cudnn), "allow_tf32", backends.ContextProp(read, write), why, to=_switch_name(context))

@@ -1,0 +1,21 @@
+"""Tensors and what holds them: devices, factories, methods, modules, storages, random state, checkpoints, other processes."""
+
+AREAS = {
+    "torch": (
+        "device",
+        "factories",
+        "operators",
+        "methods",
+        "modules",
+        "storages",
+        "tensor_data",
+        "legacy_types",
+        "random",
+        "nested",
+        "serialization",
+        "sharing",
+        "dlpack",
+        "pinned_memory",
+    ),
+    "torch.utils.checkpoint": ("checkpoint",),
+}

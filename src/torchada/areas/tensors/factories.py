@@ -1,0 +1,74 @@
+"""Every function of the installed torch that makes a tensor on a device: found by its schema, not by a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torchada.redirect.calls import Function, keyword, positional
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.namespaces import device_functions, device_position, forget_functions, holders
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    if context.mechanism.native:
+        raise Skip("PyTorch's own parser translates the device strings of these calls")
+    torch = context.torch
+    replaced: dict[int, Any] = {}
+    originals: dict[int, Any] = {}
+    functions = list(device_functions(torch))
+    for namespace, name, function in functions:
+        originals[id(function)] = function
+        call = replaced.setdefault(id(function), _translated(context, name, function))
+        entry = staticmethod(call) if isinstance(namespace, type) else call
+        place = "torch" if isinstance(namespace, type) else namespace.__name__
+        yield Patch(namespace, name, entry, f'{place}.{name}(device="cuda")', forget_functions)
+    in_namespaces = {
+        id(torch._C._VariableFunctions),
+        *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),
+    }
+    for module, name, function in holders(originals):
+        if id(module) not in in_namespaces:
+            yield Patch(
+                module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
+            )
+    builtins = _Builtins(torch, functions)
+    yield Patch(builtins, "builtins", True, "TorchScript knows the functions above as builtins")
+
+
+class _Builtins:
+    """TorchScript's table of builtins, by the identity of the function: what stands in the place of one becomes one as well.
+
+    Entries are added, and the table is not made anew, for others have put theirs into it since.
+    """
+
+    __torchada_owner__ = True
+
+    def __init__(self, torch: Any, functions: list[tuple[Any, str, Any]]) -> None:
+        self._table: dict[int, str] = torch.jit._builtins._get_builtin_table()
+        self._functions = functions
+        self._added: dict[int, Any] = {}  # the functions too: while they live, no other has their identity
+
+    def get(self, name: str) -> bool:
+        return bool(self._added)
+
+    def set(self, name: str, value: bool) -> None:
+        for known in self._added:
+            self._table.pop(known, None)
+        self._added = {}
+        for namespace, function, original in self._functions if value else ():
+            now = getattr(namespace, function)
+            if id(original) in self._table and id(now) not in self._table:
+                self._added[id(now)] = now
+                self._table[id(now)] = self._table[id(original)]
+
+    def delete(self, name: str) -> None:
+        self.set(name, False)
+
+
+def _translated(context: Context, name: str, function: Function) -> Function:
+    position = device_position(context.torch, name)
+    if position is None:
+        return keyword(function, context.devices)
+    return positional(function, context.devices, position)

@@ -1,0 +1,39 @@
+"""torch.cuda.FloatTensor(...) and its sisters, and torch.set_default_tensor_type with one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.entry_point import EntryPoint
+from torchada.redirect.names.types import SCALAR_TYPES, LegacyTypes
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch = context.torch
+    types = LegacyTypes(context)
+    for prefix in SCALAR_TYPES:
+        for kind in ("Tensor", "Storage"):
+            own = getattr(context.namespace, prefix + kind, None)
+            if own is not None:
+                yield Patch(torch.cuda, prefix + kind, own, f"torch.cuda.{prefix}{kind}")
+    default = _set_default_tensor_type(context, types, torch.set_default_tensor_type)
+    yield Patch(torch, "set_default_tensor_type", default, 'set_default_tensor_type("torch.cuda.FloatTensor")')
+
+
+def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[..., Any]) -> EntryPoint:
+    # torch knows a default tensor type for CPU and CUDA only; a default dtype with a default device is the same thing.
+    torch = context.torch
+
+    def set_default_tensor_type(t: Any) -> None:
+        dtype = types.scalar_type(t)
+        if dtype is not None:
+            torch.set_default_dtype(dtype)
+            torch.set_default_device(context.backend.device_type)
+            return
+        original(t)
+        torch.set_default_device(None)
+
+    return EntryPoint(original, set_default_tensor_type)

@@ -1,0 +1,93 @@
+"""Tensor.cuda, .to, .type, .is_cuda, .pin_memory and every other tensor method that takes a device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise, keyword, method
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.names.types import LegacyTypes
+from torchada.redirect.namespaces import takes_device
+
+# new_tensor and Tensor.new have no schema.
+_METHODS_WITHOUT_SCHEMA = ("new_tensor", "new")
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    tensor, devices = context.torch.Tensor, context.devices
+    for name in () if context.mechanism.native else _device_methods(context):
+        call = method(getattr(tensor, name), devices, path=f"Tensor.{name}")
+        yield Patch(tensor, name, call, f'Tensor.{name}(device="cuda")')
+    for name in () if context.mechanism.native else _static_methods(tensor):
+        make = staticmethod(keyword(getattr(tensor, name), devices))
+        yield Patch(tensor, name, make, f'Tensor.{name}(device="cuda")')
+    yield Patch(tensor, "cuda", _cuda(context), "Tensor.cuda()")
+    yield Patch(tensor, "is_cuda", _is_cuda(context), "Tensor.is_cuda")
+    yield Patch(tensor, "type", _type(context), 'Tensor.type("torch.cuda.FloatTensor")')
+
+
+def _device_methods(context: Context) -> Iterator[str]:
+    for name in dir(context.torch._C.TensorBase):
+        if takes_device(context.torch, name) or name in _METHODS_WITHOUT_SCHEMA:
+            yield name
+
+
+def _static_methods(tensor: Any) -> Iterator[str]:
+    """What makes tensors of a subclass that holds others."""
+    return (name for name in ("_make_wrapper_subclass", "_make_dtensor") if hasattr(tensor, name))
+
+
+def _cuda(context: Context) -> Callable[..., Any]:
+    torch, device_type = context.torch, context.backend.device_type
+    overridden, handle = torch._C._has_torch_function_unary, torch.overrides.handle_torch_function
+    preserve, current = torch.preserve_format, torch.device(device_type)
+    known: dict[Any, Any] = {}
+    remembered = frozenset({int, str, torch.device})  # not their subclasses, nor a float, which equals an int
+
+    def find(device: Any) -> Any:
+        target = torch.device(device)
+        if target.type != device_type:
+            raise RuntimeError("Invalid device, must be cuda device")  # as torch says it
+        if type(device) in remembered:
+            known[device] = target
+        return target
+
+    to = (
+        torch._C.TensorBase.to
+    )  # not Tensor.to: like CUDA's own, this is no call of a method that a subclass may have changed
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve) -> Any:
+        if overridden(self):
+            arguments = {"device": device, "non_blocking": non_blocking, "memory_format": memory_format}
+            return handle(torch.Tensor.cuda, (self,), self, **arguments)
+        target = current
+        if device is not None:
+            target = known.get(device) if type(device) in remembered else None
+            if target is None:
+                target = find(device)
+        if non_blocking or memory_format is not preserve:
+            return to(self, target, non_blocking=non_blocking, memory_format=memory_format)
+        return to(self, target)
+
+    return disguise(cuda, torch._C.TensorBase.cuda, "Tensor.cuda")
+
+
+def _is_cuda(context: Context) -> Any:
+    # The very property that native code uses, so it costs the same.
+    return vars(context.torch.Tensor)[f"is_{context.backend.device_type}"]
+
+
+def _type(context: Context) -> Callable[..., Any]:
+    original, names = context.torch.Tensor.type, LegacyTypes(context)
+
+    def type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        if dtype is None:
+            return names.as_cuda(original(self, **kwargs))
+        scalar_type = names.scalar_type(dtype)
+        if scalar_type is not None:
+            return self.to(context.backend.device_type, scalar_type, non_blocking)
+        return original(self, dtype, non_blocking, **kwargs)
+
+    return disguise(type, original, "Tensor.type")

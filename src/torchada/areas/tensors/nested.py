@@ -1,0 +1,49 @@
+"""nn.TransformerEncoder with src_key_padding_mask in evaluation: torch packs the sequences into a nested tensor, for any backend.
+
+Where the backend has no kernels for nested tensors (torch_musa has them from 2.9 on), torch is told what makes it go on with
+padded ones: that the mask is not aligned to the left. An encoder that was made not to ask (`mask_check=False`) asks all the
+same. Padded places are then computed, where nested tensors leave zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.names.dispatch_keys import DispatchKeys
+
+_KERNEL = "aten::to_padded_tensor"  # the last of what the encoder needs
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    torch = context.torch
+    key = DispatchKeys(context).names["NestedTensorCUDA"]
+    if torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, key):
+        raise Skip("the backend has kernels for nested tensors")
+    aligned = _left_aligned(context, torch._nested_tensor_from_mask_left_aligned)
+    why = "nn.TransformerEncoder(src_key_padding_mask=...)"
+    for owner in (torch, torch._C._VariableFunctionsClass):
+        yield Patch(owner, "_nested_tensor_from_mask_left_aligned", aligned, why, kind="emulated")
+    encoder = torch.nn.TransformerEncoder
+    made = _asking(encoder.__init__)
+    yield Patch(encoder, "__init__", made, "nn.TransformerEncoder(mask_check=False)", kind="emulated")
+
+
+def _left_aligned(context: Context, original: Callable[..., bool]) -> Callable[..., bool]:
+    device_type = context.backend.device_type
+
+    def _nested_tensor_from_mask_left_aligned(t: Any, mask: Any) -> bool:
+        return t.device.type != device_type and original(t, mask)
+
+    return disguise(_nested_tensor_from_mask_left_aligned, original)
+
+
+def _asking(original: Callable[..., None]) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        self.mask_check = True
+
+    return disguise(__init__, original)

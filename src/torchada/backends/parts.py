@@ -1,0 +1,134 @@
+"""The parts of a backend's descriptor: names, native code, collectives, graphs, management. Each is optional."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+# eq=False: two descriptors are the same where they are one object. That makes them hashable, and their classes cheaper to create.
+@dataclass(frozen=True, eq=False)
+class Names:
+    """What the adapter calls things that CUDA has under another name.
+
+    renames: names of torch.cuda that are spelled differently in the namespace ("CUDAGraph": "MUSAGraph"); a path ("core.Error")
+        where they are not at its top.
+    dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1").
+    dnn: the module of torch.backends with the switches of the neural network library, as torch.backends.cudnn has cuDNN's.
+    """
+
+    renames: Mapping[str, str] = field(default_factory=dict)
+    dispatch_keys: Mapping[str, str] = field(default_factory=dict)
+    dnn: str | None = None
+
+    def own(self, name: str) -> str:
+        """The namespace's name, or path, for the name `name` of torch.cuda."""
+        return self.renames.get(name, name)
+
+    @property
+    def dispatch_key(self) -> str:
+        """The dispatcher's key of the device: what devices from outside of PyTorch share, unless it says otherwise."""
+        return self.dispatch_keys.get("CUDA", "PrivateUse1")
+
+
+@dataclass(frozen=True, eq=False)
+class NativeLibrary:
+    """What stands in for one of CUDA's C libraries.
+
+    name: the library's, as the linker's -l takes it ("musart").
+    prefixes: the beginnings of its functions' names, before a capital letter ("cuda": "musa").
+    renames: names of functions that do not follow the prefixes.
+    optional_suffix: what ends names of CUDA's functions, and not always those of their counterparts ("_v2").
+    """
+
+    name: str
+    prefixes: Mapping[str, str]
+    renames: Mapping[str, str] = field(default_factory=dict)
+    optional_suffix: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Native:
+    """What the device has in C, below Python.
+
+    module: the attribute of the namespace that holds the adapter's C functions, as torch._C holds CUDA's ("_MUSAC").
+    spellings: parts of the names of these functions, and CUDA's for them ("musa": "cuda").
+    libraries: CUDA's C libraries ("cudart") and their counterparts.
+    """
+
+    module: str = ""
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveVariables:
+    """What the collective library calls NCCL's environment variables.
+
+    prefixes: the beginnings of names, the longest first where one begins another ("NCCL_": "MCCL_").
+    renames: names that do not follow the prefixes.
+    known: by prefix, the ends of all names that there are of it; a prefix without an entry takes any.
+    absent: beginnings of names that have no counterpart, of which the user is warned.
+    ignored: beginnings of names that are no settings of the library.
+    """
+
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = field(default_factory=dict)
+    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def own_name(self, name: str) -> str | None:
+        """The library's name for `name`: "" where it has no counterpart, None where it is no setting of NCCL."""
+        if name in self.renames:
+            return self.renames[name]
+        for prefix, own in self.prefixes.items():
+            if name.startswith(prefix):
+                if name.startswith(self.ignored):
+                    return None
+                rest = name[len(prefix) :]
+                is_known = prefix not in self.known or rest in self.known[prefix]
+                return own + rest if is_known and not name.startswith(self.absent) else ""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Collectives:
+    """The communication backends of torch.distributed.
+
+    names: CUDA's and the device's ("nccl": "mccl"). The class torch.distributed.ProcessGroupMCCL then answers for "nccl".
+    variables: what the library calls NCCL's environment variables.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    variables: CollectiveVariables = field(default_factory=CollectiveVariables)
+
+    def process_group(self, distributed: Any, name: str) -> Any:
+        """The class in torch.distributed that stands in for the communication backend `name`, or None."""
+        own = self.names.get(name)
+        return own and getattr(distributed, f"ProcessGroup{own.upper()}", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs:
+    """CUDA graphs.
+
+    executables: how many executable graphs the driver allows in a process, about; None where no limit is known.
+    trees: the module that stands in for torch._inductor.cudagraph_trees.
+    """
+
+    executables: int | None = None
+    trees: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Management:
+    """The library behind the vendor's counterpart of nvidia-smi.
+
+    module: the module with pynvml's functions for these devices.
+    package: the package that has it, as pip takes it.
+    """
+
+    module: str
+    package: str

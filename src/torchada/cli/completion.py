@@ -1,0 +1,18 @@
+"""Completion of command lines in a shell, by the package argcomplete where it is installed."""
+
+from __future__ import annotations
+
+import argparse
+
+from torchada import _settings
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks for completions, and end the process; returns at once where none asks."""
+    if not _settings.of_others("_ARGCOMPLETE"):
+        return
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(parser)

@@ -1,0 +1,1 @@
+"""Tables of names that more than one wing needs, and what looks names up in them."""

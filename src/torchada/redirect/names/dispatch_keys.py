@@ -1,0 +1,64 @@
+"""Dispatch keys: from what CUDA code names to the keys of the backend's device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Skip
+from torchada.redirect.unsupported import error
+
+Function = Callable[..., Any]
+# What PyTorch's bindings call a dispatch key where they name their arguments.
+_KEYWORDS = ("dispatch", "dispatch_key")
+
+
+class DispatchKeys:
+    """Every dispatch key of CUDA that this torch has, with the backend's key that stands in for it.
+
+    Keys come as names ("CUDA") and as members of torch._C.DispatchKey, and stay of the kind they were. `names` maps names to
+    names, `members` members to members. Raises Skip for a backend that has no key for CUDA itself.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        existing = context.torch._C.DispatchKey.__members__
+        counterparts = context.backend.names.dispatch_keys
+        of_cuda = [name for name in existing if name.endswith("CUDA")]
+        self.names = {name: counterparts[name] for name in of_cuda if counterparts.get(name) in existing}
+        if "CUDA" not in self.names:
+            raise Skip(f"{context.backend.name} has no dispatch key that stands in for CUDA")
+        self.members = {existing[name]: existing[own] for name, own in self.names.items()}
+        self.cuda = {own: name for name, own in self.names.items()}
+        self._table: dict[Any, Any] = {**self.names, **self.members}
+        missing = [name for name in of_cuda if name not in self.names]
+        self._missing = [key for name in missing for key in (name, existing[name])]
+
+    def translate(self, key: Any) -> Any:
+        """The backend's key for one of CUDA's, for questions; anything else, unhashable things too, comes back as it is."""
+        try:
+            return self._table.get(key, key)
+        except TypeError:
+            return key
+
+    def registered(self, key: Any) -> Any:
+        """As `translate`, for what registers a kernel: UnsupportedError where no kernel for that key would ever be called."""
+        if key in self._missing:
+            name = getattr(key, "name", key)
+            raise error(self._context, f"dispatch key {name}", "no key of its device corresponds to it")
+        return self.translate(key)
+
+
+def with_key(original: Function, translate: Callable[[Any], Any], position: int, path: str | None = None) -> Function:
+    """`original`, with the dispatch key at `position`, or given by keyword, translated; `path` is its place within torch."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > position:
+            args = (*args[:position], translate(args[position]), *args[position + 1 :])
+        elif kwargs:
+            kwargs = {name: translate(value) if name in _KEYWORDS else value for name, value in kwargs.items()}
+        return original(*args, **kwargs)
+
+    return disguise(call, original, path)

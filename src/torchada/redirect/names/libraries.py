@@ -1,0 +1,82 @@
+"""Names of CUDA's C libraries and of the functions in them: what stands in for each, and where it is to be found."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchada.backends.descriptor import Backend, NativeLibrary
+
+_MAPS = Path("/proc/self/maps")
+
+
+class NativeLibraries:
+    """The backend's tables of libraries, ready for questions."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._libraries = backend.native.libraries
+        names = "|".join(map(re.escape, self._libraries))
+        # Wheels put a hash into the names of the libraries they bring: libcudart-d0da41ae.so.11.0.
+        self._file = re.compile(rf"lib({names})(?:-[0-9a-f]+)?\.so(?:\.\d+)*") if names else None
+        rules = [(cuda, own, each) for each in self._libraries.values() for cuda, own in each.prefixes.items()]
+        # The longest first: "cublasLt" before "cublas".
+        self._rules = sorted(rules, key=lambda rule: len(rule[0]), reverse=True)
+        self._renames = {cuda: own for each in self._libraries.values() for cuda, own in each.renames.items()}
+
+    def called(self, name: str) -> NativeLibrary | None:
+        """The counterpart of the library that -l`name` would link ("cudart")."""
+        return self._libraries.get(name)
+
+    def in_file(self, name: Any) -> NativeLibrary | None:
+        """The counterpart of a library given as dlopen takes it: a file name or path (str, bytes, path-like)."""
+        if self._file is None or not isinstance(name, (str, bytes, os.PathLike)):
+            return None
+        match = self._file.fullmatch(os.path.basename(os.fsdecode(name)))
+        return self._libraries[match[1]] if match else None
+
+    def symbols(self, name: str) -> list[str]:
+        """What a function of CUDA's may be called in its counterpart, likeliest first; other names as they are."""
+        if name in self._renames:
+            return [self._renames[name]]
+        for cuda, own, library in self._rules:
+            if name.startswith(cuda) and name[len(cuda) : len(cuda) + 1].isupper():
+                found = own + name[len(cuda) :]
+                suffix = library.optional_suffix
+                return [found, found.removesuffix(suffix)] if suffix and found.endswith(suffix) else [found]
+        return [name]
+
+    def files(self, library: NativeLibrary) -> Iterator[str]:
+        """What to hand to dlopen for a library, one after the other: its name, then where this process has found its kin."""
+        yield f"lib{library.name}.so"
+        yield from self.loaded(library)
+
+    def loaded(self, library: NativeLibrary) -> Iterator[str]:
+        """Paths of a library that this process has loaded, or of one beside those of the backend's that it has.
+
+        Without its development package a library has no plain name, and the loader does not look where the adapter's own rpath
+        leads.
+        """
+        known = {each.name for each in self._libraries.values()}
+        paths = [path for path in _mapped_files() if _library_name(path) in known]
+        yield from (str(path) for path in paths if _library_name(path) == library.name)
+        for folder in dict.fromkeys(path.parent for path in paths):
+            yield from map(str, sorted(folder.glob(f"lib{library.name}.so*"), reverse=True))
+
+
+def _library_name(path: Path) -> str:
+    return path.name.partition(".so")[0].removeprefix("lib")
+
+
+def _mapped_files() -> list[Path]:
+    """The files that are mapped into this process; none where the system does not tell."""
+    try:
+        lines = _MAPS.read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    return [
+        Path(path) for path in dict.fromkeys(line[line.index("/") :] for line in lines if ".so" in line and "/" in line)
+    ]

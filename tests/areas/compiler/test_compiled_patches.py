@@ -1,0 +1,163 @@
+"""Compiled code gives the answer of eager code through every patch in force, and that of a native MUSA program compiled alike.
+
+The programs and the reasons not to have one are in `compiled/`; every applied patch needs one of them. CUDA's spelling runs in a
+redirected process with every lazy area applied, the native one beside it in a process without torchada.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+
+from support.compiled import accounts, compare, report
+from support.compiled.applied import groups
+from support.compiled.outside import NOT_EVERYWHERE, OUTSIDE
+from support.interpreter import ROOT, TORCH, clean_environment
+from torchada.redirect.engine import Applied, Patch
+from torchada.redirect.owners import owner_of
+
+# What the programs list is what the newest torch.compile does. An older one may refuse more, and is held to native code.
+OLDER = TORCH < (2, 13)
+OF_OLDER = {
+    "handles": "torch 2.7 takes CUDA's events into graphs, and loses what it did with them before its graph breaks",
+}
+# As device_context_with_break says; native code is broken into graphs there, by calls that torch.compile does not know.
+_LEFT = "torch.compile takes CUDA's contexts of a device into its graph, and the graph for autograd loses them"
+IN_GRAPHS_FOR_AUTOGRAD = {
+    "current_device": _LEFT,
+    "device_context_by_name": _LEFT,
+    "default_tensor_type": "graphs for autograd forget the default dtype, on the CPU of torch 2.7 too",
+}
+pytestmark = [pytest.mark.musa]
+
+
+def _start(spelling: str, backend: str, *names: str) -> subprocess.Popen[str]:
+    """`python -m support.compiled`; the native programs run as if torchada were not installed."""
+    env = clean_environment()
+    path = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
+    if spelling == "cuda":
+        env |= {"TORCHADA_STRICT": "1", "TORCHADA_SIMULATE": "1"}
+        env |= {name: os.environ[name] for name in ("TORCHADA_NATIVE",) if name in os.environ}
+        path.insert(0, str(ROOT / "sitecustomize"))
+    else:
+        env |= {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    env["PYTHONPATH"] = os.pathsep.join(path)
+    command = [sys.executable, "-W", "ignore", "-m", "support.compiled", spelling, backend, *names]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _result(process: subprocess.Popen[str]) -> Any:
+    try:
+        out, errors = process.communicate(timeout=550)
+    finally:
+        process.kill()  # who has taken too long is not to go on; nothing to one that has ended
+    assert process.returncode == 0, errors[-4000:]
+    return json.loads(out.splitlines()[-1])
+
+
+def _both(backend: str, *names: str) -> tuple[Any, Any]:
+    processes = _start("cuda", backend, *names), _start("musa", backend, *names)
+    cuda, native = (_result(process) for process in processes)
+    return cuda, native
+
+
+def _problems(cuda: Any, native: Any, known: Collection[str] = ()) -> list[str]:
+    programs = {program.name: program for program in report.programs("cuda")}
+    found = []
+    for name, seen in cuda["programs"].items():
+        other = native["programs"].get(name)
+        if other is None and programs[name].native:
+            found.append(f"{name}: there is no native program of that name")
+        if name not in known and not (OLDER and name in OF_OLDER):
+            found += [f"{name}: {text}" for text in compare.differences(programs[name], seen, other, older=OLDER)]
+    return found
+
+
+def test_every_patch_in_compiled_code() -> None:
+    cuda, native = _both("eager")
+    problems = _problems(cuda, native)
+    assert not problems, "\n".join(problems)
+    assert cuda["left"] == [], "patches without a program, and without a reason in compiled/outside.py"
+    if OLDER:
+        return
+    assert cuda["unused"] == [], "patches that their programs do not use"
+    if cuda["mechanism"] == "portable":
+        assert cuda["stale"] == [], "programs that cover no patch"
+        assert set(cuda["stale_outside"]) <= NOT_EVERYWHERE, "reasons that no patch answers to"
+
+
+# What a graph makes of devices, autocast, modules, streams and kernels: the rest of the programs differ by what is around graphs.
+QUICK = (
+    "to to_default on_device device_type new_filled operators module_to device device_as_context device_context_with_break "
+    "stream_context autocast custom_function checkpoint custom_op library_kernel torch.zeros torch.rand torch.arange "
+)
+
+
+def test_graphs_for_autograd() -> None:
+    problems = _problems(*_both("aot_eager", *QUICK.split()))
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.slow
+def test_all_graphs_for_autograd() -> None:
+    problems = _problems(*_both("aot_eager"), IN_GRAPHS_FOR_AUTOGRAD)
+    assert not problems, "\n".join(problems)
+
+
+def test_an_ordinary_proxy_is_noticed() -> None:
+    """An ordinary wrapt proxy is looked through: eager code is right, and compiled code bypasses the patch without a word."""
+    name = "custom_function_defined_inside"
+    cuda = _result(_start("cuda", "eager", name))
+    (program,) = (program for program in report.programs("cuda") if program.name == name)
+    bypassed = {**cuda["programs"][name], "compiled": cuda["mutants"][name]}
+    assert len(list(compare.differences(program, bypassed, None))) == 1
+
+
+def _place() -> None:
+    """Where nobody has patched anything."""
+
+
+def test_a_patch_without_a_program_is_noticed() -> None:
+    module = sys.modules[__name__]
+    record = Applied(Patch(module, "_place", lambda: None, "a new patch"), owner_of(module), _place)
+    found = groups([record])
+    assert [group.names for group in found] == [[f"{__name__}._place"]]
+    assert accounts.left_over(found, {}) == [f"{__name__}._place"]
+
+
+def test_one_function_in_several_places_is_one() -> None:
+    module, replacement = sys.modules[__name__], lambda: None
+    records = [Applied(Patch(module, name, replacement, "why"), owner_of(module), None) for name in ("_b", "a", "c.d")]
+    assert [group.names for group in groups(records)] == [[f"{__name__}.a", f"{__name__}.c.d", f"{__name__}._b"]]
+
+
+def test_a_difference_is_noticed() -> None:
+    (program, *_) = report.programs("cuda")
+    right = {"eager": ["int", "1"], "compiled": ["int", "1"], "full": True, "why": ""}
+    assert list(compare.differences(program, right, right)) == []
+    assert len(list(compare.differences(program, {**right, "compiled": ["int", "2"]}, right))) == 1
+    assert len(list(compare.differences(program, {**right, "full": False}, right))) == 1
+    assert len(list(compare.differences(program, right, {**right, "eager": ["int", "2"]}))) == 1
+
+
+def test_an_older_compiler_may_refuse_but_give_no_answer_of_its_own() -> None:
+    (program, *_) = report.programs("cuda")
+    right = {"eager": ["int", "1"], "compiled": ["int", "1"], "full": True, "why": ""}
+    wrong, refused = (
+        {**right, "compiled": ["int", "2"]},
+        {**right, "compiled": ["raised", "InternalTorchDynamoError", ""]},
+    )
+    assert list(compare.differences(program, wrong, wrong, older=True)) == []
+    assert list(compare.differences(program, refused, None, older=True)) == []
+    assert list(compare.differences(program, wrong, None, older=True))
+    assert list(compare.differences(program, wrong, right, older=True))
+
+
+def test_reasons_are_of_a_known_kind() -> None:
+    assert {kind for kind, _ in OUTSIDE.values()} == {"definition", "process", "table"}

@@ -1,0 +1,371 @@
+"""torch.distributed with the backend "nccl", in a group of one process: names, and what torch and programs compare with them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from support.interpreter import Interpreter
+from torchada.redirect.unsupported import UnsupportedError
+
+NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
+
+
+@pytest.fixture
+def founded(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """`founded(backend, **more)` makes the group of all, which is this process, and gives it."""
+
+    def found(backend: str | None = None, **more: Any) -> Any:
+        if dist.is_initialized():
+            dist.destroy_process_group()
+        place = tmp_path / str(len(list(tmp_path.iterdir())))
+        place.touch()
+        dist.init_process_group(backend, init_method=place.as_uri(), rank=0, world_size=1, **more)
+        return dist.group.WORLD
+
+    yield found
+    if dist.is_initialized():
+        dist.destroy_process_group()
+
+
+def reduced(group: Any = None, device: str = "cuda") -> torch.Tensor:
+    tensor = torch.ones(2, device=device)
+    dist.all_reduce(tensor, group=group)
+    return tensor
+
+
+def test_names() -> None:
+    assert dist.is_nccl_available() and c10d.is_nccl_available()
+    assert dist.is_backend_available("nccl") and dist.is_backend_available("NCCL")
+    assert dist.Backend("NCCL") == dist.Backend.NCCL == "nccl"
+    assert dist.get_default_backend_for_device("cuda") == "nccl"
+    assert dist.get_default_backend_for_device(torch.device("cuda", 1)) == "nccl"
+    assert dist.ProcessGroupNCCL is c10d.ProcessGroupNCCL is dist.ProcessGroupMCCL
+    from torch._C._distributed_c10d import ProcessGroupNCCL
+
+    assert ProcessGroupNCCL is dist.ProcessGroupNCCL
+    everything: dict[str, Any] = {}
+    exec("from torch.distributed.distributed_c10d import *", everything)
+    assert everything["ProcessGroupNCCL"] is ProcessGroupNCCL
+    assert dist.constants.default_pg_nccl_timeout == timedelta(minutes=10)
+
+
+@pytest.mark.parametrize(
+    "backend", ["nccl", "NCCL", "cuda:nccl", "cpu:gloo,cuda:nccl", "cuda:NCCL,cpu:gloo", "cpu:gloo,musa:nccl"]
+)
+def test_a_group_is_what_it_was_called(founded: Callable[..., Any], backend: str) -> None:
+    group = founded(backend)
+    assert dist.get_backend() == dist.get_backend(group) == backend.lower()
+    assert isinstance(group._get_backend(torch.device("cuda")), dist.ProcessGroupNCCL)
+    assert group._get_backend(torch.device("cuda")).name() == "mccl"
+    assert torch.device("cuda") in group._device_types
+    assert reduced().is_cuda
+    if "gloo" in backend:
+        assert not reduced(device="cpu").is_cuda
+    everyone: list[Any] = [None]
+    dist.all_gather_object(everyone, "me")
+    assert everyone == ["me"]
+
+
+def test_what_torch_asks_of_the_group(founded: Callable[..., Any]) -> None:
+    group = founded("nccl")
+    assert dist.get_backend_config() == "cuda:nccl" and group.name() == "nccl"
+    nccl = group._get_backend(torch.device("cuda"))
+    assert nccl.options._timeout == timedelta(minutes=10)
+    c10d._set_pg_timeout(timedelta(seconds=90))
+    assert nccl.options._timeout == timedelta(seconds=90)
+    c10d._add_ephemeral_timeout_for_all_pgs(timedelta(seconds=1))
+    assert c10d._get_process_group_uid(group) == nccl.uid
+
+
+def test_the_backend_is_chosen_by_the_device(founded: Callable[..., Any]) -> None:
+    founded(device_id=torch.device("cuda", 0))
+    assert dist.get_backend() == "nccl"
+    assert dist.group.WORLD.bound_device_id == torch.device("cuda", 0)
+    assert reduced().is_cuda
+    group = founded()
+    assert dist.get_backend_config() == "musa:nccl" and isinstance(
+        group._get_backend(torch.device("cuda")), dist.ProcessGroupNCCL
+    )
+
+
+def test_programs_for_the_device_itself_go_on(founded: Callable[..., Any]) -> None:
+    for backend in ("mccl", "cpu:gloo,musa:mccl", "cuda:mccl"):
+        founded(backend)
+        assert dist.get_backend() == backend
+        assert reduced(device="musa").is_cuda
+    assert dist.is_mccl_available() and dist.Backend.MCCL == "mccl"
+    assert dist.get_backend(dist.new_group(backend="nccl")) == "nccl"
+
+
+def test_further_groups(founded: Callable[..., Any]) -> None:
+    founded("nccl", device_id=torch.device("cuda", 0))
+    options = dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+    options._timeout = timedelta(minutes=5)
+    groups = [
+        dist.new_group(),
+        dist.new_group([0], backend="nccl", timeout=timedelta(minutes=5), pg_options=options),
+        dist.new_group(backend="cpu:gloo,cuda:nccl"),
+        dist.new_subgroups(1, backend="nccl")[0],
+        dist.new_subgroups_by_enumeration([[0]], backend="nccl")[0],
+        dist.split_group(split_ranks=[[0]]),
+    ]
+    for group in groups:
+        assert reduced(group).is_cuda
+    assert [dist.get_backend(group) for group in groups] == [
+        "nccl",
+        "nccl",
+        "cpu:gloo,cuda:nccl",
+        "nccl",
+        "nccl",
+        "nccl",
+    ]
+    nccl = groups[1]._get_backend(torch.device("cuda"))
+    assert nccl.options.is_high_priority_stream and nccl.options._timeout == timedelta(minutes=5)
+
+
+def test_wrong_names_are_refused_as_ever(founded: Callable[..., Any]) -> None:
+    with pytest.raises(AssertionError, match="Unknown c10d backend type NCLL"):
+        founded("cuda:ncll")
+    with pytest.raises(ValueError, match="Invalid device:backend pairing"):
+        founded("cuda:nccl:gloo")
+
+
+@pytest.mark.skipif(not NEWER_THAN_2_7, reason="split_group(backend=) came after torch 2.7")
+def test_a_split_may_keep_some_devices(founded: Callable[..., Any]) -> None:
+    founded("cpu:gloo,cuda:nccl", device_id=torch.device("cuda", 0))
+    part = dist.split_group(split_ranks=[[0]], backend="nccl")
+    assert dist.get_backend(part) == "nccl" and reduced(part).is_cuda
+    assert torch.device("cpu") not in part._device_types
+    with pytest.raises(ValueError, match="Backend mismatch"):
+        dist.split_group(split_ranks=[[0]], backend="cuda:gloo")
+    founded("nccl", device_id=torch.device("cuda", 0))
+    assert reduced(dist.split_group(split_ranks=[[0]], backend="cuda:nccl")).is_cuda
+    founded("mccl", device_id=torch.device("cuda", 0))
+    assert dist.get_backend(dist.split_group(split_ranks=[[0]], backend="mccl")) == "mccl"
+
+
+def test_subgroups_have_the_size_of_a_machine(founded: Callable[..., Any]) -> None:
+    founded("nccl")
+    for arguments in ((), (None,)):
+        with pytest.raises(ValueError, match=r"'group_size' \(2\) must not exceed the world size"):
+            dist.new_subgroups(*arguments)
+    assert dist.new_subgroups is c10d.new_subgroups and dist.new_subgroups.__name__ == "new_subgroups"
+
+
+def test_options_of_nccl_are_remembered(founded: Callable[..., Any]) -> None:
+    options, others = dist.ProcessGroupNCCL.Options(), dist.ProcessGroupNCCL.Options(is_high_priority_stream=True)
+    options.config.max_ctas, options.config.cga_cluster_size = 32, 4
+    assert (options.config.max_ctas, others.config.max_ctas, options.config.net_name) == (32, -(2**31), None)
+    others.config = options.config
+    assert others.config.cga_cluster_size == 4
+    with pytest.raises(AttributeError):
+        options.config.max_ctsa = 1
+    founded("nccl", pg_options=options)
+    assert reduced().is_cuda
+
+
+def test_meshes(founded: Callable[..., Any]) -> None:
+    from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+
+    founded()
+    mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("dp", "tp"))
+    assert mesh.device_type == "musa" and dist.get_backend_config() == "musa:nccl"
+    assert reduced(mesh["tp"].get_group()).is_cuda
+    assert DeviceMesh("cuda", [0]) == DeviceMesh(device_type="musa", mesh=[0]) == DeviceMesh("cuda", torch.tensor([0]))
+    assert DeviceMesh("cpu", [0]).device_type == "cpu"
+    founded("nccl", device_id=torch.device("cuda", 0))
+    assert DeviceMesh.from_group(dist.group.WORLD, "cuda").get_group() is dist.group.WORLD
+    if NEWER_THAN_2_7:
+        options = dist.ProcessGroupNCCL.Options()
+        for override in ({"dp": "nccl"}, {"dp": ("nccl", options), 1: options}, {"tp": "cpu:gloo,cuda:nccl"}):
+            mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("dp", "tp"), backend_override=override)
+            assert reduced(mesh["dp"].get_group()).is_cuda and reduced(mesh["tp"].get_group()).is_cuda
+    with pytest.raises(RuntimeError, match="Device type with index is not supported"):
+        init_device_mesh("cuda:0", (1,))
+
+
+VARIABLES = (
+    "NCCL_DEBUG",
+    "NCCL_IB_HCA",
+    "TORCH_NCCL_BLOCKING_WAIT",
+    "TORCH_NCCL_CUDA_EVENT_CACHE",
+    "NCCL_ALGO",
+    "NCCL_VERSION",
+)
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
+    from torchada._settings import COLLECTIVES
+
+    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", COLLECTIVES.name)
+    for name in (*VARIABLES, *own):
+        monkeypatch.delenv(name, raising=False)
+    yield monkeypatch
+    for name in own:
+        os.environ.pop(name, None)
+
+
+def test_variables_are_set_for_the_library(founded: Callable[..., Any], environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("NCCL_DEBUG", "INFO")
+    environment.setenv("TORCH_NCCL_CUDA_EVENT_CACHE", "0")
+    environment.setenv("NCCL_VERSION", "2.26.2")
+    environment.setenv("NCCL_IB_HCA", "mlx5")
+    environment.setenv("MCCL_IB_HCA", "mlx5_0")
+    assert "MCCL_DEBUG" not in os.environ
+    founded("nccl")
+    assert os.environ["MCCL_DEBUG"] == "INFO" and os.environ["TORCH_MCCL_MUSA_EVENT_CACHE"] == "0"
+    assert os.environ["MCCL_IB_HCA"] == "mlx5_0" and "MCCL_VERSION" not in os.environ
+    environment.setenv("NCCL_DEBUG", "WARN")
+    environment.delenv("TORCH_NCCL_CUDA_EVENT_CACHE")
+    dist.new_group()
+    assert os.environ["MCCL_DEBUG"] == "WARN" and "TORCH_MCCL_MUSA_EVENT_CACHE" not in os.environ
+    os.environ["MCCL_DEBUG"] = "TRACE"  # from here on it is the user's
+    environment.setenv("NCCL_DEBUG", "INFO")
+    dist.new_group()
+    assert os.environ["MCCL_DEBUG"] == "TRACE"
+
+
+def test_variables_without_a_counterpart_are_named_once(
+    founded: Callable[..., Any], environment: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment.setenv("NCCL_ALGO", "Ring")
+    environment.setenv("TORCH_NCCL_USE_COMM_NONBLOCKING", "1")
+    with contextlib.suppress(KeyError):
+        from torchada import _warnings
+
+        del _warnings._said["NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL"]
+    founded("nccl")
+    dist.new_group()
+    said = capsys.readouterr().err  # warnings are errors here, and those go to stderr
+    assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
+
+
+def test_what_has_no_counterpart_says_so(founded: Callable[..., Any]) -> None:
+    import torch.distributed._symmetric_memory as symmetric_memory
+    from torch.distributed import rpc
+
+    with pytest.raises(
+        UnsupportedError, match=r"_symmetric_memory\.empty has no counterpart on MUSA: torch_musa gives"
+    ):
+        symmetric_memory.empty(4, device="cuda")
+    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
+        symmetric_memory.rendezvous(torch.ones(2, device="cuda"), founded("nccl"))
+    with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on MUSA: TensorPipe"):
+        rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {0: 1}})
+    with pytest.raises(UnsupportedError, match=r"devices=\) has no counterpart"):
+        rpc.TensorPipeRpcBackendOptions(devices=["cuda:0"])
+    assert rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {"cpu": "cpu"}}).device_maps
+    assert not rpc.TensorPipeRpcBackendOptions().device_maps
+
+
+def test_hashes_of_tensors() -> None:
+    from torch._C._distributed_c10d import _hash_tensors
+
+    one = torch.arange(6.0, device="cuda").view(2, 3)
+    assert _hash_tensors([one]) == _hash_tensors([one.clone()]) == _hash_tensors([one.t().contiguous().t()])
+    assert _hash_tensors([one]) != _hash_tensors([one + 1])
+
+
+def test_debugging_in_detail(founded: Callable[..., Any]) -> None:
+    dist.set_debug_level(dist.DebugLevel.DETAIL)
+    try:
+        founded("nccl")
+        everyone: list[Any] = [None]
+        dist.all_gather_object(everyone, {"x": torch.ones(2, device="cuda")})  # torch logs hashes of what is sent
+        assert everyone[0]["x"].is_cuda and reduced().is_cuda
+    finally:
+        dist.set_debug_level(dist.DebugLevel.OFF)
+
+
+def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+    founded("gloo")
+    assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
+    with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nsupported device|musa"):
+        reduced()
+
+
+def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
+    """It inherits both, and the list of what torchada has set."""
+    from torchada._settings import COLLECTIVES
+    from torchada.backends.musa import MUSA
+    from torchada.redirect.collective_variables import MirroredVariables
+
+    environment.setenv("MCCL_DEBUG", "INFO")
+    environment.setenv("MCCL_IB_HCA", "mlx5_0")
+    environment.setenv(COLLECTIVES.name, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
+    environment.setenv("NCCL_DEBUG", "WARN")
+    environment.setenv("NCCL_IB_HCA", "mlx5")
+    variables = MirroredVariables(MUSA.collectives.variables, "MCCL")
+    variables.bring_up_to_date()  # not in force yet
+    assert os.environ["MCCL_DEBUG"] == "INFO"
+    variables.set("NCCL", "MCCL")
+    variables.bring_up_to_date()
+    assert os.environ["MCCL_DEBUG"] == "WARN" and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+    variables.delete("NCCL")
+    assert "MCCL_DEBUG" not in os.environ and COLLECTIVES.read() is None and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+
+
+def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
+    found = musa.json(
+        f"""
+        import json, os, sys
+        os.environ["NCCL_DEBUG"] = "WARN"
+        import torch, torchada
+        import torch.distributed as dist
+        from torch.distributed.device_mesh import DeviceMesh
+        from torch.distributed import rpc
+        c10d = dist.distributed_c10d
+
+        def look():
+            return [dist.is_nccl_available(), hasattr(dist, "ProcessGroupNCCL"), hasattr(c10d, "ProcessGroupNCCL"),
+                    "ProcessGroupNCCL" in c10d.__all__, dist.Backend.default_device_backend_map["musa"],
+                    hasattr(dist.ProcessGroupMCCL.Options, "config"), DeviceMesh.__init__.__code__.co_name,
+                    type(dist.new_subgroups).__name__, os.environ.get("MCCL_DEBUG"),
+                    [name for name in os.environ if "MIRRORED" in name]]
+
+        dist.init_process_group("nccl", init_method="file://{tmp_path}/meeting", rank=0, world_size=1)
+        applied = look()
+        with torchada.disabled():
+            undone = look()
+            dist.all_reduce(x := torch.ones(1, device="musa"))  # the group that was made goes on
+            device_map = str(rpc.TensorPipeRpcBackendOptions(device_maps={{"worker": {{"musa:0": "musa:0"}}}}).device_maps)
+        again = look()
+        dist.new_group(backend="nccl")
+        print(json.dumps([applied, undone, again, look()[-2], dist.get_backend(), device_map.count("musa")]))
+        """
+    )
+    applied, undone, again, variable, backend, devices = found
+    native = torch.version.cuda is not None  # a build for CUDA has these of its own
+    assert applied[:6] == [True, True, True, True, "nccl", True] and applied[-2:] == [
+        "WARN",
+        ["TORCHADA_MIRRORED_COLLECTIVES"],
+    ]
+    assert undone == [native, native, native, native, "mccl", False, "__init__", "function", None, []]
+    assert again[:-2] == applied[:-2] and again[-2] is None
+    assert (variable, backend, devices) == ("WARN", "nccl", 2)
+
+
+def test_torchrun_counts_devices(musa: Interpreter, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import os\nopen(os.environ['RANK'], 'w').write(os.environ['LOCAL_WORLD_SIZE'])\n")
+    musa.cwd = tmp_path
+    musa.env["PET_NPROC_PER_NODE"] = "gpu"
+    musa.run(["-W", "ignore", "-m", "torch.distributed.run", "--standalone", str(script)])
+    assert [(tmp_path / rank).read_text() for rank in "01"] == ["2", "2"]
+    parse = """
+        from torch.distributed.run import determine_local_world_size, parse_args
+        for arguments in (["--nproc-per-node=gpu"], ["--nproc_per_node", "auto"], ["--nproc-per-node=3"]):
+            print(determine_local_world_size(parse_args([*arguments, "x.py"]).nproc_per_node))
+        """
+    assert musa.run(parse).stdout.split() == ["2", "2", "3"]

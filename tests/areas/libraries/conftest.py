@@ -1,0 +1,85 @@
+"""Programs as CUDA users of other people's libraries write them, on the simulator and, with "cpu" for "cuda", without it.
+
+They need no network: models are made from configurations. Each prints one line of JSON: `numbers` and `same` must agree between the
+two devices, `rough` (lower precision) nearly so, and `devices` are where tensors were found.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.interpreter import Interpreter
+
+PROGRAMS = Path(__file__).parent / "programs"
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "MPLBACKEND": "agg"}
+# Both ways of translating device strings; the second pair is what `torchada run` sets for programs that ask is_available().
+SWITCHES = {
+    "portable": {"TORCHADA_NATIVE": "0"},
+    "native": {"TORCHADA_NATIVE": "1"},
+    "portable, available": {"TORCHADA_NATIVE": "0", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"},
+    "native, available": {"TORCHADA_NATIVE": "1", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"},
+}
+Check = Callable[..., dict[str, Any]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "libraries" in item.path.parts:
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.musa)
+            for needed in getattr(getattr(item, "module", None), "NEEDS", ()):
+                if find_spec(needed) is None:
+                    item.add_marker(pytest.mark.skip(reason=f"{needed} is not installed"))
+
+
+@pytest.fixture(params=list(SWITCHES))
+def agrees(request: pytest.FixtureRequest, musa: Interpreter) -> Check:
+    """Runs a program under some switches, holds it to what the CPU gave, and returns what it printed."""
+
+    def check(program: str, *arguments: str, available: bool = False) -> dict[str, Any]:
+        if available and "available" not in request.param:
+            pytest.skip("the library asks torch.cuda.is_available()")
+        env = {**OFFLINE, **SWITCHES[request.param], "TORCHADA_LOG": "summary"}
+        done = musa.run([str(PROGRAMS / program), "cuda", *arguments], env=env, timeout=900)
+        found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+        compare(found, on_cpu(program, *arguments))
+        unsupported = [line for line in done.stderr.splitlines() if " unsupported " in line]
+        assert not unsupported, "\n".join(unsupported)
+        return found
+
+    return check
+
+
+@cache
+def on_cpu(program: str, *arguments: str) -> dict[str, Any]:
+    """The same program on the CPU of a machine without torchada."""
+    plain = Interpreter(env={**OFFLINE, "TORCHADA_DISABLE": "1"})
+    done = plain.run([str(PROGRAMS / program), "cpu", *arguments], timeout=900)
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    assert set(found["devices"]) == {"cpu"}
+    return found
+
+
+def compare(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """The work was done on the device, and it is the CPU's."""
+    assert "musa:0" in found["devices"] and set(found["devices"]) <= {"musa", "musa:0", "musa:1"}
+    assert found["allocated"] > 10_000
+    assert numbers(found["numbers"]) == pytest.approx(numbers(wanted["numbers"]), rel=1e-3, abs=1e-4)
+    assert numbers(found.get("rough", [])) == pytest.approx(numbers(wanted.get("rough", [])), rel=0.03, abs=0.03)
+    assert found["same"] == wanted["same"]
+
+
+def numbers(tree: Any) -> list[float]:
+    """The leaves, in order."""
+    if isinstance(tree, dict):
+        tree = [tree[key] for key in sorted(tree)]
+    if isinstance(tree, list):
+        return [leaf for branch in tree for leaf in numbers(branch)]
+    return [float(tree)]

@@ -1,0 +1,175 @@
+"""torch.utils.cpp_extension as a setup.py asks it, in a process of its own kind: imported after, and before, what it is asked."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils import cpp_extension
+
+import torchada
+from support.interpreter import Interpreter
+
+pytestmark = pytest.mark.musa
+
+# What torch's own file says, whoever has changed the module: None of a build for the CPU.
+COMPILED_FOR = re.search(r"^cuda\b.*= (.+)$", Path(torch.version.__file__).read_text(), re.MULTILINE)[1]  # type: ignore[index]
+KERNEL = """
+#include <cuda_runtime.h>
+
+__global__ void kernel(const float* x, float* y, int n) {
+  if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x] + 1;
+}
+
+extern "C" int run(const float* x, float* y, int n) {
+  kernel<<<1, n>>>(x, y, n);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_where_cuda_is() -> None:
+    home = cpp_extension.CUDA_HOME
+    assert home is not None and os.path.isdir(home)
+    assert home == torchada.CUDA_HOME == cpp_extension._find_cuda_home()
+    assert torchada.utils.cpp_extension.CUDAExtension is cpp_extension.CUDAExtension
+    assert cpp_extension._join_cuda_home("bin") == os.path.join(home, "bin")
+    assert os.path.join(home, "include") in cpp_extension.include_paths("cuda")
+    assert os.path.join(home, "lib64") in cpp_extension.library_paths(device_type="cuda")
+    assert home not in "".join(cpp_extension.include_paths())
+    assert Path(home, "lib64", "libcudart.so").read_text().startswith("INPUT(")
+    assert cpp_extension._get_cuda_arch_flags() == ["--offload-arch=mp_31"]
+    assert repr(torch.version.cuda) == COMPILED_FOR and not torch.cuda.is_available()
+
+
+def test_what_nvcc_says() -> None:
+    nvcc = os.path.join(cpp_extension.CUDA_HOME, "bin", "nvcc")
+    said = subprocess.check_output([nvcc, "--version"], text=True)
+    assert "release 11.8, V11.8.0" in said and said.splitlines()[-1].startswith("Build cuda_11.8")
+    if torch.version.cuda is None:  # a build for CUDA compares versions, and has one of its own
+        cpp_extension._check_cuda_version("g++", cpp_extension.TorchVersion("12.2"))
+    refused = subprocess.run([nvcc, "-ptx", "x.cu"], capture_output=True, text=True)
+    assert refused.returncode == 1 and "nvcc's -ptx cannot be met" in refused.stderr
+    nothing = subprocess.run([nvcc, "-c", "nowhere.cu"], capture_output=True, text=True)
+    assert nothing.returncode == 1 and "nowhere.cu: no such source" in nothing.stderr
+
+
+def test_an_extension_is_what_it_was() -> None:
+    """Classes stay classes, and what a setup.py made is its own: only while it is built is it another."""
+    extension = cpp_extension.CUDAExtension("name", ["x.cu"], extra_compile_args=["-O2"])
+    assert extension.sources == ["x.cu"] and extension.extra_compile_args == ["-O2"]
+    assert {"cudart", "c10_cuda", "torch_cuda"} <= set(extension.libraries)
+
+    class Build(cpp_extension.BuildExtension):
+        pass
+
+    assert issubclass(Build.with_options(use_ninja=False), cpp_extension.BuildExtension)
+
+
+def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
+    musa.run(
+        """
+        from torch.utils import cpp_extension
+        from torch.utils.cpp_extension import BuildExtension, include_paths
+        import torchada, torch
+        kept = dict(vars(cpp_extension))
+        build = vars(BuildExtension)["build_extensions"]
+        assert cpp_extension.CUDA_HOME is not None
+        torchada.disable()
+        assert cpp_extension.CUDA_HOME == (cpp_extension._find_cuda_home() if torch.cuda._is_compiled() else None)
+        assert not cpp_extension._is_cuda_file("x.mu")
+        assert vars(BuildExtension)["build_extensions"] is not build
+        torchada.enable()
+        assert vars(BuildExtension)["build_extensions"] is build
+        assert {name: vars(cpp_extension)[name] for name in kept} == kept
+        """,
+        env={"XDG_CACHE_HOME": str(tmp_path)},
+    )
+
+
+def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A kernel that a program builds: ported in the build folder, compiled once, linked with what stands in."""
+    monkeypatch.setenv("MAX_JOBS", "2")
+    (tmp_path / "cuda.cu").write_text(KERNEL)
+
+    def build() -> str:
+        return cpp_extension.load(
+            "kernel",
+            [str(tmp_path / "cuda.cu")],
+            extra_cuda_cflags=["-O3", "--use_fast_math", "-gencode=arch=compute_80,code=sm_80", "--threads=2"],
+            extra_ldflags=["-lcudart"],
+            build_directory=str(tmp_path),
+            is_python_module=False,
+        )
+
+    library = build()
+    assert "nvcc's --threads=2 is not passed to mcc" in capfd.readouterr().err
+    x, y = torch.arange(8.0, device="cuda"), torch.zeros(8, device="cuda")
+    run = ctypes.CDLL(library).run
+    assert run(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(y.data_ptr()), 8) == 0
+    assert torch.equal(y.cpu(), 2 * torch.arange(8.0) + 1)
+    assert (tmp_path / "cuda.cu").read_text() == KERNEL
+    assert "musaDeviceSynchronize" in (tmp_path / "torchada" / "cuda.mu").read_text()
+    assert "depfile = $out.d" in (tmp_path / "build.ninja").read_text().split("rule cuda_compile")[1].split("rule ")[0]
+    before = os.stat(library).st_mtime_ns
+    cpp_extension.JIT_EXTENSION_VERSIONER.entries.clear()  # as in another process
+    assert build() == library
+    assert os.stat(library).st_mtime_ns == before
+
+
+@pytest.mark.slow
+def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the headers that torch puts before the sources, and the bindings that it writes."""
+    monkeypatch.setenv("MAX_JOBS", "2")
+    module = cpp_extension.load_inline(
+        "inline_kernel",
+        cpp_sources="at::Tensor doubled(at::Tensor x);",
+        cuda_sources="""
+        __global__ void kernel(const float* x, float* y, int n) {
+          if (threadIdx.x < n) y[threadIdx.x] = 2 * x[threadIdx.x];
+        }
+        at::Tensor doubled(at::Tensor x) {
+          TORCH_CHECK(x.is_cuda());
+          auto y = at::empty_like(x);
+          kernel<<<1, x.numel()>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+          return y;
+        }
+        """,
+        functions=["doubled"],
+        extra_cflags=["-O0"],
+        extra_cuda_cflags=["-O0"],
+        build_directory=str(tmp_path),
+    )
+    x = torch.arange(8.0)
+    assert torch.equal(module.doubled(x.cuda()).cpu(), 2 * x)
+
+
+def test_load_says_what_it_cannot(tmp_path: Path) -> None:
+    (tmp_path / "kernel.cu").write_text('__global__ void kernel() { asm volatile("bar.sync 0;"); undeclared(); }\n')
+    with pytest.raises(RuntimeError, match=str(tmp_path / "kernel.cu") + ":1:"):
+        cpp_extension.load(
+            "broken", [str(tmp_path / "kernel.cu")], build_directory=str(tmp_path), is_python_module=False
+        )
+
+
+def test_build_folders_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TORCH_EXTENSIONS_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert "_musa" in cpp_extension._get_build_directory("name", False)
+    monkeypatch.setenv("TORCH_EXTENSIONS_DIR", str(tmp_path / "own"))
+    assert cpp_extension._get_build_directory("name", False) == str(tmp_path / "own" / "name")
+
+
+def test_the_version_of_cuda_in_a_setup_script(musa: Interpreter, tmp_path: Path) -> None:
+    """Honest unless it is told otherwise, and then in a setup.py alone; never another one than the compiler's there."""
+    code = "import torch; print(repr(torch.version.cuda), torch.cuda.is_available())"
+    (tmp_path / "setup.py").write_text(code)
+    forced = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
+    assert musa.run(["setup.py"], env=forced).stdout.split() == ["'11.8'", "True"]
+    assert musa.run(["setup.py"]).stdout.split() == ["None" if COMPILED_FOR == "None" else "'11.8'", "False"]
+    assert musa.run(code, env=forced).stdout.split() == [COMPILED_FOR, "True"]

@@ -1,5 +1,0 @@
-"""What the applied patches answer inside compiled code: programs that use them, and what compiled code does not concern.
-
-`python -m compiled cuda eager` runs every program as CUDA code in a redirected process, `python -m compiled musa eager` the same
-programs, with their "cuda" read as "musa", in a process without torchada; each writes what it saw as JSON.
-"""

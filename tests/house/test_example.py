@@ -1,0 +1,39 @@
+"""The README's main job: the example, which never heard of torchada, trains on the device and says how well."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from support.interpreter import ROOT, Interpreter
+
+pytestmark = pytest.mark.once
+
+EXAMPLE = ROOT / "examples" / "train_digits.py"
+
+
+def _accuracy(output: str) -> float:
+    (found,) = re.findall(r"Test accuracy: ([0-9.]+)%", output)
+    return float(found)
+
+
+@pytest.mark.musa
+def test_it_trains_on_the_simulated_device(musa: Interpreter, tmp_path: Path) -> None:
+    done = musa.run(["-m", "torchada.cli", "run", "--simulate", str(EXAMPLE)])
+    assert _accuracy(done.stdout) > 95
+    assert "musa:0" in done.stdout.strip().splitlines()[-1]
+
+
+def test_it_trains_on_the_cpu_where_nothing_is_redirected(plain: Interpreter, tmp_path: Path) -> None:
+    plain.cwd = tmp_path
+    done = plain.run([str(EXAMPLE)], env={"TORCHADA_DISABLE": "1"})
+    assert _accuracy(done.stdout) > 95
+    assert "cpu" in done.stdout.strip().splitlines()[-1]
+
+
+def test_it_has_not_heard_of_us() -> None:
+    text = EXAMPLE.read_text().lower()
+    assert "musa" not in text
+    assert "torchada" not in text

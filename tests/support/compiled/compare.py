@@ -1,0 +1,45 @@
+"""Compare what CUDA programs did with what native ones did: the differences, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from support.compiled.outcome import as_cuda, types_only
+from support.compiled.program import Program
+
+
+def differences(
+    program: Program, cuda: dict[str, Any], native: dict[str, Any] | None, *, older: bool = False
+) -> Iterator[str]:
+    """Where `cuda` and `native`, entries of two reports, are not what they should be.
+
+    `older`: this torch.compile knows less than the programs expect; it may refuse, or do what it does to the native program.
+    """
+    same = _same_types if program.volatile else _same
+    wrong = native is not None and not same(native["eager"], native["compiled"])
+    differs = bool(program.differs) or (older and (wrong or _refused(cuda)))
+    if not same(cuda["eager"], cuda["compiled"]) and not differs:
+        yield f"eager {cuda['eager']}, but compiled {cuda['compiled']} ({cuda['why']})"
+    if native is None:
+        return
+    if differs and not (same(cuda["eager"], cuda["compiled"]) or same(cuda["compiled"], native["compiled"])):
+        yield f"compiled {cuda['compiled']}, native code compiled {native['compiled']}"
+    if native["full"] and not cuda["full"]:
+        yield f"native code is one graph, CUDA's is not: {cuda['why']}"
+    if not same(cuda["eager"], native["eager"]):
+        yield f"eager {cuda['eager']}, but native {native['eager']}"
+
+
+def _refused(seen: dict[str, Any]) -> bool:
+    """Whether torch.compile itself failed, which no program can take for an answer."""
+    kind, *rest = seen["compiled"]
+    return bool(kind == "raised" and rest[0] in ("InternalTorchDynamoError", "BackendCompilerFailed"))
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(as_cuda(one) == as_cuda(other))
+
+
+def _same_types(one: Any, other: Any) -> bool:
+    return _same(types_only(one), types_only(other))

@@ -1,0 +1,77 @@
+"""Runs code in fresh interpreters: import state cannot be undone, so what depends on it gets a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Of the torch under test, to be compared: (2, 13).
+TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
+ROOT = Path(__file__).resolve().parents[2]
+STAND_INS = Path(__file__).resolve().parent / "stand_ins"
+
+
+@dataclass
+class Interpreter:
+    """Runs code in a fresh interpreter. TORCHADA_ variables of the surroundings do not reach it; `env` is what it gets."""
+
+    executable: str = sys.executable
+    env: dict[str, str] = field(default_factory=dict)
+    cwd: Path | None = None
+
+    def run(
+        self,
+        code: str | Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        check: bool = True,
+        timeout: float = 300,
+        stdin: str | None = None,
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a piece of code, or a list of arguments to python; fail with its output when it fails, if `check`."""
+        arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
+        done = subprocess.run(
+            [self.executable, *arguments],
+            env={**clean_environment(), **self.env, **(env or {})},
+            cwd=self.cwd,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+        )
+        if check and done.returncode != 0:
+            pytest.fail(
+                f"exit code {done.returncode}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}", pytrace=False
+            )
+        return done
+
+    def json(self, code: str | Sequence[str], **options: Any) -> Any:
+        """The last line of the output, as JSON."""
+        return json.loads(self.run(code, **options).stdout.strip().splitlines()[-1])
+
+
+def clean_environment() -> dict[str, str]:
+    """The surroundings without what concerns torchada or device visibility; its start-up is in force either way."""
+    hidden = ("TORCHADA_", "CUDA_VISIBLE", "MUSA_VISIBLE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    return {**kept, **startup_path()}
+
+
+def startup_path() -> dict[str, str]:
+    """PYTHONPATH with our sitecustomize, where the environment of the tests has no start-up file (a bare source tree)."""
+    from torchada.hooks import startup_files
+
+    folder = startup_files.sitecustomize_folder()
+    if startup_files.in_force() is not None or folder is None:
+        return {}
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))}

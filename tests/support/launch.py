@@ -1,0 +1,154 @@
+"""Starts programs in several processes as users do, with torchrun or by hand, and reads what the examples print."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support.interpreter import ROOT, clean_environment
+
+EXAMPLES = ROOT / "examples"
+PROGRAMS = ROOT / "tests" / "areas" / "distributed" / "programs"
+#: Seconds until a program counts as hanging; a loaded machine is slow.
+PATIENCE = 240
+#: Of the examples, 21 steps each; the second can be interrupted in the middle.
+EPOCHS = 2
+#: (kind, ranks) -> what that example prints undisturbed, and its folder; see conftest.py.
+Reference = Callable[[str, int], "tuple[Outcome, Path]"]
+_TORCHRUN = ("-m", "torch.distributed.run")
+
+
+@dataclass
+class Outcome:
+    """What a program has left: its exit code, its output (stdout and stderr as they came) and how long it took."""
+
+    code: int
+    output: str
+    seconds: float
+
+    @property
+    def losses(self) -> dict[int, float]:
+        """The loss of each epoch that was printed."""
+        return {int(epoch): float(loss) for epoch, loss in re.findall(r"epoch +(\d+): loss ([0-9.]+)", self.output)}
+
+    @property
+    def devices(self) -> dict[int, str]:
+        """The device of each rank."""
+        return {int(rank): device for rank, device in re.findall(r"\[rank (\d+) of \d+\] (\S+):", self.output)}
+
+    def must_succeed(self) -> Outcome:
+        if self.code != 0:
+            pytest.fail(f"exit code {self.code}\n{self.output}", pytrace=False)
+        return self
+
+
+class Running:
+    """A program that runs in a process group of its own; `wait` for it, or it is ended with all it has started."""
+
+    def __init__(self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], executable: str) -> None:
+        self._begin = time.monotonic()
+        self.process = subprocess.Popen(
+            [executable, *arguments],
+            cwd=folder,
+            env={**clean_environment(), **ENVIRONMENT, **env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def wait(self, patience: float = PATIENCE) -> Outcome:
+        try:
+            output, _ = self.process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            self.end()
+            output, _ = self.process.communicate()
+            pytest.fail(f"no end within {patience} s\n{output}", pytrace=False)
+        return Outcome(self.process.returncode, output, time.monotonic() - self._begin)
+
+    def end(self) -> None:
+        """torchrun ends its workers when it is asked to; what does not listen is killed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+#: An unchanged program on the simulator; torchrun gives each of its workers one thread as well.
+ENVIRONMENT = {"TORCHADA_STRICT": "1", "OMP_NUM_THREADS": "1", "MUSASIM_DEVICE_COUNT": "4"}
+if "REAL_MUSA" not in os.environ:
+    ENVIRONMENT["TORCHADA_SIMULATE"] = "1"
+if "TORCHADA_NATIVE" in os.environ:
+    ENVIRONMENT["TORCHADA_NATIVE"] = os.environ["TORCHADA_NATIVE"]
+
+
+@contextmanager
+def started(*commands: Sequence[str], folder: Path, envs: Sequence[Mapping[str, str]] = ()) -> Iterator[list[Running]]:
+    """Programs that run at the same time; none is left behind."""
+    running: list[Running] = []
+    try:
+        for index, command in enumerate(commands):
+            env = envs[index] if envs else {}
+            running.append(Running([str(word) for word in command], folder, env, sys.executable))
+        yield running
+    finally:
+        for each in running:
+            each.end()
+
+
+def python(*command: object, folder: Path, env: Mapping[str, str] | None = None) -> Outcome:
+    """`python COMMAND...` until it ends."""
+    with started([str(word) for word in command], folder=folder, envs=[env or {}]) as (program,):
+        return program.wait()
+
+
+def torchrun(
+    *command: object,
+    folder: Path,
+    ranks: int = 2,
+    options: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """`torchrun --standalone --nproc-per-node RANKS OPTIONS COMMAND...` until it ends."""
+    command = (*_TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", *options, *command)
+    return python(*command, folder=folder, env=env)
+
+
+def node(*options: str, command: Sequence[object]) -> list[str]:
+    """The command that starts one agent of several."""
+    return [*_TORCHRUN, *options, *(str(word) for word in command)]
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def by_hand(ranks: int) -> list[dict[str, str]]:
+    """The environment of each rank, as torchrun or any other launcher would set it."""
+    port = str(free_port())
+    return [
+        {
+            "RANK": str(rank),
+            "LOCAL_RANK": str(rank),
+            "WORLD_SIZE": str(ranks),
+            "MASTER_ADDR": "127.0.0.1",
+            "MASTER_PORT": port,
+        }
+        for rank in range(ranks)
+    ]
