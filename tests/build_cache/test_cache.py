@@ -232,7 +232,7 @@ def test_a_folder_that_cannot_be_written_to_names_the_way_out(
 
     monkeypatch.setattr(os, "mkdir", refuse)
     with pytest.raises(
-        CacheError, match=r"program cannot use its cache .*; set PROGRAM_CACHE_DIR to a folder of your own"
+        CacheError, match=r"the cache .* of program cannot be used: .*; set PROGRAM_CACHE_DIR to a folder of your own"
     ):
         cache.get("entry", library)
 

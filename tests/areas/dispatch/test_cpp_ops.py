@@ -177,6 +177,16 @@ def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     assert "omplex" in done.stdout
 
 
+def test_a_cache_that_cannot_be_used_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
+    """It names the variable that chooses another one; the program goes on without the overrides."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    env = {**ENABLED, "TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_STRICT": "0"}
+    done = musa.run("import torch; print(torch.ones(1, device='cuda').log_().item())", env=env)
+    assert done.stdout.strip() == "0.0"
+    assert done.stderr.count("set TORCHADA_CACHE_DIR to a folder of your own") == 1 and "chmod go-w" in done.stderr
+
+
 def plain_command() -> tuple[list[str], list[str]]:
     return ["c++", "-shared", "-fPIC"], []
 
