@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.toolkits import musa
 
+from support.toolkits import musa
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError

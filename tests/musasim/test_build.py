@@ -120,7 +120,9 @@ class TestCacheFolder:
     def test_no_folder_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "file").touch()
         monkeypatch.setenv("MUSASIM_CACHE_DIR", str(tmp_path / "file" / "cache"))
-        with pytest.raises(MusasimBuildError, match=r"the cache .* of musasim cannot be used: .* set MUSASIM_CACHE_DIR"):
+        with pytest.raises(
+            MusasimBuildError, match=r"the cache .* of musasim cannot be used: .* set MUSASIM_CACHE_DIR"
+        ):
             build.build()
 
     def test_a_file_in_its_place(self, place: Path) -> None:
