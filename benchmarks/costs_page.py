@@ -26,16 +26,16 @@ _INTRO = """# What a call of torch.cuda costs
 Made by `python benchmarks/names.py --write`: every public function and class of `torch.cuda` and its submodules that works on MUSA
 ([compatibility.md](compatibility.md)) and can be called again and again, in three kinds of processes that are asked in turn.
 
-- **torchada**: the call as it stands, in CUDA's words, under this torchada.
-- **native**: the same in MUSA's words in a process without torchada, `torch.musa.` for `torch.cuda.`, and the names that torch_musa
-  spells its own way, such as `MUSAGraph`; `-` where torch_musa has no such name.
+- **torchada**: the call as a CUDA program writes it, under this torchada.
+- **native**: the same call written for MUSA, in a process without torchada: `torch.musa.` for `torch.cuda.`, and torch_musa's own
+  spelling, such as `MUSAGraph`; `-` where torch_musa has no such name.
 - **0.1.103**: the first column's call under torchada 0.1.103; `fails` with the exception that it raises.
 - **/ native, / 0.1.103**: our time divided by theirs. Less than 1 is faster.
 
-Times are nanoseconds of processor time per call, the shortest of all rounds, with the way to the function (`torch.cuda.` and so
-on) as part of the call. What torch_musa does after that is the simulator's; on hardware it takes more or less. What a torchada
-puts before it takes the same there. A ratio is above a limit on more than noise if it is so in three of four rounds, too. Calls
-with tensors and device strings are measured by `benchmarks/overhead.py`.
+Times are nanoseconds of processor time per call, the shortest of all rounds. Looking the function up (`torch.cuda.` and so on) is
+part of the call. What happens inside torch_musa is the simulator's; on hardware it takes more or less time. What torchada adds
+before it takes the same time there. A ratio counts as above a limit on more than noise if it is so in three of four rounds, too.
+Calls with tensors and device strings are measured by `benchmarks/overhead.py`.
 """
 
 

@@ -19,13 +19,13 @@ Record = dict[str, tuple[str, str, bool]]
 _INTRO = """# Compatibility: every name of torch.cuda
 
 Made by `python -m scripts.compatibility`, which uses each name of `torch.cuda` and its submodules in the installed torch, on the
-simulated torch_musa 2.7.1, and writes down what it saw. CI fails when this page and torch disagree, or a name is left over.
+simulated torch_musa 2.7.1, and records what happened. CI fails when this page and torch disagree, or when a name is missing.
 
-| kind | what was seen |
+| kind | meaning |
 |---|---|
-| same | The very object of `torch.musa`, or code of torch in which nothing is CUDA's. |
-| adapted | The call arrives at `torch_musa`, by way of torch's or torchada's Python. |
-| emulated | torchada answers by itself: torch_musa has no such thing, and an honest answer exists without it. |
+| same | The very object of `torch.musa`, or code of torch that is not specific to CUDA. |
+| adapted | The call reaches `torch_musa` through Python code of torch or torchada. |
+| emulated | torchada answers by itself, because torch_musa has nothing of the kind and an honest answer exists without it. |
 | unsupported | `torchada.UnsupportedError`, which names the API and says why. |
 """
 

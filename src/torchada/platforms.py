@@ -5,23 +5,58 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from torchada import __version__, _settings
+from torchada import __version__, _entry_points, _settings
 from torchada.backends import select
 from torchada.hooks.state import STATE
 
 
 class Platform(enum.Enum):
-    """The accelerator that CUDA code meets."""
+    """The accelerator that CUDA code meets.
+
+    A backend of another package is one more member: `Platform("toy")` where a backend of that name is installed, the same object
+    each time. Iterating over the class gives the members that are written here.
+    """
 
     CUDA = "cuda"
     MUSA = "musa"
     CPU = "cpu"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Platform | None:
+        if isinstance(value, str) and value not in _THIRD_PARTIES and _is_backend(value):
+            _THIRD_PARTIES.setdefault(value, _member(value))
+        return _THIRD_PARTIES.get(value) if isinstance(value, str) else None
+
+
+_THIRD_PARTIES: dict[str, Platform] = {}
+# Device types that are, and are not, GPUs whatever has been chosen. Only for others are backends of other packages looked for.
+_KNOWN_TYPES = {
+    "cpu": False,
+    "meta": False,
+    "cuda": True,
+    **{each.device_type: True for each in select.BUILT_IN.values()},
+}
+
+
+def _is_backend(name: str) -> bool:
+    """Whether this process has chosen a backend of that name, or one is installed."""
+    return _selection().platform == name or name in _entry_points.names(select.GROUP)
+
+
+def _member(name: str) -> Platform:
+    member = object.__new__(Platform)
+    member._name_, member._value_ = name.upper(), name
+    return member
+
+
+def _selection() -> select.Selection:
+    return STATE.selection or select.before_torch(_settings.read())
+
 
 def detect_platform() -> Platform:
     """The platform of this process. Imports torch where only torch can tell CUDA from CPU."""
-    selection = STATE.selection or select.before_torch(_settings.read())
-    if selection.platform in {platform.value for platform in Platform}:
+    selection = _selection()
+    if selection.backend is not None or selection.platform in select.LEFT_ALONE:
         return Platform(selection.platform)
     import torch
 
@@ -44,17 +79,19 @@ def is_cpu_platform() -> bool:
 
 
 def get_device_name() -> str:
-    """The device type that tensors of this platform have: "cuda", "musa" or "cpu"."""
-    return detect_platform().value
+    """The device type that tensors of this platform have: "cuda", "cpu", or the backend's, such as "musa"."""
+    backend = _selection().backend
+    return detect_platform().value if backend is None else backend.device_type
 
 
 def get_backend() -> Any:
-    """The torch module of the platform's devices, torch.cuda or torch.musa; RuntimeError on a machine with neither."""
+    """The torch module of the platform's devices, such as torch.cuda or torch.musa; RuntimeError on a machine with none."""
     if is_cpu_platform():
         raise RuntimeError("No GPU platform available. Running on CPU only.")
     import torch
 
-    return getattr(torch, get_device_name())
+    backend = _selection().backend
+    return torch.cuda if backend is None else getattr(torch, backend.namespace)
 
 
 get_torch_device_module = get_backend
@@ -65,10 +102,13 @@ def get_version() -> str:
 
 
 def is_gpu_device(device: object) -> bool:
-    """Whether `device`, a string, a torch.device or anything with a `.device`, names a CUDA or MUSA device."""
+    """Whether `device`, a string, a torch.device or anything with a `.device`, names a device of CUDA or of a backend."""
     device = getattr(device, "device", device)
-    kind = device.partition(":")[0] if isinstance(device, str) else getattr(device, "type", None)
-    return kind in ("cuda", "musa")
+    kind: object = device.partition(":")[0] if isinstance(device, str) else getattr(device, "type", None)
+    if not isinstance(kind, str) or kind in _KNOWN_TYPES:
+        return isinstance(kind, str) and _KNOWN_TYPES[kind]
+    backend = _selection().backend
+    return backend is not None and kind == backend.device_type
 
 
 is_cuda_like_device = is_gpu_device

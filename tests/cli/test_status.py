@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +22,10 @@ ACTIVE, INACTIVE, FAILED = 0, 1, 2
 # A torch_musa that is none, for what is decided before anything is imported.
 ADAPTER = "raise ImportError('no driver')\n"
 FIELDS = {
+    "schema",
+    "version",
     "torchada",
+    "created",
     "disabled",
     "startup",
     "finder",
@@ -51,7 +55,7 @@ def broken(plain: Interpreter, tmp_path: Path) -> Interpreter:
     return Interpreter(env=plain.env, cwd=tmp_path)
 
 
-def test_nothing_to_do(plain: Interpreter) -> None:
+def test_status_on_a_machine_with_nothing_to_do(plain: Interpreter) -> None:
     found = status(plain, code=INACTIVE)
     assert found.keys() == FIELDS
     assert found["torchada"] == __version__
@@ -66,7 +70,7 @@ def test_nothing_to_do(plain: Interpreter) -> None:
     assert found["environment"]["in_force"] == {}
 
 
-def test_versions(plain: Interpreter) -> None:
+def test_status_shows_versions(plain: Interpreter) -> None:
     assert status(plain, code=INACTIVE)["versions"] == {
         "python": platform.python_version(),
         "torch": version("torch"),
@@ -75,24 +79,24 @@ def test_versions(plain: Interpreter) -> None:
     }
 
 
-@pytest.mark.parametrize("door", [STATUS, ["-m", "torchada.cli", "status"]])
-def test_both_doors_say_the_same(plain: Interpreter, door: list[str]) -> None:
+@pytest.mark.parametrize("door", [STATUS, ["-m", "torchada", "status"], ["-m", "torchada.cli", "status"]])
+def test_every_way_to_call_status_prints_the_same(plain: Interpreter, door: list[str]) -> None:
     done = plain.run(door, check=False)
     assert done.returncode == INACTIVE
     assert done.stdout.startswith(f"torchada {__version__}: inactive\n")
 
 
-def test_torch_is_not_imported(broken: Interpreter) -> None:
+def test_status_does_not_import_torch(broken: Interpreter) -> None:
     code = """
     import sys
-    from torchada.cli.status import main
-    main(["status"], program="test")
+    from torchada.cli import main
+    main(["status"])
     assert not {"torch", "torch_musa", "wrapt"} & sys.modules.keys()
     """
     broken.run(code)
 
 
-def test_disabled(broken: Interpreter) -> None:
+def test_status_shows_that_torchada_is_disabled(broken: Interpreter) -> None:
     found = status(broken, code=INACTIVE, env={"TORCHADA_DISABLE": "1"})
     assert found["disabled"] and not found["active"]
     assert found["finder"]["installed"] is False and found["finder"]["position"] is None
@@ -100,12 +104,12 @@ def test_disabled(broken: Interpreter) -> None:
     assert "inactive (TORCHADA_DISABLE)" in text and "finder          none" in text
 
 
-def test_enabled_against_the_variable(broken: Interpreter) -> None:
+def test_enable_is_stronger_than_the_variable(broken: Interpreter) -> None:
     code = "import torchada; torchada.enable(); from torchada.hooks.status import report; assert report()['active']"
     broken.run(code, env={"TORCHADA_DISABLE": "1"})
 
 
-def test_an_adapter_is_installed(broken: Interpreter) -> None:
+def test_status_finds_an_installed_adapter(broken: Interpreter) -> None:
     found = status(broken, code=ACTIVE)
     assert found["active"] and found["platform"] == {
         "name": "musa",
@@ -116,7 +120,7 @@ def test_an_adapter_is_installed(broken: Interpreter) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuda", "cpu"])
-def test_a_platform_that_is_left_alone(broken: Interpreter, name: str) -> None:
+def test_status_is_inactive_on_a_platform_that_is_left_alone(broken: Interpreter, name: str) -> None:
     found = status(broken, code=INACTIVE, env={"TORCHADA_PLATFORM": name})
     assert found["platform"]["name"] == name and found["platform"]["why"] == f"TORCHADA_PLATFORM={name}"
 
@@ -141,22 +145,22 @@ def test_probe_finds_a_broken_torch(plain: Interpreter, tmp_path: Path) -> None:
     assert found["problems"] == ["torch cannot be imported: OSError: libtorch.so is missing"]
 
 
-def test_no_torch_at_all(tmp_path: Path, plain: Interpreter) -> None:
+def test_probe_finds_no_torch(tmp_path: Path, plain: Interpreter) -> None:
     code = """
     import sys
     sys.modules["torch"] = None
-    from torchada.cli.status import main
-    sys.exit(main(["status", "--probe"], program="test"))
+    from torchada.cli import main
+    sys.exit(main(["status", "--probe"]))
     """
     done = Interpreter(cwd=tmp_path).run(code, check=False)
     assert done.returncode == FAILED and "torch cannot be imported: ModuleNotFoundError" in done.stdout
 
 
-def test_no_start_up_file(tmp_path: Path) -> None:
+def test_status_finds_no_start_up_file(tmp_path: Path) -> None:
     code = """
     import sys
-    from torchada.cli.status import main
-    sys.exit(main(["status"], program="test"))
+    from torchada.cli import main
+    sys.exit(main(["status"]))
     """
     script = tmp_path / "status.py"
     script.write_text(
@@ -166,7 +170,7 @@ def test_no_start_up_file(tmp_path: Path) -> None:
     assert "start-up file   none in force" in done.stdout, done.stderr
 
 
-def test_a_sitecustomize_of_the_users_before_ours(plain: Interpreter, tmp_path: Path) -> None:
+def test_a_sitecustomize_of_the_user_hides_ours(plain: Interpreter, tmp_path: Path) -> None:
     from torchada.hooks import startup_files
 
     (tmp_path / "sitecustomize.py").write_text("")
@@ -189,26 +193,26 @@ def test_a_sitecustomize_of_the_users_before_ours(plain: Interpreter, tmp_path: 
     assert in_force(theirs, ours) == "None"
 
 
-def test_unusable_arguments(plain: Interpreter) -> None:
+def test_hooks_without_a_command_prints_its_usage(plain: Interpreter) -> None:
     done = plain.run(["-m", "torchada.hooks"], check=False)
     assert done.returncode == 2 and "usage: python -m torchada.hooks" in done.stderr
 
 
-def test_unknown_variables_are_named(plain: Interpreter) -> None:
+def test_status_names_unknown_variables(plain: Interpreter) -> None:
     found = status(plain, code=INACTIVE, env={"TORCHADA_NOBODY_KNOWS": "1"})
     assert found["environment"]["in_force"] == {"TORCHADA_NOBODY_KNOWS": "1"}
     assert found["environment"]["unknown"] == ["TORCHADA_NOBODY_KNOWS"]
 
 
 @pytest.mark.musa
-def test_without_probe(musa: Interpreter) -> None:
+def test_status_without_probe_applies_nothing(musa: Interpreter) -> None:
     found = status(musa, code=ACTIVE)
     assert found["active"] and found["platform"]["name"] == "musa"
     assert found["modules"]["torch"] == "not imported" and found["areas"] == []
 
 
 @pytest.mark.musa
-def test_the_full_picture(musa: Interpreter) -> None:
+def test_probe_shows_modules_and_areas(musa: Interpreter) -> None:
     found = status(musa, "--probe", code=ACTIVE)
     assert found.keys() == FIELDS
     assert found["active"] and found["platform"]["name"] == "musa" and found["platform"]["chosen_with_torch"]
@@ -223,7 +227,7 @@ def test_the_full_picture(musa: Interpreter) -> None:
 
 
 @pytest.mark.musa
-def test_skipped_areas(musa: Interpreter) -> None:
+def test_probe_shows_why_an_area_was_skipped(musa: Interpreter) -> None:
     found = status(musa, "--probe", code=ACTIVE, env={"TORCHADA_SKIP_AREAS": "precision.amp"})
     (amp,) = [area for area in found["areas"] if area["name"] == "precision.amp"]
     assert amp == {
@@ -236,7 +240,7 @@ def test_skipped_areas(musa: Interpreter) -> None:
 
 
 @pytest.mark.musa
-def test_the_full_picture_as_text(musa: Interpreter) -> None:
+def test_probe_prints_every_section(musa: Interpreter) -> None:
     lines = musa.run([*STATUS, "--probe"]).stdout.splitlines()
     assert lines[0] == f"torchada {__version__}: active"
     titles = ["start-up file", "finder", "platform", "device strings", "versions", "modules", "areas", "environment"]
@@ -245,7 +249,43 @@ def test_the_full_picture_as_text(musa: Interpreter) -> None:
 
 
 @pytest.mark.musa
-def test_looking_changes_nothing(musa: Interpreter) -> None:
+def test_columns_of_status_are_as_wide_as_their_entries(musa: Interpreter) -> None:
+    lines = musa.run([*STATUS, "--probe"]).stdout.splitlines()
+    modules = lines[lines.index("modules") + 1 : lines.index("areas")]
+    areas = lines[lines.index("areas") + 1 : lines.index("environment")]
+    states = ("wrapped", "not imported", "imported, left as it is")
+    assert {line.index(state) for line in modules for state in states if f"  {state}" in line} == {
+        6 + max(len(line.split()[0]) for line in modules)
+    }
+    starts = [[found.start() for found in re.finditer(r"(?<=  )\S", line)] for line in areas]
+    assert len({tuple(row[:3]) for row in starts}) == 1
+    assert any(line.endswith("  1 patch") for line in areas)
+
+
+@pytest.mark.musa
+def test_quiet_status_prints_the_first_line_and_what_is_wrong(musa: Interpreter, plain: Interpreter) -> None:
+    assert musa.run([*STATUS, "-q"]).stdout == f"torchada {__version__}: active\n"
+    done = plain.run([*STATUS, "-q"], env={"TORCHADA_PLATFORM": "foo"}, check=False)
+    first, second = done.stdout.splitlines()
+    assert first == f"torchada {__version__}: inactive" and second.startswith("warning         TORCHADA_PLATFORM='foo'")
+    assert done.stderr == "", "a warning that the report has is not printed a second time"
+
+
+@pytest.mark.musa
+def test_verbose_status_lists_the_apis_of_an_area(musa: Interpreter) -> None:
+    lines = musa.run([*STATUS, "--probe", "-v"]).stdout.splitlines()
+    assert "        torch.cuda.synchronize" in lines or "        torch.cuda.current_device" in lines
+    assert not any(line.startswith("        ") for line in musa.run([*STATUS, "--probe"]).stdout.splitlines())
+
+
+def test_status_shows_no_version_of_an_adapter_that_has_none(plain: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "torch_musa.py").write_text("")
+    code = "import torch_musa; from torchada.hooks import status; print(status.report()['versions']['torch_musa'])"
+    assert Interpreter(cwd=tmp_path).run(code).stdout.strip() == "of unknown version (real)"
+
+
+@pytest.mark.musa
+def test_status_report_changes_nothing(musa: Interpreter) -> None:
     musa.run(
         """
         import sys, torch
@@ -259,8 +299,8 @@ def test_looking_changes_nothing(musa: Interpreter) -> None:
     )
 
 
-@pytest.mark.parametrize("command", [["torchada.hooks", "status"], ["torchada.cli", "status", "--json"]])
-def test_a_reader_that_has_seen_enough(plain: Interpreter, command: list[str]) -> None:
+@pytest.mark.parametrize("command", [["torchada.hooks", "status"], ["torchada", "status", "--json"]])
+def test_status_ends_quietly_when_its_reader_has_gone(plain: Interpreter, command: list[str]) -> None:
     """`status | head -1`: no traceback, and the exit code of a program that SIGPIPE has ended."""
     code = f"""
         import os, subprocess, sys

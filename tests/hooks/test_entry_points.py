@@ -145,7 +145,7 @@ def test_it_comes_after_ours_and_shows_in_status(plugin: Plugin, toy: Interprete
     lines = toy.run(STATUS).stdout.splitlines()
     areas = [line.split() for line in lines[lines.index("areas") + 1 :] if line.startswith("    ")]
     ours = [fields[0] for fields in areas].index("mine.own")
-    assert areas[ours] == ["mine.own", "applied", "1", "patches"]
+    assert areas[ours] == ["mine.own", "applied", "1", "patch"]
     assert all(fields[0] != "tensors.device" for fields in areas[ours:])
 
 

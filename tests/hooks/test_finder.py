@@ -341,6 +341,66 @@ def test_our_own_fault_does_not_break_the_import(plain: Interpreter, fake: Fake)
     assert done.startswith("torchada: not started: ModuleNotFoundError")
 
 
+# Looks at our modules as typeguard's import hook does: each call evaluates the annotations of what is called first, and some of
+# them name what is imported for type checkers alone.
+INSTRUMENT = """
+import functools, importlib.util, types, typing
+class Instrument:
+    busy = False
+    def find_spec(self, name, path=None, target=None):
+        if self.busy or not name.startswith("torchada.hooks"):
+            return None
+        self.busy = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.busy = False
+        execute = spec.loader.exec_module
+        def exec_module(module):
+            execute(module)
+            for key, value in list(vars(module).items()):
+                if isinstance(value, types.FunctionType) and value.__module__ == name:
+                    setattr(module, key, checked(value))
+        spec.loader.exec_module = exec_module
+        return spec
+
+def checked(function):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        typing.get_type_hints(function)
+        return function(*args, **kwargs)
+    return call
+
+sys.meta_path.insert(0, Instrument())
+sys.stderr = sys.stdout
+"""
+
+
+def test_an_import_hook_that_instruments_us_does_not_break_the_import(plain: Interpreter, fake: Fake) -> None:
+    done = fake.run(plain, INSTRUMENT + "import torch\nassert torch.runs == 1\n")
+    assert done.startswith("torchada: not started: NameError: name 'Callable' is not defined")
+
+
+@pytest.mark.parametrize("executes", [True, False])
+def test_our_own_fault_around_the_execution_does_not_break_the_import(
+    plain: Interpreter, fake: Fake, executes: bool
+) -> None:
+    done = fake.run(
+        plain,
+        f"""
+        from torchada.hooks import importer
+        def follow(name, execute):
+            {"execute()" if executes else "pass"}
+            raise ValueError("ours")
+        importer.follow = follow
+        sys.stderr = sys.stdout
+        import torch
+        assert torch.runs == 1
+        """,
+    )
+    assert done == "torchada: not started: ValueError: ours\n"
+
+
 HOOK = """
 import importlib.util
 class Hook:

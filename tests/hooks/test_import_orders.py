@@ -35,7 +35,7 @@ tensor = torch.zeros(2, device="cuda")
 state = {
     "areas": sorted((a["name"], a["outcome"], a["patches"], a["reason"]) for a in found["areas"]),
     "in_force": {area: sum(r.is_in_force for r in done) for area, done in ENGINE.applied().items()},
-    "patches": sorted(f"{area} {r.patch.why}" for area, done in ENGINE.applied().items() for r in done),
+    "patches": sorted(f"{area} {r.patch.text}" for area, done in ENGINE.applied().items() for r in done),
     "problems": found["problems"],
     "platform": found["platform"],
     "mechanism": found["device_strings"],

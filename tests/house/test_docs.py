@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import ast
+import html
 import re
+import subprocess
+import sys
+import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import torchada
 from support.interpreter import ROOT
 from torchada import _settings
 
@@ -16,6 +23,21 @@ pytestmark = pytest.mark.once
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")
 PAGES = (*READMES, *sorted((ROOT / "docs").rglob("*.md")))
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
+TROUBLESHOOTING = tuple(ROOT / "docs" / folder / "troubleshooting.md" for folder in ("how-to", "zh"))
+# Messages on that page that are not of this repository.
+OF_OTHERS = (
+    "Torch not compiled with CUDA enabled",
+    "Attempting to deserialize object on a CUDA device",
+    "can't convert musa:0 device type tensor to numpy",
+    "Expected a 'musa' device type for generator",
+    "AttributeError: module 'torch._C' has no attribute",
+    "Device musa not supported",
+    "0 active drivers",
+    "libcuda.so cannot found!",
+    "operator torchvision::nms does not exist",
+    "undefined symbol",
+    "No module named 'torch_musa'",
+)
 # The folders of this tree that a page may name; a path that begins otherwise is somebody else's.
 OURS = ("benchmarks", "build_backend", "docs", "examples", "scripts", "sitecustomize", "src", "tests", ".ci")
 
@@ -41,6 +63,8 @@ def test_every_variable_of_torchada_is_documented(name: str) -> None:
 
 def test_no_other_variable_of_torchada_is_documented() -> None:
     for page in PAGES:
+        if page.name == "move-from-0.1.md":  # it names those that are gone
+            continue
         for name in re.findall(
             r"TORCHADA_[A-Z_]+\b(?!\()", page.read_text()
         ):  # macros of C++ are followed by arguments
@@ -62,8 +86,8 @@ def test_both_readmes_show_the_same_commands(language: str) -> None:
     assert english
 
 
-def test_both_readmes_give_the_same_numbers() -> None:
-    english, chinese = (re.findall(r"^\| `.*$", page.read_text(), re.MULTILINE) for page in READMES)
+def test_both_readmes_name_the_same_commands_and_variables() -> None:
+    english, chinese = (set(re.findall(r"`([^`\n]+)`", page.read_text())) for page in READMES)
     assert english == chinese
 
 
@@ -76,3 +100,80 @@ def test_the_files_a_page_names_exist(page: Path) -> None:
 def test_ci_runs_the_command_of_the_readme() -> None:
     command = _blocks(READMES[0].read_text(), "sh")[1].strip()
     assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def _headings(page: Path) -> list[str]:
+    """The headings of a page, without those that stand in blocks of code."""
+    return re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S), re.MULTILINE)
+
+
+def _anchor(heading: str) -> str:
+    """The anchor of a heading, as the hosting site and the built site make it."""
+    kept = [letter for letter in heading if letter in " -_" or unicodedata.category(letter)[0] in "LN"]
+    return "".join(kept).strip().lower().replace(" ", "-")
+
+
+def _links_with_anchor() -> Iterator[tuple[Path, Path, str]]:
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text()):
+            yield page, (page.parent / target if target else page), anchor
+
+
+def test_every_anchor_that_a_page_links_to_exists() -> None:
+    wrong = [
+        f"{page.name}: {target.name}#{anchor}"
+        for page, target, anchor in _links_with_anchor()
+        if anchor not in map(_anchor, _headings(target))
+    ]
+    assert not wrong
+
+
+def test_generated_reference_pages_are_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "reference_pages.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", [*torchada.__all__, "CUDA_HOME"])
+def test_every_public_name_is_documented(name: str) -> None:
+    assert f"`torchada.{name}" in (ROOT / "docs" / "reference" / "python.md").read_text()
+
+
+@cache
+def _texts() -> str:
+    """Every string of our Python sources, without the parts that are put in, and the C++ sources as they are."""
+    strings = (node for path in _sources("*.py") for node in ast.walk(ast.parse(path.read_text())))
+    python = "\n".join(_literal(node) for node in strings if isinstance(node, (ast.Constant, ast.JoinedStr)))
+    return python + "\n".join(path.read_text() for path in _sources("*.cpp"))
+
+
+def _sources(pattern: str) -> Iterator[Path]:
+    return (ROOT / "src").rglob(pattern)
+
+
+def _literal(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "\0".join(part.value for part in node.values if isinstance(part, ast.Constant))
+
+
+def _messages(page: Path) -> list[str]:
+    """The headings that are messages, in the words of the program."""
+    return [html.unescape(found[1]) for heading in _headings(page) if (found := re.fullmatch(r"`(.+)`", heading))]
+
+
+def _is_of_others(message: str) -> bool:
+    return any(words in message for words in OF_OTHERS)
+
+
+@pytest.mark.parametrize("message", [each for each in _messages(TROUBLESHOOTING[0]) if not _is_of_others(each)])
+def test_a_message_of_the_troubleshooting_page_is_in_the_sources(message: str) -> None:
+    pieces = [piece.strip(" :,") for piece in message.split("…")]
+    missing = [piece for piece in pieces if piece and piece not in _texts()]
+    assert not missing
+
+
+def test_troubleshooting_explains_the_same_messages_in_both_languages() -> None:
+    english, chinese = map(_messages, TROUBLESHOOTING)
+    assert english == chinese
+    assert len(english) >= 15

@@ -21,7 +21,7 @@ def _accuracy(output: str) -> float:
 
 @pytest.mark.musa
 def test_it_trains_on_the_simulated_device(musa: Interpreter, tmp_path: Path) -> None:
-    done = musa.run(["-m", "torchada.cli", "run", "--simulate", str(EXAMPLE)])
+    done = musa.run(["-m", "torchada", "run", "--simulate", str(EXAMPLE)])
     assert _accuracy(done.stdout) > 95
     assert "musa:0" in done.stdout.strip().splitlines()[-1]
 

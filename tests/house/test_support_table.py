@@ -37,12 +37,12 @@ def test_support_tables_are_up_to_date() -> None:
 
 def test_check_reports_a_changed_row_and_the_script_writes_it(copy: Path) -> None:
     data = copy / "docs" / "support.toml"
-    data.write_text(data.read_text().replace('"2.9.1, 2.11.0"', '"2.9.2"'))
+    data.write_text(data.read_text().replace('"2.13.0 (CPU build)", "simulated"', '"2.13.9", "simulated"'))
     done = _check(copy, "--check")
     assert done.returncode == 1 and "README.md, README_CN.md: run" in done.stderr
-    assert "| 2.9.2 |" not in (copy / "README.md").read_text()
+    assert "| 2.13.9 |" not in (copy / "README.md").read_text()
     assert _check(copy).returncode == 0
-    assert "| 2.9.2 |" in (copy / "README.md").read_text()
+    assert "| 2.13.9 |" in (copy / "README.md").read_text()
     assert _check(copy, "--check").returncode == 0
 
 

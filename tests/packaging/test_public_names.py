@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
 import torchada
 from support.interpreter import Interpreter
+from torchada.utils import cpp_extension
 
 
 def test_every_public_name_resolves() -> None:
@@ -15,6 +22,124 @@ def test_every_public_name_resolves() -> None:
     assert set(torchada.__all__) <= set(dir(torchada))
     with pytest.raises(AttributeError, match="nonsense"):
         torchada.nonsense  # noqa: B018
+
+
+def test_names_for_type_checkers_are_those_of_run_time() -> None:
+    """The imports under TYPE_CHECKING, and the table of what is resolved when it is first used."""
+    body = ast.parse(Path(torchada.__file__).read_text()).body
+    block = next(node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    declared = {
+        alias.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert declared == {**torchada._LAZY, **torchada._OF_TORCH}
+    aliases = [alias for node in block.body for alias in getattr(node, "names", ())]
+    assert all(alias.name == alias.asname for alias in aliases), "a re-export to type checkers: X as X"
+    assert len(aliases) == len(block.body) == len(declared)
+
+
+@pytest.mark.once
+def test_a_process_that_uses_no_name_imports_nothing_for_it(plain: Interpreter) -> None:
+    code = "import sys, torchada; print(*(name for name in sys.modules if name.startswith('torchada') or name == 'typing'))"
+    assert plain.run(["-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]).stdout.split() == ["torchada"]
+
+
+# What a user writes; every name is used, and every type is known.
+PROGRAM = """
+from types import ModuleType
+from typing_extensions import assert_type
+
+from setuptools import Extension, setup
+
+import torchada
+from torchada import Platform, UnsupportedError
+from torchada.utils import cpp_extension
+from torchada.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension, load, load_inline
+
+assert_type(torchada.__version__, str)
+assert_type(torchada.get_version(), str)
+assert_type(torchada.CUDA_HOME, str | None)
+platform: torchada.Platform = torchada.detect_platform()
+assert_type(torchada.get_platform(), Platform)
+if platform is Platform.MUSA:
+    assert_type(torchada.get_device_name(), str)
+for answer in (torchada.is_musa_platform(), torchada.is_cuda_platform(), torchada.is_cpu_platform()):
+    assert_type(answer, bool)
+assert_type(torchada.is_gpu_device("cuda:0"), bool)
+assert_type(torchada.is_cuda_like_device(None), bool)
+assert_type(torchada.get_backend(), ModuleType)
+assert_type(torchada.get_torch_device_module(), ModuleType)
+torchada.get_backend().synchronize()
+assert_type(torchada.cuda_to_musa_name("cudaMalloc"), str)
+assert_type(torchada.nccl_to_mccl_name("ncclSend"), str)
+assert_type(torchada.cublas_to_mublas_name("cublasCreate"), str)
+assert_type(torchada.curand_to_murand_name("curandCreate"), str)
+
+
+class Mine(torchada.TorchadaWarning):
+    pass
+
+
+def work() -> bool:
+    torchada.disable()
+    torchada.enable()
+    try:
+        with torchada.disabled() as nothing:
+            assert_type(nothing, None)
+    except torchada.UnsupportedError as error:
+        assert_type(error, UnsupportedError)
+        raise torchada.TorchadaError(str(error)) from error
+    return torchada.is_patched()
+
+
+assert_type(CUDAExtension("name", ["a.cu"], extra_compile_args={"nvcc": ["-O3"]}), Extension)
+assert_type(CppExtension(name="name", sources=["a.cpp"]), Extension)
+assert_type(cpp_extension.include_paths("cuda"), list[str])
+assert_type(cpp_extension.library_paths("cuda"), list[str])
+assert_type(cpp_extension.CUDA_HOME, str | None)
+assert_type(load("name", ["a.cu"], verbose=True), ModuleType)
+assert_type(load_inline("name", "int f();", cuda_sources=["..."], functions=["f"]), ModuleType)
+setup(ext_modules=[CUDAExtension("name", ["a.cu"])], cmdclass={"build_ext": BuildExtension.with_options(use_ninja=True)})
+"""
+NAMES = sorted({*torchada.__all__, "CUDA_HOME"})
+
+
+def check(folder: Path, text: str) -> str:
+    """What mypy --strict says of a program of a user's."""
+    (folder / "program.py").write_text(text)
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "--cache-dir", "cache", "program.py"]
+    return subprocess.run(mypy, cwd=folder, capture_output=True, text=True, timeout=600).stdout
+
+
+@pytest.mark.once
+def test_a_program_that_uses_every_public_name_passes_mypy_strict(tmp_path: Path) -> None:
+    assert [name for name in [*NAMES, *cpp_extension.__all__] if not re.search(rf"\b{name}\b", PROGRAM)] == []
+    assert check(tmp_path, PROGRAM) == "Success: no issues found in 1 source file\n"
+
+
+@pytest.mark.once
+def test_mypy_finds_what_a_program_does_wrong(tmp_path: Path) -> None:
+    """And so what it does not complain of, it knows."""
+    wrong = "import torchada\ntorchada.nonsense\nx: int = torchada.detect_platform()\ntorchada.is_gpu_device()\n"
+    assert re.findall(r"program.py:(\d+): error: .*\[([\w-]+)\]", check(tmp_path, wrong)) == [
+        ("2", "attr-defined"),
+        ("3", "assignment"),
+        ("4", "call-arg"),
+    ]
+
+
+@pytest.mark.once
+def test_no_public_name_is_any_or_object_to_mypy(tmp_path: Path) -> None:
+    names = [f"torchada.{name}" for name in NAMES] + [f"cpp_extension.{name}" for name in cpp_extension.__all__]
+    asked = "".join(f"reveal_type({name})\n" for name in names)
+    said = check(tmp_path, f"import torchada\nfrom torchada.utils import cpp_extension\n{asked}")
+    revealed = dict(zip(names, re.findall(r'Revealed type is "(.*)"', said), strict=True))
+    nothing = ("Any", "object", "builtins.object")
+    assert {name: kind for name, kind in revealed.items() if kind.rpartition("-> ")[2] in nothing} == {}
+
+
+def test_every_public_function_has_a_docstring() -> None:
+    functions = {name: getattr(torchada, name) for name in torchada.__all__ if name != "__version__"}
+    assert [name for name, function in functions.items() if not (function.__doc__ or "").strip()] == []
 
 
 @pytest.mark.parametrize(
@@ -27,12 +152,12 @@ def test_every_public_name_resolves() -> None:
         ("curand_to_murand_name", "curand_init", "murand_init"),
     ],
 )
-def test_names_of_libraries(function: str, given: str, expected: str) -> None:
+def test_names_of_libraries_are_translated(function: str, given: str, expected: str) -> None:
     assert getattr(torchada, function)(given) == expected
 
 
 @pytest.mark.musa
-def test_on_musa() -> None:
+def test_questions_about_the_platform_on_musa() -> None:
     assert torchada.detect_platform() is torchada.get_platform() is torchada.Platform.MUSA
     assert torchada.is_musa_platform()
     assert not torchada.is_cuda_platform()
@@ -56,18 +181,18 @@ def test_on_musa() -> None:
         (3, False),
     ],
 )
-def test_is_gpu_device(device: object, expected: bool) -> None:
+def test_is_gpu_device_tells_devices_by_name(device: object, expected: bool) -> None:
     assert torchada.is_gpu_device(device) is expected
 
 
 @pytest.mark.musa
-def test_is_gpu_device_of_tensors() -> None:
+def test_is_gpu_device_tells_tensors_by_their_device() -> None:
     assert torchada.is_gpu_device(torch.zeros(1, device="cuda"))
     assert torchada.is_gpu_device(torch.device("cuda"))
     assert not torchada.is_gpu_device(torch.zeros(1))
 
 
-def test_on_a_machine_without_accelerator(plain: Interpreter) -> None:
+def test_questions_about_the_platform_without_accelerator(plain: Interpreter) -> None:
     plain.run(
         """
         import torchada

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
+from torchada import pages
 from torchada.cli import main
 from torchada.porting import PortingError, Tree, port_tree, read_project
 from torchada.porting import work as work_module
@@ -307,9 +308,85 @@ def test_the_command_line(project: Path, tmp_path: Path, capfdbinary: pytest.Cap
         assert done.returncode == 0, done.stdout
     assert run(project / "nowhere", "-o", out) == 2
     assert b"nowhere: no such file or folder" in capfdbinary.readouterr().err
-    assert run(project, "--report", tmp_path / "r.pdf") == 2
     assert run(project / "csrc/a.cu", project / "include", "-o", tmp_path / "two") == 0
     assert sorted(contents(tmp_path / "two")) == ["a.mu", "include/proj/cuda_utils.h", "include/proj/k.muh"]
+
+
+def test_port_writes_every_report_that_is_named(project: Path, tmp_path: Path) -> None:
+    names = [tmp_path / name for name in ("a.html", "b.json", "c.json")]
+    assert run(project, *(word for name in names for word in ("--report", name))) == 0
+    assert json.loads(names[1].read_text()) == json.loads(names[2].read_text())
+    assert json.loads(pages.data_of(names[0].read_text())) == json.loads(names[1].read_text())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--jobs", "-1"], "--jobs: expected a whole number from 1 on, got '-1'"),
+        (["--jobs", "0"], "--jobs: expected a whole number from 1 on, got '0'"),
+        (["--jobs", "two"], "--jobs: expected a whole number from 1 on, got 'two'"),
+        (["--report", "r.pdf"], "--report r.pdf: expected a name that ends in .json or .html"),
+        (
+            ["--report", "good.json", "--report", "nowhere/r.json"],
+            "--report nowhere/r.json: there is no folder nowhere",
+        ),
+        (["--report", "folder.json"], "--report folder.json: this is a folder"),
+    ],
+)
+def test_port_names_a_wrong_argument_and_writes_nothing(
+    project: Path,
+    tmp_path: Path,
+    arguments: list[str],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "here" / "folder.json").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(SystemExit) as ended:
+        run(project, "-o", "out", *arguments)
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert said in error and error.startswith("usage: torchada port")
+    assert os.listdir() == ["folder.json"]
+
+
+def test_port_reports_and_diffs_a_file_whose_name_is_no_text(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    (tmp_path / "p").mkdir()
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/p/\xff.cu")).write_bytes(b'asm("bar.sync 0;"); cudaFree();')
+    reports = [tmp_path / "r.json", tmp_path / "r.html"]
+    assert run(tmp_path / "p", "--diff", *(word for name in reports for word in ("--report", name))) == 0
+    assert b"--- a/\xff.cu\n+++ b/\xff.mu\n" in capfdbinary.readouterr().out
+    assert json.loads(reports[0].read_text())["findings"][0]["file"] == "\udcff.cu"
+    assert sorted(os.listdir(tmp_path)) == ["p", "r.html", "r.json"]
+
+
+def test_port_counts_one_source_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "p", {"a.cu": b"cudaFree();\n"})
+    assert run(tmp_path / "p") == 0
+    assert capsys.readouterr().out == "1 source, 1 name translated\n"
+    write(tmp_path / "p", {"b.cu": b'cudaFree();\ncudaFree();\nasm("bar.sync 0;");\n'})
+    assert run(tmp_path / "p") == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        "2 sources, 3 names translated",
+        "1 place unported: left as it was, for MUSA has no counterpart",
+    ]
+
+
+def test_quiet_port_prints_nothing_and_verbose_port_every_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "p", {"a.cu": "".join(f'asm("x{number}.sync 0;");\n' for number in range(30)).encode()})
+    run(tmp_path / "p")
+    assert "  and 10 more names, which -v lists" in capsys.readouterr().out.splitlines()
+    run(tmp_path / "p", "-v")
+    assert [line.split(":")[0].strip() for line in capsys.readouterr().out.splitlines()[2:]] == [
+        f"x{number}.sync" for number in range(30)
+    ]
+    assert run(tmp_path / "p", "-q", "--check") == 1
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_page_escapes_what_sources_say(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def entries(owner: Any) -> list[tuple[Any, int]]:
 
 
 def patch(owner: Any, name: Any, value: object = "patched", refresh: Callable[[], object] | None = None) -> Patch:
-    return Patch(owner, name, value, "a test", refresh)
+    return Patch(owner, name, value, "a test", refresh=refresh)
 
 
 OWNERS = {

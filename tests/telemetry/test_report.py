@@ -17,7 +17,7 @@ from torchada.telemetry import page, report
 
 pytestmark = pytest.mark.once
 
-RUN = ["-m", "torchada.cli", "run"]
+RUN = ["-m", "torchada", "run"]
 VOID = {"meta", "input", "link", "br", "img"}
 
 
@@ -49,7 +49,7 @@ def document(*uses: dict[str, Any]) -> dict[str, Any]:
 # ---------------------------------------------------------------- the document
 
 
-def test_parts_add_up() -> None:
+def test_parts_of_processes_add_up() -> None:
     made = document(use(), use(line=4, count=5))
     report.add(made, process(2), [use(), use(kind="unsupported", api="torch.cuda.x", to="", package="library")])
     report.add(made, process(), [use(count=1)])
@@ -65,16 +65,16 @@ def test_parts_add_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["out.json", "out.html"])
-def test_stored_and_loaded(tmp_path: Path, name: str) -> None:
+def test_a_stored_report_is_loaded_unchanged(tmp_path: Path, name: str) -> None:
     made = document(use(source="</script><b>&amp;\N{SNOWMAN}\udcff"))
     report.store([str(tmp_path / name)], made)
     assert report.load(str(tmp_path / name)) == made
     assert [file.name for file in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "<html>", '{"schema": "torchada-report", "version": 99}'])
+@pytest.mark.parametrize("text", ["", "{}", "[]", "<html>", '{"schema": "torchada-run", "version": 99}'])
 @pytest.mark.parametrize("name", ["out.json", "out.html"])
-def test_what_is_no_report_is_begun_anew(tmp_path: Path, name: str, text: str) -> None:
+def test_a_file_that_is_no_report_is_begun_anew(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     report.merge([str(tmp_path / name)], process(), [use()])
     assert report.load(str(tmp_path / name))["totals"]["calls"] == 2
@@ -125,7 +125,7 @@ class Page(HTMLParser):
 HOSTILE = "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>&lt;"
 
 
-def test_everything_from_programs_is_escaped() -> None:
+def test_the_page_escapes_everything_from_programs() -> None:
     fields = dict.fromkeys(("api", "to", "file", "function", "package", "through", "source"), HOSTILE)
     made = report.empty([HOSTILE], "/x")
     report.add(made, {**process(), "host": HOSTILE, "command": [HOSTILE], "adapter": HOSTILE}, [use(**fields)])
@@ -140,14 +140,14 @@ def test_everything_from_programs_is_escaped() -> None:
     assert json.loads(pages.data_of(text)) == made
 
 
-def test_the_page_needs_nothing_else() -> None:
+def test_the_page_refers_to_no_other_file() -> None:
     found = Page(page.page(document(use())))
     assert not [names for _, names in found.attributes if {"src", "href"} & names.keys()]
     policy = next(names for _, names in found.attributes if names.get("http-equiv"))
     assert str(policy["content"]).startswith("default-src 'none'")
 
 
-def test_what_the_page_shows() -> None:
+def test_the_page_shows_calls_by_kind() -> None:
     text = page.page(
         document(
             use(count=1500),
@@ -165,7 +165,7 @@ def test_what_the_page_shows() -> None:
     assert [name["data-query"] for name in found.with_class("who")] == ["the script", "library"]
 
 
-def test_an_empty_page() -> None:
+def test_the_page_says_that_nothing_was_recorded() -> None:
     words = Page(page.page(report.empty(["train.py"]))).words
     assert "Nothing was recorded" in words and "Nothing that was called is unsupported" in words
 
@@ -193,7 +193,7 @@ def loaded(musa: Interpreter, name: str = "out.json") -> dict[str, Any]:
 
 
 @pytest.mark.musa
-def test_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
+def test_run_writes_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
     code = "import os, torch\nos.chdir('/')\nx = torch.ones(2, device='cuda')\n"
     done = run(musa, "--report", "out.json", "--report=out.html", code=code)
     found = loaded(musa)
@@ -202,7 +202,7 @@ def test_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
         "out.json",
         "train.py",
     ]
-    assert found["schema"] == "torchada-report" and found["version"] == 1 and found["program"] == ["train.py"]
+    assert found["schema"] == "torchada-run" and found["version"] == 1 and found["program"] == ["train.py"]
     (entry,) = found["uses"]
     assert entry["source"] == "x = torch.ones(2, device='cuda')" and entry["file"] == str(tmp_path / "train.py")
     assert found == json.loads(pages.data_of((tmp_path / "out.html").read_text()))
@@ -214,12 +214,12 @@ def test_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
     ("name", "said"),
     [("out.txt", "ends in .json or .html"), ("nowhere/out.json", "No such file"), ("a:b.json", "without ':'")],
 )
-def test_a_report_that_cannot_be_written(musa: Interpreter, name: str, said: str) -> None:
+def test_run_names_a_report_that_cannot_be_written(musa: Interpreter, name: str, said: str) -> None:
     done = run(musa, "--report", name, code="print('ran')", check=False)
     assert done.returncode == 2 and said in done.stderr and "ran" not in done.stdout
 
 
-def test_a_program_without_torch(musa: Interpreter) -> None:
+def test_the_report_of_a_program_without_torch_is_empty(musa: Interpreter) -> None:
     run(musa, "--report", "out.json", code="print(1)")
     assert loaded(musa)["totals"]["calls"] == 0
 
@@ -228,7 +228,7 @@ def test_a_program_without_torch(musa: Interpreter) -> None:
 @pytest.mark.parametrize(
     "ending", ["raise SystemExit(3)", "1 / 0", "os._exit(3)", "os.execv(sys.executable, [sys.executable, '-c', ''])"]
 )
-def test_however_a_process_ends(musa: Interpreter, ending: str) -> None:
+def test_a_process_is_reported_however_it_ends(musa: Interpreter, ending: str) -> None:
     run(musa, "--report", "out.json", code=f"import os, sys, torch\ntorch.cuda.device_count()\n{ending}\n", check=False)
     assert calls_of(loaded(musa)) == {"torch.cuda.device_count": 1}
 
@@ -247,7 +247,7 @@ CHILDREN = {
 
 @pytest.mark.musa
 @pytest.mark.parametrize("way", CHILDREN)
-def test_child_processes(musa: Interpreter, way: str) -> None:
+def test_child_processes_are_reported_once(musa: Interpreter, way: str) -> None:
     """The child's part is there, and what it inherited from its parent is not counted twice."""
     body = "".join(f"    {line}\n" for line in ("torch.cuda.manual_seed_all(0)", *CHILDREN[way].splitlines()))
     code = "import os, subprocess, sys, torch\ndef work():\n    torch.cuda.device_count()\nif __name__ == '__main__':\n"
@@ -270,7 +270,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.musa
-def test_workers_of_a_loader(musa: Interpreter) -> None:
+def test_workers_of_a_loader_are_reported(musa: Interpreter) -> None:
     run(musa, "--report", "out.json", code=LOADER)
     found = loaded(musa)
     assert calls_of(found)["torch.cuda.device_count"] == 8
@@ -278,7 +278,7 @@ def test_workers_of_a_loader(musa: Interpreter) -> None:
 
 
 @pytest.mark.musa
-def test_ranks_of_torchrun(musa: Interpreter) -> None:
+def test_ranks_of_torchrun_are_reported(musa: Interpreter) -> None:
     code = "import os, torch\nfor _ in range(int(os.environ['RANK']) + 1): torch.cuda.device_count()\n"
     assert musa.cwd is not None
     (musa.cwd / "train.py").write_text(code)

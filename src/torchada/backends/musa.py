@@ -92,15 +92,6 @@ _NAMES = Names(
         "cudart": "musart",
         "nccl": "mccl",
     },
-    dispatch_keys={
-        "CUDA": "PrivateUse1",
-        "AutogradCUDA": "AutogradPrivateUse1",
-        "AutocastCUDA": "AutocastPrivateUse1",
-        "SparseCUDA": "SparsePrivateUse1",
-        "SparseCsrCUDA": "SparseCsrPrivateUse1",
-        "QuantizedCUDA": "QuantizedPrivateUse1",
-        "NestedTensorCUDA": "NestedTensorPrivateUse1",
-    },
     dnn="mudnn",
 )
 

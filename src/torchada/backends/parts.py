@@ -6,6 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+# What devices from outside of PyTorch share: the keys of PrivateUse1, whatever it is renamed to.
+PRIVATE_USE_1 = {
+    "CUDA": "PrivateUse1",
+    "AutogradCUDA": "AutogradPrivateUse1",
+    "AutocastCUDA": "AutocastPrivateUse1",
+    "SparseCUDA": "SparsePrivateUse1",
+    "SparseCsrCUDA": "SparseCsrPrivateUse1",
+    "QuantizedCUDA": "QuantizedPrivateUse1",
+    "NestedTensorCUDA": "NestedTensorPrivateUse1",
+}
+
 
 # eq=False: two descriptors are the same where they are one object. That makes them hashable, and their classes cheaper to create.
 @dataclass(frozen=True, eq=False)
@@ -14,12 +25,13 @@ class Names:
 
     renames: names of torch.cuda that are spelled differently in the namespace ("CUDAGraph": "MUSAGraph"); a path ("core.Error")
         where they are not at its top.
-    dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1").
+    dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1"). The default is for every device
+        that is registered from outside of PyTorch.
     dnn: the module of torch.backends with the switches of the neural network library, as torch.backends.cudnn has cuDNN's.
     """
 
     renames: Mapping[str, str] = field(default_factory=dict)
-    dispatch_keys: Mapping[str, str] = field(default_factory=dict)
+    dispatch_keys: Mapping[str, str] = field(default_factory=lambda: PRIVATE_USE_1)
     dnn: str | None = None
 
     def own(self, name: str) -> str:
@@ -28,7 +40,7 @@ class Names:
 
     @property
     def dispatch_key(self) -> str:
-        """The dispatcher's key of the device: what devices from outside of PyTorch share, unless it says otherwise."""
+        """The dispatcher's key of the device itself."""
         return self.dispatch_keys.get("CUDA", "PrivateUse1")
 
 

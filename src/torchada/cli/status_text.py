@@ -14,7 +14,13 @@ def as_text(found: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]]
     """The report as lines. `apis` are the APIs of CUDA that each area redirects, which a verbose report lists."""
     lines = [_first_line(found)]
     if verbosity >= 0:
-        lines += [*_surroundings(found), *_modules(found), *_areas(found, apis or {}), *_environment(found)]
+        lines += [
+            *_surroundings(found),
+            *_modules(found),
+            *_areas(found, apis or {}),
+            *_workarounds(found),
+            *_environment(found),
+        ]
     return "\n".join([*lines, *_complaints(found)])
 
 
@@ -54,6 +60,13 @@ def _areas(found: Report, apis: Mapping[str, Sequence[str]]) -> list[str]:
     for area, row in zip(areas, rows, strict=True):
         lines += [row, *(f"        {api}" for api in apis.get(area["name"], ()))]
     return lines
+
+
+def _workarounds(found: Report) -> list[str]:
+    if not found["workarounds"]:
+        return []
+    rows = ((each["area"], each["versions"], each["for"]) for each in found["workarounds"])
+    return ["workarounds for versions", *columns(rows)]
 
 
 def _outcome(area: Mapping[str, Any]) -> str:

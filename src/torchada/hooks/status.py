@@ -35,6 +35,7 @@ def report() -> dict[str, Any]:
         "versions": _versions(selection),
         "modules": _modules(),
         "areas": [vars(record) for record in STATE.areas.values()],
+        "workarounds": workarounds(),
         "device_strings": _device_strings(),
         "environment": _environment(settings),
         "problems": list(STATE.problems),
@@ -45,7 +46,15 @@ def report() -> dict[str, Any]:
 
 def apis() -> dict[str, list[str]]:
     """The APIs of CUDA that each area redirects, by area."""
-    return {area: sorted({each.patch.why for each in applied}) for area, applied in ENGINE.applied().items()}
+    applied = ENGINE.applied().items()
+    return {area: sorted({each.patch.api for each in done if each.patch.api}) for area, done in applied}
+
+
+def workarounds() -> list[dict[str, str]]:
+    """What is in force only for some versions of torch, the backend's adapter or a library."""
+    patches = ((area, each.patch) for area, done in ENGINE.applied().items() for each in done)
+    found = {(area, patch.text, patch.versions) for area, patch in patches if patch.versions}
+    return [{"area": area, "for": text, "versions": versions} for area, text, versions in sorted(found)]
 
 
 def exit_code(found: dict[str, Any]) -> int:

@@ -29,7 +29,7 @@ class _WithoutNew:
     pass
 
 
-def redirect_new(target: type, make: Callable[[New], New], why: str) -> list[Patch]:
+def redirect_new(target: type, make: Callable[[New], New], api: str) -> list[Patch]:
     """Patches that put `make(constructor)` in place of the constructor of `target`.
 
     `constructor(cls, *args, **kwargs)` is the C one. Raises Skip where the interpreter is not one whose types can be changed.
@@ -37,8 +37,8 @@ def redirect_new(target: type, make: Callable[[New], New], why: str) -> list[Pat
     _check_layout(target)
     new = make(_constructor(target))
     return [
-        Patch(target, "__new__", staticmethod(new), why),
-        Patch(_Slot(target, _TP_NEW), "tp_new", _Slot(_WithNew, _TP_NEW).read(), why),
+        Patch(target, "__new__", staticmethod(new), api),
+        Patch(_Slot(target, _TP_NEW), "tp_new", _Slot(_WithNew, _TP_NEW).read(), None, note=api),
     ]
 
 

@@ -24,17 +24,35 @@ Kind = Literal["same", "adapted", "emulated", "unsupported"]
 class Patch:
     """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
 
-    `why` is the API in CUDA's terms, which status and reports show, `to` what answers it where that is not the same API on the
-    backend's device. `refresh` is called after the change and after its undo, for caches computed from the entry.
+    `api` is what a program calls, in CUDA's terms, as reports show it; None for what has to be so behind an API. An api that shows
+    an argument of CUDA's, as in `torch.zeros(device="cuda")`, is used where a call says so; any other, at each call. `to` is what
+    answers it where that is not the same API on the backend's device.
+
+    `since` and `until` bind a workaround to versions ("torch 2.8": from it on, up to it; for a library, from the one that it was
+    tried on), and status names those. `note` says what the patch is for where `api` does not. `refresh` is called after the change
+    and after its undo, for caches computed from the entry.
     """
 
     owner: Any
     name: Any
     replacement: Any
-    why: str
-    refresh: Callable[[], object] | None = None
+    api: str | None
     kind: Kind = "adapted"
     to: str = ""
+    since: str = ""
+    until: str = ""
+    note: str = ""
+    refresh: Callable[[], object] | None = None
+
+    @property
+    def text(self) -> str:
+        """What the patch is for, in a few words."""
+        return self.note or self.api or str(self.name)
+
+    @property
+    def versions(self) -> str:
+        """The versions that a workaround is bound to; empty for a patch that is none."""
+        return ", ".join(filter(None, (self.since and f"since {self.since}", self.until and f"until {self.until}")))
 
 
 @dataclass(eq=False)

@@ -27,7 +27,7 @@ Function = Callable[..., Any]
 Note = Callable[[Use, Any], None]
 _CACHED = type(lru_cache(len))
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType, _CACHED)
-_CUDA = re.compile(r"cuda|gpu|nccl|cudnn|cublas|cufft|curand|cusparse|cusolver|cupti|nvtx|nvml|nvrtc", re.IGNORECASE)
+_SHOWN_ARGUMENT = re.compile(r"[(\[].*(?:cuda|nccl|gpu)", re.IGNORECASE)
 # Devices, communication backends, dispatch keys, legacy types, libraries; no file that merely has such a name.
 _SPOKEN = re.compile(
     r"(?:.*[,:])?(?:cuda|nccl)(?:[,:].*)?|\w*CUDA\w*|torch\.cuda\..+|(?:.*/)?lib(?:cu|nccl|nv)\w*\.so[.\d]*"
@@ -62,8 +62,8 @@ class Observer:
 
     def _observe(self, patch: Patch) -> Iterator[Patch]:
         value = patch.replacement
-        if not _CUDA.search(patch.why):
-            yield patch  # no API, but something that has to be so behind the scenes
+        if patch.api is None:
+            yield patch
         elif isinstance(value, type):
             yield patch
             yield from self._constructor(patch, value)
@@ -147,23 +147,22 @@ def _dressed(call: Function, function: Any, patch: Patch) -> Function:
 
 def _use(patch: Patch, context: Context) -> Use:
     """What reports say of a patch. The backend's very own object answers in its own name."""
-    backend, name = context.backend, str(patch.name)
+    backend, name, api = context.backend, str(patch.name), patch.api or str(patch.name)
     device_type = backend.device_type
     for own in (name, backend.names.own(name)):
         if patch.kind in ("same", "adapted") and vars(context.namespace).get(own, patch) is patch.replacement:
-            return Use(patch.why, "same", patch.to or f"torch.{backend.namespace}.{own}")
+            return Use(api, "same", patch.to or f"torch.{backend.namespace}.{own}")
     if patch.to or patch.kind == "unsupported":
-        return Use(patch.why, patch.kind, patch.to)
+        return Use(api, patch.kind, patch.to)
     if patch.kind == "emulated":
-        return Use(patch.why, patch.kind, "torchada")
-    translated = patch.why.replace('"cuda', f'"{device_type}')
-    return Use(patch.why, patch.kind, translated if translated != patch.why else f'the same on "{device_type}"')
+        return Use(api, patch.kind, "torchada")
+    translated = api.replace('"cuda', f'"{device_type}')
+    return Use(api, patch.kind, translated if translated != api else f'the same on "{device_type}"')
 
 
 def _by_name(use: Use) -> bool:
-    """Whether the API means CUDA by its name, whatever its arguments."""
-    path = re.match(r"[\w.]*", use.api)
-    return use.kind == "unsupported" or bool(path and "." in path[0] and _CUDA.search(path[0]))
+    """Whether every call uses the API, or only one whose arguments say so, as the API shows them."""
+    return use.kind == "unsupported" or not _SHOWN_ARGUMENT.search(use.api)
 
 
 def _speaks(function: Any) -> Callable[[Any, Any], bool]:

@@ -51,7 +51,9 @@ class Telemetry:
         """What is left of torch.cuda, and the ends of a process."""
         yield from self.observer.untouched()
         for name in ("_exit", "execv", "execve"):
-            yield Patch(os, name, _after(_tell, getattr(os, name)), "the record of this process is written first")
+            yield Patch(
+                os, name, _after(_tell, getattr(os, name)), None, note="the record of this process is written first"
+            )
 
     def tell(self) -> None:
         """Say and write what has been counted since the last time."""

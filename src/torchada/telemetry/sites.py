@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass
+from inspect import CO_NESTED
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -96,7 +97,8 @@ class Callers:
             if role != _GLUE:
                 direct = False
             if role == _LIBRARY:
-                entry = last = frame
+                entry = entry if _decorates(frame, last) else frame
+                last = frame
                 traced = traced or name.startswith("torch._dynamo.")
             frame = frame.f_back
         return Caller(last, last, traced) if last is not None else None
@@ -110,6 +112,11 @@ class Callers:
         if top in _TORCH:
             return _LIBRARY
         return _GLUE if top in _STDLIB and not top.startswith("__") else _PROGRAM
+
+
+def _decorates(frame: FrameType, called: FrameType | None) -> bool:
+    """Whether the frame is that of a decorator around the function of `called`, which is what the program has named."""
+    return called is not None and called.f_back is frame and bool(frame.f_code.co_flags & CO_NESTED)
 
 
 def _module(frame: FrameType) -> str:

@@ -119,7 +119,8 @@ def test_not_asked_for_it_is_not_there(musa: Interpreter) -> None:
         import sys, torch
         x = torch.ones(2, device="cuda").isfinite()
         assert not [name for name in sys.modules if name.startswith("torchada.cpp_ops")]
-        print(__import__("torchada.hooks.status").hooks.status.as_text(__import__("torchada.hooks.status").hooks.status.report()))
+        from torchada.hooks import status
+        print(status.report()["areas"])
     """
     done = musa.run(code, env={"TORCHADA_DEBUG_CPP_OPS": "1"})
     assert calls(done) == set()

@@ -71,8 +71,8 @@ def place(record: Applied) -> str:
     if hasattr(owner, "target"):  # a slot of a type written in C
         return f"{owner.target.__module__}.{owner.target.__qualname__}.{name}"
     if isinstance(owner, dict):
-        return f"{record.patch.why} [{getattr(name, '__name__', name)}]"
-    return f"{record.patch.why} ({name})"
+        return f"{record.patch.text} [{getattr(name, '__name__', name)}]"
+    return f"{record.patch.text} ({name})"
 
 
 def _bare(value: Any) -> Any:

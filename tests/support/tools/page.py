@@ -39,7 +39,9 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 _BY_VALUE = "the name is a value of the program by then, and torch's own parser reads it"
 REASONS = {
-    "values.the_type_is_cuda": "torch and torch_musa compare it with the backend's name and would go wrong; see the README",
+    "values.the_type_is_cuda": (
+        "torch and torch_musa compare it with the backend's name and would go wrong; see docs/reference/limits.md"
+    ),
     "values.signatures_of_c_functions": "plain functions stand in their place, and show `(*args, device=None, **kwargs)`",
     "torchscript.script_factory_by_variable": _BY_VALUE,
     "torchscript.script_argument_by_name": _BY_VALUE,
@@ -50,18 +52,18 @@ REASONS = {
 
 _INTRO = f"""# Tools: code that is traced, compiled, scripted, exported and pickled
 
-Each row is a function of a program in `tests/support/tools/programs`, written for CUDA, as it answered on torch {TORCH} and the
+Each row is a function of a program in `tests/support/tools/programs`, written for CUDA. It was run on torch {TORCH} and the
 simulated torch_musa: under the **native** mechanism, under the **portable** one, and, for comparison, as the same text with "musa"
-in the place of "cuda", run **without torchada**. "yes" says that what the row asserts is true, which includes that compiled or
-scripted code gives the answer of eager code, and that it answers what the program for musa answers.
+in the place of "cuda", **without torchada**. "yes" means that what the row asserts is true. This includes that compiled or
+scripted code gives the result of eager code, and that the result is that of the program for musa.
 
 `PYTHONPATH=tests python -m support.tools.page` makes this page, and
 `tests/areas/compiler/test_tools.py` checks every row of it.
 
-For every function that torchada replaces, `tests/areas/compiler/test_compiled_patches.py` holds compiled code to eager code, too.
-Two things are known to go wrong there, and come from torch.compile: under the backend `aot_eager` a graph that says "cuda" runs
-when `with torch.cuda.device(1)` has been left, and makes its tensors on the device that is current then (`eager` and `inductor`,
-the default, make them where eager code does); and it forgets a default dtype that was set by `torch.set_default_tensor_type`
+For every function that torchada replaces, `tests/areas/compiler/test_compiled_patches.py` compares compiled code with eager code,
+too. Two things are known to go wrong there, and come from torch.compile. Under the backend `aot_eager`, a graph that says "cuda"
+runs after `with torch.cuda.device(1)` has ended, and makes its tensors on the device that is current then (`eager` and `inductor`,
+the default, make them where eager code does). And it forgets a default dtype that was set by `torch.set_default_tensor_type`
 inside.
 """
 

@@ -20,4 +20,4 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch._functorch._aot_autograd import autograd_cache
 
     known = {**torch_c_binding_in_graph_functions, **getattr(autograd_cache, _LIST)}
-    yield Patch(autograd_cache, _LIST, known, f"torch._functorch._aot_autograd.autograd_cache.{_LIST}")
+    yield Patch(autograd_cache, _LIST, known, None, note="the functions that a kept graph may call")

@@ -15,7 +15,7 @@ def patches(context: Context) -> Iterator[Patch]:
     import torch._dynamo.device_interface as interfaces
 
     find = translating(interfaces.get_interface_for_device, context.devices, "device", 0)
-    yield Patch(interfaces, "get_interface_for_device", find, f"{_API}.get_interface_for_device")
+    yield Patch(interfaces, "get_interface_for_device", find, f'{_API}.get_interface_for_device("cuda")')
     # None in a torch that was built without CUDA; everything else in CudaInterface is torch.cuda's.
     stream = getattr(context.torch._C, "_cuda_getCurrentRawStream", None)
     if stream is not None:

@@ -32,7 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch._dynamo.variables.tensor import TensorVariable
 
     answer = _is_cuda(context, TensorVariable.method_attr_is_cuda)
-    yield Patch(TensorVariable, "method_attr_is_cuda", answer, "Tensor.is_cuda under torch.compile")
+    yield Patch(TensorVariable, "method_attr_is_cuda", answer, None, note="Tensor.is_cuda under torch.compile")
     yield _files()
     yield _guards(context)
     yield _device_from_number(context)
@@ -70,7 +70,9 @@ def _files() -> Patch:
             return skip(not is_inlined_call, "it stands in for a function of torch")
         return original(filename, is_inlined_call)
 
-    return Patch(trace_rules, "check_file", disguise(check_file, original), "redirected functions under torch.compile")
+    return Patch(
+        trace_rules, "check_file", disguise(check_file, original), None, note="redirected functions under torch.compile"
+    )
 
 
 def _guards(context: Context) -> Patch:
@@ -84,7 +86,7 @@ def _guards(context: Context) -> Patch:
             original(self, guard)
 
     call = disguise(DICT_KEYS_MATCH, original)
-    return Patch(GuardBuilder, "DICT_KEYS_MATCH", call, "devices under torch.compile")
+    return Patch(GuardBuilder, "DICT_KEYS_MATCH", call, None, note="devices under torch.compile")
 
 
 def _guarded(builder: Any, guard: Any) -> Any:
@@ -115,7 +117,9 @@ def _device_from_number(context: Context) -> Patch:
         return original(self, tx, args, kwargs)
 
     call = disguise(call_function, original)
-    return Patch(UserDefinedClassVariable, "call_function", call, 'torch.device("cuda", i) under torch.compile')
+    return Patch(
+        UserDefinedClassVariable, "call_function", call, None, note='torch.device("cuda", i) under torch.compile'
+    )
 
 
 def _rules(context: Context) -> Iterator[Patch]:
@@ -131,12 +135,12 @@ def _rules(context: Context) -> Iterator[Patch]:
     for table in tables:
         for name, rule in rules.items():
             if name in table:
-                yield Patch(table, name, rule, f"{name} under torch.compile", forget_functions)
+                yield Patch(table, name, rule, None, note=f"{name} under torch.compile", refresh=forget_functions)
     if not context.mechanism.native:
         # The adapter's own, which mean its device where none is named, call torch's; those are redirected, and known by no name.
         for name in ("torch.is_autocast_enabled", "torch.set_autocast_enabled"):
-            why = f"{name} under torch.compile"
-            yield Patch(tables[-1], name, TorchInGraphFunctionVariable, why, forget_functions)
+            note = f"{name} under torch.compile"
+            yield Patch(tables[-1], name, TorchInGraphFunctionVariable, None, note=note, refresh=forget_functions)
 
 
 def _interface(context: Context) -> Iterator[Patch]:
@@ -145,7 +149,8 @@ def _interface(context: Context) -> Iterator[Patch]:
 
     own, known = context.backend.device_type, device_interface.device_interfaces
     if not hasattr(utils, "build_stream") and own not in known:
-        yield Patch(known, own, device_interface.CudaInterface, "torch.cuda.stream(...) under torch.compile")
+        note = "torch.cuda.stream(...) under torch.compile"
+        yield Patch(known, own, device_interface.CudaInterface, None, until="torch 2.8", note=note)
 
 
 def _no_stream() -> Iterator[Patch]:
@@ -162,7 +167,7 @@ def _no_stream() -> Iterator[Patch]:
         return original(tx, stream, *args, **kwargs)
 
     call = staticmethod(disguise(create, original))
-    yield Patch(contexts, "create", call, "torch.cuda.stream(None) under torch.compile")
+    yield Patch(contexts, "create", call, None, note="torch.cuda.stream(None) under torch.compile")
 
 
 def _made_in_graphs(context: Context) -> Iterator[Patch]:
@@ -182,12 +187,9 @@ def _made_in_graphs(context: Context) -> Iterator[Patch]:
 
     if hasattr(utils, "build_stream"):
         general_stream, general_event = utils.build_stream, utils.build_event
-        yield Patch(
-            utils, "build_stream", disguise(build_stream, general_stream), "torch.cuda.Stream() under torch.compile"
-        )
-        yield Patch(
-            utils, "build_event", disguise(build_event, general_event), "torch.cuda.Event() under torch.compile"
-        )
+        stream, event = disguise(build_stream, general_stream), disguise(build_event, general_event)
+        yield Patch(utils, "build_stream", stream, None, note="torch.cuda.Stream() under torch.compile")
+        yield Patch(utils, "build_event", event, None, note="torch.cuda.Event() under torch.compile")
 
 
 def _names_a_device(context: Context, args: Any, kwargs: Any) -> bool:

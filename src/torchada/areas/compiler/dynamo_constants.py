@@ -19,4 +19,4 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in _QUESTIONS:
         function = getattr(context.torch, name, None)
         if isinstance(function, FunctionType):
-            yield Patch(function, "_dynamo_marked_constant", True, f"torch.{name} under torch.compile")
+            yield Patch(function, "_dynamo_marked_constant", True, None, note=f"torch.{name} under torch.compile")

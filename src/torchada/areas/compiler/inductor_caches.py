@@ -26,7 +26,7 @@ def key(context: Context) -> Iterator[Patch]:
     from torch._inductor.codecache import CacheBase
 
     system = _get_system(context, CacheBase.get_system)
-    yield Patch(CacheBase, "get_system", staticmethod(system), "the key of torch.compile's caches")
+    yield Patch(CacheBase, "get_system", staticmethod(system), None, note="the key of torch.compile's caches")
 
 
 def _get_system(context: Context, original: Callable[..., Any]) -> Callable[[], dict[str, Any]]:
@@ -66,8 +66,8 @@ def generated_modules(context: Context) -> Iterator[Patch]:
     from torch._inductor.codecache import PyCodeCache
 
     load = _load_by_key_path(PyCodeCache.load_by_key_path)
-    why = "torch._inductor.codecache.PyCodeCache.load_by_key_path"
-    yield Patch(PyCodeCache, "load_by_key_path", staticmethod(load), why)
+    note = "generated modules allocate by torch's own function"
+    yield Patch(PyCodeCache, "load_by_key_path", staticmethod(load), None, note=note)
 
 
 def _load_by_key_path(original: Callable[..., ModuleType]) -> Callable[..., ModuleType]:

@@ -35,7 +35,7 @@ def tables(context: Context) -> Iterator[Patch]:
         original = getattr(common, name, None)
         if original is not None:
             call = _of_the_backend(context, original)
-            yield Patch(common, name, call, f"torch._inductor.codegen.common.{name}")
+            yield Patch(common, name, call, f'torch._inductor.codegen.common.{name}("cuda")')
 
 
 def _of_the_backend(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -63,8 +63,9 @@ def current_device(context: Context) -> Iterator[Patch]:
     import torch._inductor.compile_fx as compile_fx
 
     device_context = _get_cuda_device_context(context, compile_fx.get_cuda_device_context)
-    why = "torch._inductor.compile_fx.get_cuda_device_context"
-    yield Patch(compile_fx, "get_cuda_device_context", device_context, why)
+    yield Patch(
+        compile_fx, "get_cuda_device_context", device_context, None, note="the device that a graph is compiled on"
+    )
 
 
 def _get_cuda_device_context(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,8 +85,10 @@ def heuristics(context: Context) -> Iterator[Patch]:
     import torch._inductor.template_heuristics.registry as registry
 
     find = _find(context, registry.get_registered_heuristic_class)
-    why = "torch._inductor.template_heuristics of cuda"
-    yield Patch(registry, "get_registered_heuristic_class", find, why, refresh=registry._HEURISTIC_CACHE.clear)
+    note = "max-autotune's configurations for CUDA"
+    yield Patch(
+        registry, "get_registered_heuristic_class", find, None, note=note, refresh=registry._HEURISTIC_CACHE.clear
+    )
 
 
 def _find(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,6 +111,7 @@ def subprocesses(context: Context) -> Iterator[Patch]:
         processes,
         "CUDA_VISIBLE_DEVICES",
         variable,
-        "torch._inductor.autotune_process.CUDA_VISIBLE_DEVICES",
+        None,
+        note="the device of each sub-process of max-autotune",
         to=variable,
     )

@@ -13,6 +13,8 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
+# What a program calls that ends in torch's module of trees.
+_API = {"mark_step_begin": "torch.compiler.cudagraph_mark_step_begin"}
 # Where Inductor asks for the trees in a backward; torch 2.7 does so within the latter.
 _BACKWARD = ("maybe_handle_backward_generation", "cudagraph_post_compile")
 
@@ -27,14 +29,17 @@ def steps(context: Context) -> Iterator[Patch]:
     own = _counterpart(context)
     if hasattr(own, "local"):
         yield Patch(
-            trees, "local", own.local, "CUDA graph trees of this thread", refresh=partial(_stash, context, trees)
+            trees,
+            "local",
+            own.local,
+            None,
+            note="CUDA graph trees of this thread",
+            refresh=partial(_stash, context, trees),
         )
     for name, value in list(vars(trees).items()):
         found = getattr(own, _spelled(name, context.backend.device_type), None)
         if callable(value) and found is not None and getattr(value, "__module__", None) == trees.__name__:
-            yield Patch(
-                trees, name, found, f"torch._inductor.cudagraph_trees.{name}", to=f"{own.__name__}.{found.__name__}"
-            )
+            yield Patch(trees, name, found, _API.get(name), to=f"{own.__name__}.{found.__name__}")
 
 
 def _counterpart(context: Context) -> Any:
@@ -64,7 +69,7 @@ def backward(context: Context) -> Iterator[Patch]:
 
     name = next(name for name in _BACKWARD if hasattr(output_code, name))
     replacement = _with_graph_trees(getattr(output_code, name))
-    yield Patch(output_code, name, replacement, f"torch._inductor.output_code.{name}")
+    yield Patch(output_code, name, replacement, None, note="a backward beside the graph trees of its forward")
 
 
 def _with_graph_trees(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,7 +90,14 @@ def stash(context: Context) -> Iterator[Patch]:
     stash = context.torch._C._stash_obj_in_tls
     if _takes_a_reference(stash):
         raise Skip("this torch takes a reference to what it is given")
-    yield Patch(context.torch._C, "_stash_obj_in_tls", _with_a_reference(stash), "torch._C._stash_obj_in_tls")
+    yield Patch(
+        context.torch._C,
+        "_stash_obj_in_tls",
+        _with_a_reference(stash),
+        None,
+        until="torch 2.8",
+        note="what is left for autograd's threads is held",
+    )
 
 
 def _takes_a_reference(stash: Callable[[str, Any], None]) -> bool:

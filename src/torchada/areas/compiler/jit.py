@@ -19,7 +19,7 @@ from torchada.redirect.engine import Patch
 def patches(context: Context) -> Iterator[Patch]:
     frontend = context.torch.jit.frontend
     parse = _parse_def(context, frontend.parse_def)
-    yield Patch(frontend, "parse_def", parse, 'torch.jit.script of x.cuda(), x.is_cuda, device="cuda"')
+    yield Patch(frontend, "parse_def", parse, None, note='torch.jit.script of x.cuda(), x.is_cuda, device="cuda"')
 
 
 def _parse_def(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,13 +23,13 @@ def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     for owner in (torch.jit.RecursiveScriptModule, torch.jit.ScriptFunction):
         save = _save_to_buffer(context, owner.save_to_buffer)
-        yield Patch(owner, "save_to_buffer", save, "torch.jit.save, with cuda's names")
-        yield Patch(owner, "save", _save(owner.save, save), "torch.jit.save, with cuda's names")
+        yield Patch(owner, "save_to_buffer", save, None, note="torch.jit.save writes CUDA's names")
+        yield Patch(owner, "save", _save(owner.save, save), None, note="torch.jit.save writes CUDA's names")
     if not context.mechanism.native:
         load = _load_buffer(context, torch._C.import_ir_module_from_buffer)
-        yield Patch(torch._C, "import_ir_module_from_buffer", load, "torch.jit.load of a file from CUDA")
+        yield Patch(torch._C, "import_ir_module_from_buffer", load, 'torch.jit.load(map_location="cuda")')
         yield Patch(
-            torch._C, "import_ir_module", _load(torch._C.import_ir_module, load), "torch.jit.load of a file from CUDA"
+            torch._C, "import_ir_module", _load(torch._C.import_ir_module, load), 'torch.jit.load(map_location="cuda")'
         )
 
 

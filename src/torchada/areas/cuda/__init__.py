@@ -18,6 +18,7 @@ AREAS = {
         "nvtx",
         "comm",
         "nccl",
+        "lacking",
         "accelerator",
     ),
     "torch.cuda._sanitizer": ("sanitizer",),

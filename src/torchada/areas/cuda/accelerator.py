@@ -34,8 +34,14 @@ def patches(context: Context) -> Iterator[Patch]:
             if original is None or not hasattr(context.namespace, own):
                 continue
             replacement = disguise(make(context, own), original)
-            why = f"torch.accelerator.{function}"
-            yield Patch(context.torch._C, native, replacement, why, to=f"torch.{context.backend.namespace}.{own}")
+            yield Patch(
+                context.torch._C,
+                native,
+                replacement,
+                None,
+                note=f"torch.accelerator.{function}",
+                to=f"torch.{context.backend.namespace}.{own}",
+            )
 
 
 def _by_device(context: Context, name: str) -> Callable[..., Any]:

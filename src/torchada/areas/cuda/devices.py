@@ -26,8 +26,8 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(cuda, name, make(context, getattr(cuda, name)), f"torch.cuda.{name}")
     for name in ("_check_capability", "_check_cubins"):
         if name in vars(cuda):
-            why, to = f"torch.cuda.{name}", "nothing: NVIDIA's architectures are compared in it"
-            yield Patch(cuda, name, _nothing_to_check(getattr(cuda, name)), why, kind="emulated", to=to)
+            api, to = f"torch.cuda.{name}", "nothing: NVIDIA's architectures are compared in it"
+            yield Patch(cuda, name, _nothing_to_check(getattr(cuda, name)), api, kind="emulated", to=to)
     generators = DefaultGenerators(context.namespace)
     yield Patch(cuda, "default_generators", generators, "torch.cuda.default_generators")
     if hasattr(cuda, "current_solver_handle"):
@@ -56,8 +56,8 @@ def _missing_properties(context: Context) -> Iterator[Patch]:
     attributes = DeviceAttributes(context)
     for name in NUMBERS:
         if not hasattr(own, name):
-            why = f"{_PROPERTIES}.{name}"
-            yield Patch(own, name, property(_reader(attributes, name)), why, to="the runtime's device attributes")
+            api = f"{_PROPERTIES}.{name}"
+            yield Patch(own, name, property(_reader(attributes, name)), api, to="the runtime's device attributes")
     if not hasattr(own, "gcnArchName"):  # the name of the device, on everything but ROCm
         yield Patch(own, "gcnArchName", property(lambda self: self.name), f"{_PROPERTIES}.gcnArchName")
     if not hasattr(own, "uuid"):

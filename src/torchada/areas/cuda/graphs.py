@@ -38,13 +38,20 @@ def _names(context: Context, graph: type) -> Iterator[Patch]:
     to = f"{graph.__module__}.{graph.__qualname__}"
     for owner, name in ((torch.cuda, "torch.cuda"), (torch.cuda.graphs, "torch.cuda.graphs")):
         yield Patch(owner, "CUDAGraph", graph, f"{name}.CUDAGraph", to=to)
-    for owner, name in ((torch._C, "torch._C"), (torch.cuda.graphs, "torch.cuda.graphs")):
-        yield Patch(owner, "_graph_pool_handle", namespace.graph_pool_handle, f"{name}._graph_pool_handle")
+    for owner in (torch._C, torch.cuda.graphs):
+        yield Patch(owner, "_graph_pool_handle", namespace.graph_pool_handle, "torch.cuda.graph_pool_handle")
     # What torch.cuda.graphs has taken from torch._C, or made up where that lacks it.
     graphs, asked = torch.cuda.graphs, namespace.is_current_stream_capturing
-    yield Patch(graphs, "_CUDAGraph", graph.__base__, "torch.cuda.graphs._CUDAGraph")
-    yield Patch(graphs, "_cuda_isCurrentStreamCapturing", asked, "torch.cuda.graphs._cuda_isCurrentStreamCapturing")
-    yield Patch(torch._C, "_host_emptyCache", _host_empty_cache, "torch._C._host_emptyCache", kind="emulated")
+    yield Patch(graphs, "_CUDAGraph", graph.__base__, None, note="the base class of torch.cuda.CUDAGraph")
+    yield Patch(graphs, "_cuda_isCurrentStreamCapturing", asked, "torch.cuda.is_current_stream_capturing")
+    yield Patch(
+        torch._C,
+        "_host_emptyCache",
+        _host_empty_cache,
+        None,
+        note="pinned memory that a capture gives back",
+        kind="emulated",
+    )
 
 
 def _host_empty_cache() -> None:

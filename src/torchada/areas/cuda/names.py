@@ -33,7 +33,9 @@ def patches(context: Context) -> Iterator[Patch]:
     cuda = context.torch.cuda
     replaced = dict(_aliases(context))
     if context.settings.force_cuda_available:
-        replaced["is_available"] = context.namespace.is_available
+        replaced["is_available"] = getattr(
+            context.namespace, "is_available", lambda: context.namespace.device_count() > 0
+        )
     adapted = {"_get_device_index": _get_device_index(context, cuda._get_device_index)}
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)

@@ -23,9 +23,9 @@ def patches(context: Context) -> Iterator[Patch]:
     profiler = torch.autograd.profiler
     yield Patch(torch.cuda.nvtx, "_nvtx", Ranges(torch), "torch.cuda.nvtx", kind="emulated", to="record_function")
     enter, leave = profiler.emit_nvtx.__enter__, profiler.emit_nvtx.__exit__
-    why = "torch.autograd.profiler.emit_nvtx"
-    yield Patch(profiler.emit_nvtx, "__enter__", _enter(context, enter), why, kind="emulated", to="no tool listens")
-    yield Patch(profiler.emit_nvtx, "__exit__", _exit(context, leave), why, kind="emulated", to="no tool listens")
+    api = "torch.autograd.profiler.emit_nvtx"
+    yield Patch(profiler.emit_nvtx, "__enter__", _enter(context, enter), api, kind="emulated", to="no tool listens")
+    yield Patch(profiler.emit_nvtx, "__exit__", _exit(context, leave), api, kind="emulated", to="no tool listens")
 
 
 class _Open(threading.local):

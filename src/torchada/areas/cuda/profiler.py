@@ -35,7 +35,7 @@ def patches(context: Context) -> Iterator[Patch]:
         torch.autograd,
         "_supported_activities",
         _supported_activities(context, supported),
-        "ProfilerActivity.CUDA in torch.profiler.supported_activities()",
+        "torch.profiler.supported_activities",
     )
     yield Patch(
         kineto._KinetoProfile,
@@ -54,7 +54,8 @@ def patches(context: Context) -> Iterator[Patch]:
         autograd.profile,
         "_parse_kineto_results",
         _parse_results(context, autograd.profile._parse_kineto_results),
-        'device times of torch.autograd.profiler.profile(use_device="cuda")',
+        None,
+        note='times of torch.autograd.profiler.profile(use_device="cuda")',
     )
     yield from _events(context)
     yield from _vendor_tool(context)
@@ -136,14 +137,15 @@ def _events(context: Context) -> Iterator[Patch]:
         util.FunctionEvent,
         "__init__",
         _event_init(context, util.FunctionEvent.__init__),
-        "event.device_type == DeviceType.CUDA",
+        None,
+        note="event.device_type == DeviceType.CUDA",
     )
     for event in (util.FunctionEvent, util.FunctionEventAvg):
         for name in _OLD_NAMES:
             current = name.replace("cuda", "device")
             if not hasattr(event, name):
-                why = f"torch.autograd.profiler_util.{event.__name__}.{name}"
-                yield Patch(event, name, _reading(current), why, to=current)
+                api = f"torch.autograd.profiler_util.{event.__name__}.{name}"
+                yield Patch(event, name, _reading(current), api, to=current)
 
 
 def _reading(name: str) -> property:

@@ -75,7 +75,7 @@ class _Watch:
 
     def set(self, level: int) -> None:
         """Switch to 0 (off), 1 (warn) or 2 (raise)."""
-        self._context.namespace._lazy_init()
+        self._context.torch.cuda._lazy_init()
         self.level = level
         if level and self._mode is None:
             self._mode = _dispatch_mode(self._context, self)

@@ -14,7 +14,5 @@ def patches(context: Context) -> Iterator[Patch]:
     variable = context.backend.visible_devices
     mirror = Mirror(variable)
     # os.environ calls these by their global names in os for every change of a variable.
-    yield Patch(os, "putenv", mirror.putenv(os.putenv), "CUDA_VISIBLE_DEVICES set by the program", to=variable)
-    yield Patch(
-        os, "unsetenv", mirror.unsetenv(os.unsetenv), "CUDA_VISIBLE_DEVICES removed by the program", to=variable
-    )
+    yield Patch(os, "putenv", mirror.putenv(os.putenv), 'os.environ["CUDA_VISIBLE_DEVICES"] = ...', to=variable)
+    yield Patch(os, "unsetenv", mirror.unsetenv(os.unsetenv), 'del os.environ["CUDA_VISIBLE_DEVICES"]', to=variable)

@@ -18,5 +18,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
     kernels = Registrations(context.backend.names.dispatch_key, context.settings.cpp_ops_logged)
     for override in wanted(context):
-        why = f"aten::{override.name}"
-        yield Patch(kernels, override.name, override, why, kind="emulated", to=f"torchada's {override.source}")
+        note = f"aten::{override.name}"
+        yield Patch(
+            kernels, override.name, override, None, note=note, kind="emulated", to=f"torchada's {override.source}"
+        )

@@ -14,7 +14,7 @@ def patches(context: Context) -> Iterator[Patch]:
     import torch.nn.attention.flex_attention as flex
 
     check = _validate_device(context, flex._validate_device)
-    yield Patch(flex, "_validate_device", check, "torch.nn.attention.flex_attention.flex_attention")
+    yield Patch(flex, "_validate_device", check, None, note="the list of devices of flex_attention")
 
 
 def _validate_device(context: Context, original: Callable[..., None]) -> Callable[..., None]:

@@ -49,11 +49,11 @@ def patches(context: Context) -> Iterator[Patch]:
     for name, position in _QUESTIONS.items():
         if name in vars(c):
             call = with_key(getattr(c, name), keys.translate, position)
-            yield Patch(c, name, call, f'torch._C.{name}("CUDA")', forget_functions, to=keys.names["CUDA"])
+            yield Patch(c, name, call, f'torch._C.{name}("CUDA")', refresh=forget_functions, to=keys.names["CUDA"])
     for owner, name in _METHODS:
         if name in vars(getattr(c, owner, object)):
             call = with_key(getattr(getattr(c, owner), name), keys.translate, 1, f"_C.{owner}.{name}")
-            yield Patch(getattr(c, owner), name, call, f"torch._C.{owner}: CUDA's keys", to=keys.names["CUDA"])
+            yield Patch(getattr(c, owner), name, call, f"torch._C.{owner}(DispatchKey.CUDA)", to=keys.names["CUDA"])
     yield from _device_key(context)
     yield from _python_kernels(context, keys)
     yield from _higher_order_operators(context, keys)
@@ -70,8 +70,8 @@ def _device_key(context: Context) -> Iterator[Patch]:
 
     if context.mechanism.native:  # the parser would say the backend's
         call = disguise(_dispatch_key_for_device, original)
-        why = 'torch._C._dispatch_key_for_device("cuda")'
-        yield Patch(c, "_dispatch_key_for_device", call, why, forget_functions)
+        api = 'torch._C._dispatch_key_for_device("cuda")'
+        yield Patch(c, "_dispatch_key_for_device", call, api, refresh=forget_functions)
 
 
 def _python_kernels(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
@@ -79,8 +79,8 @@ def _python_kernels(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
     own = keys.names["CUDA"]
     yield Patch(base, "py_impl", _py_impl(keys, base.py_impl), "OpOverload.py_impl(DispatchKey.CUDA)", to=own)
     has_kernel = with_key(base.has_kernel_for_dispatch_key, keys.translate, 1)
-    why = "OpOverload.has_kernel_for_dispatch_key(DispatchKey.CUDA)"
-    yield Patch(base, "has_kernel_for_dispatch_key", has_kernel, why, to=own)
+    api = "OpOverload.has_kernel_for_dispatch_key(DispatchKey.CUDA)"
+    yield Patch(base, "has_kernel_for_dispatch_key", has_kernel, api, to=own)
 
 
 def _py_impl(keys: DispatchKeys, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,13 +120,15 @@ def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Pa
             if own in kernels:
                 continue
             if cuda in kernels:
-                why = f"torch.ops.higher_order.{name}: {cuda_name}"
-                yield Patch(kernels, own, kernels[cuda], why, operator._dispatch_cache.clear, to=own_name)
+                note = f"torch.ops.higher_order.{name}: {cuda_name}"
+                yield Patch(
+                    kernels, own, kernels[cuda], None, note=note, refresh=operator._dispatch_cache.clear, to=own_name
+                )
             elif not mask.has(cuda):
                 mask = mask.remove(own)
         if mask != operator.non_fallthrough_keys:
-            why = f"torch.ops.higher_order.{name} falls through what it does on CUDA"
-            yield Patch(operator, "non_fallthrough_keys", mask, why, operator._dispatch_cache.clear)
+            note = f"torch.ops.higher_order.{name} falls through what it does on CUDA"
+            yield Patch(operator, "non_fallthrough_keys", mask, None, note=note, refresh=operator._dispatch_cache.clear)
 
 
 def _random_operators(context: Context) -> Iterator[Patch]:
@@ -140,4 +142,4 @@ def _random_operators(context: Context) -> Iterator[Patch]:
             found = device_type  # torch 2.7 looks for the types it knows
         return "cuda" if found == device_type else found
 
-    yield Patch(module, "get_device", disguise(get_device, original), "random operators under torch.compile")
+    yield Patch(module, "get_device", disguise(get_device, original), None, note="random operators under torch.compile")

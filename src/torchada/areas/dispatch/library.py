@@ -41,7 +41,7 @@ def _dispatcher(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
     for name, position in {"impl": 2, "impl_t_t": 2, "def_name_t_t": 2, "impl_with_aoti_compile": 3}.items():
         if name in vars(module):
             call = with_key(getattr(module, name), keys.registered, position, f"_C._DispatchModule.{name}")
-            yield Patch(module, name, call, f'torch._C._DispatchModule.{name}(..., "CUDA")', to=own)
+            yield Patch(module, name, call, None, to=own, note=f"torch.library.Library for keys of CUDA: {name}")
     fallback = _fallback(context, keys, module.fallback)
     yield Patch(module, "fallback", fallback, 'torch.library.Library.fallback(fn, "CUDA")', to=own)
 
@@ -94,27 +94,27 @@ def _registered_before(library: Any) -> frozenset[str]:
 
 def _custom_ops(context: Context) -> Iterator[Patch]:
     definition = context.torch.library.CustomOpDef
-    why = 'torch.library.custom_op(name, device_types="cuda"), register_kernel("cuda")'
-    yield Patch(definition, "register_kernel", _register_kernel(context, definition.register_kernel), why)
+    api = 'torch.library.CustomOpDef.register_kernel("cuda")'
+    yield Patch(definition, "register_kernel", _register_kernel(context, definition.register_kernel), api)
     enable = _set_kernel_enabled(context, definition.set_kernel_enabled)
-    yield Patch(definition, "set_kernel_enabled", enable, 'CustomOpDef.set_kernel_enabled("cuda")')
+    yield Patch(definition, "set_kernel_enabled", enable, 'torch.library.CustomOpDef.set_kernel_enabled("cuda")')
 
 
 def _autocast(context: Context) -> Iterator[Patch]:
     library, devices = context.torch.library, context.devices
     definition, custom_ops = library.CustomOpDef, context.torch._library.custom_ops
-    why = 'torch.library.register_autocast(op, "cuda")'
+    api = 'torch.library.register_autocast(op, "cuda")'
     if "cuda" in library.register_autocast.__code__.co_consts:
         # Up to torch 2.7 it takes "cpu" and "cuda" by these names alone, and the key is translated on its way. What is left is
         # the question which tensors are to be cast.
         cast = positional(custom_ops._cast, devices, 1, "device_type")
         for module in (custom_ops, library):
-            yield Patch(module, "_cast", cast, why)
+            yield Patch(module, "_cast", cast, None, until="torch 2.8", note=api)
         return
     call = translating(library.register_autocast, devices, "device_type", 1)
-    yield Patch(library, "register_autocast", call, why)
+    yield Patch(library, "register_autocast", call, api)
     register = method(definition.register_autocast, devices, "device_type")
-    yield Patch(definition, "register_autocast", register, 'CustomOpDef.register_autocast("cuda")')
+    yield Patch(definition, "register_autocast", register, 'torch.library.CustomOpDef.register_autocast("cuda")')
 
 
 def _register_kernel(context: Context, original: Function) -> Function:

@@ -18,7 +18,7 @@ def patches(context: Context) -> Iterator[Patch]:
     original: Any = autograd_registration.autograd_registration_check
     check = disguise(_check(context, original), original)
     for module in (autograd_registration, generate_tests, optests):
-        yield Patch(module, "autograd_registration_check", check, "torch.library.opcheck of CUDA tensors")
+        yield Patch(module, "autograd_registration_check", check, None, note="torch.library.opcheck of CUDA tensors")
 
 
 def _check(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

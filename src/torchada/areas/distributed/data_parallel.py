@@ -16,8 +16,8 @@ def patches(context: Context) -> Iterator[Patch]:
     if not hasattr(parallel, "_check_comm_hook"):
         raise Skip("this torch does not check communication hooks")
     check = _check_comm_hook(parallel._check_comm_hook)
-    why, to = "DistributedDataParallel.register_comm_hook(bf16_compress_hook)", "the backend's collectives of bfloat16"
-    yield Patch(parallel, "_check_comm_hook", check, why, to=to)
+    note, to = "DistributedDataParallel.register_comm_hook(bf16_compress_hook)", "the backend's collectives of bfloat16"
+    yield Patch(parallel, "_check_comm_hook", check, None, to=to, note=note)
 
 
 def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:

@@ -19,8 +19,8 @@ def patches(context: Context) -> Iterator[Patch]:
     original = getattr(_fsdp_collectives, _FUNCTION)
     if _ONLY_ADDING not in inspect.signature(original).parameters:
         raise Skip("this torch knows no libraries that only add")
-    why, to = "FSDPModule.set_gradient_divide_factor", "a division after the reduction"
-    yield Patch(_fsdp_collectives, _FUNCTION, _adding(context, original), why, to=to)
+    note, to = "FSDPModule.set_gradient_divide_factor", "a division after the reduction"
+    yield Patch(_fsdp_collectives, _FUNCTION, _adding(context, original), None, to=to, note=note)
 
 
 def _adding(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,10 +22,10 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(module, "new_subgroups", subgroups, "torch.distributed.new_subgroups")
     if hasattr(c10d, "_parse_backend_string"):
         parse = _parse_backend_string(context, c10d._parse_backend_string)
-        yield Patch(c10d, "_parse_backend_string", parse, "torch.distributed.split_group(backend=)")
+        yield Patch(c10d, "_parse_backend_string", parse, 'torch.distributed.split_group(backend="nccl")')
     # Torch has it where it was built with NCCL, and calls CUDA in it.
-    hashes, why = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
-    yield Patch(native, "_hash_tensors", hashes, why, kind="emulated", to="a hash of the tensor on the CPU")
+    hashes, note = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
+    yield Patch(native, "_hash_tensors", hashes, None, "emulated", "a hash of the tensor on the CPU", note=note)
 
 
 def _new_subgroups(context: Context, original: Callable[..., Any]) -> EntryPoint:

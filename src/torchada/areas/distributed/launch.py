@@ -19,10 +19,10 @@ _OPTION = "nproc_per_node"
 def patches(context: Context) -> Iterator[Patch]:
     from torch.distributed.argparse_util import env as action
 
-    why = "torchrun --nproc-per-node=gpu"
+    note = "torchrun --nproc-per-node=gpu"
     to = f"torchrun --nproc-per-node={context.backend.device_type}"
-    yield Patch(action, "__init__", _init(action.__init__, context.backend.device_type), why, to=to)
-    yield Patch(action, "__call__", _call(action.__call__, context.backend.device_type), why, to=to)
+    yield Patch(action, "__init__", _init(action.__init__, context.backend.device_type), None, to=to, note=note)
+    yield Patch(action, "__call__", _call(action.__call__, context.backend.device_type), None, to=to, note=note)
 
 
 def _init(original: Callable[..., None], device_type: str) -> Callable[..., None]:

@@ -16,5 +16,5 @@ def patches(context: Context) -> Iterator[Patch]:
     init = calls.method(mesh.__init__, context.devices, "device_type")
     init.__module__ = mesh.__init__.__module__
     yield Patch(
-        mesh, "__init__", init, "torch.distributed.device_mesh.DeviceMesh", to="a mesh of the backend's devices"
+        mesh, "__init__", init, 'torch.distributed.device_mesh.DeviceMesh("cuda")', to="a mesh of the backend's devices"
     )

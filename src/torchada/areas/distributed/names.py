@@ -37,7 +37,11 @@ def _class(context: Context, group: type) -> Iterator[Patch]:
         yield Patch(module, "ProcessGroupNCCL", group, "torch.distributed.ProcessGroupNCCL", to=to)
     if "ProcessGroupNCCL" not in c10d.__all__:
         yield Patch(
-            c10d, "__all__", [*c10d.__all__, "ProcessGroupNCCL"], "from torch.distributed.distributed_c10d import *"
+            c10d,
+            "__all__",
+            [*c10d.__all__, "ProcessGroupNCCL"],
+            None,
+            note="from torch.distributed.distributed_c10d import *",
         )
 
 
@@ -49,7 +53,7 @@ def _availability(context: Context, group: Any) -> Iterator[Patch]:
     )
     yield Patch(c10d, "_NCCL_AVAILABLE", True, "torch.distributed.is_nccl_available", to=to)
     timeout = group.Options()._timeout
-    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, "the timeout of NCCL")
+    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, None, note="the timeout of NCCL")
     for module in (distributed.constants, c10d):
         yield Patch(module, "default_pg_nccl_timeout", timeout, "torch.distributed.constants.default_pg_nccl_timeout")
 
@@ -57,5 +61,5 @@ def _availability(context: Context, group: Any) -> Iterator[Patch]:
 def _defaults(context: Context) -> Iterator[Patch]:
     """What torch chooses for a device when no backend is named: the library by the name that CUDA code knows."""
     c10d = context.torch.distributed.distributed_c10d
-    table, why = c10d.Backend.default_device_backend_map, "torch.distributed.get_default_backend_for_device"
-    yield Patch(table, context.backend.device_type, _NAME, why, to="the backend of the device")
+    table, api = c10d.Backend.default_device_backend_map, "torch.distributed.get_default_backend_for_device"
+    yield Patch(table, context.backend.device_type, _NAME, api, to="the backend of the device")

@@ -17,9 +17,9 @@ def construction(context: Context) -> Iterator[Patch]:
     """The module is asked whether tensors are to be moved."""
     from torch.distributed.nn.api import remote_module
 
-    why = 'torch.distributed.nn.RemoteModule("worker/cuda:0")'
+    api = 'torch.distributed.nn.RemoteModule("worker/cuda:0")'
     prepare = _prepare_init(context, remote_module._RemoteModule._prepare_init)
-    yield Patch(remote_module._RemoteModule, "_prepare_init", prepare, why)
+    yield Patch(remote_module._RemoteModule, "_prepare_init", prepare, api)
 
 
 def _prepare_init(context: Context, original: Callable[..., bool]) -> Callable[..., bool]:
@@ -39,4 +39,4 @@ def forward(context: Context) -> Iterator[Patch]:
     if _THEIRS not in source:
         raise Skip("this torch writes RemoteModule's forward in another way")
     own = source.replace(_THEIRS, f'device.type != "{context.backend.device_type}"')
-    yield Patch(module, _SOURCE, own, 'torch.distributed.nn.RemoteModule("worker/cuda:0").forward')
+    yield Patch(module, _SOURCE, own, None, note="the source of RemoteModule's forward")

@@ -17,10 +17,10 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip(f"{context.backend.adapter} has no process group for NCCL")
     library = context.backend.collectives.names["nccl"].upper()
     variables = MirroredVariables(context.backend.collectives.variables, library)
-    why, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
-    yield Patch(variables, "NCCL", library, why, to=to)
+    note, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
+    yield Patch(variables, "NCCL", library, None, to=to, note=note)
     # Whoever makes a group comes here, by whichever name, and before the library is started.
-    yield Patch(group, "__init__", _init(group.__init__, variables), f"{why}, when a group is made", to=to)
+    yield Patch(group, "__init__", _init(group.__init__, variables), None, to=to, note=f"{note}, when a group is made")
 
 
 def _init(original: Callable[..., None], variables: MirroredVariables) -> Callable[..., None]:

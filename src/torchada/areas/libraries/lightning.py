@@ -12,30 +12,33 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+_TRIED = "lightning 2.6.6"
+
 
 def trainer_and_fabric(context: Context) -> Iterator[Patch]:
     # The first imports the second, and `import lightning` both.
     import lightning.fabric.accelerators.cuda as fabric
     import lightning.pytorch.accelerators.cuda as trainer
 
-    yield _accelerator(context, trainer.CUDAAccelerator, 'lightning.Trainer(accelerator="gpu")')
-    yield _accelerator(context, fabric.CUDAAccelerator, 'lightning.Fabric(accelerator="cuda")')
+    yield _accelerator(context, trainer.CUDAAccelerator, "lightning.pytorch")
+    yield _accelerator(context, fabric.CUDAAccelerator, "lightning.fabric")
 
 
 def older_trainer(context: Context) -> Iterator[Patch]:
     import pytorch_lightning.accelerators.cuda as trainer
 
-    yield _accelerator(context, trainer.CUDAAccelerator, 'pytorch_lightning.Trainer(accelerator="gpu")')
+    yield _accelerator(context, trainer.CUDAAccelerator, "pytorch_lightning")
 
 
 def older_fabric(context: Context) -> Iterator[Patch]:
     import lightning_fabric.accelerators.cuda as fabric
 
-    yield _accelerator(context, fabric.CUDAAccelerator, 'lightning_fabric.Fabric(accelerator="cuda")')
+    yield _accelerator(context, fabric.CUDAAccelerator, "lightning_fabric")
 
 
-def _accelerator(context: Context, accelerator: type, why: str) -> Patch:
-    return Patch(accelerator, "setup_device", _setup_device(context, vars(accelerator)["setup_device"]), why)
+def _accelerator(context: Context, accelerator: type, package: str) -> Patch:
+    setup = _setup_device(context, vars(accelerator)["setup_device"])
+    return Patch(accelerator, "setup_device", setup, f"{package}.accelerators.CUDAAccelerator", since=_TRIED)
 
 
 def _setup_device(context: Context, original: Callable[..., None]) -> Callable[..., None]:

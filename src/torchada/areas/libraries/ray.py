@@ -9,6 +9,8 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+_TRIED = "ray 2.60"
+
 
 def workers(context: Context) -> Iterator[Patch]:
     """Each worker makes its GPU the current one."""
@@ -16,7 +18,7 @@ def workers(context: Context) -> Iterator[Patch]:
 
     manager = config.TorchConfigContextManager
     enter = _enter(context, vars(manager)["__enter__"])
-    yield Patch(manager, "__enter__", enter, "ray.train.torch.TorchTrainer")
+    yield Patch(manager, "__enter__", enter, None, since=_TRIED, note="ray.train.torch.TorchTrainer")
 
 
 def _enter(context: Context, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -41,7 +43,7 @@ def loaders(context: Context) -> Iterator[Patch]:
 
     name = "get_torch_device_manager_by_device_type"
     by_type = _by_type(context.backend.device_type, getattr(managers, name))
-    yield Patch(managers, name, by_type, "ray.train.torch.prepare_data_loader")
+    yield Patch(managers, name, by_type, None, since=_TRIED, note="ray.train.torch.prepare_data_loader")
 
 
 def _by_type(own: str, original: Callable[[str], Any]) -> Callable[[str], Any]:

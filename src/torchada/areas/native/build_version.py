@@ -23,6 +23,4 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip("torch.version.cuda tells the truth; TORCHADA_FORCE_CUDA_AVAILABLE=1 is not set")
     from torchada.building.cuda_home import VERSION
 
-    yield Patch(
-        context.torch.version, "cuda", VERSION, "torch.version.cuda in setup.py", kind="emulated", to=repr(VERSION)
-    )
+    yield Patch(context.torch.version, "cuda", VERSION, "torch.version.cuda", kind="emulated", to=repr(VERSION))

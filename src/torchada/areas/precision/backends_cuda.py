@@ -22,7 +22,7 @@ def patches(context: Context) -> Iterator[Patch]:
     module = context.torch.backends.cuda
     if context.settings.force_cuda_available:
         is_built = _is_built(module.is_built)
-        yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built()")
+        yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built")
         yield Patch(context.torch._deprecated_attrs, "has_cuda", is_built, "torch.has_cuda")
     yield from _plan_cache(context)
     yield from _attention(context)
@@ -58,8 +58,8 @@ def _attention(context: Context) -> Iterator[Patch]:
     for kind, public in (("flash", "flash"), ("mem_efficient", "efficient"), ("cudnn", "cudnn")):
         original = getattr(native, f"_can_use_{kind}_attention", None)
         if original is not None:
-            why = f"torch.backends.cuda.can_use_{public}_attention"
-            yield Patch(native, f"_can_use_{kind}_attention", on_cuda(original), why)
+            api = f"torch.backends.cuda.can_use_{public}_attention"
+            yield Patch(native, f"_can_use_{kind}_attention", on_cuda(original), api)
 
 
 def _plan_cache(context: Context) -> Iterator[Patch]:
@@ -93,13 +93,13 @@ def _plan_cache(context: Context) -> Iterator[Patch]:
     for function in (size, get, put, _cufft_clear_plan_cache):
         name = function.__name__
         call = disguise(function, getattr(torch, name))
-        yield Patch(torch, name, call, f"torch.{name}", kind="emulated")
+        yield Patch(torch, name, call, None, note=f"torch.{name}, which cufft_plan_cache calls", kind="emulated")
     cache = torch.backends.cuda.cuFFTPlanCache
     # Its properties hold the functions of the time torch was imported.
     prop, read_only = torch.backends.cuda.cuFFTPlanCacheAttrContextProp, vars(cache)["size"].setter
-    why = "torch.backends.cuda.cufft_plan_cache"
-    yield Patch(cache, "size", prop(size, read_only), f"{why}.size", kind="emulated")
-    yield Patch(cache, "max_size", prop(get, put), f"{why}.max_size", kind="emulated")
+    api = "torch.backends.cuda.cufft_plan_cache"
+    yield Patch(cache, "size", prop(size, read_only), f"{api}.size", kind="emulated")
+    yield Patch(cache, "max_size", prop(get, put), f"{api}.max_size", kind="emulated")
 
 
 def _preference(context: Context, library: str) -> Iterator[Patch]:
@@ -114,6 +114,6 @@ def _preference(context: Context, library: str) -> Iterator[Patch]:
     def write(backend: Any) -> None:
         chosen[:] = [] if backend.name == "Default" else [backend]
 
-    why = f"torch.backends.cuda.preferred_{library}_library"
-    yield Patch(native, get.__name__, disguise(read, get), f"{why}()", kind="emulated")
-    yield Patch(native, put.__name__, disguise(write, put), f"{why}(...)", kind="emulated")
+    api = f"torch.backends.cuda.preferred_{library}_library"
+    yield Patch(native, get.__name__, disguise(read, get), api, kind="emulated")
+    yield Patch(native, put.__name__, disguise(write, put), api, kind="emulated")

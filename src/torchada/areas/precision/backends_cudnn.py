@@ -44,6 +44,6 @@ def _detection(context: Context, cudnn: Any, library: Any) -> Iterator[Patch]:
         (version, f"{name}.version"),
     ):
         original = getattr(cudnn, function.__name__)
-        why = f"torch.backends.cudnn.{function.__name__}()"
-        yield Patch(cudnn, function.__name__, disguise(function, original), why, to=to)
+        api = f"torch.backends.cudnn.{function.__name__}"
+        yield Patch(cudnn, function.__name__, disguise(function, original), api, to=to)
     yield Patch(context.torch._deprecated_attrs, "has_cudnn", is_available, "torch.has_cudnn")

@@ -49,20 +49,20 @@ def patches(context: Context) -> Iterator[Patch]:
     if module is None:
         raise Skip(f"{context.backend.name} has no switch for TF32")
     switch, native = Switch(module, torch.backends.__allow_nonbracketed_mutation), torch._C
-    for entry, make, why in (
+    for entry, make, api in (
         ("_get_cublas_allow_tf32", _get_matmul, "torch.backends.cuda.matmul.allow_tf32"),
-        ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32 = ..."),
-        ("_get_float32_matmul_precision", _get_precision, "torch.get_float32_matmul_precision()"),
-        ("_set_float32_matmul_precision", _set_precision, "torch.set_float32_matmul_precision(...)"),
-        ("_set_cudnn_allow_tf32", _set_convolution, "torch.backends.cudnn.flags(allow_tf32=...)"),
+        ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32"),
+        ("_get_float32_matmul_precision", _get_precision, "torch.get_float32_matmul_precision"),
+        ("_set_float32_matmul_precision", _set_precision, "torch.set_float32_matmul_precision"),
+        ("_set_cudnn_allow_tf32", _set_convolution, "torch.backends.cudnn.allow_tf32"),
     ):
         original = getattr(native, entry)
-        yield Patch(native, entry, disguise(make(switch, original), original), why, to=_switch_name(context))
+        yield Patch(native, entry, disguise(make(switch, original), original), api, to=_switch_name(context))
     if hasattr(native, "_set_fp32_precision_setter"):
         original = native._set_fp32_precision_setter
         call = disguise(_set_fp32_precision(switch, native, original), original)
         yield Patch(
-            native, original.__name__, call, "torch.backends.cuda.matmul.fp32_precision = ...", to=_switch_name(context)
+            native, original.__name__, call, "torch.backends.cuda.matmul.fp32_precision", to=_switch_name(context)
         )
     yield _cudnn(context, switch)
 
@@ -141,5 +141,5 @@ def _cudnn(context: Context, switch: Switch) -> Patch:
         native._set_cudnn_allow_tf32(allowed)
         switch.allow(CONVOLUTION, allowed)
 
-    why = "torch.backends.cudnn.allow_tf32"
-    return Patch(type(backends.cudnn), "allow_tf32", backends.ContextProp(read, write), why, to=_switch_name(context))
+    api = "torch.backends.cudnn.allow_tf32"
+    return Patch(type(backends.cudnn), "allow_tf32", backends.ContextProp(read, write), api, to=_switch_name(context))

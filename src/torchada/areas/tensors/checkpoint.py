@@ -18,7 +18,9 @@ def patches(context: Context) -> Iterator[Patch]:
     import torch.utils.checkpoint as checkpoint
 
     find = _get_device_module(context, checkpoint._get_device_module)
-    yield Patch(checkpoint, "_get_device_module", find, "torch.utils.checkpoint keeps the random state of cuda")
+    yield Patch(
+        checkpoint, "_get_device_module", find, None, note="torch.utils.checkpoint keeps the random state of cuda"
+    )
 
 
 class _Live:

@@ -16,7 +16,7 @@ from torchada.redirect.entry_point import EntryPoint
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     yield from _native(context) if context.mechanism.native else _portable(context)
-    yield Patch(torch.device, "__reduce__", _reduce(context), "a saved device can be read on a CUDA machine")
+    yield Patch(torch.device, "__reduce__", _reduce(context), None, note="a saved device can be read on a CUDA machine")
     get_module = _get_device_module(context, torch.get_device_module)
     yield Patch(torch, "get_device_module", get_module, 'torch.get_device_module("cuda")')
 
@@ -33,7 +33,7 @@ def _portable(context: Context) -> Iterator[Patch]:
             yield from redirect_new(
                 getattr(torch, name), lambda new: positional(new, devices, 1), f'torch.{name}("cuda")'
             )
-    new = staticmethod(positional(torch._C.StorageBase.__new__, devices, 2))
+    new = staticmethod(positional(torch.UntypedStorage.__new__, devices, 2))
     yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
 
 

@@ -20,12 +20,12 @@ _NO_STREAM, _AMBIGUOUS, _DEFAULT_STREAM, _PER_THREAD_STREAM = -1, 0, 1, 2
 
 def patches(context: Context) -> Iterator[Patch]:
     tensor = context.torch.Tensor
-    yield Patch(tensor, "__dlpack__", _dlpack(context, tensor.__dlpack__), "Tensor.__dlpack__(stream=)")
+    yield Patch(tensor, "__dlpack__", _dlpack(context, tensor.__dlpack__), None, note="Tensor.__dlpack__(stream=)")
     device = _dlpack_device(context, tensor.__dlpack_device__)
-    yield Patch(tensor, "__dlpack_device__", device, "torch.from_dlpack of a CUDA tensor")
+    yield Patch(tensor, "__dlpack_device__", device, None, note="torch.from_dlpack of a CUDA tensor")
     interface = _array_interface(context, vars(tensor)["__cuda_array_interface__"])
-    why = "the address of a tensor means nothing to a library for CUDA"
-    yield Patch(tensor, "__cuda_array_interface__", interface, f"Tensor.__cuda_array_interface__: {why}")
+    note = "the address of a tensor means nothing to a library for CUDA"
+    yield Patch(tensor, "__cuda_array_interface__", interface, "Tensor.__cuda_array_interface__", note=note)
 
 
 def _dlpack(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,7 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
         call = replaced.setdefault(id(function), _translated(context, name, function))
         entry = staticmethod(call) if isinstance(namespace, type) else call
         place = "torch" if isinstance(namespace, type) else namespace.__name__
-        yield Patch(namespace, name, entry, f'{place}.{name}(device="cuda")', forget_functions)
+        yield Patch(namespace, name, entry, f'{place}.{name}(device="cuda")', refresh=forget_functions)
     in_namespaces = {
         id(torch._C._VariableFunctions),
         *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),
@@ -31,10 +31,14 @@ def patches(context: Context) -> Iterator[Patch]:
     for module, name, function in holders(originals):
         if id(module) not in in_namespaces:
             yield Patch(
-                module, name, replaced[id(function)], f'{module.__name__}.{name}(device="cuda")', forget_functions
+                module,
+                name,
+                replaced[id(function)],
+                f'{module.__name__}.{name}(device="cuda")',
+                refresh=forget_functions,
             )
     builtins = _Builtins(torch, functions)
-    yield Patch(builtins, "builtins", True, "TorchScript knows the functions above as builtins")
+    yield Patch(builtins, "builtins", True, None, note="TorchScript knows redirected functions as builtins")
 
 
 class _Builtins:

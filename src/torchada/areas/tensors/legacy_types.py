@@ -19,8 +19,12 @@ def patches(context: Context) -> Iterator[Patch]:
             own = getattr(context.namespace, prefix + kind, None)
             if own is not None:
                 yield Patch(torch.cuda, prefix + kind, own, f"torch.cuda.{prefix}{kind}")
+        if not hasattr(context.namespace, f"{prefix}Tensor"):
+            yield Patch(
+                torch.cuda, f"{prefix}Tensor", types.made(prefix), f"torch.cuda.{prefix}Tensor", kind="emulated"
+            )
     default = _set_default_tensor_type(context, types, torch.set_default_tensor_type)
-    yield Patch(torch, "set_default_tensor_type", default, 'set_default_tensor_type("torch.cuda.FloatTensor")')
+    yield Patch(torch, "set_default_tensor_type", default, 'torch.set_default_tensor_type("torch.cuda.FloatTensor")')
 
 
 def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[..., Any]) -> EntryPoint:

@@ -20,4 +20,6 @@ def patches(context: Context) -> Iterator[Patch]:
         parse = positional(functions._parse_to, context.devices, 0)
         yield Patch(functions, "_parse_to", parse, 'Module.to("cuda")')
     allowed = [*uninitialized._allowed_methods, torch.Tensor.to, torch.Tensor.cuda]
-    yield Patch(uninitialized, "_allowed_methods", allowed, "lazy modules move before they know their shapes")
+    yield Patch(
+        uninitialized, "_allowed_methods", allowed, None, note="lazy modules move before they know their shapes"
+    )

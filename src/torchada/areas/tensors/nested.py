@@ -20,16 +20,26 @@ _KERNEL = "aten::to_padded_tensor"  # the last of what the encoder needs
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    key = DispatchKeys(context).names["NestedTensorCUDA"]
-    if torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, key):
+    key = DispatchKeys(context).names.get("NestedTensorCUDA")
+    if key is not None and torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, key):
         raise Skip("the backend has kernels for nested tensors")
     aligned = _left_aligned(context, torch._nested_tensor_from_mask_left_aligned)
-    why = "nn.TransformerEncoder(src_key_padding_mask=...)"
+    note = "nn.TransformerEncoder(src_key_padding_mask=...)"
     for owner in (torch, torch._C._VariableFunctionsClass):
-        yield Patch(owner, "_nested_tensor_from_mask_left_aligned", aligned, why, kind="emulated")
+        yield Patch(
+            owner, "_nested_tensor_from_mask_left_aligned", aligned, None, "emulated", until="torch_musa 2.9", note=note
+        )
     encoder = torch.nn.TransformerEncoder
     made = _asking(encoder.__init__)
-    yield Patch(encoder, "__init__", made, "nn.TransformerEncoder(mask_check=False)", kind="emulated")
+    yield Patch(
+        encoder,
+        "__init__",
+        made,
+        None,
+        "emulated",
+        until="torch_musa 2.9",
+        note="nn.TransformerEncoder(mask_check=False)",
+    )
 
 
 def _left_aligned(context: Context, original: Callable[..., bool]) -> Callable[..., bool]:

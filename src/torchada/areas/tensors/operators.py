@@ -23,7 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
         (packet, lambda op: schemas_of(op._qualified_op_name)),
     ):
         call = _call(context, owner.__call__, schemas)
-        yield Patch(owner, "__call__", call, 'torch.ops.aten.zeros(device="cuda")')
+        yield Patch(owner, "__call__", call, 'torch.ops.<namespace>.<operator>(device="cuda")')
 
 
 def _call(context: Context, original: Callable[..., Any], schemas: Callable[[Any], list[Any]]) -> Callable[..., Any]:

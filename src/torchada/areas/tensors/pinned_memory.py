@@ -16,7 +16,7 @@ from torchada.redirect.engine import Patch
 def patches(context: Context) -> Iterator[Patch]:
     hooks = context.torch.autograd.graph.save_on_cpu
     init = _save_on_cpu(context, hooks.__init__)
-    yield Patch(hooks, "__init__", init, "torch.autograd.graph.save_on_cpu(pin_memory=True)")
+    yield Patch(hooks, "__init__", init, 'torch.autograd.graph.save_on_cpu(device_type="cuda")')
 
 
 def _save_on_cpu(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,5 +18,5 @@ def patches(context: Context) -> Iterator[Patch]:
     fork_rng = translating(random.fork_rng, context.devices, "device_type", 4, "torch.random:fork_rng")
     yield Patch(random, "fork_rng", fork_rng, 'torch.random.fork_rng(device_type="cuda")')
     if not hasattr(context.namespace, "random"):
-        why = f"torch.{context.backend.namespace}.random"
-        yield Patch(context.namespace, "random", context.torch.cuda.random, why, to="torch.cuda.random")
+        note = f"torch.{context.backend.namespace}.random"
+        yield Patch(context.namespace, "random", context.torch.cuda.random, None, to="torch.cuda.random", note=note)

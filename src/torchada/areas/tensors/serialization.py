@@ -18,10 +18,12 @@ def patches(context: Context) -> Iterator[Patch]:
     serialization = context.torch.serialization
     package = (_PRIORITY, _tagger(context), _deserializer(context))
     registry = sorted([*serialization._package_registry, package], key=lambda entry: entry[0])
-    yield Patch(serialization, "_package_registry", registry, 'torch.load of "cuda:N", torch.save with such tags')
+    yield Patch(
+        serialization, "_package_registry", registry, None, note='torch.load of "cuda:N", torch.save with such tags'
+    )
     tensor = context.torch.Tensor
     reduce = _reduce(context, tensor._reduce_ex_internal)
-    yield Patch(tensor, "_reduce_ex_internal", reduce, "torch.save of sparse tensors, with cuda's tag")
+    yield Patch(tensor, "_reduce_ex_internal", reduce, None, note="torch.save of sparse tensors, with cuda's tag")
 
 
 def _tagger(context: Context) -> Callable[[Any], str | None]:

@@ -18,12 +18,12 @@ def patches(context: Context) -> Iterator[Patch]:
     reductions = context.torch.multiprocessing.reductions
     original = reductions.reduce_tensor
     reduce = _reduce_tensor(context, original)
-    why = "tensors sent to another process stay on the device"
-    yield Patch(reductions, "reduce_tensor", reduce, why)
+    note = "tensors sent to another process stay on the device"
+    yield Patch(reductions, "reduce_tensor", reduce, None, note=note)
     reducers: Any = ForkingPickler
     for kind, reducer in list(reducers._extra_reducers.items()):
         if reducer is original:
-            yield Patch(reducers._extra_reducers, kind, reduce, why)
+            yield Patch(reducers._extra_reducers, kind, reduce, None, note=note)
 
 
 def _reduce_tensor(context: Context, original: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -33,10 +33,10 @@ _registered = False
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     asked, fits = getattr(torch, _OPERATOR), _fits(torch, context.backend.names.dispatch_key)
-    yield Patch(torch, _OPERATOR, _asked_first(asked, fits), 'Module.to("cuda") keeps its parameters')
+    yield Patch(torch, _OPERATOR, _asked_first(asked, fits), None, note='Module.to("cuda") keeps its parameters')
     original = torch._C.TensorBase.data
     data = property(original.__get__, _set_data(context, original.__set__, fits))
-    yield Patch(torch.Tensor, "data", data, 'x.data = x.data.to("cuda")')
+    yield Patch(torch.Tensor, "data", data, None, note='x.data = x.data.to("cuda")')
 
 
 def _fits(torch: Any, key: str) -> Fits:

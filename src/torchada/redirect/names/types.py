@@ -25,6 +25,7 @@ class LegacyTypes:
 
     def __init__(self, context: Context) -> None:
         torch, namespace = context.torch, context.backend.namespace
+        self._torch, self._device_type = torch, context.backend.device_type
         self._dtypes: dict[Any, Any] = {}
         self._cuda_names: dict[str, str] = {}
         for prefix, dtype in SCALAR_TYPES.items():
@@ -36,6 +37,21 @@ class LegacyTypes:
             )
             for key in (cuda, *filter(None, classes)):
                 self._dtypes[key] = getattr(torch, dtype)
+
+    def made(self, prefix: str) -> type:
+        """A class in the place of torch.cuda.<prefix>Tensor, for a backend without classes of that kind."""
+        torch, device_type, dtype = self._torch, self._device_type, getattr(self._torch, SCALAR_TYPES[prefix])
+
+        class Meta(type):
+            def __instancecheck__(cls, value: Any) -> bool:
+                return isinstance(value, torch.Tensor) and value.dtype is dtype and value.device.type == device_type
+
+        def __new__(cls: type, *args: Any) -> Any:
+            return getattr(torch, f"{prefix}Tensor")(*args).to(device_type)
+
+        made = Meta(f"{prefix}Tensor", (), {"__new__": __new__, "__module__": "torch.cuda", "dtype": dtype})
+        self._dtypes[made] = dtype
+        return made
 
     def as_cuda(self, name: str) -> str:
         """The name that CUDA code expects for what the backend calls `name`."""

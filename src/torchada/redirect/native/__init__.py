@@ -49,7 +49,7 @@ def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_fo
 
 def patch(device_type: str) -> Patch:
     """The record that arms the mechanism when it is applied, and disarms it when it is undone."""
-    return Patch(_Parser(_module()), "device parser", device_type, 'device strings: "cuda", "cuda:N"')
+    return Patch(_Parser(_module()), "device parser", device_type, None, note='device strings: "cuda", "cuda:N"')
 
 
 class _Parser:

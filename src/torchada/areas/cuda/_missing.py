@@ -1,0 +1,65 @@
+"""What of torch.cuda cannot work, because a C function it ends in is in CUDA builds of torch alone: read from its code."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+# torch puts classes made by torch._utils._dummy_type where its own C code has none; they raise when they are called.
+_DUMMIES = "torch._utils"
+
+
+class Missing:
+    """Asks functions of torch for what they read: C functions of torch._C, and names of torch.cuda.
+
+    `answered` are names of torch.cuda that work whatever they read, `absent` those that do not.
+    """
+
+    def __init__(self, torch: Any, answered: frozenset[str], absent: frozenset[str]) -> None:
+        self._native, self._answered, self._absent = vars(torch._C), answered, absent
+        self._known: dict[int, bool] = {}
+
+    def stops(self, value: Any) -> bool:
+        """Whether `value`, a function or class of torch.cuda, ends in something that is not there."""
+        if isinstance(value, type):
+            return any(map(_is_dummy, value.__mro__)) or self.stops(vars(value).get("__init__"))
+        if not is_torchs_own(value):
+            return False
+        function = inspect.unwrap(value)
+        if id(function) not in self._known:
+            self._known[id(function)] = False  # functions that call each other
+            self._known[id(function)] = any(self._is_missing(function, name) for name in _names(function.__code__))
+        return self._known[id(function)]
+
+    def _is_missing(self, function: FunctionType, name: str) -> bool:
+        if name in self._answered or name in self._absent:
+            return name in self._absent
+        if name.startswith("_cuda_") or name in self._native:
+            return _is_dummy(self._native.get(name, _Absent))
+        return self.stops(function.__globals__.get(name))
+
+
+def is_torchs_own(value: Any) -> bool:
+    """Whether `value` is a function of torch.cuda as torch wrote it: not the backend's, and none of ours, which has its names."""
+    function = inspect.unwrap(value) if isinstance(value, FunctionType) else None
+    return isinstance(function, FunctionType) and function.__globals__["__name__"].startswith("torch.cuda")
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The globals and attributes that a function reads, and those that functions within it read."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+class _Absent:
+    """In the place of an attribute that torch._C has not."""
+
+    __module__ = _DUMMIES
+
+
+def _is_dummy(value: Any) -> bool:
+    return isinstance(value, type) and value.__module__ == _DUMMIES

@@ -1,0 +1,146 @@
+"""What torch.cuda has and the backend's namespace has not: it says so, unless going on without it harms nobody.
+
+Areas before this one have put in place what there is. What is still torch's own function over C functions of CUDA builds would
+end in an error about torch's insides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torchada.areas.cuda._missing import Missing, is_torchs_own
+from torchada.redirect.calls import disguise, plain
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Kind, Patch
+from torchada.redirect.namespaces import holders
+from torchada.redirect.unsupported import error, unsupported
+
+# What a program may call where the backend has nothing of the kind, and what it is answered: nothing is cached, nothing is pending,
+# no figures are kept. docs/extending.md has the list.
+HARMLESS: dict[str, Any] = {
+    "empty_cache": None,
+    "get_arch_list": [],
+    "init": None,
+    "ipc_collect": None,
+    "is_current_stream_capturing": False,
+    "is_initialized": True,
+    "reset_accumulated_memory_stats": None,
+    "reset_peak_memory_stats": None,
+    "synchronize": None,
+    "_is_in_bad_fork": False,
+    "_lazy_init": None,
+}
+# They look at what there is before they read it.
+_CAREFUL = frozenset({"is_available", "is_bf16_supported", "_get_device_index"})
+# What functions of torch.cuda read there, or ask the namespace for where another area has put one of ours in their place.
+_READ = (
+    "cudart",
+    "_cudart",
+    "default_generators",
+    "get_arch_list",
+    "get_device_properties",
+    "mem_get_info",
+    "memory_reserved",
+)
+_OF_AREAS = {
+    "caching_allocator_alloc": "stream",
+    "device_memory_used": "mem_get_info",
+    "get_device_properties": "get_device_properties",
+    "get_gencode_flags": "get_arch_list",
+    "list_gpu_processes": "memory_reserved",
+    "set_per_process_memory_fraction": "set_per_process_memory_fraction",
+}
+_OF_THE_MANAGEMENT_LIBRARY = ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")
+_MODULES = ("", "memory", "random", "streams", "graphs", "profiler")
+_EMULATED: Kind = "emulated"
+_UNSUPPORTED: Kind = "unsupported"
+
+
+Calls = dict[str, Callable[..., Any]]
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    cuda = vars(context.torch.cuda)
+    absent = frozenset(name for name in _READ if not _has(context, name.lstrip("_")))
+    missing = Missing(context.torch, _CAREFUL, absent)
+    answers = {name: call for name, call in _answers(context).items() if missing.stops(cuda.get(name))}
+    answers.update({name: call for name, call in _exchanges(context).items() if is_torchs_own(cuda.get(name))})
+    places = {id(cuda[name]): (disguise(call, cuda[name]), name, _EMULATED) for name, call in answers.items()}
+    missing = Missing(context.torch, _CAREFUL | answers.keys(), absent - answers.keys())
+    for name, value, why in _refused(context, missing):
+        refuse = unsupported(context, f"torch.cuda.{name}", why)
+        if isinstance(value, type):
+            yield Patch(value, "__new__", staticmethod(refuse), f"torch.cuda.{name}", kind=_UNSUPPORTED)
+        elif id(value) not in places:
+            places[id(value)] = disguise(refuse, value), name, _UNSUPPORTED
+    yield from _everywhere(places)
+
+
+def _everywhere(places: dict[int, tuple[Any, str, Kind]]) -> Iterator[Patch]:
+    """Wherever a function is a global: torch.cuda and torch.cuda.memory hold the same ones."""
+    for module, name, value in holders(dict.fromkeys(places)) if places else ():
+        replacement, path, kind = places[id(value)]
+        yield Patch(module, name, replacement, f"torch.cuda.{path}", kind=kind)
+
+
+def _has(context: Context, name: str) -> bool:
+    return hasattr(context.namespace, context.backend.names.own(name).partition(".")[0])
+
+
+def _refused(context: Context, missing: Missing) -> Iterator[tuple[str, Any, str]]:
+    """What cannot work: its path in torch.cuda, what stands there, and why."""
+    for path in _MODULES:
+        module = getattr(context.torch.cuda, path) if path else context.torch.cuda
+        for name, value in list(vars(module).items()):
+            if name.startswith("_") or name in _CAREFUL or not callable(value):
+                continue
+            why = _why(context, name, missing.stops(value))
+            if why:
+                yield (f"{path}.{name}" if path and name not in vars(context.torch.cuda) else name), value, why
+
+
+def _why(context: Context, name: str, stops: bool) -> str:
+    backend, asked = context.backend, _OF_AREAS.get(name)
+    if backend.management is None and name in _OF_THE_MANAGEMENT_LIBRARY:
+        return f"{backend.adapter} names no management library"
+    if stops or (asked is not None and not _has(context, asked)):
+        return f"torch.{backend.namespace} has no {backend.names.own(asked or name)}"
+    return ""
+
+
+def _answers(context: Context) -> Calls:
+    """What is called in the place of functions that cannot work, and harms nobody."""
+    return {**{name: _answer(value) for name, value in HARMLESS.items()}, "set_device": _set_device(context)}
+
+
+def _answer(value: Any) -> Callable[..., Any]:
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        return list(value) if isinstance(value, list) else value
+
+    return answer
+
+
+def _set_device(context: Context) -> Callable[..., Any]:
+    """Where there is one device, it is always the current one."""
+    cuda = context.torch.cuda
+
+    def set_device(device: Any) -> None:
+        index = cuda._get_device_index(device, optional=True)
+        if index > 0 or cuda.device_count() > 1:
+            raise error(context, "torch.cuda.set_device", f"torch.{context.backend.namespace} has no set_device")
+
+    return set_device
+
+
+def _exchanges(context: Context) -> Calls:
+    """What torch.cuda.device and torch.cuda.device_of call. Two functions: dynamo tells them apart by identity."""
+    cuda = context.torch.cuda
+
+    def exchange(device: int) -> int:
+        before = int(cuda.current_device())
+        if device >= 0 and device != before:
+            cuda.set_device(device)
+        return before
+
+    return {name: plain(exchange) for name in ("_exchange_device", "_maybe_exchange_device")}

@@ -1,0 +1,132 @@
+"""What torchada writes as JSON is what the schema of its kind says."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.interpreter import ROOT, Interpreter
+from torchada import __version__, schemas
+from torchada.telemetry.kinds import KINDS
+
+pytestmark = pytest.mark.once
+
+STATUS = ["-m", "torchada", "status", "--json"]
+
+
+def schema(kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(files(schemas).joinpath(f"{kind}.json").read_text())
+    return found
+
+
+def validate(document: Any, kind: str) -> None:
+    checker = jsonschema.Draft202012Validator(schema(kind))
+    faults = [f"{fault.json_path}: {fault.message}" for fault in checker.iter_errors(document)]
+    assert faults == []
+
+
+def objects(found: Any) -> list[dict[str, Any]]:
+    """Every part of a schema that describes an object with entries of its own."""
+    parts = [found] if isinstance(found, dict) and "properties" in found else []
+    inner = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    return [*parts, *(each for value in inner for each in objects(value))]
+
+
+def test_every_kind_of_document_has_a_schema() -> None:
+    names = {file.name for file in files(schemas).iterdir() if file.name.endswith(".json")}
+    assert names == {f"{kind}.json" for kind in schemas.VERSIONS}
+
+
+@pytest.mark.parametrize("kind", schemas.VERSIONS)
+def test_a_schema_is_strict_and_has_the_envelope(kind: str) -> None:
+    found = schema(kind)
+    jsonschema.Draft202012Validator.check_schema(found)
+    envelope = schemas.envelope(kind)
+    assert list(found["required"][:4]) == list(envelope) == ["schema", "version", "torchada", "created"]
+    assert found["properties"]["schema"]["const"] == envelope["schema"] == f"torchada-{kind}"
+    assert found["properties"]["version"]["const"] == envelope["version"] == schemas.VERSIONS[kind]
+    assert envelope["torchada"] == __version__
+    assert all("additionalProperties" in each for each in objects(found)), "a new entry changes the schema too"
+    for each in objects(found):
+        assert each["additionalProperties"] is not False or set(each["required"]) == each["properties"].keys()
+
+
+@pytest.mark.parametrize("kind", schemas.VERSIONS)
+def test_the_documentation_names_the_schema(kind: str) -> None:
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
+    assert f"torchada/schemas/{kind}.json" in pages
+
+
+def test_the_schema_of_run_knows_the_kinds_of_answers() -> None:
+    assert set(schema("run")["$defs"]["kind"]["enum"]) == set(KINDS)
+
+
+@pytest.mark.parametrize("env", [{}, {"TORCHADA_DISABLE": "1"}, {"TORCHADA_NATIVE": "maybe", "TORCHADA_NOBODY": "1"}])
+@pytest.mark.parametrize("options", [[], ["--probe"]])
+def test_status_on_a_machine_without_device_fits_its_schema(
+    plain: Interpreter, options: list[str], env: dict[str, str]
+) -> None:
+    validate(json.loads(plain.run([*STATUS, *options], env=env, check=False).stdout), "status")
+
+
+@pytest.mark.musa
+def test_status_of_a_redirected_process_fits_its_schema(musa: Interpreter) -> None:
+    found = json.loads(musa.run([*STATUS, "--probe"], env={"TORCHADA_SKIP_AREAS": "amp"}).stdout)
+    validate(found, "status")
+    assert {area["outcome"] for area in found["areas"]} == {"applied", "skipped"}
+
+
+def test_status_with_a_failed_area_fits_its_schema(plain: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "torch_musa.py").write_text("raise ImportError('no driver')")
+    done = Interpreter(env=plain.env, cwd=tmp_path).run([*STATUS, "--probe"], check=False)
+    validate(json.loads(done.stdout), "status")
+    assert json.loads(done.stdout)["problems"]
+
+
+PROGRAM = """
+import os, torch
+x = torch.ones(2, device="cuda")
+torch.cuda.synchronize()
+torch.cuda.is_available()
+with torch.autocast("cuda"):
+    pass
+try:
+    torch.cuda.jiterator._create_jit_fn("template <typename T> T f(T x) { return x; }")
+except NotImplementedError:
+    pass
+if os.fork() == 0:
+    torch.cuda.device_count()
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.musa
+def test_the_report_of_run_fits_its_schema(musa: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(PROGRAM)
+    musa.run(["-m", "torchada", "run", "--honest", "--report", "out.json", "train.py"])
+    found = json.loads((tmp_path / "out.json").read_text())
+    validate(found, "run")
+    assert len(found["processes"]) == 2 and {use["kind"] for use in found["uses"]} >= {"same", "adapted", "untouched"}
+
+
+def test_the_report_of_a_program_without_torch_fits_its_schema(plain: Interpreter, tmp_path: Path) -> None:
+    plain.run(["-m", "torchada", "run", "--report", str(tmp_path / "out.json"), "-c", "pass"])
+    validate(json.loads((tmp_path / "out.json").read_text()), "run")
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "out"]])
+def test_the_report_of_port_fits_its_schema(plain: Interpreter, tmp_path: Path, output: list[str]) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.cu").write_text('cudaFree();\nasm("bar.sync 0;");\nint x = __CUDA_ARCH__ + 1;\n')
+    (tmp_path / "src/data.bin").write_bytes(b"\0")
+    Interpreter(env=plain.env, cwd=tmp_path).run(["-m", "torchada", "port", "src", *output, "--report", "r.json"])
+    found = json.loads((tmp_path / "r.json").read_text())
+    validate(found, "port")
+    assert {finding["kind"] for finding in found["findings"]} == {"unported", "check"}
+    assert found["output"] == (str(tmp_path / "out") if output else None)
