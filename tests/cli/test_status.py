@@ -15,7 +15,7 @@ import pytest
 from support.interpreter import Interpreter
 from torchada import __version__
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.core]
 
 STATUS = ["-m", "torchada.hooks", "status"]
 ACTIVE, INACTIVE, FAILED = 0, 1, 2

@@ -6,7 +6,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.core]
 
 # Every dictionary that a patch touches, by identity of owner and of each raw entry, in order.
 SNAPSHOT = """

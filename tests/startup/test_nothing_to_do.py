@@ -10,7 +10,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.core]
 
 # Everything that an area might change, described in a way that can be compared between processes.
 DESCRIBE = """

@@ -13,7 +13,7 @@ import pytest
 from support.interpreter import clean_environment
 from torchada.hooks import startup_files
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.once, pytest.mark.core]
 
 FOLDER = startup_files.sitecustomize_folder()
 PACKAGE = startup_files.PACKAGE.parent

@@ -12,6 +12,8 @@ import torch
 import torchada
 from support.interpreter import Interpreter
 
+pytestmark = pytest.mark.core
+
 
 def test_get_device_properties_default_argument_major_and_multi_processor_count() -> None:
     properties = torch.cuda.get_device_properties()

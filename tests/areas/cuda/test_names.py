@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.core
+
 SAME = [
     "current_device",
     "current_stream",

@@ -12,6 +12,8 @@ from torch.library import Library
 from support.interpreter import TORCH, Interpreter
 from torchada.redirect.unsupported import UnsupportedError
 
+pytestmark = pytest.mark.core
+
 library: Any = torch.library
 C: Any = torch._C
 X = torch.ones(2, device="cuda")

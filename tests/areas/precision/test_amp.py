@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+pytestmark = pytest.mark.core
+
 A = torch.ones(4, 4)
 
 

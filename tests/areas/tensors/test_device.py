@@ -11,6 +11,8 @@ from typing import Any, Optional
 import pytest
 import torch
 
+pytestmark = pytest.mark.core
+
 
 @pytest.mark.parametrize(
     ("made", "expected"),

@@ -9,6 +9,8 @@ import pytest
 import torch
 from torch import nn
 
+pytestmark = pytest.mark.core
+
 
 @pytest.mark.parametrize(
     ("move", "index"),
