@@ -11,6 +11,7 @@ import shlex
 import sys
 from typing import Any
 
+from torchada import _settings
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 from torchada.hooks import startup_files
@@ -79,7 +80,7 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         added["TORCHADA_SIMULATE"] = "1"
     if options.platform:
         added["TORCHADA_PLATFORM"] = options.platform
-    if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in os.environ:
+    if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in _settings.in_force():
         added["TORCHADA_FORCE_CUDA_AVAILABLE"] = "1"
     if options.report:
         added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))

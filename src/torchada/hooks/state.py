@@ -43,7 +43,9 @@ class HookState:
         self.context: Context | None = None
         self.telemetry: Telemetry | None = None  # where calls are recorded
         self.made: dict[str, tuple[Context, list[Patch]]] = {}  # the patches of areas, and for what context
-        self.late: bool | None = None  # whether torch was in use before the hook came; None until redirection first begins
+        self.late: bool | None = (
+            None  # whether torch was in use before the hook came; None until redirection first begins
+        )
 
     def arrived(self, name: str) -> None:
         """Note that `name` has been executed to its end."""
