@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -422,10 +421,8 @@ class TestStreamsAndEvents:
             core._musa_sleep(40_000_000)
             end.record()
         assert not stream.query() and not end.query() and torch_musa.default_stream().query()
-        started = time.perf_counter()
         end.synchronize()
-        assert time.perf_counter() - started > 0.02
-        assert stream.query() and 39 < begin.elapsed_time(end) < 1000
+        assert stream.query() and begin.elapsed_time(end) > 39
 
     def test_a_stream_waits_for_another(self, torch_musa: Any, core: Any) -> None:
         first, second = torch_musa.Stream(), torch_musa.Stream()
@@ -437,11 +434,12 @@ class TestStreamsAndEvents:
         assert first.query()
 
     def test_copying_to_the_host_waits(self, torch_musa: Any, core: Any) -> None:
-        with torch_musa.stream(torch_musa.Stream()) as _:
+        with torch_musa.stream(stream := torch_musa.Stream()):
+            ones = torch.ones(1, device="musa")
             core._musa_sleep(30_000_000)
-            started = time.perf_counter()
-            torch.ones(1, device="musa").item()
-        assert time.perf_counter() - started > 0.02
+            assert not stream.query()
+            ones.item()
+            assert stream.query()
 
     def test_the_current_stream_belongs_to_thread_and_device(self, torch_musa: Any) -> None:
         stream = torch_musa.Stream()

@@ -317,7 +317,7 @@ class TestStreamsAndEvents:
         assert musart.musaEventQuery(end) == NOT_READY
         assert musart.musaEventSynchronize(end) == 0 and musart.musaEventQuery(end) == 0
         assert musart.musaEventElapsedTime(ctypes.byref(elapsed), begin, end) == 0
-        assert 49 < elapsed.value < 5000
+        assert elapsed.value > 49  # milliseconds on the device's own clock, as many as it has slept
         assert musart.musaEventDestroy(begin) == 0 and musart.musaEventDestroy(begin) == BAD_HANDLE
         musart.musaEventDestroy(end)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import shutil
+import subprocess
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -200,6 +204,23 @@ def test_a_line_directive_names_the_original(tmp_path) -> None:
     assert result.original_line(3) == 2
     with pytest.raises(PortingError, match=r"nowhere\.cu"):
         port_file(tmp_path / "nowhere.cu")
+
+
+@pytest.mark.parametrize(
+    "name", ["line\nbreak.cu", "carriage\rreturn.cu", 'quote".cu', "back\\\\slash.cu", "back\\n.cu"]
+)
+def test_a_line_directive_is_one_line_and_one_string_whatever_the_name(name: str) -> None:
+    """A compiler that reads it counts lines as the original does and gives the same name; GCC takes no carriage return."""
+    text = port_source(b"const char *name = __FILE__;\nint line = __LINE__;\n", origin=name).text
+    assert text.count(b"\n") == 3 and b"\r" not in text
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    done = subprocess.run([compiler, "-E", "-P", "-x", "c++", "-"], input=text, capture_output=True, check=True)
+    first, second = done.stdout.decode().splitlines()
+    assert (
+        ast.literal_eval(first.partition("= ")[2].rstrip(";")) == name.replace("\r", "?") and second == "int line = 2;"
+    )
 
 
 def test_rules_of_a_project() -> None:

@@ -99,20 +99,28 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
     return None
 
 
-def _named(platform: str) -> Backend | None:
-    """The backend that TORCHADA_PLATFORM names; reads entry points only for a name that is not ours."""
-    if platform == "auto":
-        return None
-    if platform in BUILT_IN:
-        return BUILT_IN[platform]
+def find(name: str) -> Backend | None:
+    """The backend of that name; reads entry points only for a name that is not ours."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
     from torchada._entry_points import entry_points
 
-    for _, backend in entry_points(GROUP, only=platform):
+    for _, backend in entry_points(GROUP, only=name):
         if isinstance(backend, Backend):
             return backend
         warn_once(
-            f"entry point {platform!r} of group {GROUP!r} is {backend!r}; expected a torchada.backends.descriptor.Backend"
+            f"entry point {name!r} of group {GROUP!r} is {backend!r}; expected a torchada.backends.descriptor.Backend"
         )
+    return None
+
+
+def _named(platform: str) -> Backend | None:
+    """The backend that TORCHADA_PLATFORM names."""
+    if platform == "auto":
+        return None
+    backend = find(platform)
+    if backend is not None:
+        return backend
     warn_once(
         f"TORCHADA_PLATFORM={platform!r} names no backend; expected auto, {', '.join([*BUILT_IN, *LEFT_ALONE])} or an installed one"
     )

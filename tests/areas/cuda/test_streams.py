@@ -167,7 +167,7 @@ def test_events_by_position_and_by_keyword() -> None:
     torch.cuda._sleep(2_000_000)
     end.record(torch.cuda.current_stream())
     end.synchronize()
-    assert 1 < begin.elapsed_time(end) < 2000
+    assert begin.elapsed_time(end) > 1
     with pytest.raises(RuntimeError):
         torch.cuda.Event().elapsed_time(end)
     with pytest.raises(TypeError):

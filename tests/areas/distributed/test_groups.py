@@ -206,9 +206,9 @@ VARIABLES = (
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    from torchada.redirect.collective_variables import MARK
+    from torchada._settings import COLLECTIVES
 
-    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", MARK)
+    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", COLLECTIVES.name)
     for name in (*VARIABLES, *own):
         monkeypatch.delenv(name, raising=False)
     yield monkeypatch
@@ -297,12 +297,13 @@ def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
     """It inherits both, and the list of what torchada has set."""
+    from torchada._settings import COLLECTIVES
     from torchada.backends.musa import MUSA
-    from torchada.redirect.collective_variables import MARK, MirroredVariables
+    from torchada.redirect.collective_variables import MirroredVariables
 
     environment.setenv("MCCL_DEBUG", "INFO")
     environment.setenv("MCCL_IB_HCA", "mlx5_0")
-    environment.setenv(MARK, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
+    environment.setenv(COLLECTIVES.name, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
     environment.setenv("NCCL_DEBUG", "WARN")
     environment.setenv("NCCL_IB_HCA", "mlx5")
     variables = MirroredVariables(MUSA.collectives.variables, "MCCL")
@@ -312,7 +313,7 @@ def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch
     variables.bring_up_to_date()
     assert os.environ["MCCL_DEBUG"] == "WARN" and os.environ["MCCL_IB_HCA"] == "mlx5_0"
     variables.delete("NCCL")
-    assert "MCCL_DEBUG" not in os.environ and MARK not in os.environ and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+    assert "MCCL_DEBUG" not in os.environ and COLLECTIVES.read() is None and os.environ["MCCL_IB_HCA"] == "mlx5_0"
 
 
 def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:

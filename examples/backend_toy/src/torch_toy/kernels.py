@@ -121,10 +121,15 @@ def _copy_from(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = 
 
 def _resize(tensor: torch.Tensor, size: Any, memory_format: Any = None) -> torch.Tensor:
     """A larger storage is a new one: memory that came by DLPack cannot grow."""
+    if tensor.shape == torch.Size(size):
+        return tensor
     model = torch.empty(size, dtype=tensor.dtype, device=tensor.device, memory_format=memory_format)
-    kept = min(model.untyped_storage().nbytes(), tensor.untyped_storage().nbytes())
-    _lent(_bytes(model))[:kept].copy_(_lent(_bytes(tensor))[:kept])
-    return tensor.set_(model.untyped_storage(), 0, size, model.stride())
+    storage, offset = tensor.untyped_storage(), tensor.storage_offset()
+    if offset * tensor.itemsize + model.nbytes > storage.nbytes():
+        larger = torch.empty(offset * tensor.itemsize + model.nbytes, dtype=torch.uint8, device=tensor.device)
+        _lent(larger)[: storage.nbytes()].copy_(_lent(_bytes(tensor)))
+        storage = larger.untyped_storage()
+    return tensor.set_(storage, offset, size, model.stride())
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,6 @@
 """Memory of the toy: the CPU's, under another label.
 
-A tensor is handed over by DLPack, which says where its memory is in two integers. Both are changed on the way, so that PyTorch
+A tensor is handed over by DLPack, which says in two integers whose memory it is. Both are changed on the way, so that PyTorch
 makes a tensor of the device PrivateUse1 over the very same bytes, or, the other way round, a tensor of the CPU over the toy's.
 """
 

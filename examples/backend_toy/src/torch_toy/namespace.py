@@ -12,7 +12,7 @@ from torch_toy.state import current_device as current_device
 
 
 def is_available() -> bool:
-    return True
+    return state.DEVICES > 0
 
 
 def is_initialized() -> bool:

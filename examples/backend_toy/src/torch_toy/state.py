@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import cache
 
 import torch
 
-DEVICES = 2
+
+def _visible() -> int:
+    """How many of the two devices TOY_VISIBLE_DEVICES leaves visible."""
+    named = os.environ.get("TOY_VISIBLE_DEVICES", "0,1")
+    return len({"0", "1"}.intersection(named.split(",")))
+
+
+DEVICES = _visible()
 
 _thread = threading.local()
 

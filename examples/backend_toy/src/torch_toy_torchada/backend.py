@@ -1,6 +1,6 @@
 """The toy's descriptor."""
 
-from torchada.backends.descriptor import Backend, Names
+from torchada.backends.descriptor import Backend
 
 TOY = Backend(
     name="toy",
@@ -8,11 +8,4 @@ TOY = Backend(
     adapter="torch_toy",
     namespace="toy",
     visible_devices="TOY_VISIBLE_DEVICES",
-    names=Names(
-        dispatch_keys={
-            "CUDA": "PrivateUse1",
-            "AutogradCUDA": "AutogradPrivateUse1",
-            "AutocastCUDA": "AutocastPrivateUse1",
-        }
-    ),
 )

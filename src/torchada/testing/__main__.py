@@ -1,0 +1,41 @@
+"""`python -m torchada.testing BACKEND [--json]`: what the adapter of a backend offers, lacks and gets wrong."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pkgutil import resolve_name
+
+from torchada.backends import select
+from torchada.backends.descriptor import Backend
+from torchada.testing import check_backend
+
+_UNUSABLE = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code 0: no fault; 1: faults; 2: there is no such backend, or its adapter cannot be imported."""
+    parser = argparse.ArgumentParser("python -m torchada.testing", description=main.__doc__)
+    parser.add_argument("backend", help="the name of an installed backend, or where one is: package.module:NAME")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    try:
+        report = check_backend(_backend(options.backend))
+    except Exception as error:
+        print(f"{options.backend} cannot be checked: {type(error).__name__}: {error}", file=sys.stderr)
+        return _UNUSABLE
+    print(json.dumps(report.as_json(), indent=2) if options.json else report.as_text())
+    return report.exit_code
+
+
+def _backend(name: str) -> Backend:
+    found = resolve_name(name) if ":" in name else select.find(name)
+    if not isinstance(found, Backend):
+        raise LookupError(f"there is no backend {name!r}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
