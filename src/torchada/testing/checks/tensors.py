@@ -78,12 +78,17 @@ def numbers(subject: Subject) -> None:
 
 
 def mixed(subject: Subject) -> None:
+    torch = subject.torch
     host, own = subject.numbers(3)
-    try:
-        own + host
-    except RuntimeError:
-        return
-    expect(False, "the sum of a tensor on the device and one of the CPU is accepted; on CUDA it is an error")
+    for text, mix in (
+        ("x + y", lambda: own + host),
+        ("torch.where(x > 0, x, y)", lambda: torch.where(own > 0, own, host)),
+    ):
+        try:
+            mix()
+        except RuntimeError:
+            continue
+        expect(False, f"{text} is accepted for x on the device and y on the CPU; on CUDA it is an error")
 
 
 def gradients(subject: Subject) -> None:
