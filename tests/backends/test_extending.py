@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import torchada
 from support.distributions import Venv
 from support.interpreter import ROOT
 from support.toy import EXAMPLE, IS_POSSIBLE
@@ -33,6 +34,8 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Venv]:
         file.write_text(text)
     venv = Venv.make(folder / "venv")
     venv.show_the_tests_packages()
+    # torchada as it is tested. Path lines are read in the order of the files' names, before the line that starts it.
+    (venv.site / "aa-torchada.pth").write_text(f"{Path(torchada.__file__).parent.parent}\n")
     shutil.copy(ROOT / "sitecustomize" / "torchada-init.pth", venv.site)
     for what in [line.split()[-1] for line in _lines() if line.startswith("pip install")]:
         venv.install(str(folder / what))

@@ -69,7 +69,7 @@ def minimal(tmp_path: Path, request: pytest.FixtureRequest) -> Interpreter:
     """An interpreter with a backend whose namespace has what torch itself needs."""
     toy = toy_interpreter(tmp_path)
     (tmp_path / "torch_toy" / "namespace.py").write_text(MINIMAL)
-    toy.env["TORCHADA_NATIVE"] = request.param
+    toy.env.update(TORCHADA_NATIVE=request.param, TORCHADA_SKIP_AREAS="toy")
     return toy
 
 
@@ -97,9 +97,7 @@ def test_what_harms_nobody_is_answered(minimal: Interpreter) -> None:
 
 
 def test_undoing_leaves_torch_cuda_as_it_was(minimal: Interpreter) -> None:
-    minimal.run("""
-    import os
-    os.environ["TORCHADA_DISABLE"] = "1"
+    code = """
     import torch, torch.cuda.memory as memory
     import torch_toy
     before = [dict(vars(each)) for each in (torch.cuda, memory, torch.cuda.Stream, torch.cuda.MemPool)]
@@ -110,7 +108,8 @@ def test_undoing_leaves_torch_cuda_as_it_was(minimal: Interpreter) -> None:
     for each, entries in zip((torch.cuda, memory, torch.cuda.Stream, torch.cuda.MemPool), before):
         assert {name for name in entries if vars(each).get(name) is not entries[name]} == set()
         assert vars(each).keys() == entries.keys()
-    """)
+    """
+    minimal.run(code, env={"TORCHADA_DISABLE": "1"})
 
 
 def test_the_page_lists_what_harms_nobody() -> None:
