@@ -1,11 +1,12 @@
-"""What torchada adds to the start of every interpreter, and to `import torch` on a machine without accelerator.
+"""What torchada adds to the start of every interpreter, to `import torch` on a machine without accelerator, and to that on a MUSA
+machine, beyond what `import torch, torch_musa` costs there (the simulator's, where there is no real torch_musa).
 
 Virtual environments are made from a built wheel, as users have them: one without any start-up file, one with setuptools' (the
 distutils-precedence.pth that most environments have had for years), one with torchada's, the latter two with and without their
 .pyc. Interpreters are started in them in turn, round after round. A difference is the median of the differences within a
 round, with the 95 % confidence interval of that median.
 
-    python benchmarks/startup.py [--rounds N] [--torch-rounds N] [--save]
+    python benchmarks/startup.py [--rounds N] [--torch-rounds N] [--only musa] [--save]
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import time
 import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -30,7 +31,7 @@ from statistics import median
 import record
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("LICENSE", "MANIFEST.in", "README.md", "build_backend", "pyproject.toml", "sitecustomize", "src")
+SOURCES = ("LICENSE", "MANIFEST.in", "README.md", "build_backend", "pyproject.toml", "setup.py", "sitecustomize", "src")
 BARE = "no start-up file"
 # Nothing may create .pyc files meanwhile, or steer the interpreters from outside.
 ENVIRONMENT = {
@@ -49,10 +50,20 @@ class Start:
     wall: float
 
 
-def start(python: Path, code: str) -> Start:
-    """Run `code` in a fresh interpreter, with the operating system's account of the finished process."""
+@dataclass(frozen=True)
+class Program:
+    """What an interpreter is started for, and with which variables."""
+
+    python: Path
+    code: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+def start(program: Program) -> Start:
+    """Run a program in a fresh interpreter, with the operating system's account of the finished process."""
+    python, code = program.python, program.code
     began = time.perf_counter()
-    process = subprocess.Popen([python, "-c", code], env=ENVIRONMENT, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen([python, "-c", code], env={**ENVIRONMENT, **program.variables}, stdin=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -64,12 +75,12 @@ def start(python: Path, code: str) -> Start:
 Starts = dict[str, list[Start]]
 
 
-def alternate(pythons: Mapping[str, Path], code: str, rounds: int) -> Starts:
+def alternate(programs: Mapping[str, Program], rounds: int) -> Starts:
     """`rounds` starts of each, in turn, forwards and backwards; a first round is thrown away."""
-    starts: Starts = {name: [] for name in pythons}
+    starts: Starts = {name: [] for name in programs}
     for turn in range(rounds + 1):
-        for name in list(pythons)[:: 1 if turn % 2 else -1]:
-            starts[name].append(start(pythons[name], code))
+        for name in list(programs)[:: 1 if turn % 2 else -1]:
+            starts[name].append(start(programs[name]))
     return {name: values[1:] for name, values in starts.items()}
 
 
@@ -145,7 +156,7 @@ def interpreter_start(place: Lab, rounds: int) -> Starts:
         "torchada": place.environment("torchada", place.wheel),
         "torchada, no .pyc": place.environment("torchada-source", place.wheel, compiled=False),
     }
-    return alternate(pythons, "pass", rounds)
+    return alternate({name: Program(python, "pass") for name, python in pythons.items()}, rounds)
 
 
 def import_of_torch(place: Lab, rounds: int) -> Starts:
@@ -155,7 +166,7 @@ def import_of_torch(place: Lab, rounds: int) -> Starts:
         "without torchada": place.environment("torch-bare", paths=paths),
         "with torchada": place.environment("torch-torchada", place.wheel, paths=paths),
     }
-    return alternate(pythons, "import torch", rounds)
+    return alternate({name: Program(python, "import torch") for name, python in pythons.items()}, rounds)
 
 
 def import_of_nothing(place: Lab, rounds: int) -> Starts:
@@ -168,7 +179,20 @@ def import_of_nothing(place: Lab, rounds: int) -> Starts:
         "without torchada": place.environment("stub-bare", paths=paths),
         "with torchada": place.environment("stub-torchada", place.wheel, paths=paths),
     }
-    return alternate(pythons, "import torch", rounds)
+    return alternate({name: Program(python, "import torch") for name, python in pythons.items()}, rounds)
+
+
+def import_on_musa(place: Lab, rounds: int) -> Starts:
+    """`import torch` where there is a MUSA device, by both mechanisms, and without torchada the two imports that it stands for."""
+    python = place.environment("musa", place.wheel, paths=[_folder_of("torch"), _folder_of("wrapt")])
+    simulator = "" if find_spec("torch_musa") else "import musasim; musasim.install(); "
+    simulate = {"TORCHADA_SIMULATE": "1"} if simulator else {}
+    programs = {
+        "torch, torch_musa": Program(python, f"{simulator}import torch, torch_musa", {"TORCHADA_DISABLE": "1"}),
+        "torchada": Program(python, "import torch", simulate),
+        "torchada, portable": Program(python, "import torch", {**simulate, "TORCHADA_NATIVE": "0"}),
+    }
+    return alternate(programs, rounds)
 
 
 def _folder_of(module: str) -> str:
@@ -208,22 +232,30 @@ def against_setuptools(starts: Starts) -> str:
     return "cost in CPU time, " + "; ".join(ratios)
 
 
+def without_accelerator(place: Lab, rounds: int, torch_rounds: int) -> dict[str, object]:
+    """What everybody pays who has torchada installed and no use for it."""
+    starts = interpreter_start(place, rounds)
+    found: dict[str, object] = {"interpreter": report("start of the interpreter", starts)}
+    print(against_setuptools(starts))
+    nothing = import_of_nothing(place, rounds)
+    found["import of an empty torch"] = report("import torch, an empty package", nothing)
+    found["import of torch"] = report("import torch", import_of_torch(place, torch_rounds))
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=200, help="starts of each interpreter (default 200)")
     parser.add_argument("--torch-rounds", type=int, default=20, help="imports of torch on either side (default 20)")
+    parser.add_argument("--only", choices=("musa",), help="measure nothing but the import on a MUSA machine")
     parser.add_argument("--save", action="store_true", help=f"append the results to {record.HISTORY.name}")
     options = parser.parse_args()
     record.stay_on_one_core()
     try:
         with lab() as place:
-            starts = interpreter_start(place, options.rounds)
-            found = {"interpreter": report("start of the interpreter", starts)}
-            print(against_setuptools(starts))
-            nothing = import_of_nothing(place, options.rounds)
-            found["import of an empty torch"] = report("import torch, an empty package", nothing)
-            torch = import_of_torch(place, options.torch_rounds)
-            found["import of torch"] = report("import torch", torch)
+            found = {} if options.only else without_accelerator(place, options.rounds, options.torch_rounds)
+            musa = import_on_musa(place, options.torch_rounds)
+            found["import of torch on MUSA"] = report("import torch on a MUSA machine", musa)
             version = place.wheel.name.split("-")[1]
     except RuntimeError as error:
         print(f"startup.py: {error}", file=sys.stderr)

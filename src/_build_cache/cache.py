@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import sys
 import tempfile
@@ -121,7 +120,7 @@ class Cache:
             if damage is None:  # without locks, another process can be faster
                 return
             self._say(f"{target} is made anew: {damage}")
-            old = target.with_name(f"{_TEMPORARY}{target.name}-{secrets.token_hex(4)}")
+            old = target.with_name(f"{_TEMPORARY}{target.name}-{os.urandom(4).hex()}")
             os.rename(target, old)
             os.rename(new, target)
             _remove(old)
@@ -147,10 +146,10 @@ class Cache:
                 raise
             if error.errno in _FULL:
                 raise CacheError(
-                    f"{self.program}: no space left on the disk that holds {self.folder}; free some, or set {self.variable} to a "
-                    "folder on another one"
+                    f"no space left on the disk that holds the cache {self.folder} of {self.program}; free some, or set "
+                    f"{self.variable} to a folder on another one"
                 ) from error
-            raise CacheError(f"{self.program} cannot use its cache {self.folder}: {error}; {another}") from error
+            raise CacheError(f"the cache {self.folder} of {self.program} cannot be used: {error}; {another}") from error
 
     def _concerns(self, error: OSError) -> bool:
         """Whether the file that it names is in the cache; a full disk need not name one."""

@@ -39,7 +39,7 @@ def make_private(folder: Path) -> None:
         at = "/" if os.path.isabs(target) else at
         names += _names(target)
     if others_can_write(os.lstat(at)):
-        raise UnsafeError(f"{folder} can be written to by others; run `chmod 700 {folder}`")
+        raise UnsafeError(f"{folder} can be written to by others; run `chmod go-w {folder}`")
 
 
 def _names(path: str) -> list[str]:

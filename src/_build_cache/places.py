@@ -19,8 +19,8 @@ def cache_path(program: str, variable: str, chosen: str | None) -> Path:
     base = _user_caches()
     if base is None:
         raise CacheError(
-            f"{program} knows no folder for its cache, because HOME is not set and the user {os.getuid()} is not in the list of "
-            f"users (/etc/passwd); set {variable} to a folder of your own, or HOME, or XDG_CACHE_HOME"
+            f"no folder is known for the cache of {program}, because HOME is not set and the user {os.getuid()} is not in the list "
+            f"of users (/etc/passwd); set {variable} to a folder of your own, or HOME, or XDG_CACHE_HOME"
         )
     return base / program
 

@@ -1,6 +1,7 @@
 """Every TORCHADA_ environment variable: its name, what values it takes, what it means. The only place that reads them.
 
-The exception is the start-up function, which reads three flags for itself: it may import nothing, not even this.
+There are two exceptions. The start-up function reads three flags for itself, because it may import nothing, not even this; and the
+fast path behind it (hooks/importer.py) asks whether any of them is set, so that this is not loaded where none is.
 """
 
 from __future__ import annotations
@@ -138,6 +139,28 @@ def variable(name: str) -> Variable | None:
         if name.startswith(prefix) and name != prefix:
             return Variable(name, "flag", f"leave the operator {name[len(prefix) :]} alone")
     return _BY_NAME.get(name)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One of our variables of kind "internal": what torchada itself has written into variables of others, for children to know."""
+
+    name: str
+
+    def read(self) -> str | None:
+        """As it is now; None where it is not set."""
+        return os.environ.get(self.name)
+
+    def write(self, value: str | None) -> None:
+        """Set it, or remove it (None)."""
+        if value is None:
+            os.environ.pop(self.name, None)
+        else:
+            os.environ[self.name] = value
+
+
+VISIBLE_DEVICES = Mark("TORCHADA_MIRRORED_VISIBLE_DEVICES")
+COLLECTIVES = Mark("TORCHADA_MIRRORED_COLLECTIVES")
 
 
 def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:

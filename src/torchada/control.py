@@ -13,7 +13,10 @@ from torchada.redirect.engine import ENGINE
 
 
 def disable() -> None:
-    """Put back everything that was changed and take the hook out. Does nothing when nothing is in force."""
+    """Put back everything that was changed, exactly, and take the import hook out. Does nothing when nothing is in force.
+
+    Entries that somebody else has changed since stay as they are. Tensors on the device, and torch_musa, stay usable.
+    """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     ENGINE.revert_all()
@@ -23,7 +26,10 @@ def disable() -> None:
 
 
 def enable() -> None:
-    """Put the hook in force, also against TORCHADA_DISABLE=1, and redirect what has been imported. Idempotent."""
+    """Put the import hook in force, even under TORCHADA_DISABLE=1, and redirect what has been imported already. Idempotent.
+
+    A part that cannot be redirected is left alone and named in a TorchadaWarning; under TORCHADA_STRICT=1, TorchadaError is raised.
+    """
     if FINDER in sys.meta_path and STATE.context is not None:
         return
     FINDER.watched.update(WATCHED_AT_START)
@@ -34,7 +40,11 @@ def enable() -> None:
 
 @contextmanager
 def disabled() -> Iterator[None]:
-    """Run a with-block as if torchada were not there, and redirect again after it if it was redirecting before."""
+    """Run a `with` block, or a function that this decorates, as if torchada were not installed.
+
+    Afterwards, and where the block raises, the redirection is what it was before. It is one for the whole process: other threads
+    are without it meanwhile, too. Raises TorchadaError as `enable` does.
+    """
     was_enabled = FINDER in sys.meta_path
     disable()
     try:
@@ -45,5 +55,5 @@ def disabled() -> Iterator[None]:
 
 
 def is_patched() -> bool:
-    """Whether any patch is in force in this process."""
+    """Whether anything is redirected in this process. False before torch has been imported, and where there is nothing to do."""
     return any(ENGINE.applied().values())

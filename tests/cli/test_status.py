@@ -33,6 +33,7 @@ FIELDS = {
     "versions",
     "modules",
     "areas",
+    "workarounds",
     "device_strings",
     "environment",
     "problems",
@@ -252,7 +253,7 @@ def test_probe_prints_every_section(musa: Interpreter) -> None:
 def test_columns_of_status_are_as_wide_as_their_entries(musa: Interpreter) -> None:
     lines = musa.run([*STATUS, "--probe"]).stdout.splitlines()
     modules = lines[lines.index("modules") + 1 : lines.index("areas")]
-    areas = lines[lines.index("areas") + 1 : lines.index("environment")]
+    areas = lines[lines.index("areas") + 1 : lines.index("workarounds for versions")]
     states = ("wrapped", "not imported", "imported, left as it is")
     assert {line.index(state) for line in modules for state in states if f"  {state}" in line} == {
         6 + max(len(line.split()[0]) for line in modules)

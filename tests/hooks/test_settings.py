@@ -90,6 +90,19 @@ def test_op_overrides_are_known() -> None:
     assert known is not None and "ADD" in known.meaning
 
 
+def test_marks_are_read_and_written_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    for mark in (_settings.VISIBLE_DEVICES, _settings.COLLECTIVES):
+        known = variable(mark.name)
+        assert known is not None and known.kind == "internal"
+        monkeypatch.delenv(mark.name, raising=False)
+        assert mark.read() is None
+        mark.write("")
+        assert mark.read() == "", "an empty value hides every device, and is not the same as none"
+        mark.write(None)
+        mark.write(None)
+        assert mark.read() is None
+
+
 @given(environment=st.dictionaries(st.sampled_from([known.name for known in VARIABLES]), VALUES))
 def test_any_value_is_understood_or_named(environment: dict[str, str]) -> None:
     settings = read(environment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -296,25 +297,99 @@ def test_porting_needs_no_torch() -> None:
         assert not found, name
 
 
-@pytest.mark.parametrize("name", package("torchada"))
-def test_variables_are_read_in_one_place(name: str) -> None:
-    """The environment is the business of the settings, of start-up and the fast path after it, and of what sets variables."""
-    allowed = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer", "torchada.hooks.startup_files"}
-    allowed |= {"torchada.redirect.environment", "torchada.redirect.collective_variables", "torchada.cli.run"}
-    allowed |= {"torchada.building.environment"}  # not ours: the variables of builds
-    reads = [
+# Beside the settings: start-up may import nothing, and the fast path behind it keeps the settings from being loaded.
+READERS = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer"}
+# They read and set variables of others: visible devices, NCCL's, PYTHONPATH, those of builds.
+OF_OTHERS = {
+    "torchada.building.environment",
+    "torchada.cli.run",
+    "torchada.hooks.startup_files",
+    "torchada.redirect.collective_variables",
+    "torchada.redirect.environment",
+}
+
+
+def variables_read(module: ast.Module) -> list[str | None]:
+    """What is asked of the environment, by each place that asks; None where the name is not to be seen from the place itself."""
+    constants = {
+        target.id: node.value.value
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found: list[str | None] = []
+    for node in ast.walk(module):
+        asked: ast.AST | None = None
+        if isinstance(node, ast.Call) and _is_environment(getattr(node.func, "value", None)):
+            asked = node.args[0] if node.args else None
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "getenv":
+            asked = node.args[0]
+        elif isinstance(node, ast.Subscript) and _is_environment(node.value) and isinstance(node.ctx, ast.Load):
+            asked = node.slice
+        elif isinstance(node, ast.Compare) and any(map(_is_environment, node.comparators)):
+            asked = node.left
+        if asked is not None:
+            name = constants.get(asked.id) if isinstance(asked, ast.Name) else getattr(asked, "value", None)
+            found.append(name if isinstance(name, str) else None)
+    return found
+
+
+def _is_environment(node: ast.AST | None) -> bool:
+    return getattr(node, "attr", getattr(node, "id", "")) == "environ"
+
+
+def test_variables_read_are_found_in_the_syntax_tree() -> None:
+    code = """
+        MARK = "TORCHADA_A"
+        os.environ.get(MARK); os.environ.pop("TORCHADA_B", None); os.environ["TORCHADA_C"]; "TORCHADA_D" in os.environ
+        os.getenv("TORCHADA_E"); os.environ["TORCHADA_SET"] = "1"; os.environ.get(unknown)
+    """
+    found = variables_read(ast.parse(textwrap.dedent(code)))
+    assert sorted(filter(None, found)) == [f"TORCHADA_{letter}" for letter in "ABCDE"] and found.count(None) == 1
+
+
+@pytest.mark.parametrize("name", ["_torchada_startup", *package("torchada")])
+def test_our_variables_are_read_by_the_settings(name: str) -> None:
+    """By nobody else: not by their name, and not by looking through the environment."""
+    touched = [
         node.lineno
         for node in run_time_nodes(tree(name))
-        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
+        if (isinstance(node, ast.Attribute) and node.attr in ("environ", "environb", "getenv", "getenvb"))
+        or (
+            isinstance(node, ast.ImportFrom) and node.module == "os" and "environ" in [each.name for each in node.names]
+        )
     ]
-    assert name in allowed or not reads
+    assert not touched or name in READERS | OF_OTHERS, touched
+    ours = [each for each in variables_read(tree(name)) if each is not None and each.startswith("TORCHADA_")]
+    assert name in READERS or not ours, ours
+
+
+def test_each_exception_to_one_reader_is_still_needed() -> None:
+    for name in READERS | OF_OTHERS:
+        assert any(getattr(node, "attr", "") == "environ" for node in run_time_nodes(tree(name))), name
 
 
 @pytest.mark.parametrize("name", package("torchada.building"))
-def test_building_knows_porting_alone(name: str) -> None:
+def test_building_knows_porting_and_caches_alone(name: str) -> None:
     """The stand-in for nvcc is started for every source: neither torch nor what patches it has a place there."""
     others = within(imports(name), "torchada") - within(imports(name), "torchada.building", "torchada.porting")
-    assert others == set()
+    assert others <= {"torchada._caches"}
+
+
+@pytest.mark.parametrize("name", package("_build_cache"))
+def test_the_private_cache_knows_neither_of_those_who_share_it(name: str) -> None:
+    """Nor anything that is not in the standard library: the simulator is imported with it, and compilers are started."""
+    others = {module.partition(".")[0] for module in imports(name)} - {"_build_cache"}
+    assert others <= sys.stdlib_module_names
+    assert not [text for text in string_constants(name) if text.startswith(("TORCHADA_", "MUSASIM_"))]
+
+
+def test_the_private_cache_is_loaded_where_something_is_built() -> None:
+    """By no import that is made where there is nothing to build."""
+    for name in package("torchada"):
+        known = within(imported(name, start_nodes(tree(name))), "_build_cache", "torchada._caches")
+        assert not known or name == "torchada._caches" or name in package("torchada.cpp_ops"), name
 
 
 def test_no_cycles_at_import() -> None:

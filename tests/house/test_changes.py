@@ -13,7 +13,7 @@ import pytest
 from support.interpreter import ROOT
 from torchada import __version__
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.core, pytest.mark.once]
 
 FRAGMENTS = sorted(path for path in (ROOT / "changes").iterdir() if path.name not in ("README.md", ".gitignore"))
 TYPES = ("security", "removed", "changed", "added", "fixed")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import html
 import re
 import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,23 +18,9 @@ from torchada import _settings
 pytestmark = pytest.mark.once
 
 READMES = (ROOT / "README.md", ROOT / "README_CN.md")
-PAGES = (*READMES, *sorted((ROOT / "docs").rglob("*.md")))
+ABOUT = tuple(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "changes/README.md"))
+PAGES = (*READMES, *ABOUT, *sorted((ROOT / "docs").rglob("*.md")))
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
-TROUBLESHOOTING = tuple(ROOT / "docs" / folder / "troubleshooting.md" for folder in ("how-to", "zh"))
-# Messages on that page that are not of this repository.
-OF_OTHERS = (
-    "Torch not compiled with CUDA enabled",
-    "Attempting to deserialize object on a CUDA device",
-    "can't convert musa:0 device type tensor to numpy",
-    "Expected a 'musa' device type for generator",
-    "AttributeError: module 'torch._C' has no attribute",
-    "Device musa not supported",
-    "0 active drivers",
-    "libcuda.so cannot found!",
-    "operator torchvision::nms does not exist",
-    "undefined symbol",
-    "No module named 'torch_musa'",
-)
 # The folders of this tree that a page may name; a path that begins otherwise is somebody else's.
 OURS = ("benchmarks", "build_backend", "docs", "examples", "scripts", "sitecustomize", "src", "tests", ".ci")
 
@@ -137,43 +120,3 @@ def test_generated_reference_pages_are_up_to_date() -> None:
 @pytest.mark.parametrize("name", [*torchada.__all__, "CUDA_HOME"])
 def test_every_public_name_is_documented(name: str) -> None:
     assert f"`torchada.{name}" in (ROOT / "docs" / "reference" / "python.md").read_text()
-
-
-@cache
-def _texts() -> str:
-    """Every string of our Python sources, without the parts that are put in, and the C++ sources as they are."""
-    strings = (node for path in _sources("*.py") for node in ast.walk(ast.parse(path.read_text())))
-    python = "\n".join(_literal(node) for node in strings if isinstance(node, (ast.Constant, ast.JoinedStr)))
-    return python + "\n".join(path.read_text() for path in _sources("*.cpp"))
-
-
-def _sources(pattern: str) -> Iterator[Path]:
-    return (ROOT / "src").rglob(pattern)
-
-
-def _literal(node: ast.Constant | ast.JoinedStr) -> str:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
-    return "\0".join(part.value for part in node.values if isinstance(part, ast.Constant))
-
-
-def _messages(page: Path) -> list[str]:
-    """The headings that are messages, in the words of the program."""
-    return [html.unescape(found[1]) for heading in _headings(page) if (found := re.fullmatch(r"`(.+)`", heading))]
-
-
-def _is_of_others(message: str) -> bool:
-    return any(words in message for words in OF_OTHERS)
-
-
-@pytest.mark.parametrize("message", [each for each in _messages(TROUBLESHOOTING[0]) if not _is_of_others(each)])
-def test_a_message_of_the_troubleshooting_page_is_in_the_sources(message: str) -> None:
-    pieces = [piece.strip(" :,") for piece in message.split("…")]
-    missing = [piece for piece in pieces if piece and piece not in _texts()]
-    assert not missing
-
-
-def test_troubleshooting_explains_the_same_messages_in_both_languages() -> None:
-    english, chinese = map(_messages, TROUBLESHOOTING)
-    assert english == chinese
-    assert len(english) >= 15

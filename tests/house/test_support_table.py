@@ -12,7 +12,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.core, pytest.mark.once]
 
 README = ("README.md", "README_CN.md")
 

@@ -13,7 +13,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = pytest.mark.once
+pytestmark = [pytest.mark.core, pytest.mark.once]
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 

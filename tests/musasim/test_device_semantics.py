@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -422,10 +421,8 @@ class TestStreamsAndEvents:
             core._musa_sleep(40_000_000)
             end.record()
         assert not stream.query() and not end.query() and torch_musa.default_stream().query()
-        started = time.perf_counter()
         end.synchronize()
-        assert time.perf_counter() - started > 0.02
-        assert stream.query() and 39 < begin.elapsed_time(end) < 1000
+        assert stream.query() and begin.elapsed_time(end) > 39
 
     def test_a_stream_waits_for_another(self, torch_musa: Any, core: Any) -> None:
         first, second = torch_musa.Stream(), torch_musa.Stream()
@@ -437,11 +434,12 @@ class TestStreamsAndEvents:
         assert first.query()
 
     def test_copying_to_the_host_waits(self, torch_musa: Any, core: Any) -> None:
-        with torch_musa.stream(torch_musa.Stream()) as _:
+        with torch_musa.stream(stream := torch_musa.Stream()):
+            ones = torch.ones(1, device="musa")
             core._musa_sleep(30_000_000)
-            started = time.perf_counter()
-            torch.ones(1, device="musa").item()
-        assert time.perf_counter() - started > 0.02
+            assert not stream.query()
+            ones.item()
+            assert stream.query()
 
     def test_the_current_stream_belongs_to_thread_and_device(self, torch_musa: Any) -> None:
         stream = torch_musa.Stream()
@@ -607,7 +605,7 @@ class TestBetweenDevices:
         a = torch.arange(6.0, device="musa:1").reshape(2, 3)
         assert torch.equal(a.t().to("musa:0").cpu(), a.cpu().t()) and a.t().to("musa:0").device.index == 0
 
-    def test_what_data_parallel_uses(self, core: Any) -> None:
+    def test_functions_that_data_parallel_uses_work(self, core: Any) -> None:
         rows = torch.arange(6.0, device="musa").reshape(3, 2)
         parts = core._scatter(rows, [0, 1], [1, 2], 0, None)
         assert [(p.device.index, len(p)) for p in parts] == [(0, 1), (1, 2)]

@@ -152,7 +152,7 @@ def refusals(rank: int, size: int) -> None:
     dist.barrier()  # nothing of this has disturbed the group
 
 
-def test_what_the_library_cannot_do_it_says(two: Ranks) -> None:
+def test_collectives_that_the_library_lacks_raise(two: Ranks) -> None:
     two.run(refusals)
 
 
@@ -430,15 +430,12 @@ def test_ranks_that_disagree_are_told(two: Ranks) -> None:
 
 
 def streams_and_graphs(rank: int, size: int) -> None:
-    import time
-
     tensor = ones(2)
     torch.musa._sleep(300_000_000)
-    begin = time.monotonic()
     work = dist.all_reduce(tensor, async_op=True)
     assert not work.is_completed()  # it comes after what its stream has to do
     work.wait()
-    assert time.monotonic() - begin > 0.2
+    assert work.is_completed() and torch.musa.current_stream().query()
     graph, static = torch.musa.MUSAGraph(), ones(2)
     with torch.musa.graph(graph):
         static.add_(1)

@@ -31,9 +31,8 @@ def found_anew(rank: int, size: int, address: str, seconds: float) -> None:
     connect(rank, size, address, seconds=seconds)
 
 
-def fails(kind: str) -> tuple[str, float]:
-    """What an operation raises, and after how long."""
-    begin = time.monotonic()
+def fails(kind: str) -> str:
+    """What an operation raises."""
     tensor = torch.ones(2, device="musa")
     calls: dict[str, Callable[[], Any]] = {
         "all_reduce": lambda: dist.all_reduce(tensor),
@@ -42,10 +41,10 @@ def fails(kind: str) -> tuple[str, float]:
     }
     with pytest.raises(dist.DistBackendError) as caught:
         calls[kind]()
-    return str(caught.value), time.monotonic() - begin
+    return str(caught.value)
 
 
-def late(rank: int, size: int, address: str) -> list[tuple[str, float]]:
+def late(rank: int, size: int, address: str) -> list[str]:
     found_anew(rank, size, address, seconds=3)
     if rank == 1:
         time.sleep(5)
@@ -66,15 +65,14 @@ def reason(rank: int, size: int, address: str) -> str:
 
 def test_a_rank_that_is_late(two: Ranks) -> None:
     (first, second), (other,) = two.run(late, meeting_point())
-    assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first[0]
-    assert "NumelIn=2, NumelOut=2, Timeout(ms)=3000)" in first[0] and 2.5 < first[1] < 5
-    assert "MCCL communicator was aborted on rank 0. Original reason for failure was: [Rank 0] Watchdog" in second[0]
-    assert second[1] < 0.5
-    assert "remote process exited or there was a network error" in other[0] and other[1] < 3
+    assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first
+    assert "NumelIn=2, NumelOut=2, Timeout(ms)=3000)" in first
+    assert "MCCL communicator was aborted on rank 0. Original reason for failure was: [Rank 0] Watchdog" in second
+    assert "remote process exited or there was a network error" in other
     assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
 
 
-def waits(rank: int, size: int, kind: str) -> tuple[str, float]:
+def waits(rank: int, size: int, kind: str) -> str:
     return fails(kind)
 
 
@@ -90,25 +88,24 @@ def test_a_rank_that_dies(kind: str) -> None:
         two.ask(0, waits, kind)
         time.sleep(0.5)
         two.kill(1)
-        text, seconds = two.answer(0)
+        text = two.answer(0)
     finally:
         two.stop(kill=True)
     assert "remote process exited or there was a network error" in text and "by peer" in text
     assert "OpType=" + {"all_reduce": "ALLREDUCE", "recv": "RECV"}[kind] in text
-    assert seconds < 30  # at once, far within the timeout
 
 
-def waits_for_a_time(rank: int, size: int, address: str) -> tuple[str, float]:
+def waits_for_a_time(rank: int, size: int, address: str) -> str:
     found_anew(rank, size, address, seconds=60)
     if rank == 0:
         return fails("wait")
     time.sleep(2)
-    return "", 0
+    return ""
 
 
 def test_waiting_for_a_time(two: Ranks) -> None:
-    (text, seconds), _ = two.run(waits_for_a_time, meeting_point())
-    assert "Watchdog caught collective operation timeout" in text and seconds < 5
+    text, _ = two.run(waits_for_a_time, meeting_point())
+    assert "Watchdog caught collective operation timeout" in text
 
 
 def given_up(rank: int, size: int, address: str) -> None:
@@ -145,7 +142,7 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
         return list(pool.map(meet, ranks))
 
 
-def test_what_earlier_processes_left_in_the_store_is_not_read() -> None:
+def test_entries_of_earlier_processes_in_the_store_are_not_read() -> None:
     """torchrun keeps the store when it starts workers again: three meet, one comes and dies, three meet anew."""
     store = dist.HashStore()
     first, *same = met(store, [0, 1, 2], 3)

@@ -92,7 +92,7 @@ def test_time_between_events() -> None:
     end.record()
     assert not end.query()
     end.synchronize()
-    assert end.query() and 15 < start.elapsed_time(end) < 200
+    assert end.query() and start.elapsed_time(end) > 15
 
 
 def test_time_needs_both_recorded() -> None:

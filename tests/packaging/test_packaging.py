@@ -44,7 +44,7 @@ def test_uninstall_leaves_the_environment_byte_by_byte_as_it_was(
     assert made.contents() == before and made.tells(HOOKED) is False
 
 
-def test_install_from_the_tree(make_venv: MakeVenv, tree: Path) -> None:
+def test_installation_from_the_tree_puts_the_hook_in_force(make_venv: MakeVenv, tree: Path) -> None:
     made = make_venv()
     made.show_the_tests_packages()
     made.install(str(tree))
@@ -52,7 +52,9 @@ def test_install_from_the_tree(make_venv: MakeVenv, tree: Path) -> None:
 
 
 @pytest.mark.musa
-def test_install_without_a_compiler(make_venv: MakeVenv, tree: Path, tmp_path: Path) -> None:
+def test_installation_without_a_compiler_succeeds_and_status_says_so(
+    make_venv: MakeVenv, tree: Path, tmp_path: Path
+) -> None:
     """The install succeeds without the optional extension, device strings are translated portably, and status says why."""
     made, fresh = make_venv(), tmp_path / "tree"
     made.show_the_tests_packages()
@@ -64,7 +66,7 @@ def test_install_without_a_compiler(make_venv: MakeVenv, tree: Path, tmp_path: P
     assert "portable: its extension was not built" in status and "no C compiler?" in status
 
 
-def test_editable_install(make_venv: MakeVenv, tree: Path) -> None:
+def test_editable_installation_uses_the_checkout_and_uninstalls(make_venv: MakeVenv, tree: Path) -> None:
     made = make_venv()
     made.show_the_tests_packages()
     made.install("--editable", str(tree))
@@ -81,7 +83,7 @@ def test_editable_install(make_venv: MakeVenv, tree: Path) -> None:
 # ---------------------------------------------------------------- start-up
 
 
-def test_what_start_up_loads(venv: Venv) -> None:
+def test_start_up_loads_one_module(venv: Venv) -> None:
     """The one start-up module, and not one of the standard library's that the bare interpreter does not load."""
     expression = "sorted(sys.modules)"
     added = set(venv.tells(expression)) - _loaded_without_us(venv)
@@ -98,30 +100,30 @@ def _loaded_without_us(venv: Venv) -> set[str]:
         aside.rename(hidden)
 
 
-def test_it_is_compiled_on_installation(venv: Venv) -> None:
+def test_start_up_module_is_compiled_on_installation(venv: Venv) -> None:
     """Without its .pyc, each start of an interpreter that may not write one compiles the module again."""
     assert list((venv.site / "__pycache__").glob("_torchada_startup.*.pyc"))
     assert venv.status()["startup"]["bytecode_cached"] is True
 
 
-def test_it_is_installed_once_though_the_line_runs_twice(venv: Venv) -> None:
+def test_finder_is_installed_once_though_the_line_runs_twice(venv: Venv) -> None:
     count = venv.tells("sum(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path)")
     assert count == 1
     assert venv.tells("type(sys.meta_path[0]).__module__") == "_torchada_startup"
 
 
-def test_disabled(venv: Venv) -> None:
+def test_disable_variable_keeps_the_finder_out(venv: Venv) -> None:
     expression = f"[{HOOKED}, [name for name in sys.modules if 'torchada' in name]]"
     assert venv.tells(expression, env={"TORCHADA_DISABLE": "1"}) == [False, ["_torchada_startup"]]
 
 
 @pytest.mark.parametrize(("option", "hooked"), [("-S", False), ("-I", True), ("-E", True), ("-s", True), ("-O", True)])
-def test_options_of_python(venv: Venv, option: str, hooked: bool) -> None:
+def test_finder_is_in_force_unless_an_option_turns_site_off(venv: Venv, option: str, hooked: bool) -> None:
     """Off only where site itself is off; isolated mode still reads the files of site-packages."""
     assert venv.tells(HOOKED, option) is hooked
 
 
-def test_a_broken_installation_does_not_break_python(make_venv: MakeVenv, wheel: Path) -> None:
+def test_broken_installation_costs_one_line_and_no_import(make_venv: MakeVenv, wheel: Path) -> None:
     made = make_venv()
     made.install(str(wheel))
     shutil.rmtree(made.site / "torchada")
@@ -132,25 +134,25 @@ def test_a_broken_installation_does_not_break_python(make_venv: MakeVenv, wheel:
     assert done.stdout == "True\n" and done.stderr.count("torchada: not started") == 1
 
 
-def test_code(venv: Venv) -> None:
+def test_finder_is_in_force_in_code(venv: Venv) -> None:
     assert venv.run("-c", TELL) == "True"
 
 
-def test_standard_input(venv: Venv) -> None:
+def test_finder_is_in_force_in_standard_input(venv: Venv) -> None:
     assert venv.run("-", input=TELL) == "True"
 
 
-def test_a_script(venv: Venv, tmp_path: Path) -> None:
+def test_finder_is_in_force_in_a_script(venv: Venv, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(TELL)
     assert venv.run(str(tmp_path / "script.py")) == "True"
 
 
-def test_a_module(venv: Venv, tmp_path: Path) -> None:
+def test_finder_is_in_force_in_a_module(venv: Venv, tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(TELL)
     assert venv.run("-m", "module", cwd=tmp_path) == "True"
 
 
-def test_a_folder_and_a_zip_archive(venv: Venv, tmp_path: Path) -> None:
+def test_finder_is_in_force_in_a_folder_and_in_a_zip_archive(venv: Venv, tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__main__.py").write_text(TELL)
     assert venv.run(str(tmp_path / "app")) == "True"
@@ -158,12 +160,12 @@ def test_a_folder_and_a_zip_archive(venv: Venv, tmp_path: Path) -> None:
     assert venv.run(str(tmp_path / "app.pyz")) == "True"
 
 
-def test_runpy(venv: Venv, tmp_path: Path) -> None:
+def test_finder_is_in_force_under_runpy(venv: Venv, tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(TELL)
     assert venv.run("-c", f"import runpy; runpy.run_path({str(tmp_path / 'script.py')!r})") == "True"
 
 
-def test_a_subprocess(venv: Venv) -> None:
+def test_finder_is_in_force_in_a_subprocess(venv: Venv) -> None:
     assert (
         venv.run("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {TELL!r}], check=True)")
         == "True"
@@ -171,7 +173,7 @@ def test_a_subprocess(venv: Venv) -> None:
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork", "forkserver"])
-def test_multiprocessing(venv: Venv, tmp_path: Path, method: str) -> None:
+def test_finder_is_in_force_in_processes_of_multiprocessing(venv: Venv, tmp_path: Path, method: str) -> None:
     script = f"""
     import multiprocessing, sys
     def hooked(_):
@@ -184,7 +186,7 @@ def test_multiprocessing(venv: Venv, tmp_path: Path, method: str) -> None:
     assert venv.run(str(tmp_path / "script.py")) == "True"
 
 
-def test_the_real_torch(venv: Venv) -> None:
+def test_torch_without_hardware_is_left_alone(venv: Venv) -> None:
     """As in any environment without the hardware: found, executed and left alone."""
     code = "import sys, torch; print(torch.zeros(1).device, sorted(name for name in sys.modules if 'torchada' in name))"
     loaded = ["_torchada_startup", "torchada", "torchada.hooks", "torchada.hooks.importer"]
@@ -194,7 +196,7 @@ def test_the_real_torch(venv: Venv) -> None:
 # ---------------------------------------------------------------- what else is installed
 
 
-def test_the_console_script(venv: Venv, tmp_path: Path) -> None:
+def test_console_script_runs_programs_as_python_does(venv: Venv, tmp_path: Path) -> None:
     script = str(venv.folder / "bin" / "torchada")
     assert call([script, "--version"]) == f"torchada {__version__}"
     (tmp_path / "script.py").write_text(
@@ -204,13 +206,15 @@ def test_the_console_script(venv: Venv, tmp_path: Path) -> None:
     assert call([script, "run", "-c", TELL]) == "True"
 
 
-def test_status(venv: Venv) -> None:
+def test_status_names_the_start_up_file(venv: Venv) -> None:
     found = venv.status()
     assert found["startup"]["file"] == str(venv.site / "torchada-init.pth")
     assert found["torchada"] == __version__
 
 
-def test_the_sitecustomize_of_the_wheel(make_venv: MakeVenv, wheel: Path, tmp_path: Path) -> None:
+def test_sitecustomize_of_the_wheel_serves_where_no_pth_file_is_read(
+    make_venv: MakeVenv, wheel: Path, tmp_path: Path
+) -> None:
     """Installed where no .pth file is read (pip install --target), one variable puts it in force."""
     made = make_venv()
     made.install("--target", str(tmp_path / "target"), str(wheel))
@@ -221,6 +225,6 @@ def test_the_sitecustomize_of_the_wheel(make_venv: MakeVenv, wheel: Path, tmp_pa
 
 
 @pytest.mark.musa
-def test_an_unchanged_program_on_the_simulator(venv: Venv) -> None:
+def test_unchanged_program_runs_on_the_simulator(venv: Venv) -> None:
     code = "import torch; print(torch.zeros(2, device='cuda').device)"
     assert venv.run("-c", code, env={"TORCHADA_SIMULATE": "1"}) == "musa:0"

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import shutil
+import subprocess
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -144,7 +148,7 @@ def test_guards_that_no_rule_covers_are_reported() -> None:
     assert architecture(900, ">=") == 900 and version(12000, ">=") == 12000 + OUT_OF_REACH
 
 
-def test_what_has_no_counterpart_stays_and_is_reported_where_it_is() -> None:
+def test_a_name_without_counterpart_stays_and_is_reported_with_its_place() -> None:
     source = """int a;
 asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
@@ -202,6 +206,23 @@ def test_a_line_directive_names_the_original(tmp_path) -> None:
         port_file(tmp_path / "nowhere.cu")
 
 
+@pytest.mark.parametrize(
+    "name", ["line\nbreak.cu", "carriage\rreturn.cu", 'quote".cu', "back\\\\slash.cu", "back\\n.cu"]
+)
+def test_a_line_directive_is_one_line_and_one_string_whatever_the_name(name: str) -> None:
+    """A compiler that reads it counts lines as the original does and gives the same name; GCC takes no carriage return."""
+    text = port_source(b"const char *name = __FILE__;\nint line = __LINE__;\n", origin=name).text
+    assert text.count(b"\n") == 3 and b"\r" not in text
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("needs a C++ compiler")
+    done = subprocess.run([compiler, "-E", "-P", "-x", "c++", "-"], input=text, capture_output=True, check=True)
+    first, second = done.stdout.decode().splitlines()
+    assert (
+        ast.literal_eval(first.partition("= ")[2].rstrip(";")) == name.replace("\r", "?") and second == "int line = 2;"
+    )
+
+
 def test_rules_of_a_project() -> None:
     project = Project(
         names={"CUDA": "PrivateUse1", "MyThing": "Other"},
@@ -243,7 +264,7 @@ def test_any_bytes_are_ported_once_and_for_all(data: bytes) -> None:
 @given(
     st.lists(PIECES.filter(lambda piece: piece not in (b"__global__", b'"cuda:0"', b"\0")), max_size=40).map(b"".join)
 )
-def test_what_is_not_code_stays_by_another_lexer(data: bytes) -> None:
+def test_comments_and_strings_stay_as_another_lexer_sees_them(data: bytes) -> None:
     kinds = (tokenizer.COMMENT, tokenizer.STRING, tokenizer.CHARACTER, tokenizer.NUMBER, tokenizer.MESSAGE)
     before = [token for token in tokenizer.tokens(data) if token.kind in kinds[:3]]
     after = [token for token in tokenizer.tokens(port_source(data).text) if token.kind in kinds[:3]]

@@ -351,6 +351,12 @@ def test_port_names_a_wrong_argument_and_writes_nothing(
     assert os.listdir() == ["folder.json"]
 
 
+def test_port_names_a_report_that_the_file_system_refuses(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = f"{'x' * 300}.json"
+    assert run(project, "--report", name) == 2
+    assert capsys.readouterr().err == f"torchada port: --report {name}: File name too long\n"
+
+
 def test_port_reports_and_diffs_a_file_whose_name_is_no_text(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

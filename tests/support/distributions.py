@@ -20,7 +20,8 @@ from torchada import __version__
 
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # What the top of site-packages holds; start-up files are read there and nowhere else.
-TOP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start", "torchada", "musasim", DIST_INFO}
+STARTUP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start"}
+TOP = {*STARTUP, "_build_cache", "torchada", "musasim", DIST_INFO}
 HOOKED = "any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path)"
 # Of the surroundings, what could change what a fresh environment does.
 _HIDDEN = ("TORCHADA_", "PYTHON", "VIRTUAL_ENV", "PIP_", "SOURCE_DATE_EPOCH")
@@ -112,7 +113,7 @@ class Venv:
     def top(self) -> set[str]:
         """What is of torchada at the top of site-packages."""
         found = self.site.iterdir() if self.site.exists() else ()  # pip takes empty folders away
-        return {path.name for path in found if "torchada" in path.name or "musasim" in path.name}
+        return {path.name for path in found if path.name in TOP or "torchada" in path.name or "musasim" in path.name}
 
     def contents(self) -> dict[str, str]:
         """Every file of the environment with a digest of its bytes, and every folder."""

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,11 +30,10 @@ _TORCHRUN = ("-m", "torch.distributed.run")
 
 @dataclass
 class Outcome:
-    """What a program has left: its exit code, its output (stdout and stderr as they came) and how long it took."""
+    """What a program has left: its exit code and its output (stdout and stderr as they came)."""
 
     code: int
     output: str
-    seconds: float
 
     @property
     def losses(self) -> dict[int, float]:
@@ -57,7 +55,6 @@ class Running:
     """A program that runs in a process group of its own; `wait` for it, or it is ended with all it has started."""
 
     def __init__(self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], executable: str) -> None:
-        self._begin = time.monotonic()
         self.process = subprocess.Popen(
             [executable, *arguments],
             cwd=folder,
@@ -75,7 +72,7 @@ class Running:
             self.end()
             output, _ = self.process.communicate()
             pytest.fail(f"no end within {patience} s\n{output}", pytrace=False)
-        return Outcome(self.process.returncode, output, time.monotonic() - self._begin)
+        return Outcome(self.process.returncode, output)
 
     def end(self) -> None:
         """torchrun ends its workers when it is asked to; what does not listen is killed."""

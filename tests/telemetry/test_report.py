@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
@@ -212,10 +213,20 @@ def test_run_writes_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("out.txt", "ends in .json or .html"), ("nowhere/out.json", "No such file"), ("a:b.json", "without ':'")],
+    [
+        ("out.txt", "ends in .json or .html"),
+        ("nowhere/out.json", "--report nowhere/out.json: there is no folder nowhere"),
+        (".json/", "ends in .json"),
+        ("a:b.json", "without ':'"),
+        (f"{'x' * 300}.json", "File name too long"),
+    ],
 )
-def test_run_names_a_report_that_cannot_be_written(musa: Interpreter, name: str, said: str) -> None:
-    done = run(musa, "--report", name, code="print('ran')", check=False)
+def test_run_names_a_report_that_cannot_be_written(musa: Interpreter, tmp_path: Path, name: str, said: str) -> None:
+    (tmp_path / "old.json").write_text("kept where the command line is wrong")
+    done = run(musa, "--report", "old.json", "--report", name, code="print('ran')", check=False)
+    if "File name" not in said:
+        assert (tmp_path / "old.json").read_text().startswith("kept")
+    assert sorted(os.listdir(tmp_path)) == ["old.json", "train.py"]
     assert done.returncode == 2 and said in done.stderr and "ran" not in done.stdout
 
 

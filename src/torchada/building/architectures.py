@@ -1,6 +1,6 @@
 """Which architectures to compile for.
 
-What a CUDA build names are NVIDIA's, and these say nothing of the devices at hand. So code is made for those that are in sight, as
+A CUDA build names NVIDIA's architectures, which say nothing about the devices at hand. So code is made for the visible ones, as
 the adapter's own extensions do, unless the adapter's variable lists others. Only where neither says anything, each of NVIDIA's is
 answered by the one that stands for it in guards (`torchada.porting.versions`).
 """
@@ -75,7 +75,7 @@ def required_flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
     found = flags(toolkit, asked)
     if not found:
         raise BuildError(
-            f"no {toolkit.name} device is in sight to compile for; set {toolkit.arch_variable}, for example to {KNOWN[-1]}"
+            f"no {toolkit.name} device is visible to compile for; set {toolkit.arch_variable}, for example to {KNOWN[-1]}"
         )
     return found
 

@@ -1,6 +1,7 @@
 """A folder that builds take for CUDA's toolkit: bin/nvcc is our program, and its headers and libraries are the accelerator's.
 
-It lies in the user's cache, one for each toolkit, Python and torchada, and is made once.
+It lies in the user's private cache, one for each toolkit, Python and torchada, and is made once. Where there is no such cache, it
+lies in a temporary folder, for a program that imports torch.utils.cpp_extension need not build anything.
 """
 
 from __future__ import annotations
@@ -9,22 +10,25 @@ import hashlib
 import json
 import os
 import shlex
-import shutil
 import sys
-import tempfile
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torchada.building.environment import cache_folder
-from torchada.building.errors import BuildError
+from torchada.building.errors import BuildError, say
 from torchada.building.libraries import counterpart
 from torchada.building.toolkit import Toolkit
 from torchada.porting.rules.build import LINKED_LIBRARIES
 from torchada.porting.versions import REACHED
 
+if TYPE_CHECKING:
+    from _build_cache.cache import Cache
+
 VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
 """The version of CUDA that the accelerator's toolkit counts as, in guards of sources and here."""
 RECORD = "torchada.json"
+_CACHE = "cuda-home"
 _PACKAGES = Path(__file__).resolve().parents[2]
 # Headers of CUDA's whose names say nothing of CUDA, so that the porter leaves them: what they declare is in the runtime's.
 _PLAIN_HEADERS = (
@@ -45,17 +49,42 @@ _PROGRAM = (
 )
 
 
-def cuda_home(toolkit: Toolkit) -> str | None:
-    """The path of the folder, which is made if it is not there; None where there is no toolkit."""
+def cuda_home(toolkit: Toolkit, chosen: str | None = None) -> str | None:
+    """The path of the folder, which is made unless it is there and as it was made; None where there is no toolkit.
+
+    `chosen` is the folder of caches that the user has named, if any: BuildError where that one cannot be used.
+    """
+    from torchada._caches import CacheError, cache
+
     if toolkit.home is None:
         return None
     record = _record(toolkit)
+    try:
+        return _kept(cache(_CACHE, chosen), toolkit, record)
+    except CacheError as error:
+        if chosen:
+            raise BuildError(str(error)) from error
+        return _kept(_temporary(str(error)), toolkit, record)
+
+
+def _kept(cache: Cache, toolkit: Toolkit, record: str) -> str:
     name = hashlib.blake2b(record.encode(), digest_size=8).hexdigest()
-    parent = cache_folder() / "torchada" / "cuda-home"
-    folder = parent / name
-    if not (folder / RECORD).is_file():
-        _make(parent, folder, toolkit, record)
-    return str(folder)
+
+    def make(place: Path) -> None:
+        _forget_others(cache)
+        _fill(place, cache.folder / name, toolkit)
+        (place / RECORD).write_text(record, encoding="utf-8")
+
+    return str(cache.get(name, make))
+
+
+@lru_cache(maxsize=1)
+def _temporary(reason: str) -> Cache:
+    """A cache of this process and its children."""
+    from torchada._caches import temporary
+
+    say([f"{reason}; until then, each process makes CUDA_HOME anew, in a temporary folder"])
+    return temporary(_CACHE)
 
 
 def toolkit_of(record: str) -> Toolkit:
@@ -74,36 +103,16 @@ def _record(toolkit: Toolkit) -> str:
     return json.dumps(parts, sort_keys=True)
 
 
-def _make(parent: Path, folder: Path, toolkit: Toolkit, record: str) -> None:
-    try:
-        parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _forget_others(parent)
-        new = Path(tempfile.mkdtemp(dir=parent))
-    except OSError as error:
-        raise BuildError(
-            f"{parent}: {error.strerror}; builds need a folder to write to, which XDG_CACHE_HOME names"
-        ) from error
-    try:
-        _fill(new, folder, toolkit)
-        (new / RECORD).write_text(record, encoding="utf-8")
-        os.rename(new, folder)
-    except OSError:
-        if not (folder / RECORD).is_file():  # otherwise another process was faster
-            raise
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def _forget_others(parent: Path) -> None:
+def _forget_others(cache: Cache) -> None:
     """Remove folders of an installation that is gone, such as the environment of an isolated build."""
-    for record in parent.glob(f"*/{RECORD}"):
+    for record in cache.folder.glob(f"*/{RECORD}"):
         try:
             values = json.loads(record.read_text(encoding="utf-8"))
             is_there = os.path.isdir(os.path.join(values["packages"], "torchada")) and os.path.exists(values["python"])
         except (OSError, ValueError, KeyError):
             continue
         if not is_there:
-            shutil.rmtree(record.parent, ignore_errors=True)
+            cache.remove(record.parent.name)
 
 
 def _fill(new: Path, folder: Path, toolkit: Toolkit) -> None:

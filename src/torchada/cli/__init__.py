@@ -14,7 +14,8 @@ from torchada.cli.command import Command
 # Adding one takes a file here with a COMMAND, and its name in this line.
 COMMANDS = ("run", "port", "status")
 _AFTER = """\
-exit codes: 2 where the arguments are wrong or something failed; each command describes its others.
+-q prints less and -v more; the help of each command says what.
+Exit code 2: the arguments are wrong, or something failed; each command describes its others.
 
 Completion in bash, zsh and fish needs the package argcomplete (pip install 'torchada[completion]'); in bash:
   eval "$(register-python-argcomplete torchada)"
@@ -54,7 +55,7 @@ def _load(name: str) -> Command:
 def _parser(commands: dict[str, Command], program: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=program,
-        description=__doc__,
+        description="Unchanged CUDA PyTorch code on Moore Threads (MUSA) GPUs.",
         epilog=_AFTER,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

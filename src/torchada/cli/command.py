@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -39,6 +40,18 @@ class Command(NamedTuple):
                 f"-{flag[0]}", f"--{flag}", action="store_const", const=sign, dest="verbosity", help=meaning
             )
         parser.set_defaults(act=self.act, parser=parser, verbosity=0)
+
+
+def check_reports(options: argparse.Namespace, suffixes: Sequence[str]) -> None:
+    """End with the usage where one of `--report` could not be written, before anything is done."""
+    for file in options.report:
+        folder = os.path.dirname(file) or "."
+        if not file.endswith(tuple(suffixes)):
+            options.parser.error(f"--report {file}: expected a name that ends in {' or '.join(suffixes)}")
+        if os.path.isdir(file):
+            options.parser.error(f"--report {file}: this is a folder")
+        if not os.path.isdir(folder):
+            options.parser.error(f"--report {file}: there is no folder {folder}")
 
 
 def positive(text: str) -> int:

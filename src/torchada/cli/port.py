@@ -6,11 +6,10 @@ import argparse
 import difflib
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from torchada.cli.command import Command, positive
+from torchada.cli.command import Command, check_reports, positive
 
 _SUFFIXES = (".json", ".html")
 
@@ -35,8 +34,7 @@ def port(options: argparse.Namespace) -> int:
     """Port; returns the exit code."""
     from torchada.porting import PortingError, port_tree
 
-    for file in options.report:
-        _check_report(file, options)
+    check_reports(options, _SUFFIXES)
     try:
         tree = port_tree(options.sources, options.output, processes=options.jobs)
         if options.diff:
@@ -49,17 +47,6 @@ def port(options: argparse.Namespace) -> int:
     if options.verbosity >= 0:
         _print_summary(tree, options)
     return 1 if options.check and tree.unported else 0
-
-
-def _check_report(file: str, options: argparse.Namespace) -> None:
-    """Refuse a report that could not be written before anything is."""
-    path = Path(file)
-    if path.suffix not in _SUFFIXES:
-        options.parser.error(f"--report {file}: expected a name that ends in {' or '.join(_SUFFIXES)}")
-    if path.is_dir():
-        options.parser.error(f"--report {file}: this is a folder")
-    if not path.parent.is_dir():
-        options.parser.error(f"--report {file}: there is no folder {path.parent}")
 
 
 def _print_summary(tree: Any, options: argparse.Namespace) -> None:
@@ -89,11 +76,12 @@ def _write_report(tree: Any, sources: list[str], target: Path) -> None:
     from torchada.porting.report import as_html, as_json
 
     text = (as_html if target.suffix == ".html" else as_json)(tree, sources)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(text.encode("utf-8", "backslashreplace"))  # file names need not be text
-    os.chmod(name, 0o644)
-    os.replace(name, target)
+    partial = f"{target}.{os.getpid()}.tmp"
+    try:
+        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))  # file names need not be text
+        os.replace(partial, target)
+    except OSError as error:
+        raise OSError(f"--report {target}: {error.strerror}") from error
 
 
 COMMAND = Command(

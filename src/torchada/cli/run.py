@@ -11,7 +11,8 @@ import shlex
 import sys
 from typing import Any
 
-from torchada.cli.command import Command
+from torchada import _settings
+from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 from torchada.hooks import startup_files
 
@@ -60,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
     if options.platform and options.platform.lower() not in platforms():
         options.parser.error(f"--platform {options.platform}: expected one of {', '.join(platforms())}")
-    for file in options.report:
-        begin_report(file, options)
+    _begin_reports(options)
     added = environment(options)
     command = [sys.executable, *options.program]
     if options.verbosity > 0:
@@ -80,7 +80,7 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         added["TORCHADA_SIMULATE"] = "1"
     if options.platform:
         added["TORCHADA_PLATFORM"] = options.platform
-    if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in os.environ:
+    if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in _settings.in_force():
         added["TORCHADA_FORCE_CUDA_AVAILABLE"] = "1"
     if options.report:
         added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))
@@ -89,18 +89,22 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     return {**added, **_python_path()}
 
 
-def begin_report(file: str, options: argparse.Namespace) -> None:
-    """Write an empty report, to which every process of the program will add; an old one must not be added to."""
+def _begin_reports(options: argparse.Namespace) -> None:
+    """Write empty reports, to which every process of the program will add; old ones must not be added to."""
+    if not options.report:
+        return
     from torchada.telemetry import report
 
-    if not file.endswith(report.SUFFIXES) or os.pathsep in file:
-        options.parser.error(
-            f"--report {file}: expected a name that ends in {' or '.join(report.SUFFIXES)}, without {os.pathsep!r}"
-        )
-    try:
-        report.store([file], report.empty(options.program, os.getcwd()))
-    except OSError as error:
-        options.parser.error(f"--report {file}: {error.strerror}")
+    check_reports(options, report.SUFFIXES)
+    for file in options.report:
+        if os.pathsep in file:  # which separates the names in TORCHADA_REPORT
+            options.parser.error(f"--report {file}: expected a name without {os.pathsep!r}")
+    document = report.empty(options.program, os.getcwd())
+    for file in options.report:
+        try:
+            report.store([file], document)
+        except OSError as error:
+            options.parser.error(f"--report {file}: {error.strerror}")
 
 
 def _python_path() -> dict[str, str]:

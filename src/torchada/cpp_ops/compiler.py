@@ -5,14 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
-from torchada.cpp_ops import cache, sources
+from _build_cache import compilers
+from _build_cache.cache import Cache
+from torchada.cpp_ops import sources
+
+LOCK = "compile"  # one process compiles at a time: each does so with several threads
 
 
 class CompileError(RuntimeError):
@@ -34,61 +39,81 @@ class Compiler:
         return digest.hexdigest()[:16]
 
 
+class _Job(NamedTuple):
+    """One source to be compiled, and the name of its entry in the cache."""
+
+    source: Path
+    compiler: Compiler
+    entry: str
+
+    @property
+    def library(self) -> str:
+        return f"{self.source.stem}.so"
+
+
 @dataclass(frozen=True)
 class Builder:
-    """Compiles into `folder`. `compilers` finds one for each suffix, when it is needed; `jobs` is how many run at a time."""
+    """Compiles into `cache`. `compilers` finds one for each suffix, when it is needed; `jobs` is how many run at a time."""
 
-    folder: Path
+    cache: Cache
     compilers: Mapping[str, Callable[[], Compiler]]
     verbose: bool = False
     jobs: int = min(os.cpu_count() or 1, 4)
 
     def build(self, files: Sequence[Path]) -> dict[Path, Path | CompileError]:
-        """The library of each source, or why there is none."""
-        folder = cache.open_folder(self.folder)
+        """The library of each source, or why there is none. CacheError where the cache cannot be used."""
         results: dict[Path, Path | CompileError] = {}
-        missing: list[tuple[Path, Compiler, Path]] = []
+        missing: list[_Job] = []
         for source in files:
             try:
                 compiler = self.compilers[source.suffix]()
             except CompileError as error:
                 results[source] = error
                 continue
-            results[source] = target = folder / f"{source.stem}-{compiler.key(source)}.so"
-            if not target.exists():
-                missing.append((source, compiler, target))
+            job = _Job(source, compiler, f"{source.stem}-{compiler.key(source)}")
+            found = self._found(job)
+            if found is None:
+                missing.append(job)
+            else:
+                results[source] = found
         if missing:
-            with cache.locked(folder):
-                results.update(self._compile(missing))
+            with self.cache.lock(LOCK) as is_alone:
+                results.update(self._compile(missing, is_alone))
         return results
 
-    def _compile(self, missing: Sequence[tuple[Path, Compiler, Path]]) -> dict[Path, Path | CompileError]:
-        names = ", ".join(source.stem for source, _, _ in missing)
-        print(f"torchada: compiling overrides of operators, once: {names} ...", file=sys.stderr, flush=True)
-        with ThreadPoolExecutor(self.jobs) as pool:
-            done = pool.map(lambda each: self._compile_one(*each), missing)
-            return {source: result for (source, _, _), result in zip(missing, done)}
+    def _found(self, job: _Job) -> Path | None:
+        entry = self.cache.find(job.entry)
+        return None if entry is None else entry / job.library
 
-    def _compile_one(self, source: Path, compiler: Compiler, target: Path) -> Path | CompileError:
-        if target.exists():  # another process has made it while this one waited for the lock
-            return target
+    def _compile(self, wanted: Sequence[_Job], is_alone: bool) -> dict[Path, Path | CompileError]:
+        """Another process may have compiled some of them while this one waited for the lock that it holds now."""
+        results: dict[Path, Path | CompileError] = {
+            job.source: found for job in wanted if (found := self._found(job)) is not None
+        }
+        missing = [job for job in wanted if job.source not in results]
+        if missing:
+            names = ", ".join(job.source.stem for job in missing)
+            print(f"torchada: compiling overrides of operators, once: {names} ...", file=sys.stderr, flush=True)
+            with ThreadPoolExecutor(self.jobs) as pool:
+                done = pool.map(partial(self._compile_one, is_alone=is_alone), missing)
+                results.update(zip((job.source for job in missing), done))
+        return results
+
+    def _compile_one(self, job: _Job, is_alone: bool) -> Path | CompileError:
         try:
-            with cache.written(target) as place:
-                before, behind = compiler.command()
-                self._run([*before, f"-I{source.parent}", str(source), "-o", str(place), *behind], source)
+            with self.cache.stored(job.entry, is_alone) as place:
+                before, behind = job.compiler.command()
+                output = str(place / job.library)
+                self._run([*before, f"-I{job.source.parent}", str(job.source), "-o", output, *behind], job.source)
         except CompileError as error:
             return error
-        return target
+        return self.cache.folder / job.entry / job.library
 
     def _run(self, command: list[str], source: Path) -> None:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        done = compilers.run(command)
         if self.verbose:
-            print(f"torchada: {shlex.join(command)}\n{done.stdout}", end="", file=sys.stderr, flush=True)
-        if done.returncode:
-            raise CompileError(f"{source} does not compile\n{_first_errors(done.stdout)}")
-
-
-def _first_errors(output: str) -> str:
-    """The lines that a person looks for; compilers say much more about templates."""
-    lines = [line for line in output.splitlines() if "error" in line.lower()] or output.splitlines()
-    return "\n".join(lines[:3]) + "\nTORCHADA_CPP_OPS_VERBOSE=1 shows everything."
+            print(f"torchada: {shlex.join(command)}\n{done.output}", end="", file=sys.stderr, flush=True)
+        if done.status:
+            raise CompileError(
+                f"{source} does not compile\n{done.first_errors()}\nTORCHADA_CPP_OPS_VERBOSE=1 shows everything."
+            )

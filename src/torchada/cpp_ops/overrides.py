@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from torchada import _settings
+from torchada._caches import cache
 from torchada._warnings import warn_once
-from torchada.cpp_ops import cache, library, sources
+from torchada.cpp_ops import library, sources
 from torchada.cpp_ops.compiler import Builder, CompileError
 from torchada.cpp_ops.library import Override
 from torchada.cpp_ops.toolchain import compilers_for
@@ -47,7 +48,7 @@ def wanted(context: Context) -> Iterator[Override]:
     settings, torch = context.settings, context.torch
     compilers = compilers_for(context)
     files = sources.find(settings.cpp_ops_path, compilers, settings.disabled_ops)
-    builder = Builder(cache.place(settings.cache), compilers, settings.cpp_ops_verbose)
+    builder = Builder(cache("cpp_ops", settings.cache), compilers, settings.cpp_ops_verbose)
     operators = frozenset(torch._C._dispatch_get_all_op_names())
     for source, built in builder.build(files).items():
         for override in _loaded(source, built, settings.strict):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 import re
-import shlex
 import shutil
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from _build_cache import compilers
 from torchada import _settings
 from torchada.building.adapter import toolkit_of
 from torchada.building.architectures import listed_devices
@@ -31,13 +31,12 @@ def compilers_for(context: Context) -> dict[str, Callable[[], Compiler]]:
 
 def _host_compiler(torch: Any) -> Compiler:
     """The C++ compiler, $CXX, which may carry options, or the first of the usual names."""
-    chosen = shlex.split(_settings.of_others("CXX"))
-    names = chosen[:1] or ["c++", "g++", "clang++"]
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        raise CompileError(f"there is no C++ compiler ({', '.join(names)})")
-    before = [path, *chosen[1:], *_options(torch), *_torch_headers(torch)]
-    return Compiler(_version(torch, path, before), lambda: (before, _torch_libraries(torch)))
+    wanted = _settings.of_others("CXX")
+    command = compilers.find_cxx(wanted)
+    if command is None:
+        raise CompileError(f"there is no C++ compiler ({compilers.looked_for(wanted)})")
+    before = [*command, *_options(torch), *_torch_headers(torch)]
+    return Compiler(_version(torch, command[0], before), lambda: (before, _torch_libraries(torch)))
 
 
 def _device_compiler(context: Context) -> Compiler:
@@ -98,5 +97,4 @@ def _torch_libraries(torch: Any) -> list[str]:
 
 
 def _version(torch: Any, compiler: str, options: list[str]) -> str:
-    status = Path(compiler).resolve().stat()
-    return f"{status.st_size} {status.st_mtime_ns} {torch.__file__} {torch.__version__} {platform.machine()} {options}"
+    return f"{compilers.identity(compiler)} {torch.__file__} {torch.__version__} {platform.machine()} {options}"

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -29,23 +29,23 @@ class AreaRecord:
     patches: int = 0
 
 
-@dataclass
 class HookState:
     """`modules` holds the watched modules that have arrived, `executing` those under way; areas and problems stay in order."""
 
-    lock: RLock = field(default_factory=RLock)
-    modules: set[str] = field(default_factory=set)
-    executing: set[str] = field(default_factory=set)
-    claimed: set[str] = field(default_factory=set)
-    areas: dict[str, AreaRecord] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    selection: Selection | None = None
-    context: Context | None = None
-    telemetry: Telemetry | None = None  # where calls are recorded
-    made: dict[str, tuple[Context, list[Patch]]] = field(
-        default_factory=dict
-    )  # the patches of areas, and for what context
-    late: bool | None = None  # whether torch was in use before the hook came; None until redirection first begins
+    def __init__(self) -> None:
+        self.lock = RLock()
+        self.modules: set[str] = set()
+        self.executing: set[str] = set()
+        self.claimed: set[str] = set()
+        self.areas: dict[str, AreaRecord] = {}
+        self.problems: list[str] = []
+        self.selection: Selection | None = None
+        self.context: Context | None = None
+        self.telemetry: Telemetry | None = None  # where calls are recorded
+        self.made: dict[str, tuple[Context, list[Patch]]] = {}  # the patches of areas, and for what context
+        self.late: bool | None = (
+            None  # whether torch was in use before the hook came; None until redirection first begins
+        )
 
     def arrived(self, name: str) -> None:
         """Note that `name` has been executed to its end."""

@@ -20,7 +20,7 @@ from torchada.porting.includes import Includes
 from torchada.porting.project import Project
 
 ENOUGH_BYTES = 4_000_000  # starting a process costs about as much as porting this many
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from torchada.porting.work import serve; serve()"
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from torchada.porting.work import serve; serve()"
 
 
 class Job(NamedTuple):
@@ -92,10 +92,17 @@ class Porter:
         return Done(job.path, digest(data), ported.findings, ported.replacements, len(data))
 
 
+# A name may have any character but NUL; as they stand, two would end the string, and two the line. GCC (12) crashes over __FILE__
+# where a name has a carriage return, escaped or not.
+_ESCAPES = ((b"\\", rb"\\"), (b'"', rb"\""), (b"\n", rb"\n"), (b"\r", b"?"))
+
+
 def with_line_directive(ported: Ported, file: str) -> Ported:
     """The same with a first line that makes compilers name `file` in their messages."""
     mark = b"\xef\xbb\xbf" if ported.text.startswith(b"\xef\xbb\xbf") else b""
-    name = os.fsencode(file).replace(b"\\", rb"\\").replace(b'"', rb"\"")
+    name = os.fsencode(file)
+    for character, escape in _ESCAPES:
+        name = name.replace(character, escape)
     end = b"\r\n" if b"\r\n" in ported.text[:4096] else b"\n"
     text = mark + b'#line 1 "' + name + b'"' + end + ported.text[len(mark) :]
     return Ported(text, ported.findings, ported.replacements, ported.lines_before + 1)
@@ -131,7 +138,8 @@ def do(
 
 def _start(share: Share) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).resolve().parents[2])
-    command = [sys.executable, "-c", _PROGRAM, root]
+    # Isolated: the folder that is ported is often the current one, and may have a pickle.py. The standard library is enough.
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, root]
     helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert helper.stdin is not None
     try:

@@ -12,14 +12,12 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada import _settings
 from torchada._warnings import warn_once
 from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from torchada.backends.descriptor import CollectiveVariables
-
-# What we have set ourselves, name by name; a child that inherits it tells by it which values are not the user's.
-MARK = "TORCHADA_MIRRORED_COLLECTIVES"
 
 
 class MirroredVariables:
@@ -58,10 +56,7 @@ class MirroredVariables:
                 yield own or name, value, bool(own)
 
     def _write(self, wanted: dict[str, str]) -> None:
-        try:
-            ours: dict[str, str] = json.loads(os.environ.get(MARK, "{}"))
-        except ValueError:
-            ours = {}
+        ours = _ours()
         for name in [*ours]:
             if os.environ.get(name) != ours[name]:
                 del ours[name]  # the user has set it since, or removed it
@@ -70,7 +65,13 @@ class MirroredVariables:
         for name, value in wanted.items():
             if name in ours or name not in os.environ:
                 os.environ[name] = ours[name] = value
-        if ours:
-            os.environ[MARK] = json.dumps(ours)
-        else:
-            os.environ.pop(MARK, None)
+        _settings.COLLECTIVES.write(json.dumps(ours) if ours else None)
+
+
+def _ours() -> dict[str, str]:
+    """What we have set ourselves, name by name; a child that inherits it tells by it which values are not the user's."""
+    try:
+        found = json.loads(_settings.COLLECTIVES.read() or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -55,13 +55,13 @@ class Patch:
         return ", ".join(filter(None, (self.since and f"since {self.since}", self.until and f"until {self.until}")))
 
 
-@dataclass(eq=False)
 class Applied:
     """A patch in force, with the raw entry that it displaced (or MISSING)."""
 
-    patch: Patch
-    owner: Owner
-    before: Any
+    __slots__ = ("before", "owner", "patch")
+
+    def __init__(self, patch: Patch, owner: Owner, before: Any) -> None:
+        self.patch, self.owner, self.before = patch, owner, before
 
     @property
     def is_in_force(self) -> bool:

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from torchada import _settings
+
 SOURCE = "CUDA_VISIBLE_DEVICES"
-# What we have set ourselves, inherited by child processes: there, too, it gives way to a new CUDA_VISIBLE_DEVICES.
-MARK = "TORCHADA_MIRRORED_VISIBLE_DEVICES"
 
 
 class Mirror:
@@ -46,14 +46,16 @@ class Mirror:
         return unsetenv
 
     def _follow(self, wanted: str | None) -> None:
-        own, ours = os.environ.get(self.variable), os.environ.get(MARK)
+        # What we have set ourselves is inherited by child processes: there, too, it gives way to a new CUDA_VISIBLE_DEVICES.
+        own, ours = os.environ.get(self.variable), _settings.VISIBLE_DEVICES.read()
         if own is not None and own != ours:
             return  # the user's own
         if wanted is not None:
-            os.environ[self.variable] = os.environ[MARK] = wanted
+            os.environ[self.variable] = wanted
+            _settings.VISIBLE_DEVICES.write(wanted)
         elif ours is not None:
             os.environ.pop(self.variable, None)
-            os.environ.pop(MARK, None)
+            _settings.VISIBLE_DEVICES.write(None)
 
 
 def visible_devices(variable: str) -> list[int] | list[str] | None:

@@ -28,9 +28,11 @@ Note = Callable[[Use, Any], None]
 _CACHED = type(lru_cache(len))
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType, _CACHED)
 _SHOWN_ARGUMENT = re.compile(r"[(\[].*(?:cuda|nccl|gpu)", re.IGNORECASE)
-# Devices, communication backends, dispatch keys, legacy types, libraries; no file that merely has such a name.
+# Devices, devices of a worker, communication backends, dispatch keys, legacy types, libraries by name and by file; no file that
+# merely has such a name.
 _SPOKEN = re.compile(
-    r"(?:.*[,:])?(?:cuda|nccl)(?:[,:].*)?|\w*CUDA\w*|torch\.cuda\..+|(?:.*/)?lib(?:cu|nccl|nv)\w*\.so[.\d]*"
+    r"(?:.*[,:])?(?:cuda|nccl)(?:[,:].*)?|\w+/cuda:\d+|\w*CUDA\w*|torch\.cuda\..+"
+    r"|cu(?:dart|dnn|blas|blasLt|fft|pti|rand|solver|sparse)|nv(?:rtc|jpeg)|(?:.*/)?lib(?:cu|nccl|nv)\w*\.so[.\d]*"
 )
 _FEW = 8
 
@@ -95,8 +97,7 @@ class Observer:
         return self._function(patch, value, use)
 
     def _constructor(self, patch: Patch, cls: type) -> Iterator[Patch]:
-        """Only a class made by a class statement has a constructor that can be changed like this."""
-        if id(cls) in self._recorded or not cls.__flags__ & 1 << 9 or cls.__flags__ & 1 << 8:
+        if id(cls) in self._recorded or not has_own_constructor(cls):
             return
         self._recorded[id(cls)] = (cls, cls)
         use = _use(patch, self._context)
@@ -127,6 +128,11 @@ class Observer:
                 raise
 
         return _dressed(call, function, patch)
+
+
+def has_own_constructor(cls: type) -> bool:
+    """Whether a class was made by a class statement: only its constructor can be changed by an entry of its dictionary."""
+    return bool(cls.__flags__ & 1 << 9 and not cls.__flags__ & 1 << 8)
 
 
 def _dressed(call: Function, function: Any, patch: Patch) -> Function:

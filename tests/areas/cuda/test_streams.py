@@ -167,7 +167,7 @@ def test_events_by_position_and_by_keyword() -> None:
     torch.cuda._sleep(2_000_000)
     end.record(torch.cuda.current_stream())
     end.synchronize()
-    assert 1 < begin.elapsed_time(end) < 2000
+    assert begin.elapsed_time(end) > 1
     with pytest.raises(RuntimeError):
         torch.cuda.Event().elapsed_time(end)
     with pytest.raises(TypeError):
@@ -198,7 +198,7 @@ def test_external_events_are_no_part_of_a_graph(call: str) -> None:
     assert y.item() == 2
 
 
-def test_what_belongs_to_a_process_is_not_pickled() -> None:
+def test_streams_and_events_are_not_pickled() -> None:
     for thing in (torch.cuda.Stream(), torch.cuda.Event()):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(thing)

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from support.interpreter import ROOT, Interpreter
-from torchada.cpp_ops import cache, overrides, sources, toolchain
+from torchada._caches import cache
+from torchada.cpp_ops import compiler, overrides, sources, toolchain
 from torchada.cpp_ops.compiler import Builder, CompileError, Compiler
 from torchada.cpp_ops.library import Override
 
@@ -130,7 +131,7 @@ BROKEN = '#include "nothing_of_the_kind.h"\nint x = y;\n'
 EMPTY = "int answer = 42;\n"
 
 
-def test_what_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
+def test_an_override_that_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
     """The program goes on without it and with the others, and status tells; in strict mode it raises."""
     ops = tmp_path / "ops"
     ops.mkdir()
@@ -177,6 +178,16 @@ def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     assert "omplex" in done.stdout
 
 
+def test_a_cache_that_cannot_be_used_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
+    """It names the variable that chooses another one; the program goes on without the overrides."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    env = {**ENABLED, "TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_STRICT": "0"}
+    done = musa.run("import torch; print(torch.ones(1, device='cuda').log_().item())", env=env)
+    assert done.stdout.strip() == "0.0"
+    assert done.stderr.count("set TORCHADA_CACHE_DIR to a folder of your own") == 1 and "chmod go-w" in done.stderr
+
+
 def plain_command() -> tuple[list[str], list[str]]:
     return ["c++", "-shared", "-fPIC"], []
 
@@ -184,7 +195,7 @@ def plain_command() -> tuple[list[str], list[str]]:
 @pytest.fixture
 def builder(tmp_path: Path) -> Builder:
     """For sources that need nothing of PyTorch's."""
-    return Builder(tmp_path / "cache", {".cpp": lambda: Compiler("1", plain_command)})
+    return Builder(cache("cpp_ops", str(tmp_path / "cache")), {".cpp": lambda: Compiler("1", plain_command)})
 
 
 def test_a_source_is_compiled_once(builder: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -198,7 +209,7 @@ def test_a_source_is_compiled_once(builder: Builder, tmp_path: Path, capfd: pyte
     assert capfd.readouterr().err == ""
     header.write_text("int one = 2;\n")
     assert builder.build([source])[source] not in (first, None), "a header has changed"
-    other = Builder(builder.folder, {".cpp": lambda: Compiler("2", plain_command)})
+    other = Builder(builder.cache, {".cpp": lambda: Compiler("2", plain_command)})
     assert other.build([source])[source] != builder.build([source])[source], "another PyTorch"
 
 
@@ -208,36 +219,36 @@ def test_a_failed_compilation_leaves_nothing(builder: Builder, tmp_path: Path) -
     bad.write_text(BROKEN)
     built = builder.build([bad, good])
     assert isinstance(built[good], Path) and isinstance(built[bad], CompileError)
-    assert sorted(path.name for path in builder.folder.iterdir()) == sorted(["lock", Path(str(built[good])).name])
+    entries = [path for path in builder.cache.folder.iterdir() if path.is_dir()]
+    assert entries == [built[good].parent]
 
 
 def test_two_at_a_time_compile_once(builder: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Whoever comes second waits, and finds the work done."""
     source = tmp_path / "one.cpp"
     source.write_text(EMPTY)
-    with ThreadPoolExecutor(1) as pool, cache.locked(cache.open_folder(builder.folder)):
+    entry = f"one-{builder.compilers['.cpp']().key(source)}"
+    with ThreadPoolExecutor(1) as pool, builder.cache.lock(compiler.LOCK):
         waiting = pool.submit(builder.build, [source])
         while "waiting for another process" not in capfd.readouterr().err:
             assert not waiting.done()
-        target = builder.folder / f"one-{builder.compilers['.cpp']().key(source)}.so"
-        target.write_bytes(b"made by the other one")
+        with builder.cache.stored(entry) as place:
+            (place / "one.so").write_bytes(b"made by the other one")
+    target = builder.cache.folder / entry / "one.so"
     assert waiting.result() == {source: target} and target.read_bytes() == b"made by the other one"
 
 
-def test_a_cache_that_others_can_write_to_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    assert cache.open_folder(folder).stat().st_mode & 0o777 == 0o700
-    folder.chmod(0o770)
-    with pytest.raises(PermissionError, match="chmod 700"):
-        cache.open_folder(folder)
-
-
-def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cache.place("/x") == Path("/x/cpp_ops")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    assert cache.place(None) == Path("/caches/torchada/cpp_ops")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache.place(None) == Path.home() / ".cache/torchada/cpp_ops"
+def test_a_damaged_override_is_compiled_again(
+    builder: Builder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "one.cpp"
+    source.write_text(EMPTY)
+    first = builder.build([source])[source]
+    assert isinstance(first, Path)
+    whole = first.read_bytes()
+    first.write_bytes(whole[: len(whole) // 2])
+    assert builder.build([source]) == {source: first} and first.read_bytes() == whole
+    assert "one.so is not as it was stored" in capfd.readouterr().err
 
 
 def test_whose_file_is_meant(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_group_is_what_it_was_called(founded: Callable[..., Any], backend: str
     assert everyone == ["me"]
 
 
-def test_what_torch_asks_of_the_group(founded: Callable[..., Any]) -> None:
+def test_questions_of_torch_to_the_group_are_answered(founded: Callable[..., Any]) -> None:
     group = founded("nccl")
     assert dist.get_backend_config() == "cuda:nccl" and group.name() == "nccl"
     nccl = group._get_backend(torch.device("cuda"))
@@ -206,9 +206,9 @@ VARIABLES = (
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    from torchada.redirect.collective_variables import MARK
+    from torchada._settings import COLLECTIVES
 
-    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", MARK)
+    own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", COLLECTIVES.name)
     for name in (*VARIABLES, *own):
         monkeypatch.delenv(name, raising=False)
     yield monkeypatch
@@ -251,7 +251,7 @@ def test_variables_without_a_counterpart_are_named_once(
     assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
 
 
-def test_what_has_no_counterpart_says_so(founded: Callable[..., Any]) -> None:
+def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[..., Any]) -> None:
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
@@ -297,12 +297,13 @@ def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
     """It inherits both, and the list of what torchada has set."""
+    from torchada._settings import COLLECTIVES
     from torchada.backends.musa import MUSA
-    from torchada.redirect.collective_variables import MARK, MirroredVariables
+    from torchada.redirect.collective_variables import MirroredVariables
 
     environment.setenv("MCCL_DEBUG", "INFO")
     environment.setenv("MCCL_IB_HCA", "mlx5_0")
-    environment.setenv(MARK, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
+    environment.setenv(COLLECTIVES.name, '{"MCCL_DEBUG": "INFO", "MCCL_SOCKET_IFNAME": "eth0"}')
     environment.setenv("NCCL_DEBUG", "WARN")
     environment.setenv("NCCL_IB_HCA", "mlx5")
     variables = MirroredVariables(MUSA.collectives.variables, "MCCL")
@@ -312,7 +313,7 @@ def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch
     variables.bring_up_to_date()
     assert os.environ["MCCL_DEBUG"] == "WARN" and os.environ["MCCL_IB_HCA"] == "mlx5_0"
     variables.delete("NCCL")
-    assert "MCCL_DEBUG" not in os.environ and MARK not in os.environ and os.environ["MCCL_IB_HCA"] == "mlx5_0"
+    assert "MCCL_DEBUG" not in os.environ and COLLECTIVES.read() is None and os.environ["MCCL_IB_HCA"] == "mlx5_0"
 
 
 def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:

@@ -101,7 +101,6 @@ def test_the_others_end_with_an_error(tmp_path: Path, sent: str, timeout: float,
     assert "rank 1 gets" in other.output and other.code == -signal.SIGKILL
     assert done.code == 1
     assert "DistBackendError" in done.output and message in done.output
-    assert done.seconds - other.seconds < 15 if sent == "SIGKILL" else done.seconds < 120
 
 
 @pytest.mark.slow

@@ -36,6 +36,10 @@ class Runner:
             why = f"{full[1]}: {full[2]}"
         return {"eager": eager, "full": False, "compiled": self.compiled(program), "why": why, "used": used}
 
+    def eager(self, program: Program) -> Any:
+        """The outcome of the program as it is."""
+        return self._outcome(program.function)
+
     def compiled(self, program: Program) -> Any:
         """The outcome of compiled code that may break its graph."""
         return self._compiled(program, fullgraph=False)

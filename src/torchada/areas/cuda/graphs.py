@@ -16,6 +16,8 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import unsupported
 
+# A graph is made by its __new__; what the __init__ of a newer torch takes is no API of its own.
+_API = {"__new__": "torch.cuda.CUDAGraph", "__init__": None}
 _RAW = ("raw_cuda_graph", "raw_cuda_graph_exec", "get_graph_data")
 _NO_HANDLES = "its graphs are not CUDA's, and it gives no handles of them; replay() runs them"
 
@@ -27,7 +29,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _names(context, graph)
     if not takes(graph.__new__, "keep_graph"):
         for name, method in Construction(graph).methods().items():
-            yield Patch(graph, name, method, f"torch.cuda.CUDAGraph.{name}")
+            yield Patch(graph, name, method, _API.get(name, f"torch.cuda.CUDAGraph.{name}"))
     yield from _captures(context, graph)
     for name in _RAW:
         yield _raw(context, graph, name)

@@ -12,7 +12,7 @@ from typing import Any
 from torchada.areas.cuda._missing import Missing, is_torchs_own
 from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Kind, Patch
+from torchada.redirect.engine import Kind, Patch, Skip
 from torchada.redirect.namespaces import holders
 from torchada.redirect.unsupported import error, unsupported
 
@@ -61,6 +61,13 @@ Calls = dict[str, Callable[..., Any]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    found = list(_lacking(context))
+    if not found:
+        raise Skip(f"torch.{context.backend.namespace} lacks nothing of torch.cuda")
+    yield from found
+
+
+def _lacking(context: Context) -> Iterator[Patch]:
     cuda = vars(context.torch.cuda)
     absent = frozenset(name for name in _READ if not _has(context, name.lstrip("_")))
     missing = Missing(context.torch, _CAREFUL, absent)

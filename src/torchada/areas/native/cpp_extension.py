@@ -27,7 +27,7 @@ def patches(context: Context) -> Iterator[Patch]:
     from torchada.building.cuda_home import cuda_home
 
     toolkit = toolkit_of(context.backend, context.namespace)
-    home = cuda_home(toolkit)
+    home = cuda_home(toolkit, context.settings.cache)
     at = partial(_place, cpp_extension)
     to = f"the {toolkit.name} toolkit"
     yield Patch(cpp_extension, "CUDA_HOME", home, at("CUDA_HOME"), to=to)

@@ -1,0 +1,165 @@
+"""The folder that builds take for CUDA is executed: nobody but the user may have put anything there, and nothing may be damaged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.toolkits import musa
+from torchada.building import cuda_home as module
+from torchada.building.cuda_home import cuda_home
+from torchada.building.errors import BuildError
+from torchada.building.toolkit import Toolkit
+
+ANOTHER = 54321
+PLANTED = "#!/bin/sh\necho planted\n"
+
+
+@pytest.fixture
+def toolkit(tmp_path: Path) -> Toolkit:
+    home = tmp_path / "musa"
+    for folder in ("bin", "include", "lib"):
+        (home / folder).mkdir(parents=True)
+    (home / "include" / "musa_runtime.h").touch()
+    (home / "bin" / "mcc").write_text('#!/bin/sh\necho mcc "$@"\n')
+    (home / "bin" / "mcc").chmod(0o755)
+    return musa(str(home))
+
+
+@pytest.fixture(autouse=True)
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the folder is by default."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    module._temporary.cache_clear()
+    yield tmp_path / "caches" / "torchada" / "cuda-home"
+    module._temporary.cache_clear()
+
+
+def made(toolkit: Toolkit, chosen: str | None = None) -> Path:
+    home = cuda_home(toolkit, chosen)
+    assert home is not None
+    return Path(home)
+
+
+def version(home: Path) -> str:
+    """What the nvcc in it says."""
+    return subprocess.run([home / "bin" / "nvcc", "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_folder_lies_where_the_variable_of_torchada_says(toolkit: Toolkit, caches: Path, tmp_path: Path) -> None:
+    assert made(toolkit).parent == caches
+    assert made(toolkit, str(tmp_path / "chosen")).parent == tmp_path / "chosen" / "cuda-home"
+    assert "torchada" in version(made(toolkit))
+
+
+def plant(nvcc: Path) -> None:
+    nvcc.write_text(PLANTED)
+
+
+def plant_anew(nvcc: Path) -> None:
+    nvcc.unlink()
+    nvcc.write_text(PLANTED)
+    nvcc.chmod(0o755)
+
+
+def plant_a_link(nvcc: Path) -> None:
+    nvcc.with_name("other").write_text(PLANTED)
+    nvcc.unlink()
+    nvcc.symlink_to("other")
+
+
+def truncate(nvcc: Path) -> None:
+    os.truncate(nvcc, 10)
+
+
+@pytest.mark.parametrize("change", [plant, plant_anew, plant_a_link, truncate])
+def test_an_nvcc_that_is_not_ours_is_made_anew(
+    toolkit: Toolkit, capsys: pytest.CaptureFixture[str], change: object
+) -> None:
+    home = made(toolkit)
+    change(home / "bin" / "nvcc")  # type: ignore[operator]
+    assert made(toolkit) == home and "torchada" in version(home)
+    assert "is made anew: bin/" in capsys.readouterr().err
+    assert not (home / "bin" / "other").exists()
+
+
+def test_a_header_that_was_put_there_is_removed(toolkit: Toolkit) -> None:
+    home = made(toolkit)
+    (home / "include" / "vector").write_text("#error planted\n")
+    assert made(toolkit) == home and not (home / "include" / "vector").exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+@pytest.mark.parametrize("part", ["..", ".", "bin", "bin/nvcc", "torchada.json"])
+def test_a_folder_of_another_user_is_not_used(
+    toolkit: Toolkit, caches: Path, capsys: pytest.CaptureFixture[str], part: str
+) -> None:
+    home = made(toolkit)
+    (home / "bin" / "nvcc").write_text(PLANTED)
+    os.chown(home / part, ANOTHER, ANOTHER)
+    again = made(toolkit)
+    assert "torchada" in version(again)
+    assert (again == home) is (part != ".."), "where the cache itself is another's, it is left alone"
+    assert "belongs to another user" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("level", ["torchada", "torchada/cuda-home"])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    toolkit: Toolkit, caches: Path, capsys: pytest.CaptureFixture[str], level: str
+) -> None:
+    """The build goes on with a temporary folder, and says why; where the user has named the folder, it ends."""
+    home = made(toolkit)
+    (caches.parent.parent / level).chmod(0o777)
+    temporary = made(toolkit)
+    assert home not in (temporary, *temporary.parents) and "torchada" in version(temporary)
+    assert made(toolkit) == temporary, "one for each process"
+    said = capsys.readouterr().err
+    assert said.count("TORCHADA_CACHE_DIR") == 1 and "chmod go-w" in said
+    with pytest.raises(BuildError, match=r"can be written to by others.* TORCHADA_CACHE_DIR"):
+        cuda_home(toolkit, str(caches.parent))
+
+
+def test_a_cache_that_cannot_be_written_to_gives_a_temporary_folder(
+    toolkit: Toolkit, caches: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caches.parent.parent.touch()
+    assert "torchada" in version(made(toolkit))
+    assert "TORCHADA_CACHE_DIR" in capsys.readouterr().err
+    with pytest.raises(BuildError, match="TORCHADA_CACHE_DIR"):
+        cuda_home(toolkit, str(caches.parent))
+
+
+def test_a_user_without_a_home_gets_advice(
+    toolkit: Toolkit, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    assert "torchada" in version(made(toolkit))
+    assert "set TORCHADA_CACHE_DIR to a folder of your own, or HOME, or XDG_CACHE_HOME" in capsys.readouterr().err
+
+
+def test_a_temporary_folder_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
+    """And not with a child of it."""
+    code = """
+        import os, sys
+        from torchada._caches import temporary
+        cache = temporary("cuda-home")
+        home = cache.get("entry", lambda place: None)
+        if os.fork() == 0:
+            sys.exit()
+        os.wait()
+        print(home.is_dir(), home)
+    """
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"True {tmp_path}/torchada-")
+    assert list(tmp_path.iterdir()) == []
