@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 from torchada.testing.subject import Subject, expect
@@ -80,10 +81,11 @@ def numbers(subject: Subject) -> None:
 def mixed(subject: Subject) -> None:
     torch = subject.torch
     host, own = subject.numbers(3)
-    for text, mix in (
-        ("x + y", lambda: own + host),
-        ("torch.where(x > 0, x, y)", lambda: torch.where(own > 0, own, host)),
-    ):
+    mixtures: dict[str, Callable[[], Any]] = {
+        "x + y": lambda: own + host,
+        "torch.where(x > 0, x, y)": lambda: torch.where(own > 0, own, host),
+    }
+    for text, mix in mixtures.items():
         try:
             mix()
         except RuntimeError:
