@@ -92,7 +92,7 @@ def test_a_damaged_entry_is_built_anew(cache: Cache, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
-def test_what_lies_in_place_of_an_entry_gives_way(cache: Cache, tmp_path: Path, kind: str) -> None:
+def test_a_file_in_place_of_an_entry_gives_way(cache: Cache, tmp_path: Path, kind: str) -> None:
     cache.open()
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "kept").touch()

@@ -97,7 +97,7 @@ def test_a_header_that_was_put_there_is_removed(toolkit: Toolkit) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 @pytest.mark.parametrize("part", ["..", ".", "bin", "bin/nvcc", "torchada.json"])
-def test_what_belongs_to_another_user_is_not_used(
+def test_a_folder_of_another_user_is_not_used(
     toolkit: Toolkit, caches: Path, capsys: pytest.CaptureFixture[str], part: str
 ) -> None:
     home = made(toolkit)

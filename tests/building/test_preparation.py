@@ -66,7 +66,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_what_is_compiled(project: Path, tmp_path: Path) -> None:
+def test_the_sources_of_an_extension_are_compiled(project: Path, tmp_path: Path) -> None:
     found = closure(["csrc/kernel.cu"], [str(tmp_path / "torch")], [str(tmp_path / "torch")])
     assert [os.path.relpath(file) for file in found.files] == ["csrc/kernel.cu", "csrc/own.cuh", "include/next.h"]
     assert {"cuda_runtime.h", "torch/extension.h", "others.h"} <= found.headers
@@ -74,7 +74,7 @@ def test_what_is_compiled(project: Path, tmp_path: Path) -> None:
         closure(["nowhere.cu"], [], [])
 
 
-def test_who_needs_cuda(project: Path, toolkit: Toolkit, tmp_path: Path) -> None:
+def test_a_source_needs_cuda_where_its_includes_do(project: Path, toolkit: Toolkit, tmp_path: Path) -> None:
     """A source for the CPU may include CUDA's headers for another build; without their folder it cannot mean it."""
     host = closure(["csrc/host.cpp"], [], [])
     assert not host.needs_cuda(["/usr/include", "csrc", "csrc/cuda"], toolkit)
@@ -143,7 +143,9 @@ def test_others_are_left_alone(sources: list[str], project: Path, toolkit: Toolk
     assert not (project / "build").exists()
 
 
-def test_what_cannot_be_ported(project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_source_that_cannot_be_ported_is_an_error(
+    project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Told by file and line; a source that is none stops the build, and the extension is its own again."""
     (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 0;"); }\n')
     extension = Extension("two", ["csrc/kernel.cu"])
@@ -162,7 +164,7 @@ def test_no_compiler(project: Path, toolkit: Toolkit) -> None:
         prepared(command(Extension("one", ["csrc/kernel.cu"])), toolkit, []).__enter__()
 
 
-def test_what_load_hands_to_ninja(project: Path, toolkit: Toolkit) -> None:
+def test_load_hands_ported_sources_to_ninja(project: Path, toolkit: Toolkit) -> None:
     arguments = {
         "sources": ["csrc/kernel.cu"],
         "extra_cflags": [],

@@ -94,13 +94,13 @@ def test_a_backend(toy: Interpreter) -> None:
 
 
 @pytest.mark.parametrize("first", ["torch_toy", "torchada", "torchada, torch_toy"])
-def test_its_adapter_may_be_imported_first(toy: Interpreter, first: str) -> None:
+def test_the_adapter_of_a_third_party_may_be_imported_first(toy: Interpreter, first: str) -> None:
     """Nobody knows the adapter's name at start-up, so its execution has begun when torch arrives in the middle of it."""
     done = toy.run(f"import {first}, torch; print(torch.device('cuda'), torch.cuda.synchronize())")
     assert done.stdout.strip() == "toy toy" and done.stderr == ""
 
 
-def test_it_shows_in_status(toy: Interpreter) -> None:
+def test_status_shows_a_third_party_backend(toy: Interpreter) -> None:
     out = toy.run(STATUS).stdout
     assert "platform        toy: TORCHADA_PLATFORM=toy" in out
     assert "torch_toy of unknown version (real, not imported)" not in out and "torch_toy" in out
@@ -140,7 +140,7 @@ def test_an_area(plugin: Plugin, toy: Interpreter) -> None:
     assert toy.run(USED).stdout.splitlines() == ["area read", "toy toy"]
 
 
-def test_it_comes_after_ours_and_shows_in_status(plugin: Plugin, toy: Interpreter) -> None:
+def test_a_third_party_area_is_applied_last_and_shown_in_status(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("mine", AREA)
     lines = toy.run(STATUS).stdout.splitlines()
     areas = [line.split() for line in lines[lines.index("areas") + 1 :] if line.startswith("    ")]
@@ -149,7 +149,7 @@ def test_it_comes_after_ours_and_shows_in_status(plugin: Plugin, toy: Interprete
     assert all(fields[0] != "tensors.device" for fields in areas[ours:])
 
 
-def test_it_may_skip_itself(plugin: Plugin, toy: Interpreter) -> None:
+def test_a_third_party_area_may_skip_itself(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area(
         "mine",
         "from torchada.redirect.engine import Skip\nAREAS = {'torch': ['own']}\ndef own(context): raise Skip('why')",

@@ -64,7 +64,7 @@ def test_an_area_that_raises(lenient: Interpreter, area: Any, fault: str) -> Non
 
 
 @pytest.mark.musa
-def test_its_off_switch(lenient: Interpreter, area: Any) -> None:
+def test_a_faulty_area_is_switched_off_by_name(lenient: Interpreter, area: Any) -> None:
     area(FAULTS["applying them"])
     done = lenient.run("import torch; print(torch.zeros(1).cuda().device)", env={"TORCHADA_SKIP_AREAS": "faulty"})
     assert done.stdout.strip() == "musa:0" and done.stderr == ""

@@ -230,7 +230,7 @@ def test_reload(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_what_a_reload_defines_anew_is_redirected_anew(plain: Interpreter, fake: Fake) -> None:
+def test_a_function_defined_by_a_reload_is_redirected_again(plain: Interpreter, fake: Fake) -> None:
     fake.package("torch._late", "def function(): return 'original'\n")
     (fake.folder / "torch" / "_late").mkdir()
     (fake.folder / "torch" / "_late" / "__init__.py").write_text("def function(): return 'original'\n")

@@ -134,7 +134,7 @@ def test_the_same_functions_come_again(musa: Interpreter) -> None:
     )
 
 
-def test_what_changed_meanwhile_is_redirected_as_it_is_now(musa: Interpreter) -> None:
+def test_an_entry_changed_while_disabled_is_redirected_as_it_is_now(musa: Interpreter) -> None:
     musa.run(
         """
         import torch, torchada
@@ -150,7 +150,7 @@ def test_what_changed_meanwhile_is_redirected_as_it_is_now(musa: Interpreter) ->
     )
 
 
-def test_what_others_put_over_a_patch_stays(musa: Interpreter) -> None:
+def test_an_entry_put_over_a_patch_by_others_stays(musa: Interpreter) -> None:
     musa.run(
         """
         import torch, torchada

@@ -20,20 +20,20 @@ def _accuracy(output: str) -> float:
 
 
 @pytest.mark.musa
-def test_it_trains_on_the_simulated_device(musa: Interpreter, tmp_path: Path) -> None:
+def test_the_example_trains_on_the_simulated_device(musa: Interpreter, tmp_path: Path) -> None:
     done = musa.run(["-m", "torchada", "run", "--simulate", str(EXAMPLE)])
     assert _accuracy(done.stdout) > 95
     assert "musa:0" in done.stdout.strip().splitlines()[-1]
 
 
-def test_it_trains_on_the_cpu_where_nothing_is_redirected(plain: Interpreter, tmp_path: Path) -> None:
+def test_the_example_trains_on_the_cpu_where_nothing_is_redirected(plain: Interpreter, tmp_path: Path) -> None:
     plain.cwd = tmp_path
     done = plain.run([str(EXAMPLE)], env={"TORCHADA_DISABLE": "1"})
     assert _accuracy(done.stdout) > 95
     assert "cpu" in done.stdout.strip().splitlines()[-1]
 
 
-def test_it_has_not_heard_of_us() -> None:
+def test_the_example_does_not_mention_torchada() -> None:
     text = EXAMPLE.read_text().lower()
     assert "musa" not in text
     assert "torchada" not in text

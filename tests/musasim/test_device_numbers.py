@@ -316,7 +316,7 @@ def test_integers(numbers: Kernels) -> None:
     same(numbers.map("nan_min", torch.float, *nans), torch.tensor([2.0, 1.0]))
 
 
-def test_what_turns_into_half_and_float_is_compared_as_float(numbers: Kernels) -> None:
+def test_mixed_half_and_float_are_compared_as_float(numbers: Kernels) -> None:
     a, b = torch.tensor([1.0, 2, torch.nan, -3]).half(), torch.tensor([1.0, 3, 1, -3]).half()
     result = numbers.map("either_way", torch.int32, a, b, b)
     assert result.tolist() == [1 | 4, 2 | 4, 4, 1 | 4]

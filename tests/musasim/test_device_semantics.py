@@ -605,7 +605,7 @@ class TestBetweenDevices:
         a = torch.arange(6.0, device="musa:1").reshape(2, 3)
         assert torch.equal(a.t().to("musa:0").cpu(), a.cpu().t()) and a.t().to("musa:0").device.index == 0
 
-    def test_what_data_parallel_uses(self, core: Any) -> None:
+    def test_functions_that_data_parallel_uses_work(self, core: Any) -> None:
         rows = torch.arange(6.0, device="musa").reshape(3, 2)
         parts = core._scatter(rows, [0, 1], [1, 2], 0, None)
         assert [(p.device.index, len(p)) for p in parts] == [(0, 1), (1, 2)]

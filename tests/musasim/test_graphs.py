@@ -103,7 +103,9 @@ def test_a_training_step(musa: Any) -> None:
         lambda musa, x: musa.current_stream().record_event().synchronize(),
     ],
 )
-def test_what_needs_the_host_is_refused(musa: Any, forbidden: Callable[[Any, Any], Any]) -> None:
+def test_operations_that_need_the_host_are_refused_in_a_capture(
+    musa: Any, forbidden: Callable[[Any, Any], Any]
+) -> None:
     x = torch.ones(2, device="musa")
     graph = musa.MUSAGraph()
     with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(graph):

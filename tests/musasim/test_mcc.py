@@ -215,7 +215,7 @@ def test_errors_name_the_users_file_and_line(home: Path, tmp_path: Path) -> None
 # ---------------------------------------------------------------- what kernels do
 
 
-def test_how_kernels_and_launches_are_written(home: Path, tmp_path: Path) -> None:
+def test_kernels_and_launches_can_be_written_in_every_way(home: Path, tmp_path: Path) -> None:
     assert call(build(home, tmp_path, "launches")).stdout == "0 wrong\n"
 
 

@@ -152,7 +152,7 @@ def refusals(rank: int, size: int) -> None:
     dist.barrier()  # nothing of this has disturbed the group
 
 
-def test_what_the_library_cannot_do_it_says(two: Ranks) -> None:
+def test_collectives_that_the_library_lacks_raise(two: Ranks) -> None:
     two.run(refusals)
 
 

@@ -142,7 +142,7 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
         return list(pool.map(meet, ranks))
 
 
-def test_what_earlier_processes_left_in_the_store_is_not_read() -> None:
+def test_entries_of_earlier_processes_in_the_store_are_not_read() -> None:
     """torchrun keeps the store when it starts workers again: three meet, one comes and dies, three meet anew."""
     store = dist.HashStore()
     first, *same = met(store, [0, 1, 2], 3)

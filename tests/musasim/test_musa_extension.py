@@ -139,7 +139,7 @@ def test_architectures(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         builder._get_musa_arch_flags()
 
 
-def test_what_an_extension_is_made_with(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_extension_is_made_with_the_toolkits_flags(builder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TORCH_MUSA_ARCH_LIST", "31")
     made = builder.MUSAExtension("a.b", ["a.mu"], include_dirs=["x"], extra_compile_args={"cxx": ["-O3"]})
     assert made.extra_compile_args["cxx"][0] == "-O3" and "--offload-arch=mp_31" in made.extra_compile_args["mcc"]

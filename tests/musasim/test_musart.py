@@ -87,7 +87,7 @@ def handle_of(function: Any, *arguments: Any) -> int:
 
 
 class TestDevices:
-    def test_they_are_those_of_torch(self, musart: Any) -> None:
+    def test_the_devices_are_those_of_torch(self, musart: Any) -> None:
         assert integer(musart.musaGetDeviceCount) == torch.musa.device_count()
         assert musart.musaSetDevice(1) == 0 and torch.musa.current_device() == 1
         torch.musa.set_device(0)
@@ -147,7 +147,7 @@ class TestErrors:
 
 
 class TestMemory:
-    def test_it_counts_with_that_of_torch(self, musart: Any, memory: Callable[[int], int]) -> None:
+    def test_memory_counts_with_that_of_torch(self, musart: Any, memory: Callable[[int], int]) -> None:
         before, total = torch.musa.mem_get_info()
         memory(64 << 20)
         assert torch.musa.mem_get_info() == (before - (64 << 20), total)
@@ -167,7 +167,7 @@ class TestMemory:
         assert musart.musaMalloc(ctypes.byref(Pointer()), 1 << 50) == OUT_OF_MEMORY
         assert musart.musaGetErrorString(musart.musaGetLastError()) == b"out of memory"
 
-    def test_what_it_takes_torch_cannot_have(self) -> None:
+    def test_memory_that_it_takes_is_not_torchs(self) -> None:
         done = in_torch(
             """
             pointer = ctypes.c_void_p()
@@ -416,7 +416,7 @@ class TestProcesses:
 
 
 class TestLibrary:
-    def test_it_needs_no_torch(self) -> None:
+    def test_the_library_needs_no_torch(self) -> None:
         needed = subprocess.run(["readelf", "-d", runtime_path()], capture_output=True, text=True, check=True).stdout
         assert f"soname: [{LIBRARY}]" in needed and "torch" not in needed and "libc10" not in needed
 

@@ -134,7 +134,7 @@ def keep(tensors: mp.SimpleQueue, answers: mp.SimpleQueue) -> None:
         answers.put(str(error))
 
 
-def test_what_was_received_cannot_be_sent_on() -> None:
+def test_a_received_tensor_cannot_be_sent_on() -> None:
     spawn = mp.get_context("spawn")
     tensors, answers = spawn.SimpleQueue(), spawn.SimpleQueue()
     child = spawn.Process(target=keep, args=(tensors, answers))
@@ -167,7 +167,7 @@ def test_handles_are_checked() -> None:
     storage._release_ipc_counter_musa(*rest[:2])
 
 
-def test_what_cannot_be_sent_says_so() -> None:
+def test_tensors_that_cannot_be_sent_raise() -> None:
     with pytest.raises(RuntimeError, match="non-leaf"):
         ForkingPickler.dumps(torch.ones(2, device="musa", requires_grad=True) * 2)
     with pytest.raises(RuntimeError, match="Cannot pickle CUDA storage"):

@@ -102,7 +102,7 @@ def test_every_table_has_a_title_of_its_own() -> None:
         "cudaGraphConditionalHandle",
     ],
 )
-def test_what_has_no_counterpart_says_why(name: str) -> None:
+def test_a_name_without_counterpart_has_a_reason(name: str) -> None:
     answer = NAMES.identifier(name)
     assert answer is not None and answer.name is None and answer.reason and answer.library
 
@@ -112,5 +112,5 @@ MACROS = "WITH_CUDA USE_CUDA CUDA_KERNEL_ASSERT CUDA_HAS_FP16 TORCH_CUDA_CU_API 
 
 
 @pytest.mark.parametrize("name", [*ORDINARY.split(), *MACROS.split()])
-def test_what_is_nobody_elses_stays(name: str) -> None:
+def test_names_that_are_not_cudas_stay(name: str) -> None:
     assert port_source(name.encode()).text == name.encode()

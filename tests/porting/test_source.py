@@ -148,7 +148,7 @@ def test_guards_that_no_rule_covers_are_reported() -> None:
     assert architecture(900, ">=") == 900 and version(12000, ">=") == 12000 + OUT_OF_REACH
 
 
-def test_what_has_no_counterpart_stays_and_is_reported_where_it_is() -> None:
+def test_a_name_without_counterpart_stays_and_is_reported_with_its_place() -> None:
     source = """int a;
 asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
@@ -264,7 +264,7 @@ def test_any_bytes_are_ported_once_and_for_all(data: bytes) -> None:
 @given(
     st.lists(PIECES.filter(lambda piece: piece not in (b"__global__", b'"cuda:0"', b"\0")), max_size=40).map(b"".join)
 )
-def test_what_is_not_code_stays_by_another_lexer(data: bytes) -> None:
+def test_comments_and_strings_stay_as_another_lexer_sees_them(data: bytes) -> None:
     kinds = (tokenizer.COMMENT, tokenizer.STRING, tokenizer.CHARACTER, tokenizer.NUMBER, tokenizer.MESSAGE)
     before = [token for token in tokenizer.tokens(data) if token.kind in kinds[:3]]
     after = [token for token in tokenizer.tokens(port_source(data).text) if token.kind in kinds[:3]]

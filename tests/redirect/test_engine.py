@@ -238,7 +238,7 @@ def test_somebody_elses_patch_on_top_is_left_alone(engine: Engine) -> None:
     assert (owner.a, owner.b, owner.new) == ("theirs", 2, "theirs")
 
 
-def test_what_somebody_else_has_deleted_is_left_alone(engine: Engine) -> None:
+def test_an_entry_that_others_have_deleted_is_left_alone(engine: Engine) -> None:
     owner = module(a=1, b=2)
     engine.apply("area", [patch(owner, "a"), patch(owner, "b")])
     del owner.a

@@ -29,7 +29,7 @@ naive_entry = wrapt.FunctionWrapper(_double, lambda wrapped, instance, args, kwa
 redirected_entry = EntryPoint(_original, lambda x, factor=2: _original(x, factor * 10))
 
 
-def test_it_calls_the_redirection() -> None:
+def test_an_entry_point_calls_the_redirection() -> None:
     assert redirected_entry(torch.ones(1)).item() == 20
 
 

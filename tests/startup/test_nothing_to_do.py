@@ -97,7 +97,7 @@ def test_a_platform_that_is_left_alone(installed: Path, untouched: dict[str, Any
 
 
 @pytest.mark.parametrize("platform", ["cuda", "cpu"])
-def test_its_adapter_may_be_imported_all_the_same(plain: Interpreter, tmp_path: Path, platform: str) -> None:
+def test_the_adapter_can_be_imported_while_disabled(plain: Interpreter, tmp_path: Path, platform: str) -> None:
     (tmp_path / "torch_musa.py").write_text("import torch; answer = 42")
     code = (
         "import torch_musa, torch, torchada; print(torch_musa.answer, torchada.is_patched(), torch.device('cuda').type)"
@@ -106,15 +106,15 @@ def test_its_adapter_may_be_imported_all_the_same(plain: Interpreter, tmp_path: 
     assert done.stdout.strip() == "42 False cuda" and done.stderr == ""
 
 
-def test_what_is_loaded(plain: Interpreter) -> None:
+def test_importing_torch_loads_the_start_of_torchada_alone(plain: Interpreter) -> None:
     assert plain.run(f"import torch; {OURS}").stdout.strip() == str(LOADED)
 
 
-def test_what_is_loaded_without_torch(plain: Interpreter) -> None:
+def test_start_up_loads_one_module(plain: Interpreter) -> None:
     assert plain.run(OURS).stdout.strip() == str(LOADED[:1])
 
 
-def test_what_is_loaded_when_disabled(plain: Interpreter) -> None:
+def test_a_disabled_process_loads_one_module(plain: Interpreter) -> None:
     code = f"import torch, sys; print([f for f in sys.meta_path if 'torchada' in type(f).__module__]); {OURS}"
     lines = plain.run(code, env={"TORCHADA_DISABLE": "1"}).stdout.splitlines()
     assert lines == ["[]", str(LOADED[:1])]

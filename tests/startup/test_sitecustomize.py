@@ -41,7 +41,7 @@ def theirs(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_installs_the_hook() -> None:
+def test_sitecustomize_installs_the_hook() -> None:
     assert python(FOLDER) == ("True", "")
 
 
@@ -101,7 +101,7 @@ def test_two_copies_of_ours(tmp_path: Path, theirs: Path) -> None:
     assert python(FOLDER, copy, link, theirs, copy) == ("theirs\nTrue", "")
 
 
-def test_where_torchada_cannot_be_imported(theirs: Path) -> None:
+def test_sitecustomize_is_harmless_where_torchada_cannot_be_imported(theirs: Path) -> None:
     assert FOLDER is not None
     done = subprocess.run(
         [

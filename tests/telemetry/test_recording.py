@@ -44,7 +44,7 @@ def of(found: list[list[Any]], api: str) -> list[list[Any]]:
     return [entry[1:] for entry in found if entry[0] == api]
 
 
-def test_what_and_from_where(recorded: Any) -> None:
+def test_a_call_is_recorded_with_its_answer_and_its_line(recorded: Any) -> None:
     found = recorded(
         "import torch\n"
         "def make():\n"
@@ -149,7 +149,7 @@ def test_classes_stay_classes_and_constructors_count(recorded: Any) -> None:
     assert [entry[-1] for entry in of(found, "torch.cuda.Event")] == [1]
 
 
-def test_what_nobody_redirects(recorded: Any) -> None:
+def test_an_api_that_is_not_redirected_is_recorded_as_untouched(recorded: Any) -> None:
     """torch.cuda.is_available stays honest; torch's own questions tell nothing of the program."""
     found = recorded("import torch\ntorch.cuda.is_available()\ntorch.manual_seed(0)\n")
     assert of(found, "torch.cuda.is_available") == [["untouched", "torch itself", 2, "<module>", "__main__", "", 1]]
@@ -267,7 +267,7 @@ print(json.dumps([
     assert found == [["telemetry/observe.py"] * 3 + ["telemetry/process.py", "telemetry/observe.py"], [], "musa"]
 
 
-def test_off_means_off(musa: Interpreter) -> None:
+def test_nothing_is_recorded_or_loaded_when_off(musa: Interpreter) -> None:
     """Nothing of the feature is loaded, and what is in place is what the areas themselves have made."""
     found = musa.json(
         """

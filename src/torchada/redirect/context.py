@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.names.devices import DeviceNames
 from torchada.redirect.native import Mechanism, choose
@@ -13,6 +13,7 @@ from torchada.redirect.native import Mechanism, choose
 if TYPE_CHECKING:
     from torchada._settings import Settings
     from torchada.backends.descriptor import Backend
+    from torchada.redirect.types import Namespace
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,8 @@ class Context:
 
     backend: Backend
     settings: Settings
-    torch: Any
-    namespace: Any
+    torch: ModuleType
+    namespace: Namespace
     devices: DeviceNames = field(compare=False)
     mechanism: Mechanism
 
@@ -40,7 +41,7 @@ class Context:
     @classmethod
     def of(cls, backend: Backend, settings: Settings, *, late: bool = False) -> Context:
         """The context of a process in which torch and the backend's adapter have been imported."""
-        torch: ModuleType = sys.modules["torch"]
-        namespace = getattr(torch, backend.namespace)
+        torch = sys.modules["torch"]
+        namespace: Namespace = getattr(torch, backend.namespace)
         mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
         return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)

@@ -25,6 +25,7 @@ class Check:
     lacking: str | None = None
 
 
+_ONE_DEVICE = "CUDA code can use the first device alone"
 _NO_STREAMS = "torch.cuda.Stream, Event and current_stream raise UnsupportedError"
 _NO_FIGURES = "the functions of torch.cuda that tell these figures raise UnsupportedError"
 _UNSUPPORTED = "these functions of torch.cuda raise UnsupportedError"
@@ -44,12 +45,12 @@ CHECKS = (
         ("is_available",),
         "a device is taken to be available where one is counted",
     ),
-    Check("devices.set", devices.switched, ("set_device",), "there is one device that programs can use"),
-    Check("devices.refused", devices.refused, ("set_device",), "there is one device that programs can use"),
-    Check("devices.thread", devices.of_a_thread, ("set_device",), "there is one device that programs can use"),
-    Check("devices.unnumbered", devices.without_a_number, ("set_device",), "there is one device that programs can use"),
+    Check("devices.set", devices.switched, ("set_device",), _ONE_DEVICE),
+    Check("devices.refused", devices.refused),
+    Check("devices.thread", devices.of_a_thread, ("set_device",), _ONE_DEVICE),
+    Check("devices.unnumbered", devices.without_a_number, ("set_device",), _ONE_DEVICE),
     Check("devices.operations", devices.operations_stay),
-    Check("devices.context", devices.context, ("device",), "torch.cuda.device is built over set_device"),
+    Check("devices.context", devices.context, ("device",)),
     Check("devices.properties", devices.properties, ("get_device_properties",), _UNSUPPORTED),
     Check("devices.capability", devices.capability, ("get_device_capability",), _UNSUPPORTED),
     Check("devices.visible", registration.visible_devices),

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from torchada.schemas import envelope
+
 # The adapter has it, and it does what CUDA's does; it does not have it; it does something else; it cannot be tried here.
 Outcome = Literal["offers", "lacks", "wrong", "not checked"]
 _MARKS: dict[Outcome, str] = {"offers": "ok", "lacks": "lacks", "wrong": "WRONG", "not checked": "-"}
@@ -65,8 +67,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         """What `json.dumps` takes."""
         return {
-            "schema": "torchada-backend-check",
-            "version": 1,
+            **envelope("backend-check"),
             "backend": self.backend,
             "adapter": self.adapter,
             "versions": self.versions,

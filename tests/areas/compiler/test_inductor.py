@@ -98,7 +98,7 @@ def test_reduce_overhead() -> None:
         first.sum()
 
 
-def test_what_is_left_for_threads_of_autograd_lives_as_long_as_it_is_held() -> None:
+def test_objects_left_for_threads_of_autograd_live_as_long_as_they_are_held() -> None:
     """Two modules of graph trees leave theirs in one place; torch 2.7 itself counts no reference, and would free the first's."""
     import torch._inductor.compile_fx
 

@@ -110,7 +110,7 @@ def test_an_archive_without_devices_is_not_copied() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04 cut short"])
-def test_what_is_no_archive_is_torchs_error(content: bytes, tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_torchs_error(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "file.pt"
     path.write_bytes(content)
     for file in (path, io.BytesIO(content)):

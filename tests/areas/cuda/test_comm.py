@@ -50,7 +50,7 @@ def test_broadcast_coalesced(buffer_size: int) -> None:
     assert [copy.tolist() for copy in second] == [tensor.tolist() for tensor in tensors]
 
 
-def test_what_was_broadcast_together_is_changed_alone() -> None:
+def test_tensors_broadcast_together_are_changed_alone() -> None:
     _, (a, b) = comm.broadcast_coalesced([torch.zeros(2, device="cuda"), torch.zeros(2, device="cuda")], [0, 1])
     before = b._version
     a.add_(1)

@@ -301,7 +301,7 @@ def test_settings_of_the_allocator() -> None:
 
 
 @pytest.mark.parametrize("name", ["_allocation_traceback", "_set_memory_metadata", "_get_memory_metadata", "_use_uvm"])
-def test_what_the_allocator_does_not_know(name: str) -> None:
+def test_functions_of_memory_without_counterpart_raise_unsupported_error(name: str) -> None:
     function = getattr(torch.cuda.memory, name, None)
     if function is None:
         pytest.skip(f"this torch has no {name}")

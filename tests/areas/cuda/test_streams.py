@@ -198,7 +198,7 @@ def test_external_events_are_no_part_of_a_graph(call: str) -> None:
     assert y.item() == 2
 
 
-def test_what_belongs_to_a_process_is_not_pickled() -> None:
+def test_streams_and_events_are_not_pickled() -> None:
     for thing in (torch.cuda.Stream(), torch.cuda.Event()):
         with pytest.raises(TypeError, match="cannot pickle"):
             pickle.dumps(thing)

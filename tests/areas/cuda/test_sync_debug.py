@@ -47,7 +47,7 @@ def test_sync_debug_mode_raises(operation: Callable[[Any], Any]) -> None:
 
 
 @pytest.mark.parametrize("operation", NOT_WAITING)
-def test_what_does_not_wait_passes(operation: Callable[[Any], Any]) -> None:
+def test_an_operation_that_does_not_wait_passes(operation: Callable[[Any], Any]) -> None:
     x = torch.ones(4, device="cuda")
     torch.cuda.set_sync_debug_mode(2)
     operation(x)

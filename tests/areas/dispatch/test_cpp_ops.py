@@ -131,7 +131,7 @@ BROKEN = '#include "nothing_of_the_kind.h"\nint x = y;\n'
 EMPTY = "int answer = 42;\n"
 
 
-def test_what_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
+def test_an_override_that_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
     """The program goes on without it and with the others, and status tells; in strict mode it raises."""
     ops = tmp_path / "ops"
     ops.mkdir()

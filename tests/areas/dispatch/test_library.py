@@ -504,7 +504,7 @@ def test_places_and_signatures() -> None:
         Library("library_places", "FRAGMENT").impl("op")  # type: ignore[call-arg]
 
 
-def test_what_a_program_registered_stays(musa: Interpreter) -> None:
+def test_a_kernel_that_a_program_registered_stays(musa: Interpreter) -> None:
     musa.run(
         f"""
         older = {OLDER}

@@ -76,7 +76,7 @@ def test_a_group_is_what_it_was_called(founded: Callable[..., Any], backend: str
     assert everyone == ["me"]
 
 
-def test_what_torch_asks_of_the_group(founded: Callable[..., Any]) -> None:
+def test_questions_of_torch_to_the_group_are_answered(founded: Callable[..., Any]) -> None:
     group = founded("nccl")
     assert dist.get_backend_config() == "cuda:nccl" and group.name() == "nccl"
     nccl = group._get_backend(torch.device("cuda"))
@@ -251,7 +251,7 @@ def test_variables_without_a_counterpart_are_named_once(
     assert said.count("NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL") == 1
 
 
-def test_what_has_no_counterpart_says_so(founded: Callable[..., Any]) -> None:
+def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[..., Any]) -> None:
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 

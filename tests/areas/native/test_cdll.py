@@ -189,7 +189,7 @@ class TestFunctions:
             ("free", ["free"]),
         ],
     )
-    def test_how_names_are_translated(self, cuda: str, musa: list[str]) -> None:
+    def test_function_names_are_translated(self, cuda: str, musa: list[str]) -> None:
         assert NativeLibraries(MUSA).symbols(cuda) == musa
 
     def test_the_tables_are_the_backends(self) -> None:
@@ -221,12 +221,12 @@ class TestFunctions:
             "libcudnn.so.9",
         ],
     )
-    def test_what_is_no_name_of_such_a_library(self, name: Any) -> None:
+    def test_other_names_are_no_names_of_cuda_libraries(self, name: Any) -> None:
         assert NativeLibraries(MUSA).in_file(name) is None
 
 
 class TestFindLibrary:
-    def test_what_it_finds_can_be_opened(self) -> None:
+    def test_a_library_that_is_found_can_be_opened(self) -> None:
         found = ctypes.util.find_library("cudart")
         assert found is not None
         assert device_count(ctypes.cdll.LoadLibrary(found)) == torch.cuda.device_count()

@@ -33,7 +33,7 @@ extern "C" int run(const float* x, float* y, int n) {
 """
 
 
-def test_where_cuda_is() -> None:
+def test_cuda_home_is_a_folder_with_nvcc() -> None:
     home = cpp_extension.CUDA_HOME
     assert home is not None and os.path.isdir(home)
     assert home == torchada.CUDA_HOME == cpp_extension._find_cuda_home()
@@ -47,7 +47,7 @@ def test_where_cuda_is() -> None:
     assert repr(torch.version.cuda) == COMPILED_FOR and not torch.cuda.is_available()
 
 
-def test_what_nvcc_says() -> None:
+def test_nvcc_says_its_version() -> None:
     nvcc = os.path.join(cpp_extension.CUDA_HOME, "bin", "nvcc")
     said = subprocess.check_output([nvcc, "--version"], text=True)
     assert "release 11.8, V11.8.0" in said and said.splitlines()[-1].startswith("Build cuda_11.8")

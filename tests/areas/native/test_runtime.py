@@ -25,7 +25,7 @@ def test_the_functions_of_torchs_binding_are_all_there() -> None:
     assert not hasattr(runtime, "cudaMalloc")  # as in torch's
 
 
-def test_they_are_the_backends_own() -> None:
+def test_functions_of_cudart_are_the_backends_own() -> None:
     runtime, own = torch.cuda.cudart(), torch.musa.musart()
     assert runtime.cudaMemGetInfo is own.musaMemGetInfo and runtime.cudaError is own.musaError
     assert runtime.cudaMemGetInfo(0) == torch.cuda.mem_get_info(0)
@@ -100,7 +100,7 @@ def test_asking_for_the_runtime_takes_the_device(musa: Interpreter) -> None:
     )
 
 
-def test_what_a_backend_lacks_is_a_clear_error() -> None:
+def test_a_function_that_the_backend_lacks_is_a_clear_error() -> None:
     """A runtime binding with an error type and nothing else."""
     runtime: Any = ModuleType("bare")
     runtime.musaError = SimpleNamespace(success=0)

@@ -40,7 +40,7 @@ def test_every_form_of_a_device(made: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     "arguments", [(), ("cuda:x",), ("cuda:-2",), ("cpu:-1",), ("cud",), (1.5,), ([],), ("cuda", 1, 2), ("cuda:1", 1)]
 )
-def test_what_torch_refuses_is_refused(arguments: tuple[Any, ...]) -> None:
+def test_device_strings_that_torch_refuses_are_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, RuntimeError, ValueError)):
         torch.device(*arguments)
 

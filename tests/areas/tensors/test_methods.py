@@ -90,7 +90,7 @@ def test_cuda_is_differentiable() -> None:
     assert torch.equal(x.grad, torch.full_like(X, 2))
 
 
-def test_where_it_lives() -> None:
+def test_questions_about_where_a_tensor_is_are_answered() -> None:
     y = X.cuda()
     assert y.is_cuda and not X.is_cuda
     assert not y.is_cpu

@@ -46,15 +46,22 @@ def switched(subject: Subject) -> None:
 
 
 def refused(subject: Subject) -> None:
-    beyond, before = subject.namespace.device_count(), subject.namespace.current_device()
-    try:
-        subject.namespace.set_device(beyond)
+    beyond = subject.namespace.device_count()
+    for text, use in (
+        (f"a tensor on {subject.device(beyond)}", lambda: subject.torch.empty(1, device=subject.device(beyond))),
+        (f"set_device({beyond})", lambda: _set_and_use(subject, beyond)),
+    ):
+        try:
+            use()
+        except Exception:
+            continue
+        expect(False, f"{text} is accepted on a machine with {beyond} devices")
+
+
+def _set_and_use(subject: Subject, index: int) -> None:
+    with _on(subject, subject.namespace.current_device()):
+        subject.namespace.set_device(index)
         subject.torch.empty(1, device=subject.device())
-    except Exception:
-        return
-    finally:
-        subject.namespace.set_device(before)
-    expect(False, f"set_device({beyond}) is accepted on a machine with {beyond} devices")
 
 
 def of_a_thread(subject: Subject) -> None:
@@ -87,7 +94,7 @@ def operations_stay(subject: Subject) -> None:
 
 
 def context(subject: Subject) -> None:
-    index, before = subject.another_device(), subject.namespace.current_device()
+    index, before = subject.namespace.device_count() - 1, subject.namespace.current_device()
     with subject.get("device")(index):
         found = subject.namespace.current_device()
         expect(found == index, f"within device({index}), current_device() is {found}")

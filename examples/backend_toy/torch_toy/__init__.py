@@ -1,4 +1,4 @@
-"""A device for PyTorch in pure Python: two GPUs that are the CPU. Importing the package registers the device "toy"."""
+"""A device for PyTorch in pure Python: a GPU that is the CPU. Importing the package registers the device "toy"."""
 
 from __future__ import annotations
 

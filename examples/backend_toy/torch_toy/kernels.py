@@ -11,7 +11,7 @@ import torch
 from torch._C import DispatchKey
 from torch.utils._pytree import tree_leaves, tree_map
 
-from torch_toy import memory, state
+from torch_toy import memory, namespace
 
 _library = torch.library.Library("aten", "IMPL")
 _fallback = torch.library.Library("_", "IMPL")
@@ -36,19 +36,15 @@ def _operator(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, packet), overload or "default")
 
 
-# Every operator ---------------------------------------------------------------------------------------------------------------
-
-
 def _run_on_the_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
     """The CPU's kernel over the tensors' memory. What it returns is an argument again where the schema says so, or is new."""
     schema = operator._schema
-    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-    device = _device_of(operator, tensors, kwargs.get("device"))
+    _check_devices(operator, args, kwargs)
     lent = {name: _lent_tree(value) for name, value in kwargs.items()}
     if "device" in kwargs:
         lent["device"] = torch.device("cpu")
     if any(each.name == "generator" for each in schema.arguments) and kwargs.get("generator") is None:
-        lent["generator"] = state.generator(device)
+        lent["generator"] = namespace.generator()
     # A kernel gives `out` the shape it needs, which memory that came by DLPack does not allow.
     outs = [each.name for each in schema.arguments if each.is_out and each.name in kwargs]
     lent.update({name: torch.empty(0, dtype=kwargs[name].dtype) for name in outs})
@@ -58,7 +54,7 @@ def _run_on_the_cpu(operator: Any, *args: Any, **kwargs: Any) -> Any:
     written = _written(schema, args, kwargs)
     if written:
         return written[0] if len(written) == 1 else tuple(written)
-    return tree_map(lambda each: memory.on_toy(each, device) if isinstance(each, torch.Tensor) else each, result)
+    return tree_map(lambda each: memory.on_toy(each) if isinstance(each, torch.Tensor) else each, result)
 
 
 def _lent_tree(values: Any) -> Any:
@@ -66,17 +62,17 @@ def _lent_tree(values: Any) -> Any:
 
 
 def _lent(value: Any) -> Any:
-    return memory.on_cpu(value) if isinstance(value, torch.Tensor) and value.device.type == "toy" else value
+    return memory.on_cpu(value) if isinstance(value, torch.Tensor) and value.is_toy else value
 
 
-def _device_of(operator: Any, tensors: list[torch.Tensor], named: Any) -> int:
-    """The one device that an operator works on. As on a GPU, tensors of another one are refused, but for numbers of the CPU."""
-    found = {each.device for each in tensors if each.device.type == "toy" or each.dim() > 0}
-    if named is None and len(found) > 1:
-        names = " and ".join(sorted(map(str, found)))
-        raise RuntimeError(f"{operator}: expected all tensors to be on the same device, but found {names}")
-    device = named or next((each for each in found if each.type == "toy"), None)
-    return state.current_device() if device is None or device.index is None else device.index
+def _check_devices(operator: Any, args: Any, kwargs: Any) -> None:
+    """As on a GPU, tensors of two devices are refused, but for numbers of the CPU, and so is a device that there is not."""
+    tensors = [each for each in tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
+    if "device" not in kwargs and len({each.device for each in tensors if each.is_toy or each.dim() > 0}) > 1:
+        raise RuntimeError(f"{operator}: expected all tensors to be on the same device, but found at least two")
+    wanted = kwargs.get("device")
+    if wanted is not None and wanted.type == "toy" and (wanted.index or 0) >= namespace.device_count():
+        raise RuntimeError(f"invalid device ordinal {wanted}: there are {namespace.device_count()} devices")
 
 
 def _written(schema: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
@@ -87,8 +83,6 @@ def _written(schema: Any, args: Any, kwargs: Any) -> list[torch.Tensor]:
     given.update(kwargs)
     return [given[each.name] for each in schema.arguments if each.alias_info is not None and each.alias_info.is_write]
 
-
-# Operators with a kernel of their own -----------------------------------------------------------------------------------------
 
 # Kernels of the CPU that look at no memory: they make a view, or give a tensor another storage.
 _ANY_DEVICE = (
@@ -153,8 +147,7 @@ _OWN = {
     "convolution_backward_overrideable": _convolution_backward,
 }
 
-# Autocast ---------------------------------------------------------------------------------------------------------------------
-
+# Under autocast.
 _IN_LOWER_PRECISION = ("mm", "bmm", "addmm", "baddbmm", "convolution")
 
 

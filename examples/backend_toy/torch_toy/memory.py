@@ -1,7 +1,7 @@
 """Memory of the toy: the CPU's, under another label.
 
-A tensor is handed over by DLPack, which says in two integers whose memory it is. Both are changed on the way, so that PyTorch
-makes a tensor of the device PrivateUse1 over the very same bytes, or, the other way round, a tensor of the CPU over the toy's.
+A tensor is handed over by DLPack, which says in one integer what kind of memory it is in. The integer is changed on the way,
+so that PyTorch makes a tensor of the device PrivateUse1 over the same bytes, or a tensor of the CPU over the toy's.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ _CPU, _EXTENSION = 1, 12
 
 
 class _Head(ctypes.Structure):
-    """The beginning of a DLManagedTensor: the data, and the type and the number of its device."""
+    """The beginning of a DLManagedTensor: where the data are, and the type of the device."""
 
-    _fields_ = (("data", ctypes.c_void_p), ("device_type", ctypes.c_int), ("device_index", ctypes.c_int))
+    _fields_ = (("data", ctypes.c_void_p), ("device_type", ctypes.c_int))
 
 
 _pointer_in = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer_in.restype, _pointer_in.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 
-def on_toy(tensor: torch.Tensor, index: int) -> torch.Tensor:
-    """`tensor`, of the CPU, as a tensor of the toy's device `index`."""
-    return _relabelled(tensor, _EXTENSION, index)
+def on_toy(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, of the CPU, as a tensor of the toy."""
+    return _relabelled(tensor, _EXTENSION)
 
 
 def on_cpu(tensor: torch.Tensor) -> torch.Tensor:
@@ -38,13 +38,13 @@ def on_cpu(tensor: torch.Tensor) -> torch.Tensor:
         return on_cpu(tensor.conj()).conj()
     if tensor.is_neg():
         return on_cpu(tensor._neg_view())._neg_view()
-    return _relabelled(tensor, _CPU, 0)
+    return _relabelled(tensor, _CPU)
 
 
-def _relabelled(tensor: torch.Tensor, device_type: int, index: int) -> torch.Tensor:
+def _relabelled(tensor: torch.Tensor, device_type: int) -> torch.Tensor:
     capsule = to_dlpack(tensor.detach())
     head = _Head.from_address(_pointer_in(capsule, b"dltensor"))
-    head.device_type, head.device_index = device_type, index
+    head.device_type = device_type
     return from_dlpack(capsule)
 
 

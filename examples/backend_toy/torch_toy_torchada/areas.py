@@ -1,4 +1,4 @@
-"""An area of the toy's: what its adapter does not answer as CUDA would, answered where torchada redirects torch."""
+"""Where the toy's namespace does not answer as CUDA would, torchada puts these answers into torch."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 from torchada.redirect.engine import Patch, Skip
 
-MODULES = ("torch",)
+AREAS = {"torch": ("architectures",)}
 
 
-def patches(context: Any) -> Iterator[Patch]:
+def architectures(context: Any) -> Iterator[Patch]:
+    """torch.cuda.get_arch_list, which the toy's namespace has not."""
     if context.backend.name != "toy":
-        raise Skip("it concerns the toy")
+        raise Skip("the device is not the toy")
     yield Patch(context.torch.cuda, "get_arch_list", _get_arch_list, "torch.cuda.get_arch_list", kind="emulated")
 
 
 def _get_arch_list() -> list[str]:
-    return ["toy_1"]
+    return ["toy_10"]
