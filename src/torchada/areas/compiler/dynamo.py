@@ -63,7 +63,7 @@ def _files() -> Patch:
     """
     from torch._dynamo import trace_rules
 
-    original, skip, ours = trace_rules.check_file, trace_rules.SkipResult, f"{Path(__file__).parent.parent}{os.sep}"
+    original, skip, ours = trace_rules.check_file, trace_rules.SkipResult, f"{Path(__file__).parents[2]}{os.sep}"
 
     def check_file(filename: Any, is_inlined_call: bool = False) -> Any:
         if filename is not None and filename.startswith(ours):
