@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
 
-P = ParamSpec("P")
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
 _KERNEL = "aten::_flash_attention_forward"
 _WHY = f"it has no kernel for {_KERNEL}; use torch.nn.functional.scaled_dot_product_attention on each sequence"
 
