@@ -133,7 +133,7 @@ def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Pa
             elif not mask.has(cuda):
                 mask = mask.remove(own)
         if mask != operator.non_fallthrough_keys:
-            note = f"torch.ops.higher_order.{name} falls through what it does on CUDA"
+            note = f"torch.ops.higher_order.{name} falls through the same keys as on CUDA"
             yield Patch(operator, "non_fallthrough_keys", mask, None, note=note, refresh=operator._dispatch_cache.clear)
 
 

@@ -69,7 +69,7 @@ def _availability(context: Context, group: GroupClass) -> Iterator[Patch]:
     )
     yield Patch(c10d, "_NCCL_AVAILABLE", True, "torch.distributed.is_nccl_available", to=to)
     timeout = group.Options()._timeout
-    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, None, note="the timeout of NCCL")
+    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, None, note="the default timeout of NCCL groups")
     for module in (distributed.constants, c10d):
         yield Patch(module, "default_pg_nccl_timeout", timeout, "torch.distributed.constants.default_pg_nccl_timeout")
 

@@ -17,9 +17,13 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
-    from torchada.building.toolkit import Toolkit
+    from torch.utils.cpp_extension import BuildExtension
 
-Function = Callable[..., Any]
+    from torchada.building.toolkit import Toolkit
+    from torchada.redirect.types import P, R
+
+Function = Callable[..., object]
+Strings = Callable[..., list[str]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -41,7 +45,7 @@ def patches(context: Context) -> Iterator[Patch]:
     def others() -> list[str]:
         return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
 
-    changed: dict[str, Callable[[Function], Function]] = {
+    changed: dict[str, Callable[[Any], Function]] = {
         "_find_cuda_home": lambda original: lambda: home,
         "_join_cuda_home": lambda original: partial(_join_cuda_home, toolkit, home),
         "include_paths": partial(_include_paths, toolkit, home),
@@ -61,15 +65,15 @@ def patches(context: Context) -> Iterator[Patch]:
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
     method = _build_extensions(toolkit, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
-    _say_what_is_asked(context)
+    _explain_missing_cuda(context)
 
 
 def _place(module: ModuleType, name: str) -> str:
     return f"{module.__name__}.{name}"
 
 
-def _like(replacement: Function, original: Function) -> Function:
-    def call(*args: object, **kwargs: object) -> object:
+def _like(replacement: Callable[P, R], original: Function) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         return replacement(*args, **kwargs)
 
     return disguise(call, original)
@@ -83,7 +87,7 @@ def _join_cuda_home(toolkit: Toolkit, home: str | None, *paths: str) -> str:
     return os.path.join(home, *paths)
 
 
-def _device_paths(original: Function, own: Callable[[], list[str]]) -> Function:
+def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
     """`original` with the backend's paths first if the call, by its first argument, is for CUDA's."""
 
     def call(*args: object, **kwargs: object) -> list[str]:
@@ -96,15 +100,15 @@ def _device_paths(original: Function, own: Callable[[], list[str]]) -> Function:
     return call
 
 
-def _include_paths(toolkit: Toolkit, home: str | None, original: Function) -> Function:
+def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
     return _device_paths(original, lambda: [*toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")])
 
 
-def _library_paths(toolkit: Toolkit, home: str | None, original: Function) -> Function:
+def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
     return _device_paths(original, lambda: [*toolkit.library_dirs(), _join_cuda_home(toolkit, home, "lib64")])
 
 
-def _arch_flags(toolkit: Toolkit, original: Function) -> Function:
+def _arch_flags(toolkit: Toolkit, original: Strings) -> Strings:
     def arch_flags(cflags: Sequence[str] | None = None) -> list[str]:
         from torchada.building.architectures import required_flags
 
@@ -114,7 +118,9 @@ def _arch_flags(toolkit: Toolkit, original: Function) -> Function:
     return arch_flags
 
 
-def _build_directory(context: Context, cpp_extension: ModuleType, original: Function) -> Function:
+def _build_directory(
+    context: Context, cpp_extension: ModuleType, original: Callable[[str, bool], str]
+) -> Callable[[str, bool], str]:
     def build_directory(name: str, verbose: bool) -> str:
         from torchada.building.adapter import build_directory as own
         from torchada.building.environment import variable
@@ -127,7 +133,7 @@ def _build_directory(context: Context, cpp_extension: ModuleType, original: Func
     return build_directory
 
 
-def _is_cuda_file(toolkit: Toolkit, original: Function) -> Function:
+def _is_cuda_file(toolkit: Toolkit, original: Callable[[str], bool]) -> Callable[[str], bool]:
     """Ported sources are compiled by the same compiler, under their new names."""
 
     def is_cuda_file(path: str) -> bool:
@@ -138,7 +144,7 @@ def _is_cuda_file(toolkit: Toolkit, original: Function) -> Function:
     return is_cuda_file
 
 
-def _write_ninja_file(original: Function) -> Function:
+def _write_ninja_file(original: Callable[..., None]) -> Callable[..., None]:
     def write_ninja_file(*args: object, **kwargs: object) -> None:
         from torchada.building.ninja import complete
 
@@ -148,8 +154,8 @@ def _write_ninja_file(original: Function) -> Function:
     return write_ninja_file
 
 
-def _build_library(toolkit: Toolkit, foreign: Callable[[], list[str]], original: Function) -> Function:
-    def build_library(*args: object, **kwargs: object) -> object:
+def _build_library(toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[..., R]) -> Callable[..., R]:
+    def build_library(*args: object, **kwargs: object) -> R:
         from torchada.building.jit import adapted
 
         bound = inspect.signature(original).bind(*args, **kwargs)
@@ -159,7 +165,7 @@ def _build_library(toolkit: Toolkit, foreign: Callable[[], list[str]], original:
     return build_library
 
 
-def _ldflags(toolkit: Toolkit, original: Function) -> Function:
+def _ldflags(toolkit: Toolkit, original: Strings) -> Strings:
     def prepare_ldflags(*args: object, **kwargs: object) -> list[str]:
         from torchada.building.jit import link_flags
 
@@ -170,8 +176,10 @@ def _ldflags(toolkit: Toolkit, original: Function) -> Function:
     return prepare_ldflags
 
 
-def _build_extensions(toolkit: Toolkit, foreign: Callable[[], list[str]], original: Function) -> Function:
-    def build_extensions(self: object) -> None:
+def _build_extensions(
+    toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[[BuildExtension], None]
+) -> Callable[[BuildExtension], None]:
+    def build_extensions(self: BuildExtension) -> None:
         from torchada.building.extension import prepared
 
         with prepared(self, toolkit, foreign()):
@@ -180,7 +188,7 @@ def _build_extensions(toolkit: Toolkit, foreign: Callable[[], list[str]], origin
     return disguise(build_extensions, original)
 
 
-def _say_what_is_asked(context: Context) -> None:
+def _explain_missing_cuda(context: Context) -> None:
     """A setup.py that fails because there is no CUDA prints its own error; pip shows this line next to it."""
     from torchada.building.scripts import is_setup_script
 
