@@ -22,6 +22,12 @@ T = TypeVar("T")
 AnyFunction: TypeAlias = Callable[..., object]
 # What programs give for a device. None is the current one.
 DeviceLike: TypeAlias = "torch.device | str | int | None"
+# Types of torch, for functions in which `torch` is the live module.
+Tensor: TypeAlias = "torch.Tensor"
+Device: TypeAlias = "torch.device"
+DType: TypeAlias = "torch.dtype"
+Generator: TypeAlias = "torch.Generator"
+Storage: TypeAlias = "torch.UntypedStorage | torch.TypedStorage"
 
 
 class HasDevice(Protocol):
