@@ -18,6 +18,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 SCHEMAS = ROOT / "src" / "torchada" / "schemas"
+# Programs that are not commands of `torchada`.
+MODULES = ("torchada.testing", "musasim")
 
 _CLI = """# Command line
 
@@ -38,18 +40,19 @@ In the tables, `a.b` is the entry `b` of the object `a`, and `a[].b` that of eac
 
 
 def cli_page() -> str:
-    """What each command says of itself."""
-    top = help_of()
+    """The help of each command, and of the modules that are programs of their own."""
+    top = help_of("torchada")
     sections = [_section("torchada", top)]
-    sections += [_section(f"torchada {name}", help_of(name)) for name in commands(top)]
+    sections += [_section(f"torchada {name}", help_of("torchada", name)) for name in commands(top)]
+    sections += [_section(f"python -m {module}", help_of(module)) for module in MODULES]
     return "\n".join([_CLI, *sections])
 
 
-def help_of(*command: str) -> str:
+def help_of(module: str, *command: str) -> str:
     """The help of a command, the same on each version of Python and on each terminal."""
     plain = {"COLUMNS": "100", "NO_COLOR": "1", "PYTHON_COLORS": "0"}
     done = subprocess.run(
-        [sys.executable, "-m", "torchada", *command, "--help"],
+        [sys.executable, "-m", module, *command, "--help"],
         env={**os.environ, **plain},
         check=True,
         capture_output=True,

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from musasim.cache import cache_path
 from support.fresh_process import run
 
 pytestmark = pytest.mark.once
@@ -241,7 +242,9 @@ def test_load_compiles_once_and_again_when_something_changed(tmp_path: Path) -> 
         os.environ.pop("TORCH_EXTENSIONS_DIR", None)
         assert _get_build_directory("x", False).endswith(f"_mu{torch.version.musa}/x")
     """
-    run(code, SOURCE=str(tmp_path / "small.mu"), BUILD=str(folder), HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    # The compiled simulator stays where it is: compiling it anew takes minutes.
+    env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "MUSASIM_CACHE_DIR": str(cache_path())}
+    run(code, SOURCE=str(tmp_path / "small.mu"), BUILD=str(folder), **env)
 
 
 def searched(folder: Path) -> str:

@@ -1,11 +1,11 @@
-"""What an area is handed to build its patches from."""
+"""The input from which an area builds its patches."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.names.devices import DeviceNames
 from torchada.redirect.native import Mechanism, choose
@@ -13,6 +13,7 @@ from torchada.redirect.native import Mechanism, choose
 if TYPE_CHECKING:
     from torchada._settings import Settings
     from torchada.backends.descriptor import Backend
+    from torchada.redirect.types import Namespace
 
 
 @dataclass(frozen=True)
@@ -20,19 +21,19 @@ class Context:
     """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
     and follows from the others.
 
-    `mechanism` says who translates device strings that are handed to torch: its own parser, or the areas call by call.
+    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call.
     """
 
     backend: Backend
     settings: Settings
-    torch: Any
-    namespace: Any
+    torch: ModuleType
+    namespace: Namespace
     devices: DeviceNames = field(compare=False)
     mechanism: Mechanism
 
     @property
     def version(self) -> str:
-        """torchada's own."""
+        """The version of torchada."""
         from torchada import __version__
 
         return __version__
@@ -40,7 +41,7 @@ class Context:
     @classmethod
     def of(cls, backend: Backend, settings: Settings, *, late: bool = False) -> Context:
         """The context of a process in which torch and the backend's adapter have been imported."""
-        torch: ModuleType = sys.modules["torch"]
-        namespace = getattr(torch, backend.namespace)
+        torch = sys.modules["torch"]
+        namespace: Namespace = getattr(torch, backend.namespace)
         mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
         return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)

@@ -51,8 +51,9 @@ def _wait_on(context: Context, number: int | None) -> None:
         raise BufferError("per-thread default stream is not supported.")
     if number == _AMBIGUOUS:
         raise AssertionError(f"unsupported stream on CUDA: {number}.")
-    by_default = number is None or number == _DEFAULT_STREAM
-    consumer = namespace.default_stream() if by_default else namespace.ExternalStream(number)
+    consumer = (
+        namespace.default_stream() if number is None or number == _DEFAULT_STREAM else namespace.ExternalStream(number)
+    )
     current = namespace.current_stream()
     if consumer != current:
         consumer.wait_event(current.record_event())
