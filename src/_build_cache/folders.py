@@ -1,6 +1,6 @@
 """Is a folder ours alone, on every level of its path? What lies in it is executed.
 
-The rule is that of OpenSSH for its keys: nobody but root and the user may be able to exchange any part of the path.
+The rule is that of OpenSSH for its keys: only root and the user may be able to replace any part of the path.
 """
 
 from __future__ import annotations
