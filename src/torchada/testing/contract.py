@@ -1,4 +1,4 @@
-"""The contract: what an adapter may offer and has to offer, in one table, and how it is gone through."""
+"""The contract: what an adapter may offer and has to offer, in one table, and the function that checks it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torchada.testing.subject import Lacks, NotHere, Subject, Wrong
 class Check:
     """`run` raises where something is wrong. It needs the names `needs` of torch.cuda in the adapter's namespace.
 
-    `lacking` says what CUDA code notices where the adapter does not have it: None for what no adapter can do without.
+    `lacking` says what CUDA code notices if the adapter does not have it; None for what every adapter needs.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Check:
 
 _ONE_DEVICE = "CUDA code can use the first device alone"
 _NO_STREAMS = "torch.cuda.Stream, Event and current_stream raise UnsupportedError"
-_NO_FIGURES = "the functions of torch.cuda that tell these figures raise UnsupportedError"
+_NO_FIGURES = "the functions of torch.cuda that report these figures raise UnsupportedError"
 _UNSUPPORTED = "these functions of torch.cuda raise UnsupportedError"
 
 CHECKS = (
@@ -115,9 +115,7 @@ def _results(subject: Subject, checks: Iterable[Check]) -> Iterator[Result]:
     stopped = ""
     for check in checks:
         outcome, detail = _outcome(check, subject) if not stopped else _not_checked(stopped)
-        result = Result(
-            check.name, check.lacking is None, outcome, detail, check.lacking or "no adapter can do without it"
-        )
+        result = Result(check.name, check.lacking is None, outcome, detail, check.lacking or "every adapter needs it")
         yield result
         if result.is_fault and check.run in (registration.device_type, registration.namespace, devices.count):
             stopped = "there is no device to try it with"

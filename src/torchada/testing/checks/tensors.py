@@ -133,7 +133,7 @@ def saved(subject: Subject) -> None:
 def tagged(subject: Subject) -> None:
     _, own = subject.numbers(4)
     found = subject.torch.serialization.location_tag(own.untyped_storage())
-    # Where torchada redirects, files say what a CUDA machine reads.
+    # Where torchada redirects, files contain the names that a CUDA machine reads.
     expected = (f"{subject.backend.device_type}:0", "cuda:0")
     expect(found in expected, f"torch.save notes {found!r} as the place of a storage; it cannot be found again by that")
 
