@@ -63,7 +63,7 @@ def reason(rank: int, size: int, address: str) -> str:
     return str(tensor.tolist())
 
 
-def test_a_rank_that_is_late(two: Ranks) -> None:
+def test_a_late_rank_causes_a_timeout(two: Ranks) -> None:
     (first, second), (other,) = two.run(late, meeting_point())
     assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first
     assert "NumelIn=2, NumelOut=2, Timeout(ms)=3000)" in first
@@ -81,7 +81,7 @@ def nothing(rank: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["all_reduce", pytest.param("recv", marks=pytest.mark.slow)])
-def test_a_rank_that_dies(kind: str) -> None:
+def test_a_dead_rank_is_reported_to_the_others(kind: str) -> None:
     two = Ranks(2)
     try:
         two.run(nothing)
@@ -103,7 +103,7 @@ def waits_for_a_time(rank: int, size: int, address: str) -> str:
     return ""
 
 
-def test_waiting_for_a_time(two: Ranks) -> None:
+def test_waiting_ends_after_the_given_time(two: Ranks) -> None:
     text, _ = two.run(waits_for_a_time, meeting_point())
     assert "Watchdog caught collective operation timeout" in text
 
@@ -122,7 +122,7 @@ def given_up(rank: int, size: int, address: str) -> None:
             dist.barrier()
 
 
-def test_abort(two: Ranks) -> None:
+def test_an_aborted_group_refuses_operations(two: Ranks) -> None:
     two.run(given_up, meeting_point())
     assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
 
