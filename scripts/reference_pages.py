@@ -18,6 +18,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
 SCHEMAS = ROOT / "src" / "torchada" / "schemas"
+# Programs that are not commands of `torchada`.
+MODULES = ("torchada.testing", "musasim")
 
 _CLI = """# Command line
 
@@ -38,18 +40,19 @@ In the tables, `a.b` is the entry `b` of the object `a`, and `a[].b` that of eac
 
 
 def cli_page() -> str:
-    """What each command says of itself."""
-    top = help_of()
+    """The help of each command, and of the modules that are programs of their own."""
+    top = help_of("torchada")
     sections = [_section("torchada", top)]
-    sections += [_section(f"torchada {name}", help_of(name)) for name in commands(top)]
+    sections += [_section(f"torchada {name}", help_of("torchada", name)) for name in commands(top)]
+    sections += [_section(f"python -m {module}", help_of(module)) for module in MODULES]
     return "\n".join([_CLI, *sections])
 
 
-def help_of(*command: str) -> str:
+def help_of(module: str, *command: str) -> str:
     """The help of a command, the same on each version of Python and on each terminal."""
     plain = {"COLUMNS": "100", "NO_COLOR": "1", "PYTHON_COLORS": "0"}
     done = subprocess.run(
-        [sys.executable, "-m", "torchada", *command, "--help"],
+        [sys.executable, "-m", module, *command, "--help"],
         env={**os.environ, **plain},
         check=True,
         capture_output=True,
@@ -73,7 +76,7 @@ def _section(title: str, text: str) -> str:
 
 
 def json_page() -> str:
-    """A section for each schema."""
+    """The page with a section for each schema."""
     schemas = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(SCHEMAS.glob("*.json"))]
     return "\n".join([_JSON, *("\n".join(_of_schema(schema)) for schema in schemas)])
 
@@ -88,7 +91,7 @@ def _of_schema(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _entries(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every entry with its path, those of inner objects and of lists' elements too."""
+    """Every entry with its path, including those of inner objects and of elements of lists."""
     for name, given in schema.get("properties", {}).items():
         entry = _resolved(given, root)
         yield prefix + name, entry
@@ -98,7 +101,7 @@ def _entries(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> 
 
 
 def _resolved(entry: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """An entry with what it refers to (`#/$defs/name`) in its place."""
+    """An entry with its reference (`#/$defs/name`) replaced by what it refers to."""
     if "$ref" not in entry:
         return entry
     found: Any = root
@@ -121,7 +124,7 @@ def _cell(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """What is compared: where lines end differs between versions of Python."""
+    """The words of a text, which are compared because line breaks differ between versions of Python."""
     return text.split()
 
 

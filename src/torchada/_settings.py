@@ -1,4 +1,4 @@
-"""Every TORCHADA_ environment variable: its name, what values it takes, what it means. The only place that reads them.
+"""Every TORCHADA_ environment variable: its name, its values and its meaning. The only place that reads them.
 
 There are two exceptions. The start-up function reads three flags for itself, because it may import nothing, not even this; and the
 fast path behind it (hooks/importer.py) asks whether any of them is set, so that this is not loaded where none is.
@@ -45,7 +45,7 @@ VARIABLES = (
     Variable(
         "TORCHADA_LOG",
         "choice",
-        "tell on stderr which APIs of CUDA are used: each place as it is first met (calls), or a table at exit (summary)",
+        "report on stderr which APIs of CUDA are used: each place when it is first met (calls), or a table at exit (summary)",
         ("calls", "summary"),
     ),
     Variable(
@@ -93,7 +93,7 @@ class Settings:
 
     @property
     def recorded_for(self) -> str:
-        """The variable that asks for a record of calls; empty where none does."""
+        """The variable that asks for a record of calls, or "" where none does."""
         return "TORCHADA_LOG" if self.log else "TORCHADA_REPORT" if self.report else ""
 
 
@@ -143,12 +143,12 @@ def variable(name: str) -> Variable | None:
 
 @dataclass(frozen=True)
 class Mark:
-    """One of our variables of kind "internal": what torchada itself has written into variables of others, for children to know."""
+    """A variable of kind "internal": it tells child processes what torchada itself has written into variables of others."""
 
     name: str
 
     def read(self) -> str | None:
-        """As it is now; None where it is not set."""
+        """Its current value; None where it is not set."""
         return os.environ.get(self.name)
 
     def write(self, value: str | None) -> None:
@@ -170,7 +170,7 @@ def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def warn_about(settings: Settings) -> None:
-    """Name, once, what in the environment was not understood."""
+    """Warn, once, of what was not understood in the environment."""
     for entry in settings.not_understood:
         name = entry.partition("=")[0]
         known = variable(name)

@@ -20,7 +20,7 @@ from torchada.porting.includes import Includes
 from torchada.porting.project import Project
 
 ENOUGH_BYTES = 4_000_000  # starting a process costs about as much as porting this many
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from torchada.porting.work import serve; serve()"
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from torchada.porting.work import serve; serve()"
 
 
 class Job(NamedTuple):
@@ -138,7 +138,8 @@ def do(
 
 def _start(share: Share) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).resolve().parents[2])
-    command = [sys.executable, "-c", _PROGRAM, root]
+    # Isolated: the folder that is ported is often the current one, and may have a pickle.py. The standard library is enough.
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM, root]
     helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert helper.stdin is not None
     try:

@@ -34,7 +34,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield from _replace(context, "get_per_process_memory_fraction", fractions.get, "emulated", "what was set last")
     if "_cuda_cudaCachingAllocator_enable" not in native:
         yield from _replace(context, "caching_allocator_enable", _enable(context), "emulated", "on, always")
-        refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _ALWAYS_ON)
+        refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _always_on(context))
         yield from _replace(context, "caching_allocator_disabled", refuse, "unsupported")
     for name in _HOST_STATISTICS:
         why = "the backend keeps no statistics of pinned memory"
@@ -56,15 +56,17 @@ def _replace(context: Context, name: str, call: Callable[..., object], kind: Kin
             yield Patch(owner, name, replacement, f"torch.cuda.{name}", kind=kind, to=to)
 
 
-_ALWAYS_ON = (
-    "its allocator caches from start to end (PYTORCH_NO_MUSA_MEMORY_CACHING=1 switches it off for a whole process)"
-)
+def _always_on(context: Context) -> str:
+    text, device_type = "its allocator caches from start to end", context.backend.device_type.upper()
+    if not context.backend.native.module:
+        return text
+    return f"{text} (PYTORCH_NO_{device_type}_MEMORY_CACHING=1 switches it off for a whole process)"
 
 
 def _enable(context: Context) -> Callable[..., None]:
     def caching_allocator_enable(value: bool = True) -> None:
         if not value:
-            raise error(context, "torch.cuda.caching_allocator_enable(False)", _ALWAYS_ON)
+            raise error(context, "torch.cuda.caching_allocator_enable(False)", _always_on(context))
 
     return caching_allocator_enable
 

@@ -1,0 +1,48 @@
+"""docs/how-to/move-from-0.1.md holds for the code of today: what exists of torchada 0.1, and what does not."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+import torchada
+from support.interpreter import ROOT
+from torchada import _settings
+
+pytestmark = pytest.mark.once
+
+PAGE = (ROOT / "docs" / "how-to" / "move-from-0.1.md").read_text()
+KEPT, _, GONE = PAGE.partition("## Names")[2].partition("## Variables")[0].partition("These do not exist")
+VARIABLES = PAGE.partition("## Variables")[2].partition("## Exact pins")[0]
+
+
+def _quoted(text: str) -> list[str]:
+    return re.findall(r"`([^`\n]+)`", text)
+
+
+def _exists(name: str) -> bool:
+    return hasattr(torchada, name) or hasattr(import_module("torchada.utils.cpp_extension"), name)
+
+
+@pytest.mark.parametrize("name", [name for name in _quoted(KEPT) if "." not in name])
+def test_a_name_that_is_said_to_be_kept_exists(name: str) -> None:
+    assert _exists(name)
+
+
+@pytest.mark.parametrize("name", re.findall(r"^\| `torchada\.(\w+)", GONE, re.MULTILINE))
+def test_a_name_that_is_said_to_be_gone_does_not_exist(name: str) -> None:
+    assert name == "utils" or not hasattr(torchada, name)
+
+
+@pytest.mark.parametrize("name", re.findall(r"cpp_extension\.(\w+)", GONE))
+def test_a_function_for_extensions_that_is_said_to_be_gone_does_not_exist(name: str) -> None:
+    assert not _exists(name)
+
+
+@pytest.mark.parametrize("row", re.findall(r"^\| (`TORCHADA.*)$", VARIABLES, re.MULTILINE))
+def test_a_variable_is_known_unless_it_is_said_to_be_gone(row: str) -> None:
+    names, effect = row.split(" | ", 1)
+    known = [_settings.variable(name.replace("<OP>", "mm")) is not None for name in _quoted(names)]
+    assert known == [not effect.startswith("gone")] * len(known)
