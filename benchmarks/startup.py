@@ -1,4 +1,4 @@
-"""What torchada adds to the start of every interpreter, to `import torch` on a machine without an accelerator, and to that on a MUSA
+"""What torchada adds to the start of every interpreter, to `import torch` on a machine without accelerator, and to that on a MUSA
 machine, compared with `import torch, torch_musa` there (the simulator's, where there is no real torch_musa).
 
 Virtual environments are made from a built wheel, as users have them: one without any start-up file, one with setuptools' (the

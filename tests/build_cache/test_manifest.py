@@ -60,7 +60,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "added": (lambda folder: (folder / "bin" / "nvcc").touch(0o600), "bin/nvcc was not stored there"),
     "redirected": (redirected, "lib has changed since it was stored"),
     "exchanged": (exchanged, "lib.so has changed since it was stored"),
-    "no program": (lambda folder: (folder / "bin" / "program").chmod(0o600), "bin/program has changed since it was stored"),
+    "no program": (
+        lambda folder: (folder / "bin" / "program").chmod(0o600),
+        "bin/program has changed since it was stored",
+    ),
     "file open to others": (lambda folder: (folder / "lib.so").chmod(0o620), "lib.so can be written to by others"),
     "folder open to others": (lambda folder: (folder / "bin").chmod(0o777), "bin can be written to by others"),
     "all open to others": (lambda folder: folder.chmod(0o777), "it can be written to by others"),

@@ -111,9 +111,7 @@ def _results(subject: Subject) -> Iterator[Result]:
     stopped = ""
     for check in CHECKS:
         outcome, detail = _outcome(check, subject) if not stopped else _not_checked(stopped)
-        result = Result(
-            check.name, check.lacking is None, outcome, detail, check.lacking or "every adapter needs it"
-        )
+        result = Result(check.name, check.lacking is None, outcome, detail, check.lacking or "every adapter needs it")
         yield result
         if result.is_fault and check.run in (registration.device_type, registration.namespace, devices.count):
             stopped = "there is no device to try it with"
