@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from types import ModuleType
 
 from torchada import __version__, _entry_points, _settings
 from torchada.backends import select
@@ -13,8 +13,8 @@ from torchada.hooks.state import STATE
 class Platform(enum.Enum):
     """The accelerator that CUDA code meets.
 
-    A backend of another package is one more member: `Platform("toy")` where a backend of that name is installed, the same object
-    each time. Iterating over the class gives the members that are written here.
+    A backend of another package adds a member: `Platform("toy")` where a backend of that name is installed, the same object each
+    time. Iterating over the class yields only the members that are written here.
     """
 
     CUDA = "cuda"
@@ -29,7 +29,7 @@ class Platform(enum.Enum):
 
 
 _THIRD_PARTIES: dict[str, Platform] = {}
-# Device types that are, and are not, GPUs whatever has been chosen. Only for others are backends of other packages looked for.
+# Device types that are, or are not, GPUs whatever platform was chosen. Backends of other packages are searched only for others.
 _KNOWN_TYPES = {
     "cpu": False,
     "meta": False,
@@ -67,14 +67,17 @@ get_platform = detect_platform
 
 
 def is_musa_platform() -> bool:
+    """Whether the platform of this process is Moore Threads' MUSA."""
     return detect_platform() is Platform.MUSA
 
 
 def is_cuda_platform() -> bool:
+    """Whether the platform of this process is CUDA itself."""
     return detect_platform() is Platform.CUDA
 
 
 def is_cpu_platform() -> bool:
+    """Whether this process has no accelerator."""
     return detect_platform() is Platform.CPU
 
 
@@ -84,20 +87,22 @@ def get_device_name() -> str:
     return detect_platform().value if backend is None else backend.device_type
 
 
-def get_backend() -> Any:
+def get_backend() -> ModuleType:
     """The torch module of the platform's devices, such as torch.cuda or torch.musa; RuntimeError on a machine with none."""
     if is_cpu_platform():
         raise RuntimeError("No GPU platform available. Running on CPU only.")
     import torch
 
     backend = _selection().backend
-    return torch.cuda if backend is None else getattr(torch, backend.namespace)
+    module: ModuleType = torch.cuda if backend is None else getattr(torch, backend.namespace)
+    return module
 
 
 get_torch_device_module = get_backend
 
 
 def get_version() -> str:
+    """The version of torchada."""
     return __version__
 
 

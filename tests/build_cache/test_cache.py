@@ -86,9 +86,21 @@ def test_a_damaged_entry_is_built_anew(cache: Cache, capsys: pytest.CaptureFixtu
     assert cache.find("entry") is None
     assert (cache.get("entry", library) / "lib.so").read_text() == "library"
     assert names(cache) == ["entry"] and cache.find("entry") == entry
-    assert f"program: {entry} is made anew: lib.so is not as it was stored" in capsys.readouterr().err
+    assert f"program: {entry} is rebuilt: lib.so has changed since it was stored" in capsys.readouterr().err
     with loaded:
         assert loaded.read() == "lib", "never written to in place"
+
+
+def test_damage_is_said_though_the_entry_cannot_be_built_anew(cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = cache.get("entry", library)
+    (entry / "lib.so").write_text("lib")
+
+    def fail(place: Path) -> None:
+        raise RuntimeError("no compiler")
+
+    with pytest.raises(RuntimeError):
+        cache.get("entry", fail)
+    assert "lib.so is not as it was stored" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.musa, pytest.mark.once]
 def build(musa: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
     """Runs a project's setup.py with caches of our own, shared by the tests of this process."""
     cache = tmp_path_factory.getbasetemp() / "caches"
-    musa.env.update(XDG_CACHE_HOME=str(cache), MAX_JOBS="2")
+    musa.env.update(TORCHADA_CACHE_DIR=str(cache), MAX_JOBS="2")
     return musa
 
 
@@ -136,7 +136,7 @@ def test_without_a_toolkit(build: Interpreter, tmp_path: Path) -> None:
         ["setup.py", "build_ext", "--inplace"], env={"MUSA_HOME": str(tmp_path / "nowhere")}, check=False
     )
     assert failed.returncode != 0
-    assert f"{tmp_path / 'nowhere' / 'bin' / 'mcc'} is no program; MUSA_HOME is to be" in failed.stderr
+    assert f"{tmp_path / 'nowhere' / 'bin' / 'mcc'} is not a program; MUSA_HOME must be" in failed.stderr
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def _print_summary(tree: Any, options: argparse.Namespace) -> None:
 
 
 def _print_diff(texts: dict[str, tuple[bytes, bytes]]) -> None:
-    """Bytes as they are: the diff of a latin-1 source is latin-1."""
+    """Print the bytes unchanged: the diff of a latin-1 source is latin-1."""
     from torchada.porting.includes import renamed
 
     for path, (before, after) in sorted(texts.items()):
