@@ -19,9 +19,9 @@ _COMPARED = (b"(", b",", b"=", b"{", b"return")
 _LIBRARY = re.compile(rb'"(?:lib)(\w+)\.so((?:\.\d+)*)"')
 _OPENED = re.compile(rb"(?<!\w)(?:dlopen|dlmopen)\s*\Z")
 _SYMBOL = re.compile(rb'"(_*(?:cu|nccl|nv)\w+)"')
-_LOOKED_UP = re.compile(
-    rb"(?<!\w)(?:dlsym|dlvsym|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*|GetProcAddress)\s*\((\s*\Z)?"
-)
+_LOOKS_UP = rb"(?<!\w)(?:dlsym|dlvsym|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*|GetProcAddress)"
+_LOOKED_UP = re.compile(_LOOKS_UP + rb"\s*\(")
+_LOOKED_UP_FIRST = re.compile(_LOOKS_UP + rb"\Z")
 _ARCHITECTURE = re.compile(rb"(?:sm|compute)_\d\d")
 _KERNEL = re.compile(rb"__global__|#[ \t]*include[ \t]*<cu")
 
@@ -69,10 +69,9 @@ def _is_opened(before: bytes) -> bool:
 
 def _is_sought(before: bytes, last: bytes) -> bool:
     """Whether this is an argument of what looks functions up."""
-    call = statement(before)
-    if b"dl" not in call and b"Get" not in call:
-        return False
-    return any(last == b"," or found[1] is not None for found in _LOOKED_UP.finditer(call))
+    if last == b"(":
+        return _LOOKED_UP_FIRST.search(before.rstrip()[:-1].rstrip()[-80:]) is not None
+    return _LOOKED_UP.search(statement(before)) is not None
 
 
 def _library(literal: bytes) -> bytes | None:
