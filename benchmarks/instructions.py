@@ -85,9 +85,7 @@ def count(
     setup = SETUP.format(switch=str(scratch / "switch.so"), backend=backend) + program
     plan = Plan(kind, [str(CHECKOUT), *sys.path], simulated=is_simulated(), setup=setup)
     variables = {**variables, "TORCHADA_NATIVE": native}
-    if (
-        backend is not None
-    ):  # compiled without valgrind, in a tenth of the time; the counted process finds it in the cache
+    if backend is not None:  # compiled without valgrind, in a tenth of the time; the counted process finds the result
         compiled = Worker(plan, scratch, variables)
         compiled.batch("step()", WARM)
         compiled.close()

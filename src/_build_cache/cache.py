@@ -107,9 +107,7 @@ class Cache:
             entries = [entry for entry in self.folder.iterdir() if entry.is_dir()]
             for entry in entries:
                 shutil.rmtree(entry)
-            for file in self.folder.glob(
-                "*" + _ENTRY_LOCK
-            ):  # no process has one open: it would hold the cache's own lock
+            for file in self.folder.glob("*" + _ENTRY_LOCK):  # no process has one open without the cache's own lock
                 file.unlink()
         return len(entries)
 

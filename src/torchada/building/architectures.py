@@ -85,8 +85,6 @@ def _parsed(listed: str, name: str) -> list[str]:
     for each in re.split(r"[;,\s]+", listed.strip(";, ")):
         number = re.fullmatch(r"(?:mp_)?(\d+)(?:\.(\d))?", each)
         if number is None:
-            raise BuildError(
-                f"{name}={listed!r}: {each!r} is not an architecture; expected numbers such as {KNOWN[-1]}"
-            )
+            raise BuildError(f"{name}={listed!r}: {each!r} names no architecture; expected numbers such as {KNOWN[-1]}")
         found.append(number[1] + (number[2] or ""))
     return sorted(set(found))

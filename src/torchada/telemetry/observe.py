@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
 from types import (
@@ -68,7 +67,7 @@ class Observer:
             if own and id(function) not in ours:
                 use = Use(f"torch.cuda.{name}", "untouched", "torch itself")
                 patch = Patch(cuda, name, function, use.api)
-                yield replace(patch, replacement=self._function(patch, function, use))
+                yield patch._replace(replacement=self._function(patch, function, use))
 
     def _observe(self, patch: Patch) -> Iterator[Patch]:
         value = patch.replacement
@@ -78,7 +77,7 @@ class Observer:
             yield patch
             yield from self._constructor(patch, value)
         else:
-            yield replace(patch, replacement=self._value(patch, value))
+            yield patch._replace(replacement=self._value(patch, value))
 
     def _value(self, patch: Patch, value: Any) -> Any:
         if isinstance(value, (staticmethod, classmethod)):
@@ -110,10 +109,10 @@ class Observer:
         self._recorded[id(cls)] = (cls, cls)
         use = _use(patch, self._context)
         if getattr(cls, "__new__", None) is object.__new__:
-            yield replace(patch, owner=cls, name="__init__", replacement=self._function(patch, cls.__init__, use))  # type: ignore[misc]
+            yield patch._replace(owner=cls, name="__init__", replacement=self._function(patch, cls.__init__, use))  # type: ignore[misc]
         else:
             new = self._function(patch, cls.__new__, use)
-            yield replace(patch, owner=cls, name="__new__", replacement=staticmethod(new))
+            yield patch._replace(owner=cls, name="__new__", replacement=staticmethod(new))
 
     def _function(self, patch: Patch, function: Function, use: Use, signed: Function | None = None) -> Function:
         """`function`, recorded: at every call if the API's name means CUDA, otherwise if the arguments name CUDA."""
