@@ -1,5 +1,7 @@
-"""What torchada adds to the start of every interpreter, to `import torch` on a machine without accelerator, and to that on a MUSA
-machine, compared with `import torch, torch_musa` there (the simulator's, where there is no real torch_musa).
+"""What torchada adds to the start of every interpreter and to `import torch`.
+
+The latter is measured on a machine without an accelerator, and on a MUSA machine, where it is compared with
+`import torch, torch_musa` (the simulator's, where there is no real torch_musa).
 
 Virtual environments are made from a built wheel, as users have them: one without any start-up file, one with setuptools' (the
 distutils-precedence.pth that most environments have had for years), one with torchada's, the latter two with and without their

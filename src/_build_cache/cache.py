@@ -85,6 +85,7 @@ class Cache:
         if is_alone:
             self._remove_leftovers(prefix)
         with self._explained():
+            self._say_what_is_damaged(self.folder / name)
             place = Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
             try:
                 yield place
@@ -116,10 +117,8 @@ class Cache:
         except OSError as error:
             if error.errno not in _THERE_ALREADY:
                 raise
-            damage = manifest.damage(target)
-            if damage is None:  # without locks, another process may have been faster
+            if manifest.damage(target) is None:  # without locks, another process may have been faster
                 return
-            self._say(f"{target} is rebuilt: {damage}")
             old = target.with_name(f"{_TEMPORARY}{target.name}-{os.urandom(4).hex()}")
             os.rename(target, old)
             os.rename(new, target)
@@ -129,9 +128,10 @@ class Cache:
         for leftover in self.folder.glob(prefix + "*"):
             _remove(leftover)
 
-    def _say(self, text: str) -> None:
-        if sys.stderr is not None:
-            print(f"{self.program}: {text}", file=sys.stderr, flush=True)
+    def _say_what_is_damaged(self, entry: Path) -> None:
+        damage = manifest.damage(entry) if os.path.lexists(entry) else None
+        if damage is not None and sys.stderr is not None:
+            print(f"{self.program}: {entry} is made anew: {damage}", file=sys.stderr, flush=True)
 
     @contextmanager
     def _explained(self, on_the_way: bool = False) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """A simulated Moore Threads stack: torch_musa's API on a real PyTorch device that the CPU computes.
 
-``install()`` lets ``import torch_musa`` find the simulation where no real torch_musa is installed. Nothing here imports
-torch before that.
+``install()`` lets ``import torch_musa`` find the simulation where no real torch_musa is installed. Nothing in this package
+imports torch before that.
 """
 
 from __future__ import annotations

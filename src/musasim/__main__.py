@@ -51,8 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m musasim", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
     for name, action, text in (
-        ("build", _build, "compile for the installed torch, if that has not been done"),
-        ("toolkit", _toolkit, "make the simulated MUSA_HOME, if that has not been done, and show where it is"),
+        ("build", _build, "compile for the installed torch, unless that has been done already"),
+        ("toolkit", _toolkit, "make the simulated MUSA_HOME, unless it exists, and print its path"),
         ("info", _info, "show the cache, the torch found, and the simulated hardware"),
         ("clean", _clean, "remove everything that was compiled"),
     ):
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit status: 0 done, 1 not possible (the reason is on stderr), 2 wrong usage."""
+    """Return the exit status: 0 for success, 1 for failure (the reason is on stderr), 2 for wrong usage."""
     options = _parser().parse_args(arguments)
     try:
         status: int = options.action(options)

@@ -36,19 +36,19 @@ _MODULE = "torch_musa._MUSAC"
 _LIBRARY = "_MUSAC.so"
 # The simulated driver and runtime. The extension loads it, and from then on the dynamic linker finds it by this name.
 _RUNTIME = "libmusart.so"
-# All of the C++ part, under the name that extensions link against: they share it with the process they are loaded into.
+# The whole C++ part, under the name that extensions link against, so that an extension shares it with its process.
 _PYTHON = "libmusa_python.so"
 _KERNELS = "libmusa_kernels.so"
 _SOURCES = Path(__file__).parent / "csrc"
-# Headers of the simulated torch_musa, for extensions: the C++ part implements them.
+# The headers that extensions include. The C++ part implements them.
 _HEADERS = Path(__file__).parent / "torch_musa" / "csrc"
-# Longest first: the last object decides how long a build with two jobs takes.
+# The slowest first, because the object that is finished last decides how long a build with two jobs takes.
 _UNITS = ("autocast", "mccl", "ops", "python", "runtime")
 
 
 @dataclass(frozen=True)
 class Target:
-    """The extension for one torch: where it belongs and what it is made from."""
+    """The extension for one torch: where it is stored and what it is built from."""
 
     torch: Torch
 
@@ -81,13 +81,13 @@ class Target:
 
 
 def load() -> ModuleType:
-    """The module ``torch_musa._MUSAC``, compiled first if need be."""
+    """Return the module ``torch_musa._MUSAC``. It is compiled first if necessary."""
     loaded = sys.modules.get(_MODULE)
     return loaded if loaded is not None else _import(build())
 
 
 def build() -> Path:
-    """The compiled extension's path. Compiles when there is none yet, or a damaged one; at most one process does at a time."""
+    """Return the compiled extension's path. One process at a time compiles it, if it is missing or damaged."""
     target = Target(find_torch())
     return cache.stored(target.folder, target.compile) / _LIBRARY
 
@@ -101,8 +101,8 @@ def _import(path: Path) -> ModuleType:
         loader.exec_module(module)
     except ImportError as error:
         raise MusasimBuildError(
-            f"musasim's C++ part does not load: {error}. It may have been compiled for another build of this torch: run "
-            "`python -m musasim clean`, and it is compiled anew."
+            f"musasim's C++ part cannot be loaded: {error}. It may have been compiled for another build of this torch. Run "
+            "`python -m musasim clean`, so that it is compiled again."
         ) from error
     sys.modules[_MODULE] = module
     return module
@@ -132,7 +132,7 @@ def _run_ninja(ninja: str, workspace: Path, torch: Torch) -> None:
                 output.append(line)
                 progress.show(line)
         except BaseException:
-            process.terminate()  # ninja ends its compilers; the workspace may be removed only then
+            process.terminate()  # ninja stops its compilers, and only then may the workspace be removed
             raise
     progress.finish()
     if process.returncode != 0:
@@ -146,12 +146,12 @@ def _explain_output(output: str, torch: Torch) -> str:
     elif "Python.h" in output:
         advice = "Python's headers are missing. Install them (Debian, Ubuntu: `apt install python3-dev`)."
     elif "-std=c++20" in output.split("error:", 1)[-1]:
-        advice = "The compiler does not know C++20. Set CXX to a newer one (GCC 10 or Clang 12 at least)."
+        advice = "The compiler does not support C++20. Set CXX to a newer one (GCC 10 or Clang 12 at least)."
     return f"musasim: compiling for torch {torch.version} failed.\n{output.rstrip()}\n{advice}"
 
 
 class _Progress:
-    """One line on stderr, and a counter on it where a person watches."""
+    """One line on stderr, with a counter if stderr is a terminal."""
 
     def __init__(self, version: str) -> None:
         self._text = f"musasim: compiling for torch {version} (once, about a minute) ..."

@@ -1,4 +1,4 @@
-"""The private folder that compiled extensions and the toolkit are kept in."""
+"""The private folder that holds the compiled extensions and the toolkit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 
 _PROGRAM = "musasim"
 _VARIABLE = "MUSASIM_CACHE_DIR"
-# Part of what names are made of: earlier releases add to folders of the same names, and would find them changed by this one.
+# Part of every folder's name. Otherwise earlier releases would add files to these folders, and find them changed by this one.
 LAYOUT = b"2"
 
 
 def cache_path() -> Path:
-    """Where the cache is or would be; touches nothing."""
+    """Return where the cache is or would be. This creates nothing."""
     with _explained():
         return _cache_path(_PROGRAM, _VARIABLE, os.environ.get(_VARIABLE))
 
 
 def stored(name: str, build: Callable[[Path], None]) -> Path:
-    """The folder `name` of the cache, made by `build` unless it is there, and as it was stored."""
+    """Return the folder `name` of the cache. `build` makes it if it is missing or differs from what was stored."""
     with _explained():
         return _cache().get(name, build)
 
 
 def clean() -> int:
-    """Remove every compiled extension; how many there were."""
+    """Remove every compiled extension, and return their number."""
     with _explained():
         return _cache().clear()
 

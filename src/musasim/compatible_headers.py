@@ -1,7 +1,7 @@
 """PyTorch's CUDA headers with MUSA's names in place of CUDA's, as torch_musa's own build makes them from the sources of PyTorch.
 
-Wheels of PyTorch have these headers, those for the CPU too. What torch_musa has written anew lies in the simulated package, and is
-left out here: torch_musa/csrc, and the files that forward to it.
+Every wheel of PyTorch contains these headers, even one for the CPU. Headers that torch_musa writes by hand (torch_musa/csrc, and
+the files that forward to it) are in the simulated package and are left out here.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from musasim.toolchain import find_torch
 _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
 _FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
-# Headers of all builds that give kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. Releases
-# of PyTorch have some of them in one place or the other.
+# Headers in every build that offer kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. The
+# folder of some of them depends on the release of PyTorch.
 _FOR_KERNELS = (
     "ATen/AccumulateType.h",
     "ATen/core/TensorAccessor.h",
@@ -34,7 +34,7 @@ _FOR_KERNELS = (
 )
 _SUFFIXES = {".h": ".h", ".hpp": ".hpp", ".cuh": ".muh"}
 
-# Whole words that do not follow the rule, among them those that every build of PyTorch has under CUDA's name.
+# Whole words that are exceptions to the rule. Some of them have CUDA's name in every build of PyTorch, and keep it.
 _WORDS = {
     "CUDA": "PrivateUse1",
     "kCUDA": "kPrivateUse1",
@@ -68,14 +68,14 @@ _INCLUDED = re.compile(r'(#\s*include\s*[<"][^>"]*)\.cuh([>"])')
 
 
 def folders() -> list[str]:
-    """Where the headers are, made if need be: the folder above `torch_musa`, and the one that has `ATen/musa`."""
+    """Return the header folders, made if necessary: the one that contains `ATen/musa`, and the one above `torch_musa`."""
     torch = find_torch()
     root = cache.stored(f"headers-{torch.version}-{_version()}", partial(_make, torch.folder / "include"))
     return [str(root / _PLACE), str(root)]
 
 
 def translate(text: str) -> str:
-    """The text of a header with MUSA's names."""
+    """Return the text of a header with MUSA's names."""
     return _INCLUDED.sub(r"\1.muh\2", _WORD.sub(lambda word: _rename(word[0]), text))
 
 

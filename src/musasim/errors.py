@@ -1,4 +1,4 @@
-"""What a user sees when the C++ part cannot be had."""
+"""The error that a user sees when the C++ part is not available."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _FOLDER = Path(__file__).parent / _PACKAGE
 
 
 def find_spec(name: str) -> ModuleSpec | None:
-    """The spec of the simulated ``torch_musa``; None for every other name (its submodules are found through it)."""
+    """Return the spec of the simulated ``torch_musa``, and None for every other name (submodules are found through it)."""
     if name != _PACKAGE:
         return None
     return importlib.util.spec_from_file_location(
@@ -42,6 +42,6 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Take the finder away. A torch_musa that has been imported stays imported."""
+    """Remove the finder. A torch_musa that has been imported stays imported."""
     if _FINDER in sys.meta_path:
         sys.meta_path.remove(_FINDER)

@@ -22,48 +22,48 @@ class Torch:
 
 
 def find_torch() -> Torch:
-    """The torch that ``import torch`` would give, without importing it."""
+    """Find the torch that ``import torch`` would load, without importing it."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise MusasimBuildError("musasim needs PyTorch, which is not installed. Run `pip install torch`.")
     folder = Path(spec.origin).parent
     found = re.search(r"^__version__ = '([^']+)'", (folder / "version.py").read_text(encoding="utf-8"), re.MULTILINE)
     if found is None:
-        raise MusasimBuildError(f"musasim cannot tell the version of the PyTorch in {folder}.")
+        raise MusasimBuildError(f"musasim cannot determine the version of the PyTorch in {folder}.")
     return Torch(folder, found[1])
 
 
 def find_compiler() -> list[str]:
-    """The C++ compiler: $CXX, which may carry options, or the first of the usual names."""
+    """Find the C++ compiler: $CXX, which may contain options, or the first of the usual names."""
     wanted = os.environ.get("CXX", "")
     command = compilers.find_cxx(wanted)
     if command is None:
         raise MusasimBuildError(
-            f"musasim compiles its C++ part once, and found no C++ compiler ({compilers.looked_for(wanted)}). "
+            f"musasim has to compile its C++ part once, but found no C++ compiler ({compilers.looked_for(wanted)}). "
             "Install one (Debian, Ubuntu: `apt install g++`) or set CXX."
         )
     return command
 
 
 def find_ninja() -> str:
-    """ninja on the PATH, or the one that the ``ninja`` package brings (a venv's bin need not be on the PATH)."""
+    """Find ninja on the PATH or in the ``ninja`` package (the bin folder of a venv need not be on the PATH)."""
     path = shutil.which("ninja")
     if path is not None:
         return path
     spec = importlib.util.find_spec("ninja")
     if spec is not None:
-        import ninja  # only now: the package is optional
+        import ninja  # not at the top, because the package is optional
 
         beside_scripts = Path(sysconfig.get_path("scripts")) / "ninja"
         for candidate in (Path(ninja.BIN_DIR) / "ninja", beside_scripts):
             if candidate.exists():
                 return str(candidate)
-    raise MusasimBuildError("musasim compiles its C++ part once, and found no ninja. Run `pip install ninja`.")
+    raise MusasimBuildError("musasim has to compile its C++ part once, but found no ninja. Run `pip install ninja`.")
 
 
 @dataclass(frozen=True)
 class Library:
-    """A shared library, made from one object for each source; `flags` and `link` are what it needs beyond the usual."""
+    """A shared library, made from one object for each source. `flags` and `link` are added to the usual options."""
 
     name: str
     sources: list[Path] = field(default_factory=list)
@@ -73,18 +73,18 @@ class Library:
 
 
 def forward_to(name: str, library: Library) -> Library:
-    """A library that has nothing of its own: whoever loads it gets `library`, which lies in the same folder."""
+    """Describe an empty library: a program that loads it also loads `library`, from the same folder."""
     return Library(name, link=["-Wl,-rpath,$ORIGIN"], needs=[library])
 
 
 def torch_extension(
     torch: Torch, name: str, sources: list[Path], needs: list[Library], includes: list[Path]
 ) -> Library:
-    """A library against torch and Python that finds those it needs in its own folder."""
+    """Describe a library that links to torch and Python, and finds the libraries it needs in its own folder."""
     include = torch.folder / "include"
     folders = [include, include / "torch" / "csrc" / "api" / "include", Path(sysconfig.get_paths()["include"])]
     libraries = torch.folder / "lib"
-    # Behind every other folder: what the wheel of torch leaves out of Kineto's headers.
+    # The last folder of all has those of Kineto's headers that torch's wheel leaves out.
     compile_flags = [
         *_pybind_flags(libraries),
         *(f"-I{folder}" for folder in includes),
@@ -96,9 +96,9 @@ def torch_extension(
 
 
 def _pybind_flags(libraries: Path) -> list[str]:
-    """What makes pybind11 share its types with torch's own extension, though another compiler made that one.
+    """Return the flags that let pybind11 share its types with torch's own extension, which another compiler built.
 
-    Up to pybind11 2.13 the compiler's name and version are part of what has to match; torch's library holds the text.
+    Up to pybind11 2.13, the compiler's name and version have to match as well. torch's library contains them as text.
     """
     text = (libraries / "libtorch_python.so").read_bytes()
     found = re.search(rb"__pybind11_internals_v\d+(_gcc|_clang)(_libstdcpp|_libcpp)?(_cxxabi\d+)__", text)
@@ -109,7 +109,7 @@ def _pybind_flags(libraries: Path) -> list[str]:
 
 
 def ninja_file(compiler: list[str], libraries: list[Library]) -> str:
-    """A build file that makes every one of `libraries`."""
+    """Return the text of a build file that makes all of `libraries`."""
     command = _escape(shlex.join(compiler))
     flags = _escape(shlex.join(["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wno-unknown-pragmas"]))
     lines = [

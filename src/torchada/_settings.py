@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from _torchada_startup import OFF, ON
 from torchada._warnings import warn_once
@@ -16,8 +16,7 @@ from torchada._warnings import warn_once
 PREFIX = "TORCHADA_"
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """One environment variable: `kind` is "flag", "choice", "name", "list", "path" or "internal"."""
 
     name: str
@@ -68,8 +67,7 @@ PREFIXES = (DISABLE_OP,)
 _BY_NAME = {variable.name: variable for variable in VARIABLES}
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What the environment asks for, with every value understood or replaced by its default."""
 
     disable: bool = False
@@ -141,8 +139,7 @@ def variable(name: str) -> Variable | None:
     return _BY_NAME.get(name)
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A variable of kind "internal": it tells child processes what torchada itself has written into variables of others."""
 
     name: str

@@ -91,6 +91,18 @@ def test_a_damaged_entry_is_built_anew(cache: Cache, capsys: pytest.CaptureFixtu
         assert loaded.read() == "lib", "never written to in place"
 
 
+def test_damage_is_said_though_the_entry_cannot_be_built_anew(cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = cache.get("entry", library)
+    (entry / "lib.so").write_text("lib")
+
+    def fail(place: Path) -> None:
+        raise RuntimeError("no compiler")
+
+    with pytest.raises(RuntimeError):
+        cache.get("entry", fail)
+    assert "lib.so is not as it was stored" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])
 def test_a_file_in_place_of_an_entry_gives_way(cache: Cache, tmp_path: Path, kind: str) -> None:
     cache.open()

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.musa, pytest.mark.once]
 def build(musa: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
     """Runs a project's setup.py with caches of our own, shared by the tests of this process."""
     cache = tmp_path_factory.getbasetemp() / "caches"
-    musa.env.update(XDG_CACHE_HOME=str(cache), MAX_JOBS="2")
+    musa.env.update(TORCHADA_CACHE_DIR=str(cache), MAX_JOBS="2")
     return musa
 
 

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def torch_musa() -> Any:
-    """torch_musa as a program gets it, with its devices initialised."""
+    """torch_musa as a program imports it, with initialised devices."""
     import musasim
 
     musasim.install()

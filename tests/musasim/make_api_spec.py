@@ -1,4 +1,4 @@
-"""Cuts the recorded API of torch_musa down to what test_api_surface.py compares: names, kinds, signatures.
+"""Reduces the recorded API of torch_musa to the facts that test_api_surface.py compares: names, kinds, signatures.
 
 python tests/musasim/make_api_spec.py /path/to/api.json
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 SPEC = Path(__file__).with_name("torch_musa_api.json")
 
-#: Subjects musasim does not imitate (yet); their top-level names are listed one by one in the test.
+#: Subjects that musasim does not imitate (yet). The test lists their top-level names one by one.
 OTHER_SUBJECTS = (
     "torch_musa._dynamo",
     "torch_musa._export",
@@ -28,14 +28,14 @@ OTHER_SUBJECTS = (
 
 
 def argument(entry: dict[str, Any]) -> str:
-    """One argument as it is written in a signature."""
+    """One argument, as written in a signature."""
     stars = {"var_positional": "*", "var_keyword": "**"}.get(entry["kind"], "")
     default = f"={entry['default_repr']}" if entry["has_default"] else ""
     return f"{stars}{entry['name']}{default}"
 
 
 def signature(entries: list[dict[str, Any]]) -> list[str]:
-    """All arguments, with the bare star that makes the rest keywords only."""
+    """All arguments, with the bare star before keyword-only ones."""
     written: list[str] = []
     for entry in entries:
         needs_star = entry["kind"] == "keyword_only" and not any(name.startswith("*") for name in written)

@@ -1,4 +1,4 @@
-"""The names of torch_musa 2.7.1, one by one and with their signatures, against what musasim shows."""
+"""Compares each name and signature of torch_musa 2.7.1 with musasim's."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.once
 
 SPEC = json.loads(Path(__file__).with_name("torch_musa_api.json").read_text())
 
-DYNAMO = "torch._dynamo is not imported before the program does so, for that would multiply the import time"
+DYNAMO = "torch._dynamo is not imported before the program does so, because that would multiply the import time"
 FUSED = "kernels and operators that exist only in the vendor's torch"
-DISTRIBUTED = "patches to FSDP, DTensor and their kin, made for the vendor's kernels and streams"
+DISTRIBUTED = "patches to FSDP, DTensor and related modules, made for the vendor's kernels and streams"
 LEFT_OUT: dict[str, str] = {
     "MusaInterface": DYNAMO,
     "backend": DYNAMO,
@@ -49,7 +49,7 @@ LEFT_OUT: dict[str, str] = {
     "distributed": DISTRIBUTED,
 }
 
-#: Names that the real package imports itself, and that take long: not there before they are used, perhaps there in this process.
+#: Names whose import takes long. The real package imports them itself; here they appear on first use, perhaps in this process.
 LATE = {
     "BuildExtension": "torch.musa.BuildExtension",
     "MUSAExtension": "torch.musa.MUSAExtension",
@@ -59,13 +59,13 @@ LATE = {
 }
 
 KERNEL_RECORDS = "reads kernel records of the driver, which the simulator does not write"
-#: What modules other than torch_musa itself lack, by dotted name.
+#: Names that are missing from modules below torch_musa, by dotted name.
 LEFT_OUT_BELOW: dict[str, str] = {
     "torch_musa.profiler._pattern_matcher": KERNEL_RECORDS,
     "torch_musa.profiler._utils": KERNEL_RECORDS,
 }
 
-#: In torch.musa, the names the real package has not; below it, modules and functions it does differently.
+#: Names in torch.musa that the real package lacks, and modules and functions below it that differ there.
 ADDED = {"__getattr__", "__simulated__"}
 
 
@@ -81,17 +81,17 @@ def initialised() -> None:
     torch.musa.synchronize()
 
 
-def test_every_name_is_there_or_written_down(initialised: None) -> None:
+def test_every_name_exists_or_is_listed_as_left_out(initialised: None) -> None:
     expected = set(SPEC["top_level"]) - set(LEFT_OUT) - set(LATE)
     assert sorted(expected - visible(torch.musa)) == []
 
 
-def test_a_name_left_out_is_really_missing(initialised: None) -> None:
+def test_listed_names_are_missing(initialised: None) -> None:
     assert sorted(set(LEFT_OUT) & visible(torch.musa)) == []
     assert sorted(set(LEFT_OUT) - set(SPEC["top_level"])) == []
 
 
-def test_a_late_name_comes_with_its_use() -> None:
+def test_late_names_appear_with_their_first_use() -> None:
     code = "import musasim; musasim.install(); import torch, torch_musa\n"
     code += f"assert not [name for name in {sorted(LATE)!r} if name in vars(torch.musa)]\n"
     code += "".join(f"{use}; assert {name!r} in vars(torch.musa)\n" for name, use in LATE.items())
@@ -102,7 +102,7 @@ def test_no_name_is_added(initialised: None) -> None:
     assert visible(torch.musa) - set(SPEC["top_level"]) == ADDED
 
 
-def test_names_appear_when_they_do_on_the_real_one() -> None:
+def test_names_that_initialisation_adds_are_absent_before() -> None:
     late = sorted(name for name, facts in SPEC["top_level"].items() if facts["when"] == "after lazy init")
     code = (
         "import musasim; musasim.install(); import torch, torch_musa\n"
@@ -125,7 +125,7 @@ def shared_names() -> list[str]:
 
 
 @pytest.mark.parametrize("name", shared_names())
-def test_kind(name: str) -> None:
+def test_names_are_of_the_recorded_kind(name: str) -> None:
     assert KINDS[SPEC["top_level"][name]["kind"]](getattr(torch.musa, name))
 
 
@@ -134,7 +134,7 @@ def modules() -> list[str]:
 
 
 def found(dotted: str) -> Any:
-    """The module; torch.backends.mudnn is one behind an object with properties."""
+    """The module. torch.backends.mudnn is wrapped by an object with properties."""
     return vars(sys.modules[dotted]).get("m", sys.modules[dotted])
 
 
@@ -148,7 +148,7 @@ def classes() -> list[tuple[str, str]]:
 
 
 def value_of(written: str) -> Any:
-    """A default as source text, evaluated; the file it stands in is ours."""
+    """Evaluate a default's source text, which comes from our own file."""
     return eval(written, {"torch": torch, "sys": sys})
 
 
@@ -177,16 +177,16 @@ def plain(raw: Any) -> Any:
 
 
 @pytest.mark.parametrize(("module", "name"), functions())
-def test_function(module: str, name: str) -> None:
+def test_functions_have_the_recorded_signature(module: str, name: str) -> None:
     function = plain(inspect.getattr_static(found(module), name))
     if name == "_is_musa" and module == "torch_musa.core.tensor_attrs":
-        assert inspect.isbuiltin(function)  # native, for speed: see the comment there
+        assert inspect.isbuiltin(function)  # native for speed, see the comment there
         return
     assert actual_signature(function) == written_signature(SPEC["modules"][module]["functions"][name])
 
 
 @pytest.mark.parametrize(("module", "name"), classes())
-def test_class(module: str, name: str) -> None:
+def test_classes_have_the_recorded_methods(module: str, name: str) -> None:
     kind = getattr(found(module), name)
     assert kind.__module__ == module
     for method, (how, *arguments) in SPEC["modules"][module]["classes"][name]["methods"].items():
@@ -200,7 +200,7 @@ def test_class(module: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("module", modules())
-def test_constants(module: str) -> None:
+def test_constants_have_the_recorded_values(module: str) -> None:
     wanted = [name for name in SPEC["modules"][module]["constants"] if hasattr(found(module), name)]
     assert wanted == SPEC["modules"][module]["constants"]
 
@@ -220,8 +220,8 @@ def test_modules_left_out_are_missing() -> None:
     assert [name for name in LEFT_OUT_BELOW if name in sys.modules] == []
 
 
-def test_module_identity() -> None:
-    """An attribute and no module: a program that imports torch.musa fails on the real package, so it must here."""
+def test_torch_musa_attribute_is_no_importable_module() -> None:
+    """It is an attribute only. A program that imports torch.musa fails with the real package, so it must fail here."""
     assert torch.musa is torch_musa and torch.musa.__name__ == "torch_musa"
     torch.zeros(1, device="musa")
     assert "torch.musa" not in sys.modules
@@ -234,6 +234,6 @@ def test_module_identity() -> None:
     assert not hasattr(torch.musa, "__all__")
 
 
-def test_versions() -> None:
+def test_versions_are_those_of_the_release() -> None:
     assert torch_musa.__version__ == torch_musa.version.__version__ == "2.7.1+musasim" and torch_musa.__simulated__
     assert torch.version.musa.isdigit()

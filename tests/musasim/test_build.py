@@ -1,4 +1,4 @@
-"""Compiling once, safely, with messages that help. A stand-in for ninja makes the slow part fast."""
+"""The simulator's build: compiled once, safely, with helpful messages. A stand-in for ninja makes it fast."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from musasim.errors import MusasimBuildError
 
 pytestmark = pytest.mark.once
 
-# Does what a build does as far as the rest can see: takes a moment, counts itself, leaves a library.
+# It behaves like a build as far as the rest can see: it takes a moment, counts its calls and leaves a library.
 FAKE_NINJA = """#!{python}
 import os, sys, time
 with open(os.environ["BUILDS"], "a") as log:
@@ -45,7 +45,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def fake_ninja(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The log of builds; PATH finds the fake ninja first."""
+    """Put the fake ninja first on PATH, and return its log of builds."""
     script = tmp_path / "bin" / "ninja"
     script.parent.mkdir()
     script.write_text(FAKE_NINJA.format(python=sys.executable))
@@ -68,7 +68,7 @@ def start_build(**env: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A shell's background job, and so its children, ignore interrupts.
+        # A shell's background job and its children ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -81,7 +81,7 @@ def wait_for(condition: Any) -> None:
 
 
 class TestCacheFolder:
-    def test_order_of_choice(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_cache_folder_is_chosen_in_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MUSASIM_CACHE_DIR", "/a")
         monkeypatch.setenv("XDG_CACHE_HOME", "/b")
         monkeypatch.setenv("HOME", "/c")
@@ -117,7 +117,9 @@ class TestCacheFolder:
         with pytest.raises(MusasimBuildError, match="set MUSASIM_CACHE_DIR to a folder of your own, or HOME"):
             build.build()
 
-    def test_no_folder_can_be_made(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_folder_that_cannot_be_created_gives_advice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         (tmp_path / "file").touch()
         monkeypatch.setenv("MUSASIM_CACHE_DIR", str(tmp_path / "file" / "cache"))
         with pytest.raises(
@@ -125,14 +127,14 @@ class TestCacheFolder:
         ):
             build.build()
 
-    def test_a_file_in_its_place(self, place: Path) -> None:
+    def test_a_file_in_place_of_the_cache_is_an_error(self, place: Path) -> None:
         place.touch(mode=0o600)
         with pytest.raises(MusasimBuildError, match="Not a directory"):
             build.build()
 
 
 class TestToolchain:
-    def test_no_compiler(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_compiler_gives_advice(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "/nowhere")
         with pytest.raises(MusasimBuildError, match=r"no C\+\+ compiler .* Install one .* or set CXX"):
             build.build()
@@ -144,7 +146,7 @@ class TestToolchain:
         monkeypatch.setenv("CXX", f"{sys.executable} -x c++")
         assert toolchain.find_compiler() == [sys.executable, "-x", "c++"]
 
-    def test_no_ninja(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_ninja_gives_advice(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("CXX", sys.executable)
         monkeypatch.setenv("PATH", "/nowhere")
         find_spec = toolchain.importlib.util.find_spec
@@ -154,19 +156,19 @@ class TestToolchain:
         with pytest.raises(MusasimBuildError, match=r"no ninja. Run `pip install ninja`"):
             build.build()
 
-    def test_the_ninja_package_will_do(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_ninja_is_found_in_its_package(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.importorskip("ninja", reason="needs the ninja package")
         monkeypatch.setenv("PATH", "/nowhere")
         assert Path(toolchain.find_ninja()).exists()
 
-    def test_no_torch(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_missing_torch_gives_advice(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
         with pytest.raises(MusasimBuildError, match="needs PyTorch, which is not installed"):
             build.build()
 
 
 class TestBuilding:
-    def test_once(self, fake_ninja: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    def test_sources_are_compiled_once(self, fake_ninja: Path, place: Path, capfd: pytest.CaptureFixture[str]) -> None:
         library = build.build()
         assert library == build.build() and library.read_text() == "library"
         assert fake_ninja.read_text().count("built") == 1
@@ -188,7 +190,7 @@ class TestBuilding:
         other = "import musasim.build as b; b._source_hash = lambda: 'another'; print(b.build())"
         done = subprocess.run([sys.executable, "-c", other], capture_output=True, text=True, timeout=20)
         assert done.returncode == 0 and "waiting" not in done.stderr, done.stderr
-        assert first.poll() is None and len(leftovers(place)) == 1  # its workspace is not taken for a killed build's
+        assert first.poll() is None and len(leftovers(place)) == 1  # its workspace is not mistaken for a killed build's
         os.killpg(first.pid, signal.SIGKILL)
         first.communicate()
 
@@ -209,7 +211,7 @@ class TestBuilding:
         assert process.returncode != 0 and not leftovers(place)
         assert not list(place.glob("*/_MUSAC.so"))
 
-    def test_a_failed_build_says_why_and_is_tried_again(
+    def test_a_failed_build_reports_the_reason_and_is_retried(
         self, fake_ninja: Path, place: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("BUILD_STATUS", "1")
@@ -225,16 +227,18 @@ class TestBuilding:
         [
             ("fatal error: error writing to x.s: No space left on device", "The disk is full"),
             ("fatal error: Python.h: No such file or directory", "python3-dev"),
-            ("g++: error: unrecognized command line option '-std=c++20'", "does not know C\\+\\+20"),
+            ("g++: error: unrecognized command line option '-std=c++20'", "does not support C\\+\\+20"),
         ],
     )
-    def test_advice(self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch, output: str, advice: str) -> None:
+    def test_a_failed_build_gives_advice(
+        self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch, output: str, advice: str
+    ) -> None:
         monkeypatch.setenv("BUILD_STATUS", "1")
         monkeypatch.setenv("BUILD_OUTPUT", output)
         with pytest.raises(MusasimBuildError, match=advice):
             build.build()
 
-    def test_a_full_disk(self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_full_disk_is_reported(self, fake_ninja: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def full(*_: object, **__: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -247,7 +251,7 @@ class TestBuilding:
         with pytest.raises(MusasimBuildError, match=r"(?s)compiling for torch .* failed.*no-such-option-at-all"):
             build.build()
 
-    def test_changed_sources_are_compiled_anew(
+    def test_changed_sources_are_compiled_again(
         self, fake_ninja: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = build.build()
@@ -261,7 +265,7 @@ class TestBuilding:
 class TestDamage:
     @pytest.mark.parametrize("name", ["_MUSAC.so", "libmusart.so", "manifest.json"])
     @pytest.mark.parametrize("length", [0, 3])
-    def test_a_truncated_file_is_compiled_anew(
+    def test_a_truncated_file_is_compiled_again(
         self, fake_ninja: Path, capfd: pytest.CaptureFixture[str], name: str, length: int
     ) -> None:
         """Loading half a library ends the process with SIGBUS."""
@@ -281,12 +285,12 @@ class TestDamage:
         os.utime(library, ns=(before.st_atime_ns, before.st_mtime_ns))
         assert build.build().read_text() == "library"
 
-    def test_a_library_that_does_not_load_says_what_to_do(self, fake_ninja: Path) -> None:
+    def test_a_library_that_cannot_be_loaded_gives_advice(self, fake_ninja: Path) -> None:
         with pytest.raises(MusasimBuildError, match="python -m musasim clean"):
             build._import(build.build())
 
     def test_the_extension_loads_after_half_of_it_was_lost(self, tmp_path: Path) -> None:
-        """With the compiled libraries themselves, copied: nothing is compiled here but what stands in for ninja's work."""
+        """This uses copies of the real compiled libraries. A replacement for the build copies them, so nothing is compiled."""
         whole = build.build().parent
         copy = tmp_path / "cache" / whole.name
         shutil.copytree(whole, copy)
@@ -305,7 +309,9 @@ class TestDamage:
 
 
 class TestCommandLine:
-    def test_info(self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_info_shows_cache_and_hardware(
+        self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert command_line.main(["info"]) == 0
         shown = capsys.readouterr().out
         assert str(place) in shown and "built:              no" in shown and not place.exists()
@@ -313,7 +319,7 @@ class TestCommandLine:
         assert command_line.main(["info"]) == 0
         assert "_MUSAC.so" in capsys.readouterr().out
 
-    def test_info_without_torch(
+    def test_info_works_without_torch(
         self, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(toolchain.importlib.util, "find_spec", lambda name: None)
@@ -327,7 +333,9 @@ class TestCommandLine:
         assert command_line.main(["build"]) == 1
         assert "no C++ compiler" in capsys.readouterr().err
 
-    def test_clean(self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_clean_removes_what_was_compiled(
+        self, place: Path, fake_ninja: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         assert command_line.main(["clean"]) == 0 and not place.exists()
         build.build()
         (place / "tmp-old").mkdir()
@@ -347,7 +355,7 @@ class TestCommandLine:
         cleaner.stderr.close()
         assert not list(place.glob("*/_MUSAC.so"))
 
-    def test_wrong_usage(self) -> None:
+    def test_wrong_usage_ends_with_exit_code_two(self) -> None:
         with pytest.raises(SystemExit) as caught:
             command_line.main(["paint"])
         assert caught.value.code == 2

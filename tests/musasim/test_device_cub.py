@@ -1,4 +1,4 @@
-"""CUB in kernels and over the whole device, against torch."""
+"""CUB in kernels and on the whole device, compared with torch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_block_scan_keeps_the_order_and_carries_its_prefix(cub: Kernels) -> No
 
 
 @pytest.mark.parametrize("valid", [TILE, 200])
-def test_block_functions(cub: Kernels, valid: int) -> None:
+def test_block_functions_agree_with_torch(cub: Kernels, valid: int) -> None:
     generator = torch.Generator().manual_seed(2)
     given = torch.randint(-50, 50, (TILE,), generator=generator, dtype=torch.int32)
     result = torch.zeros(10, TILE, dtype=torch.int32)
@@ -57,7 +57,7 @@ def test_block_functions(cub: Kernels, valid: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 1000])
-def test_device_reductions_and_scans(cub: Kernels, n: int) -> None:
+def test_device_reductions_and_scans_agree_with_torch(cub: Kernels, n: int) -> None:
     generator = torch.Generator().manual_seed(3)
     floats = torch.randint(-100, 100, (n,), generator=generator).float()
     result = torch.zeros(5)
@@ -76,7 +76,7 @@ def test_device_reductions_and_scans(cub: Kernels, n: int) -> None:
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_radix_sorts_are_stable_and_know_each_type(cub: Kernels, descending: bool) -> None:
+def test_radix_sorts_are_stable_for_every_type(cub: Kernels, descending: bool) -> None:
     generator = torch.Generator().manual_seed(4)
     n = 2000
     floats = torch.randn(n, generator=generator).mul(3).round() / 2
@@ -90,13 +90,13 @@ def test_radix_sorts_are_stable_and_know_each_type(cub: Kernels, descending: boo
         expected = keys.sort(stable=True, descending=descending)
         assert torch.equal(sorted_keys, expected.values), entry
         assert torch.equal(places, expected.indices.int()), entry
-    # Bits 4 to 11 alone count.
+    # Only bits 4 to 11 are compared.
     sorted_keys, places = longs.clone(), torch.arange(n, dtype=torch.int32)
     cub.run("sort_long", sorted_keys, places, n, int(descending), 4, 12)
     assert torch.equal(places, (longs >> 4 & 0xFF).sort(stable=True, descending=descending).indices.int())
 
 
-def test_segments(cub: Kernels) -> None:
+def test_segments_are_reduced_and_sorted_separately(cub: Kernels) -> None:
     values = torch.tensor([3.0, -1, 2, 8, 7, 7, 5, 0.5])
     offsets = torch.tensor([0, 3, 3, 7, 8], dtype=torch.int32)
     sums, ordered = torch.zeros(8), values.clone()
@@ -105,7 +105,7 @@ def test_segments(cub: Kernels) -> None:
     assert ordered.tolist() == [-1, 2, 3, 5, 7, 7, 8, 0.5]
 
 
-def test_selections(cub: Kernels) -> None:
+def test_selections_and_run_lengths_keep_the_order(cub: Kernels) -> None:
     values = torch.tensor([1, 1, 2, 5, 5, 5, 4, 1, 9], dtype=torch.int32)
     rows, counts = torch.zeros(4, 9, dtype=torch.int32), torch.zeros(3, dtype=torch.int32)
     cub.run("selections", values, rows, counts, 9)

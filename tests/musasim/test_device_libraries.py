@@ -16,7 +16,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
     return Kernels(compile_kernels("libraries.mu", tmp_path_factory.mktemp("libraries")))
 
 
-def test_thrust(libraries: Kernels) -> None:
+def test_thrust_agrees_with_torch(libraries: Kernels) -> None:
     generator = torch.Generator().manual_seed(1)
     n = 500
     values = torch.randint(-40, 40, (n,), generator=generator, dtype=torch.int32)
@@ -81,12 +81,12 @@ def uniform_of(bits: list[int]) -> torch.Tensor:
     return torch.from_numpy(numpy.array(bits, dtype=numpy.float32)) * 2.0**-32 + 2.0**-33
 
 
-def test_philox_is_the_published_one(libraries: Kernels) -> None:
+def test_philox_gives_the_published_numbers(libraries: Kernels) -> None:
     counters, keys = (torch.tensor([row[i] for row in PUBLISHED]).to(torch.uint32).view(torch.int32) for i in range(2))
     result = torch.zeros(3, 4, dtype=torch.int32)
     libraries.run("map_philox_block", counters, keys, torch.zeros(3, dtype=torch.int32), result, 3)
     assert words_of(result) == [word for row in PUBLISHED for word in row[2]]
-    # Seed, subsequence and offset: the key, the counter's upper half, and words passed over.
+    # The seed is the key, the subsequence is the counter's upper half, and the offset is the number of skipped words.
     seed, threads, n = 0x123456789ABCDEF, 3, 11
     for offset in (0, 2, 4 * (2**32 - 1) + 3):
         bits = torch.zeros(threads, n, dtype=torch.int32)
@@ -107,7 +107,7 @@ def test_philox_is_the_published_one(libraries: Kernels) -> None:
         assert abs(float(counts.float().var()) / mean - 1) < 0.15
 
 
-def test_xorwow_skips_as_it_would_step(libraries: Kernels) -> None:
+def test_xorwow_skips_to_the_state_that_steps_reach(libraries: Kernels) -> None:
     threads, n = 4, 3000
 
     def draw(offset: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -124,7 +124,7 @@ def test_xorwow_skips_as_it_would_step(libraries: Kernels) -> None:
         assert torch.equal(draw(offset)[0][:, : n - offset], bits[:, offset:])
     assert bits.unique().numel() > threads * n - 10
     torch.testing.assert_close(uniform.view(-1), uniform_of(words_of(bits)))
-    # Box and Muller's pairs, of two uniform numbers each.
+    # The Box-Muller transform makes each pair from two uniform numbers.
     radius = (-2 * uniform[:, 0::2].double().log()).sqrt()
     angle = 2 * torch.pi * uniform[:, 1::2].double()
     torch.testing.assert_close(normal[:, 0::2].double(), angle.sin() * radius, rtol=1e-3, atol=1e-4)
@@ -134,7 +134,7 @@ def test_xorwow_skips_as_it_would_step(libraries: Kernels) -> None:
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("e4m3", torch.float8_e4m3fn), ("e5m2", torch.float8_e5m2)])
-def test_eight_bits(libraries: Kernels, name: str, dtype: torch.dtype) -> None:
+def test_eight_bit_floats_are_rounded_as_in_torch(libraries: Kernels, name: str, dtype: torch.dtype) -> None:
     patterns = torch.arange(256).to(torch.uint8)
     numbers = patterns.view(dtype).float()
     result = libraries.map(f"from_{name}", torch.float, patterns)

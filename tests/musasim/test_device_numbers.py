@@ -1,4 +1,4 @@
-"""Numbers in kernels: half and bfloat16 in every rounding, arithmetic, mathematics and integer functions."""
+"""Numbers in kernels: half and bfloat16 in every rounding mode, arithmetic, mathematical and integer functions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 
 def same(result: torch.Tensor, expected: torch.Tensor) -> None:
-    """Bit by bit, except that one NaN is as good as another."""
+    """Compare bit by bit, except that all NaNs are equal."""
     integers = {2: torch.int16, 4: torch.int32, 8: torch.int64}[result.element_size()]
     assert result.dtype == expected.dtype
     assert torch.equal(result.isnan(), expected.isnan())
@@ -34,7 +34,7 @@ def same(result: torch.Tensor, expected: torch.Tensor) -> None:
 
 
 def neighbours(values: numpy.ndarray, dtype: torch.dtype) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """The patterns of the greatest number of the type not above each value, and of the smallest not below it."""
+    """The bit patterns of the greatest number not above each value, and of the smallest number not below it."""
     numbers = PATTERNS.view(dtype)
     numbers = numbers[~numbers.isnan() & (numbers.view(torch.int16) != -32768)]
     table, order = numbers.double().sort()
@@ -45,14 +45,14 @@ def neighbours(values: numpy.ndarray, dtype: torch.dtype) -> tuple[numpy.ndarray
 
 
 def rounded(values: torch.Tensor, dtype: torch.dtype, mode: str) -> torch.Tensor:
-    """By a table of all numbers of the type: slow, and right by its looks."""
+    """Round by a table of all numbers of the type, which is slow but obviously correct."""
     x = values.double().numpy()
     below, above = neighbours(x, dtype)
     low, high = (torch.from_numpy(each).view(dtype).double().numpy() for each in (below, above))
     if mode == "nearest":
         limit = torch.finfo(dtype).max
         step = limit - float(torch.tensor(limit, dtype=dtype).view(torch.int16).sub(1).view(dtype))
-        # Infinity stands, for the sake of rounding, one step after the last number.
+        # For rounding, infinity is one step after the last number.
         ends = [numpy.where(numpy.isinf(each), numpy.copysign(limit + step, each), each) for each in (low, high)]
         with numpy.errstate(invalid="ignore"):
             to_low, to_high = x - ends[0], ends[1] - x
@@ -66,7 +66,7 @@ def rounded(values: torch.Tensor, dtype: torch.dtype, mode: str) -> torch.Tensor
 
 
 def interesting(dtype: torch.dtype) -> torch.Tensor:
-    """All numbers of the type, what lies half-way between two, and just off that; in double."""
+    """All numbers of the type, the values half-way between two of them, and values just beside those, as double."""
     numbers = PATTERNS.view(dtype).double()
     finite = numbers[numbers.isfinite()].sort().values
     middles = (finite[1:] + finite[:-1]) / 2
@@ -91,7 +91,7 @@ def test_small_floats_are_converted_exactly_and_rounded_once(numbers: Kernels, n
 
 
 @pytest.mark.parametrize(("name", "dtype"), SMALL)
-def test_small_floats_to_and_from_integers(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
+def test_small_floats_convert_to_and_from_integers(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
     values = PATTERNS.view(dtype).double()
     with numpy.errstate(invalid="ignore"):
         for mode, whole in (
@@ -104,7 +104,7 @@ def test_small_floats_to_and_from_integers(numbers: Kernels, name: str, dtype: t
             assert torch.equal(numbers.map(f"{name}_to_int_{mode}", torch.int32, PATTERNS), expected), mode
     unsigned = values.trunc().nan_to_num(nan=0).clamp(0, 65535).to(torch.int32)
     assert torch.equal(numbers.map(f"{name}_to_unsigned", torch.uint16, PATTERNS).to(torch.int32), unsigned)
-    # A half-way case that only the last of 63 bits decides, which a way through double would lose.
+    # The last of 63 bits decides this half-way case. A conversion through double would lose it.
     base = {"half": 2**10 + 1, "bfloat16": (2**7 + 1) << 52}[name]
     half_way = base + (2**51 if name == "bfloat16" else 0)
     integers = torch.tensor(
@@ -127,7 +127,7 @@ def neighbours_of(value: Fraction, dtype: torch.dtype) -> tuple[float, float]:
 
 
 def number_of(x: torch.Tensor, y: torch.Tensor, extreme: Any) -> torch.Tensor:
-    """Without the NaN; torch.fmax keeps a signalling one."""
+    """The maximum or minimum without NaN, because torch.fmax keeps a signalling NaN."""
     return torch.where(x.isnan(), y, torch.where(y.isnan(), x, extreme(x, y)))
 
 
@@ -146,7 +146,7 @@ def nearest_of(value: Fraction, ends: tuple[float, float], dtype: torch.dtype) -
 
 
 @pytest.mark.parametrize(("name", "dtype"), SMALL)
-def test_small_floats_are_calculated_with(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
+def test_small_float_arithmetic_is_rounded_correctly(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
     generator = torch.Generator().manual_seed(3)
     a, b, c = (
         torch.randint(-32768, 32768, (30_000,), generator=generator).to(torch.int16).view(dtype) for _ in range(3)
@@ -173,7 +173,7 @@ def test_small_floats_are_calculated_with(numbers: Kernels, name: str, dtype: to
 
 @pytest.mark.parametrize(("name", "dtype"), SMALL)
 def test_fused_multiplication_rounds_once(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
-    """With addends chosen so that the product's last bit decides which way a half-way case goes."""
+    """The addends are chosen so that the product's last bit decides how a half-way case is rounded."""
     generator = torch.Generator().manual_seed(5)
     a, b = ((torch.rand(3000, generator=generator) + 1).to(dtype) for _ in range(2))
     step = torch.finfo(dtype).eps
@@ -194,7 +194,7 @@ def test_fused_multiplication_rounds_once(numbers: Kernels, name: str, dtype: to
             assert bound < distance or (bound == distance and pattern % 2 == 0), (x, y, z, got)
 
 
-def test_mathematics(numbers: Kernels) -> None:
+def test_mathematical_functions_agree_with_torch(numbers: Kernels) -> None:
     x = torch.cat([torch.linspace(-30, 30, 6001), torch.linspace(-1, 1, 6001), torch.logspace(-30, 2.5, 500)]).double()
     unit = (x / 30).clamp(-1, 1)
     for entry, values, expected in (
@@ -230,7 +230,7 @@ def test_mathematics(numbers: Kernels) -> None:
     torch.testing.assert_close(numbers.map("d_rhypot", torch.double, big[:1], more[:1], big[:1]), 1 / norms[:1])
 
 
-def test_directions_of_rounding(numbers: Kernels) -> None:
+def test_rounding_follows_the_named_direction(numbers: Kernels) -> None:
     generator = torch.Generator().manual_seed(7)
     for entry, dtype, exact in (
         ("fadd", torch.float, lambda a, b, _: a + b),
@@ -256,7 +256,7 @@ def test_directions_of_rounding(numbers: Kernels) -> None:
             assert off[0] == min(off)
 
 
-def test_integers(numbers: Kernels) -> None:
+def test_integer_functions_follow_their_definitions(numbers: Kernels) -> None:
     generator = torch.Generator().manual_seed(11)
     edges = torch.tensor([0, 1, -1, 2**31 - 1, -(2**31), 0x00010000])
     a, b, c = (

@@ -1,4 +1,4 @@
-"""How the simulated device behaves where a program can tell it from the CPU: errors, memory, randomness, time, threads."""
+"""The simulated device where it differs visibly from the CPU: errors, memory, randomness, time, threads."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TestDeviceChecks:
         with pytest.raises(RuntimeError, match="found at least two devices, musa:0 and cpu!"):
             torch.ones(3) + torch.ones(3, device="musa")
 
-    def test_host_scalars_are_taken_by_pointwise_operators(self) -> None:
+    def test_host_scalars_are_accepted_by_pointwise_operators(self) -> None:
         a = torch.ones(3, device="musa")
         assert (a * torch.tensor(2.0)).tolist() == [2, 2, 2]
         assert torch.tensor(3.0).sub(a).device.type == "musa"
@@ -77,11 +77,11 @@ class TestDeviceChecks:
         with pytest.raises(RuntimeError, match="found at least two devices"):
             torch.index_select(torch.ones(3, device="musa"), 0, torch.tensor(1))
 
-    def test_a_host_scalar_cannot_take_the_result(self) -> None:
+    def test_a_host_scalar_cannot_be_the_output(self) -> None:
         with pytest.raises(RuntimeError, match="found at least two devices"):
             torch.tensor(1.0).add_(torch.tensor(1.0, device="musa"))
 
-    def test_host_indices_are_taken(self) -> None:
+    def test_host_indices_are_accepted(self) -> None:
         a = torch.arange(4.0, device="musa")
         assert a[torch.tensor([1, 3])].tolist() == [1, 3]
         a[torch.tensor([0])] = 7
@@ -98,11 +98,11 @@ class TestDeviceChecks:
 
 class TestDevices:
     @pytest.mark.parametrize("index", [2, 9])
-    def test_bad_index(self, index: int) -> None:
+    def test_an_index_out_of_range_is_refused(self, index: int) -> None:
         with pytest.raises(RuntimeError, match="MUSA error: invalid device ordinal"):
             torch.zeros(1, device=f"musa:{index}")
 
-    def test_exchanging_for_minus_one_fails_and_maybe_does_not(self, core: Any) -> None:
+    def test_exchange_device_refuses_minus_one_and_maybe_exchange_ignores_it(self, core: Any) -> None:
         with pytest.raises(RuntimeError, match="invalid device ordinal"):
             core._musa_exchangeDevice(-1)
         assert core._musa_maybeExchangeDevice(-1) == -1
@@ -135,7 +135,7 @@ class TestDevices:
         code = "from musasim.build import load; import torch; print(load()._musa_getDeviceCount())"
         assert int(fresh_process.run(code, MUSA_VISIBLE_DEVICES=mask, MUSASIM_DEVICE_COUNT="3")) == count
 
-    def test_no_device(self) -> None:
+    def test_a_tensor_without_a_device_is_refused(self) -> None:
         error = fresh_process.run(
             "import torch, torch_musa; torch.zeros(1, device='musa')", ok=False, MUSASIM_DEVICE_COUNT="0"
         )
@@ -161,7 +161,7 @@ class TestDevices:
         assert "Cannot re-initialize MUSA in forked subprocess. To use MUSA with multiprocessing" in out
         assert out.splitlines()[-2:] == ["True", "2.0"]
 
-    def test_a_child_forked_before_may_use_the_device(self) -> None:
+    def test_a_child_forked_before_initialisation_may_use_the_device(self) -> None:
         out = fresh_process.run(
             """
             import os, torch, torch_musa
@@ -215,13 +215,13 @@ class TestMemory:
         clean_memory._musa_resetPeakMemoryStats(0)
         assert clean_memory._musa_memoryStats(0)["allocated_bytes"]["all"]["peak"] == base
 
-    def test_devices_are_counted_apart(self, clean_memory: Any) -> None:
+    def test_devices_are_counted_separately(self, clean_memory: Any) -> None:
         zero, one = allocated(clean_memory, 0), allocated(clean_memory, 1)
         kept = torch.empty(100, device="musa:1")
         assert allocated(clean_memory, 0) == zero and allocated(clean_memory, 1) == one + 512
         del kept
 
-    def test_out_of_memory(self, clean_memory: Any) -> None:
+    def test_out_of_memory_names_sizes_and_device(self, clean_memory: Any) -> None:
         told: list[tuple[int, int]] = []
         clean_memory._musa_attach_out_of_memory_observer(lambda device, size, total, free: told.append((device, size)))
         with pytest.raises(
@@ -239,7 +239,7 @@ class TestMemory:
         clean_memory._musa_setMemoryFraction(1.0, 0)
         assert torch.cat([a] * 2).sum().item() == 2 * MIB
 
-    def test_cached_memory_goes_before_an_error_is_raised(self, clean_memory: Any) -> None:
+    def test_cached_memory_is_freed_before_an_error_is_raised(self, clean_memory: Any) -> None:
         free, total = clean_memory._musart.musaMemGetInfo(0)
         block = torch.empty(total * 2 // 3, dtype=torch.uint8, device="musa")
         del block
@@ -286,7 +286,7 @@ class TestMemory:
 
 
 class TestWrongValueTraps:
-    """Each of these has once given wrong values without an error."""
+    """Each of these once gave wrong values without an error."""
 
     def test_abs_of_a_transposed_tensor(self) -> None:
         a = torch.arange(-6.0, 6.0).reshape(3, 4)
@@ -313,7 +313,7 @@ class TestWrongValueTraps:
         expected[:, 0] = 2
         assert torch.equal(a.cpu(), expected)
 
-    def test_overlapping_memory_is_noticed(self) -> None:
+    def test_overlapping_memory_is_refused(self) -> None:
         a = torch.arange(4.0, device="musa")
         with pytest.raises(RuntimeError, match="single memory location"):
             a[1:].add_(a[:-1])
@@ -458,7 +458,7 @@ class TestStreamsAndEvents:
         urgent = core._MusaStreamBase(priority=-1)
         assert urgent.priority == -1 and urgent.musa_stream not in handles
 
-    def test_types_are_torchs(self, core: Any) -> None:
+    def test_streams_and_events_are_torchs_types(self, core: Any) -> None:
         assert issubclass(core._MusaStreamBase, torch.Stream) and issubclass(core._MusaEventBase, torch.Event)
         stream = core._MusaStreamBase()
         assert stream == core._MusaStreamBase(
@@ -488,7 +488,7 @@ class TestStreamsAndEvents:
 
 
 class TestPinnedMemory:
-    def test_pinning(self) -> None:
+    def test_pinned_tensors_are_recognised(self) -> None:
         host = torch.arange(10.0)
         assert not host.is_pinned()
         pinned = host.pin_memory()
@@ -505,7 +505,7 @@ class TestPinnedMemory:
 
 
 class TestAutocast:
-    def test_lists(self) -> None:
+    def test_autocast_casts_the_listed_operators(self) -> None:
         a = torch.ones(4, 4, device="musa")
         with torch.autocast("musa", dtype=torch.bfloat16):
             assert (a @ a).dtype is torch.bfloat16
@@ -520,7 +520,7 @@ class TestAutocast:
 
 
 class TestDeviceOnlyOperators:
-    """PyTorch asks these of a GPU and not of the CPU, so that the operator database does not reach them."""
+    """PyTorch calls these on a GPU and not on the CPU, so the operator database does not cover them."""
 
     @pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
     def test_recurrent_networks(self, kind: Any) -> None:
@@ -605,7 +605,7 @@ class TestBetweenDevices:
         a = torch.arange(6.0, device="musa:1").reshape(2, 3)
         assert torch.equal(a.t().to("musa:0").cpu(), a.cpu().t()) and a.t().to("musa:0").device.index == 0
 
-    def test_functions_that_data_parallel_uses_work(self, core: Any) -> None:
+    def test_functions_for_data_parallel_copy_between_devices(self, core: Any) -> None:
         rows = torch.arange(6.0, device="musa").reshape(3, 2)
         parts = core._scatter(rows, [0, 1], [1, 2], 0, None)
         assert [(p.device.index, len(p)) for p in parts] == [(0, 1), (1, 2)]
@@ -618,7 +618,7 @@ def test_every_exported_name_is_documented(core: Any) -> None:
     import musasim
 
     text = (Path(musasim.__file__).parent / "csrc" / "README.md").read_text(encoding="utf-8")
-    # An adapter may have added functions of its own, in Python.
+    # An adapter may have added its own functions, in Python.
     added = {name for name, value in vars(core).items() if isinstance(value, FunctionType)}
     names = {name for name in dir(core) if not name.startswith("__")} - added
     assert {name for name in names if f"`{name}" not in text and f"{name}(" not in text} == set()

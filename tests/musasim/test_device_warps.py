@@ -1,4 +1,4 @@
-"""Warps, atomics and cooperative groups of device code, against the same worked out lane by lane."""
+"""Warps, atomics and cooperative groups in device code, compared with results computed lane by lane."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def warps(library: Path) -> Kernels:
 
 
 def source_lanes(lane: int, argument: int, width: int) -> list[int]:
-    """Whose value __shfl_sync, _up, _down and _xor give, by PTX's description of shfl."""
+    """The lane whose value __shfl_sync, _up, _down and _xor return, by PTX's description of shfl."""
     first = lane // width * width
     last = first + width - 1
     up, down, across = lane - argument, lane + argument, lane ^ argument
@@ -101,7 +101,7 @@ def test_votes_matches_and_reductions(warps: Kernels) -> None:
     ("which", "says"), [(0, "mask"), (1, "__any_sync|__shfl_sync"), (2, "width is no power of two")]
 )
 def test_misuse_is_reported(library: Path, which: int, says: str) -> None:
-    """In a process of its own: the device is lost to it afterwards."""
+    """This runs in its own process, because the process cannot use the device afterwards."""
     code = f"import ctypes; print(ctypes.CDLL({str(library)!r}).misuse(ctypes.c_long({which})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == str(LAUNCH_FAILURE), done
@@ -155,7 +155,7 @@ def half(*values: float) -> list[int]:
 
 
 def bfloat16_after(times: int, step: float) -> int:
-    """What so many additions come to: bfloat16 stops growing."""
+    """The sum after so many additions. A bfloat16 sum stops growing."""
     value = torch.zeros((), dtype=torch.bfloat16)
     for _ in range(times):
         value = value + step

@@ -1,4 +1,4 @@
-"""torch.musa's functions about devices, and torch.accelerator on top of them."""
+"""torch.musa's functions for devices, and torch.accelerator, which uses them."""
 
 # ruff: noqa: E402
 
@@ -26,7 +26,7 @@ def first_device():
     torch.musa.set_device(0)
 
 
-def test_counting() -> None:
+def test_device_count_is_that_of_the_simulated_machine() -> None:
     assert torch.musa.is_available() and torch.musa.device_count() == 2
     assert torch.musa.current_device() == 0
 
@@ -45,7 +45,7 @@ def test_set_device_ignores_a_negative_index() -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda:0", torch.device("cpu"), 1.5])
-def test_other_devices_are_refused(device) -> None:
+def test_set_device_refuses_devices_of_other_types(device) -> None:
     with pytest.raises(ValueError, match="Expected a musa device, but got"):
         torch.musa.set_device(device)
 
@@ -83,7 +83,7 @@ def test_device_of() -> None:
     assert torch.musa.current_device() == 0
 
 
-def test_negative_index_in_a_block_is_an_error_as_on_the_real_one() -> None:
+def test_negative_index_in_a_block_is_an_error_as_in_torch_musa() -> None:
     for block in (torch.musa.device(-1), torch.musa.device_of(torch.ones(1))):
         with pytest.raises(RuntimeError, match="invalid device ordinal"), block:
             pass
@@ -118,7 +118,7 @@ def test_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _get_musa_arch() == 21
 
 
-def test_peers() -> None:
+def test_peer_access_excludes_the_device_itself() -> None:
     assert torch.musa.can_device_access_peer(0, 1) and not torch.musa.can_device_access_peer(0, 0)
     with pytest.raises(AssertionError, match="Invalid device id"):
         torch.musa.can_device_access_peer(5, 0)
@@ -126,7 +126,7 @@ def test_peers() -> None:
         torch.musa.can_device_access_peer(0, 5)
 
 
-def test_odds_and_ends() -> None:
+def test_ipc_collect_and_blas_handles_have_torchs_types() -> None:
     assert isinstance(torch.musa.ipc_collect(), bool)
     assert isinstance(torch.musa.current_blas_handle(), int) and isinstance(torch.musa.current_blaslt_handle(), int)
 

@@ -44,7 +44,7 @@ def test_a_replay_sees_new_inputs_and_fills_the_same_result(musa: Any) -> None:
         assert y.tolist() == [max(value * 3, 0) + 1] * 4 and y.data_ptr() == address
 
 
-def test_capturing_itself_changes_nothing(musa: Any) -> None:
+def test_capturing_runs_nothing(musa: Any) -> None:
     counter, buffer = torch.zeros(1, device="musa"), torch.zeros(2, 3, device="musa")
 
     def body() -> None:
@@ -113,7 +113,7 @@ def test_operations_that_need_the_host_are_refused_in_a_capture(
     assert "operation not permitted" in str(caught.value.__context__)
     with pytest.raises(RuntimeError, match="without a preceding successful capture"):
         graph.replay()
-    assert (x + 1).tolist() == [2, 2]  # and the device goes on
+    assert (x + 1).tolist() == [2, 2]  # the device still works
 
 
 def test_pinned_copies_are_recorded(musa: Any) -> None:
@@ -153,7 +153,7 @@ def test_the_default_stream_cannot_be_captured(musa: Any) -> None:
         musa.MUSAGraph().capture_begin()
 
 
-def test_memory_goes_back(musa: Any) -> None:
+def test_memory_of_a_graph_is_freed_with_it(musa: Any) -> None:
     musa.empty_cache()
     before, reserved = musa.memory_allocated(), musa.memory_reserved()
     graph, y = capture(musa, lambda: torch.ones(1 << 20, device="musa") * 2)
@@ -177,7 +177,7 @@ def test_graphs_may_share_a_pool(musa: Any) -> None:
     assert z.tolist() == [3, 3]
 
 
-def test_modes(musa: Any) -> None:
+def test_unknown_capture_modes_are_refused(musa: Any) -> None:
     with pytest.raises(RuntimeError, match="Unknown capture error mode"):
         capture(musa, lambda: None, capture_error_mode="lenient")
     x = torch.ones(1, device="musa")
@@ -189,7 +189,7 @@ def test_an_empty_graph_gets_a_warning(musa: Any) -> None:
         capture(musa, lambda: None)
 
 
-def test_dump(musa: Any, tmp_path: Path) -> None:
+def test_dump_writes_a_file_and_keeps_the_executable(musa: Any, tmp_path: Path) -> None:
     x = torch.ones(2, device="musa")
     graph = musa.MUSAGraph()
     graph.enable_debug_mode()
@@ -199,7 +199,7 @@ def test_dump(musa: Any, tmp_path: Path) -> None:
         graph.debug_dump(str(tmp_path / "graph.dot"))
     graph.replay()
     with pytest.raises(RuntimeError):
-        graph.reinstantiate_graph()  # a dump uses up the recording, and leaves the executable
+        graph.reinstantiate_graph()  # a dump consumes the recording but keeps the executable
     text = (tmp_path / "graph.dot").read_text()
     assert "aten::mul" in text and "aten::relu" in text
 
@@ -228,7 +228,7 @@ def test_torch_accelerator_graph(musa: Any) -> None:
     assert y.tolist() == [5, 5]
 
 
-def test_a_nested_capture_is_refused_and_spoils_nothing(musa: Any) -> None:
+def test_a_nested_capture_is_refused_without_breaking_the_outer_one(musa: Any) -> None:
     x, outer, inner = torch.ones(2, device="musa"), musa.MUSAGraph(), musa.MUSAGraph()
     with musa.graph(outer):
         y = x + 1
@@ -255,7 +255,7 @@ def test_work_of_a_side_stream_has_to_be_joined(musa: Any) -> None:
         assert (x + 1).tolist() == [2, 2]
 
 
-def test_work_given_after_the_join_is_unjoined_again(musa: Any) -> None:
+def test_work_given_after_the_join_has_to_be_joined_again(musa: Any) -> None:
     x, side, graph = torch.ones(2, device="musa"), musa.Stream(), musa.MUSAGraph()
 
     def body() -> None:
@@ -301,8 +301,8 @@ def test_a_replay_takes_no_memory_of_the_device(musa: Any) -> None:
     torch.testing.assert_close(out, torch.linalg.svd(a @ b).S.softmax(0).sort().values)
 
 
-def test_results_keep_apart_in_a_replay(musa: Any) -> None:
-    """Several results of one size, a temporary one of the same size, and an argument that is made larger."""
+def test_results_of_a_replay_do_not_share_memory(musa: Any) -> None:
+    """There are several results of one size, a temporary of the same size, and an argument that grows."""
     x, grown = torch.rand(50, device="musa"), torch.empty(0, device="musa")
 
     def body() -> Any:
@@ -320,7 +320,7 @@ def test_results_keep_apart_in_a_replay(musa: Any) -> None:
         torch.testing.assert_close(found, expected)
 
 
-def test_executables_are_limited() -> None:
+def test_number_of_executables_is_limited() -> None:
     fresh_process.run(
         """
         import torch, torch_musa

@@ -1,4 +1,4 @@
-"""torch.compile by Inductor in programs written for MUSA, without torchada: C++ kernels on the device, graphs of its own."""
+"""torch.compile with Inductor in programs for MUSA, without torchada: C++ kernels on the device, and its own graphs."""
 
 from __future__ import annotations
 

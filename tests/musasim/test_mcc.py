@@ -1,4 +1,4 @@
-"""The simulated toolkit: mcc and musaInfo as programs, and what compiled kernels do. No torch, but where a test says so."""
+"""The simulated toolkit: the programs mcc and musaInfo, and compiled kernels. Only tests that say so use torch."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_programs_need_no_environment(home: Path) -> None:
     )
 
 
-def test_the_drivers_library(home: Path) -> None:
+def test_the_drivers_library_answers_queries(home: Path) -> None:
     driver = ctypes.CDLL(str(home / "lib" / "libmusa.so"))
     count, name, context, memory = ctypes.c_int(), ctypes.create_string_buffer(64), ctypes.c_void_p(), ctypes.c_uint64()
     assert driver.muInit(0) == 0 and driver.muDeviceGetCount(ctypes.byref(count)) == 0 and count.value == 2
@@ -127,7 +127,7 @@ def test_options_that_builds_pass(tmp_path: Path) -> None:
     assert options.preprocess == ["-D", "TEXT=a b", "-I", "/with space", "-isystem", "/inc", "-U", "NDEBUG"]
     assert options.dependencies == ["-MMD", "-MF", "x.d"]
     assert {"-O3", "-fPIC", "-march=native", "-g", "-pthread", "-Wall"} <= set(options.compile)
-    assert not {"-ffast-math", "-mtgpu"} & set(options.compile), "what is the device's compiler's alone"
+    assert not {"-ffast-math", "-mtgpu"} & set(options.compile), "options for the device's compiler only"
     assert options.link[-3:] == ["-Wl,-rpath,/here", "-L/lib", "-lmusart"]
 
 
@@ -177,7 +177,7 @@ def test_sources_that_are_refused(text: str, line: int, reason: str, tmp_path: P
 
 
 def test_sources_that_are_not_refused(tmp_path: Path) -> None:
-    """Names that only look like functions of the host, literals that look like launches, operators that look like both."""
+    """Names that only look like host functions, literals that look like launches, and operators that look like both."""
     text = r"""
     const char* a = "k<<<1>>>() __shared__ \" __global__"; const char* b = R"x(k<<<1>>>(p); "__global__ int f();)x";
     template <class T> struct S { friend S& operator<<<>(S&, T); char c = '"'; int n = 1'000'000; };
@@ -187,7 +187,7 @@ def test_sources_that_are_not_refused(tmp_path: Path) -> None:
     __global__ void k(M m, int* p) { auto h = [](int x) { return x; }; p[0] = h(m.h(c(1))) + both(2) + either(3); }
     void host(int* p) { h(2); auto lambda = [] __device__ (int) { return 1; }; asm volatile("nop"); }
     """
-    # Headers of a system, and of an environment, that lie in the project's folder.
+    # Headers of the system and of an environment in the project's folder.
     text += "__global__ void calls() { of_system(1); of_environment(1); }\n"
     text += f'# 1 "{tmp_path}/s.h" 3\nint of_system(int x) {{ return x; }}\n'
     text += f'# 1 "{tmp_path}/site-packages/e.h"\nint of_environment(int x) {{ return x; }}\n'
@@ -197,7 +197,7 @@ def test_sources_that_are_not_refused(tmp_path: Path) -> None:
 
 
 def test_errors_name_the_users_file_and_line(home: Path, tmp_path: Path) -> None:
-    """In a header's template, in a launch through a macro, and where lines before it were rewritten."""
+    """The errors are in a header's template, in a launch through a macro, and after rewritten lines."""
     (tmp_path / "h.muh").write_text(
         "template <class T>\n__global__ void __launch_bounds__(\n    64) t(T* out) {\n  __shared__ T s[2];\n  out[0] = absent;\n}\n"
     )
@@ -223,8 +223,8 @@ def test_the_runtime_around_kernels(home: Path, tmp_path: Path) -> None:
     assert call(build(home, tmp_path, "runtime")).stdout == "thread 0 of 2\nthread 1 of 2\n0 wrong\n"
 
 
-def test_two_libraries_with_kernels_of_one_name(home: Path, tmp_path: Path) -> None:
-    """Each has its own shared variables, though C++ would have one of them; code for another architecture does not run."""
+def test_two_libraries_may_have_kernels_of_one_name(home: Path, tmp_path: Path) -> None:
+    """Each has its own shared variables, although C++ would merge them. Code for another architecture does not run."""
     source = (
         "template <class T> __global__ void k(T* out) { __shared__ T s[SIZE]; s[threadIdx.x] = SIZE; __syncthreads();\n"
         "  *out = s[SIZE - 1] + sizeof(s); }\n"
@@ -244,7 +244,7 @@ def test_two_libraries_with_kernels_of_one_name(home: Path, tmp_path: Path) -> N
     assert run_python(code, install=False) == f"0 {2 + 8}\n0 {64 + 256}\n209 0\n"
 
 
-# What fails: the error of the launch; for those that break the device, that of all calls from then on, and what is said.
+# For each failing launch: its error, which all later calls return too if it breaks the device, and the message.
 REFUSED = {
     "no threads": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
     "many threads": ("musaErrorInvalidConfiguration", BAD_CONFIGURATION),
@@ -277,7 +277,7 @@ STICKY = {
 }
 
 
-def test_launches_that_fail(home: Path, tmp_path: Path) -> None:
+def test_failing_launches_report_their_error(home: Path, tmp_path: Path) -> None:
     program = build(home, tmp_path, "faults")
     for what, (name, error) in REFUSED.items():
         assert call(program, what).stdout == f"{name} 0 {error} 0\nno error\n", what
@@ -292,8 +292,8 @@ def test_launches_that_fail(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.musa
-def test_kernels_on_torchs_tensors(home: Path, tmp_path: Path) -> None:
-    """On torch's streams, in torch's graphs, in one process with its runtime; a fault is torch's error from then on."""
+def test_kernels_work_on_torchs_tensors(home: Path, tmp_path: Path) -> None:
+    """They use torch's streams and graphs, in one process with its runtime. After a fault, torch raises its error too."""
     library = tmp_path / "libtensors.so"
     call(home / "bin" / "mcc", "-O1", "-fPIC", "-shared", KERNELS / "tensors.mu", "-o", library, "-lmusart")
     out = run_python(
@@ -341,8 +341,8 @@ def test_kernels_on_torchs_tensors(home: Path, tmp_path: Path) -> None:
     assert out == "MUSA error: device-side assert triggered\n" * 3
 
 
-def test_many_threads_with_many_barriers(home: Path, tmp_path: Path) -> None:
-    """100 thousand threads with nine barriers, each block on its own."""
+def test_many_threads_pass_many_barriers(home: Path, tmp_path: Path) -> None:
+    """100 thousand threads pass nine barriers, in independent blocks."""
     (tmp_path / "k.mu").write_text(
         "__global__ void k(int* p) { __shared__ int s[256]; s[threadIdx.x] = 0;\n"
         "  for (int i = 0; i < 8; ++i) { __syncthreads(); s[(threadIdx.x + i) % 256] += 1; }\n"

@@ -1,4 +1,4 @@
-"""The process group `mccl`, in two processes with a device each; every test is a function that both run."""
+"""The process group `mccl` in two processes with one device each. Both run the function of each test."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_registration() -> None:
 
 
 def compare_with_gloo(rank: int, size: int, dtype: torch.dtype) -> list[str]:
-    """The names of the collectives that give something else than gloo does on the same tensors of the CPU."""
+    """The names of the collectives whose results differ from gloo's for the same tensors on the CPU."""
     gloo = dist.new_group(backend="gloo")
     wrong = []
     reductions = {} if dtype in (torch.bool, torch.complex64) else COMPUTES
     for name, collective in {**MOVES, **reductions}.items():
         if dtype is torch.complex64 and name == "gather":
-            continue  # gloo cannot
+            continue  # gloo does not support it
         old = name == "reduce_scatter" and not NEWER_THAN_2_7
         expected = (reduce_scatter_without_it if old else collective)(maker("cpu", dtype), gloo, False)
         for async_op in (False, True):
@@ -82,7 +82,7 @@ def compare_with_gloo(rank: int, size: int, dtype: torch.dtype) -> list[str]:
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: str(dtype).removeprefix("torch."))
 def test_collectives_give_what_gloo_gives(two: Ranks, dtype: torch.dtype) -> None:
     if dtype is torch.complex64 and not NEWER_THAN_2_7:
-        pytest.skip("gloo knows no complex numbers in torch 2.7")
+        pytest.skip("gloo does not support complex numbers in torch 2.7")
     assert two.run(compare_with_gloo, dtype) == [[], []]
 
 
@@ -99,7 +99,7 @@ def test_collectives_of_four_ranks(dtype: torch.dtype) -> None:
 
 
 def reductions_of_the_device(rank: int, size: int) -> None:
-    """What gloo does not know, and what it is not asked for because the real library would refuse."""
+    """Reductions that gloo lacks, and those that are refused because the real library would refuse them."""
     for dtype, average in (
         (torch.float32, (size + 1) / 2),
         (torch.bfloat16, (size + 1) / 2),
@@ -149,7 +149,7 @@ def refusals(rank: int, size: int) -> None:
         dist.monitored_barrier()
     with pytest.raises(RuntimeError, match="mccl does not support recvAnysource"):
         dist.recv(ones(1))
-    dist.barrier()  # nothing of this has disturbed the group
+    dist.barrier()  # the group still works
 
 
 def test_collectives_that_the_library_lacks_raise(two: Ranks) -> None:
@@ -167,7 +167,7 @@ def layouts(rank: int, size: int) -> None:
     with torch.no_grad():
         dist.broadcast(parameter, src=1)
     assert parameter.tolist() == [1, 1] and parameter.requires_grad
-    # A list of outputs may lie anyhow: the library copies into it.
+    # Outputs in a list may have any layout, because the library copies into them.
     columns = torch.zeros(3, size, device="musa")
     dist.all_gather(list(columns.t().unbind()), ones(3) * rank)
     assert columns.tolist() == [[0, 1]] * 3
@@ -237,7 +237,7 @@ def handles(rank: int, size: int) -> None:
     nested = dist.all_reduce(tensor, async_op=True).get_future()
     answer = nested.then(lambda _: dist.all_reduce(tensor, async_op=True).get_future().wait()[0].sum())
     assert answer.wait().item() == 32
-    # Many at once, in the order they were asked for.
+    # Many at once, which finish in the order of the calls.
     many = [torch.full((3,), float(index), device="musa") for index in range(20)]
     for pending in [dist.all_reduce(each, async_op=True) for each in many]:
         pending.wait()
@@ -337,7 +337,7 @@ def test_subgroups(two: Ranks) -> None:
 
 
 def again(rank: int, size: int, rendezvous: str) -> None:
-    """Leaves the group of all and founds it anew, with a device bound to it from the start; then the ways of that group."""
+    """Destroy the default group, create it again with a device bound to it, and check the behaviour of such a group."""
     from support.ranks import connect
 
     dist.destroy_process_group()
@@ -359,11 +359,11 @@ def again(rank: int, size: int, rendezvous: str) -> None:
     dist.barrier()
     subgroup = dist.new_group([0])
     assert (subgroup is not dist.GroupMember.NON_GROUP_MEMBER) == (rank == 0)
-    # Who is not in a new group takes part in its making all the same.
+    # Ranks outside a new group take part in its creation as well.
     assert backend.comm_split_count() == 2 * NEWER_THAN_2_7 + (rank == 1)
 
 
-def test_a_group_is_founded_anew_and_split(two: Ranks) -> None:
+def test_a_group_is_created_again_and_split(two: Ranks) -> None:
     two.run(again, meeting_point())
 
 
@@ -413,7 +413,7 @@ def disagreements(rank: int, size: int) -> list[str]:
     return texts
 
 
-def test_ranks_that_disagree_are_told(two: Ranks) -> None:
+def test_ranks_that_disagree_get_an_error_that_lists_them(two: Ranks) -> None:
     first, second = two.run(disagreements)
     assert first == second[:-1]
     assert (
@@ -433,14 +433,14 @@ def streams_and_graphs(rank: int, size: int) -> None:
     tensor = ones(2)
     torch.musa._sleep(300_000_000)
     work = dist.all_reduce(tensor, async_op=True)
-    assert not work.is_completed()  # it comes after what its stream has to do
+    assert not work.is_completed()  # it waits for the work of its stream
     work.wait()
     assert work.is_completed() and torch.musa.current_stream().query()
     graph, static = torch.musa.MUSAGraph(), ones(2)
     with torch.musa.graph(graph):
         static.add_(1)
         dist.all_reduce(static)
-    assert static.tolist() == [1, 1]  # recorded, not done
+    assert static.tolist() == [1, 1]  # recorded, not run
     for _ in range(2):
         graph.replay()
     assert static.tolist() == [10, 10]
@@ -456,7 +456,7 @@ def bookkeeping(rank: int, size: int) -> None:
     tensor = ones(1 << 20)
     used = torch.musa.max_memory_allocated()
     dist.all_reduce(tensor)
-    assert torch.musa.max_memory_allocated() == used  # gloo works on the memory itself
+    assert torch.musa.max_memory_allocated() == used  # gloo works on the device's memory itself
     del tensor
     assert torch.musa.memory_allocated() == before
     count = backend._get_sequence_number_for_group()
@@ -466,13 +466,13 @@ def bookkeeping(rank: int, size: int) -> None:
     backend._add_ephemeral_timeout(timedelta(seconds=7))
     work = dist.all_reduce(ones(1), async_op=True)
     assert backend._verify_work_timeout(work, timeout + timedelta(seconds=7))
-    dist.barrier()  # whoever waits for the work may go on a moment before its extra time is taken back
+    dist.barrier()  # a thread that waits for the work may continue a moment before its extra time is taken back
     assert backend._verify_work_timeout(dist.all_reduce(ones(1), async_op=True), timeout)
     assert backend.get_error().name == "SUCCESS" and backend.name() == "mccl"
     assert dist.get_backend() == "mccl" and isinstance(backend, dist.ProcessGroupMCCL)
 
 
-def test_bookkeeping(two: Ranks) -> None:
+def test_collectives_use_no_extra_memory_and_are_counted(two: Ranks) -> None:
     two.run(bookkeeping)
 
 

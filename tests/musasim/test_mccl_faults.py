@@ -1,4 +1,4 @@
-"""The process group `mccl` when ranks are late, leave or die: nobody waits for longer than the timeout."""
+"""The process group `mccl` when ranks are late, leave or die: no rank waits for longer than the timeout."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def found_anew(rank: int, size: int, address: str, seconds: float) -> None:
 
 
 def fails(kind: str) -> str:
-    """What an operation raises."""
+    """The error that an operation raises."""
     tensor = torch.ones(2, device="musa")
     calls: dict[str, Callable[[], Any]] = {
         "all_reduce": lambda: dist.all_reduce(tensor),
@@ -57,13 +57,13 @@ def late(rank: int, size: int, address: str) -> list[str]:
 
 
 def reason(rank: int, size: int, address: str) -> str:
-    """The group is of no use any more; another can be founded by the same processes."""
+    """The group cannot be used any more, but the same processes can create another one."""
     found_anew(rank, size, address, seconds=60)
     dist.all_reduce(tensor := torch.ones(2, device="musa"))
     return str(tensor.tolist())
 
 
-def test_a_rank_that_is_late(two: Ranks) -> None:
+def test_a_late_rank_causes_a_timeout(two: Ranks) -> None:
     (first, second), (other,) = two.run(late, meeting_point())
     assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first
     assert "NumelIn=2, NumelOut=2, Timeout(ms)=3000)" in first
@@ -81,7 +81,7 @@ def nothing(rank: int, size: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["all_reduce", pytest.param("recv", marks=pytest.mark.slow)])
-def test_a_rank_that_dies(kind: str) -> None:
+def test_a_dead_rank_is_reported_to_the_others(kind: str) -> None:
     two = Ranks(2)
     try:
         two.run(nothing)
@@ -103,7 +103,7 @@ def waits_for_a_time(rank: int, size: int, address: str) -> str:
     return ""
 
 
-def test_waiting_for_a_time(two: Ranks) -> None:
+def test_waiting_ends_after_the_given_time(two: Ranks) -> None:
     text, _ = two.run(waits_for_a_time, meeting_point())
     assert "Watchdog caught collective operation timeout" in text
 
@@ -122,13 +122,13 @@ def given_up(rank: int, size: int, address: str) -> None:
             dist.barrier()
 
 
-def test_abort(two: Ranks) -> None:
+def test_an_aborted_group_refuses_operations(two: Ranks) -> None:
     two.run(given_up, meeting_point())
     assert two.run(reason, meeting_point()) == ["[2.0, 2.0]"] * 2
 
 
 def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[str]:
-    """What each rank, a thread of its own, reads in its part of the store where rank 0 has written the names of all."""
+    """The text that each rank, in its own thread, reads from its part of the store, where rank 0 has written all names."""
     from torch_musa.core.process_group import _meet
 
     store.set_timeout(timedelta(seconds=seconds))
@@ -143,11 +143,11 @@ def met(store: Any, ranks: list[int], size: int, seconds: float = 20) -> list[st
 
 
 def test_entries_of_earlier_processes_in_the_store_are_not_read() -> None:
-    """torchrun keeps the store when it starts workers again: three meet, one comes and dies, three meet anew."""
+    """torchrun keeps the store when it restarts workers: three ranks meet, one arrives and dies, three meet again."""
     store = dist.HashStore()
     first, *same = met(store, [0, 1, 2], 3)
     assert same == [first] * 2
-    with pytest.raises(dist.DistStoreError, match="rank 2: the others have not come"):
+    with pytest.raises(dist.DistStoreError, match="rank 2: the other ranks did not arrive"):
         met(store, [2], 3, seconds=0.2)
     second, *same = met(store, [2, 1, 0], 3)
     assert same == [second] * 2

@@ -1,4 +1,4 @@
-"""What PyTorch builds on a process group, in two processes on a simulated device each, against one process on the CPU."""
+"""PyTorch's users of process groups, in two processes with one simulated device each, compared with one process on the CPU."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def data() -> torch.Tensor:
 
 
 def train(network: Any, inputs: torch.Tensor, steps: int = 3, parameters: Any = None) -> list[float]:
-    """The loss of each step. The mean over a rank's part, averaged over ranks, is the mean over all."""
+    """The loss of each step. The average over the ranks of each rank's mean is the mean of all."""
     optimizer = torch.optim.SGD(parameters or network.parameters(), lr=0.1)
     losses = []
     for _ in range(steps):
@@ -92,7 +92,7 @@ def ddp(rank: int, size: int) -> None:
         powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=1, start_powerSGD_iter=2),
         powerSGD_hook.powerSGD_hook,
     )
-    losses = train(network, inputs, steps=5)  # its callbacks wait for collectives of their own
+    losses = train(network, inputs, steps=5)  # the callbacks wait for collectives that they start
     assert losses[-1] < losses[0]
     with network.no_sync():
         network(inputs).sum().backward()

@@ -1,4 +1,4 @@
-"""torch.musa's functions about memory."""
+"""torch.musa's functions for memory."""
 
 # ruff: noqa: E402
 
@@ -44,7 +44,7 @@ def expected_keys() -> set[str]:
     return keys | {f"{k}.{m}" for k in ("oversize_allocations", "oversize_segments") for m in metrics}
 
 
-def test_keys() -> None:
+def test_statistics_have_torchs_keys() -> None:
     torch.musa.synchronize()
     stats = torch.musa.memory_stats()
     assert set(stats) == expected_keys() and list(stats) == sorted(stats)
@@ -53,7 +53,7 @@ def test_keys() -> None:
     assert set(torch.musa.memory_stats_all()) == expected_keys()
 
 
-def test_nothing_before_initialisation() -> None:
+def test_statistics_are_empty_before_initialisation() -> None:
     run("""
         import torch, torch_musa
         assert torch.musa.memory_stats() == {} and torch.musa.memory_allocated() == 0
@@ -94,14 +94,14 @@ def test_accumulated_counters() -> None:
 
 @pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
 def test_old_names_reset_the_peaks(name: str) -> None:
-    """They raise NameError in torch_musa 2.7.1; what they do here is what they do from 2.9 on."""
+    """They raise NameError in torch_musa 2.7.1. Here they work as they do from 2.9 on."""
     torch.ones(MIB, device="musa")
     with pytest.warns(FutureWarning, match=f"torch.musa.{name} now calls"):
         getattr(torch.musa, name)()
     assert torch.musa.max_memory_allocated() == torch.musa.memory_allocated()
 
 
-def test_empty_cache_gives_memory_back() -> None:
+def test_empty_cache_returns_memory_to_the_driver() -> None:
     tensor = torch.ones(30 * MIB, dtype=torch.uint8, device="musa")
     free = torch.musa.mem_get_info()[0]
     del tensor
@@ -157,7 +157,7 @@ def test_history() -> None:
         torch.musa._record_memory_history(None if arguments == ("all",) else False)
 
 
-def test_settings() -> None:
+def test_malformed_allocator_settings_are_refused() -> None:
     assert torch.musa.get_allocator_backend() == "native"
     torch.musa._set_allocator_settings("max_split_size_mb:64")
     with pytest.raises((RuntimeError, ValueError)):
@@ -165,7 +165,7 @@ def test_settings() -> None:
 
 
 def pool_of(tensor: torch.Tensor) -> tuple[int, int]:
-    """Identity of the pool whose segment holds `tensor`."""
+    """The id of the pool whose segment contains `tensor`."""
     for segment in torch.musa.memory_snapshot():
         if 0 <= tensor.data_ptr() - segment["address"] < segment["total_size"]:
             return segment["segment_pool_id"]
@@ -191,8 +191,8 @@ def test_the_allocator_cannot_be_replaced_once_it_is_used() -> None:
         torch.musa.change_current_allocator(torch_musa.core.memory._get_current_allocator())
 
 
-def test_memory_from_a_programs_own_functions() -> None:
-    """A pool's segments come from them, and go back when the pool is gone and the cache emptied."""
+def test_a_pluggable_allocator_provides_a_pools_memory() -> None:
+    """They provide a pool's segments, and get them back when the pool is destroyed and the cache is emptied."""
     libc = ctypes.CDLL(None)
     libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     libc.free.argtypes = [ctypes.c_void_p]
@@ -214,7 +214,7 @@ def test_memory_from_a_programs_own_functions() -> None:
     with torch.musa.use_mem_pool(pool):
         held = torch.ones(3 * MIB, device="musa")
     assert list(taken.values()) == [12 * MIB] and held.data_ptr() in taken
-    # use_mem_pool of 2.7.1 does not release what it began.
+    # use_mem_pool of 2.7.1 does not release the pool.
     torch_musa._MUSAC._musa_releasePool(torch.musa.current_device(), pool.id)
     del held, pool
     torch.musa.empty_cache()

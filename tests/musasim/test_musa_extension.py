@@ -1,6 +1,6 @@
-"""torch_musa.utils.musa_extension: what it answers, what it refuses, and projects that it builds and that run on the device.
+"""torch_musa.utils.musa_extension: its answers, its refusals, and projects that it builds and that run on the device.
 
-The builder's own ways are tried on sources that include no header of PyTorch, for those compile in a second.
+Tests of the builder itself use sources without PyTorch's headers, because those compile in a second.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from musasim.cache import cache_path
 from support.fresh_process import run
 
 pytestmark = pytest.mark.once
@@ -50,7 +51,7 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "small", nullptr, -1, fu
 PyMODINIT_FUNC NAME(TORCH_EXTENSION_NAME)() { return PyModule_Create(&definition); }
 """
 
-# MUSAExtension does not name the runtime, and nothing else of what it names is used: so the linker may leave them all out.
+# MUSAExtension does not name the runtime, and the code uses no other library that it names, so the linker may drop them all.
 RUNTIME = 'libraries=["musart"]'
 
 SETUP = """
@@ -97,7 +98,7 @@ def builder(torch_musa: Any) -> Any:
     return torch_musa.musa_extension
 
 
-def test_home_is_looked_for_in_the_order_of_the_real_one(tmp_path: Path) -> None:
+def test_home_is_searched_for_in_torch_musas_order(tmp_path: Path) -> None:
     mcc = tmp_path / "toolkit" / "bin" / "mcc"
     mcc.parent.mkdir(parents=True)
     mcc.write_text("#!/bin/sh\n")
@@ -117,7 +118,7 @@ def test_home_is_looked_for_in_the_order_of_the_real_one(tmp_path: Path) -> None
     run(code, ITS_BIN=str(mcc.parent), MUSA_HOME="", MUSA_PATH="")
 
 
-def test_importing_torch_musa_brings_no_builder() -> None:
+def test_importing_torch_musa_does_not_import_the_builder() -> None:
     run("""
         import os, sys
         os.environ.pop("MAX_JOBS", None)
@@ -152,7 +153,7 @@ def test_an_extension_is_made_with_the_toolkits_flags(builder: Any, monkeypatch:
     assert "dlink" not in vars(made)
 
 
-def test_flags_in_a_list_fail_as_on_the_real_one(builder: Any) -> None:
+def test_flags_in_a_list_fail_as_in_torch_musa(builder: Any) -> None:
     with pytest.raises(AttributeError, match="list"):
         builder.MUSAExtension("a", ["a.mu"], extra_compile_args=["-O3"])
 
@@ -186,7 +187,7 @@ def test_a_cu_file_is_not_recognised(tmp_path: Path) -> None:
 
 
 def write_two(folder: Path, prefix: str, builder: str) -> None:
-    """One module from a .mu, and one from the same text in a .cpp, which "force_mcc" has compiled by mcc."""
+    """One module from a .mu, and one from the same text in a .cpp, which mcc compiles because of "force_mcc"."""
     write_small(folder)
     (folder / "forced.cpp").write_text(SMALL)
     made = [
@@ -203,7 +204,7 @@ def test_a_small_project_with_and_without_ninja(tmp_path: Path) -> None:
     write_two(tmp_path, "by_ninja", "no_python_abi_suffix=True")
     build_inplace(tmp_path)
     assert (tmp_path / "by_ninja" / "small.so").exists()
-    (tmp_path / "factor.h").write_text("#define FACTOR 3\n")  # which mcc has told ninja that it read
+    (tmp_path / "factor.h").write_text("#define FACTOR 3\n")  # mcc has reported to ninja that it read this file
     build_inplace(tmp_path)
     code = """
         import torch, torch_musa, plain.small, plain.forced, by_ninja.small, by_ninja.forced
@@ -220,7 +221,7 @@ def test_ninja_compiles_nothing_that_is_up_to_date(tmp_path: Path) -> None:
     assert build_inplace(tmp_path).count("ninja: no work to do") == 2
 
 
-def test_load_compiles_once_and_again_when_something_changed(tmp_path: Path) -> None:
+def test_load_compiles_again_only_after_a_change(tmp_path: Path) -> None:
     write_small(tmp_path)
     folder = tmp_path / "build"
     folder.mkdir()
@@ -241,7 +242,9 @@ def test_load_compiles_once_and_again_when_something_changed(tmp_path: Path) -> 
         os.environ.pop("TORCH_EXTENSIONS_DIR", None)
         assert _get_build_directory("x", False).endswith(f"_mu{torch.version.musa}/x")
     """
-    run(code, SOURCE=str(tmp_path / "small.mu"), BUILD=str(folder), HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
+    # The cache of the compiled simulator stays the same, because compiling it again takes minutes.
+    env = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "MUSASIM_CACHE_DIR": str(cache_path())}
+    run(code, SOURCE=str(tmp_path / "small.mu"), BUILD=str(folder), **env)
 
 
 def searched(folder: Path) -> str:
@@ -323,7 +326,7 @@ KERNELS = """
 
 
 def test_a_project_with_the_headers_of_torch_and_torch_musa(tmp_path: Path) -> None:
-    """Host code and kernels, built by ninja and used on both devices and other streams: the numbers are the CPU's."""
+    """Host code and kernels, built by ninja, give the CPU's numbers on both devices and on other streams."""
     for source in SOURCES.iterdir():
         (tmp_path / source.name).write_bytes(source.read_bytes())
     (tmp_path / "project").mkdir()

@@ -1,4 +1,4 @@
-"""libmusart.so: the MUSA runtime API, over the devices, memory and streams that torch.musa has."""
+"""libmusart.so: the MUSA runtime API, for the devices, memory and streams of torch.musa."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class IpcHandle(ctypes.Structure):
 
 @pytest.fixture
 def musart(torch_musa: Any) -> Iterator[Any]:
-    """The library under its own name, as a program finds it once torch_musa is loaded; the current device is put back."""
+    """The library, loaded by its name as in a program that uses torch_musa. The current device is restored afterwards."""
     library = ctypes.CDLL(LIBRARY)
     library.musaGetErrorString.restype = library.musaGetErrorName.restype = ctypes.c_char_p
     for name in ("musaFree", "musaFreeHost", "musaStreamDestroy", "musaStreamQuery", "musaStreamSynchronize"):
@@ -59,7 +59,7 @@ def musart(torch_musa: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def memory(musart: Any) -> Iterator[Callable[[int], int]]:
-    """musaMalloc, freed at the end."""
+    """musaMalloc, whose memory is freed at the end."""
     taken: list[int] = []
 
     def allocate(size: int) -> int:
@@ -74,7 +74,7 @@ def memory(musart: Any) -> Iterator[Callable[[int], int]]:
 
 
 def integer(function: Any, *arguments: Any) -> int:
-    """What a function writes to its first argument, an int."""
+    """The int that a function writes to its first argument."""
     result = ctypes.c_int(-1)
     assert function(ctypes.byref(result), *arguments) == 0
     return result.value
@@ -93,7 +93,7 @@ class TestDevices:
         torch.musa.set_device(0)
         assert integer(musart.musaGetDevice) == 0
 
-    def test_a_bad_index(self, musart: Any) -> None:
+    def test_an_index_out_of_range_is_refused(self, musart: Any) -> None:
         assert musart.musaSetDevice(99) == BAD_DEVICE and musart.musaSetDevice(-1) == BAD_DEVICE
         assert integer(musart.musaGetDevice) == 0
 
@@ -124,7 +124,7 @@ class TestDevices:
         assert str(integer(musart.musaRuntimeGetVersion)) == torch.version.musa
         assert integer(musart.musaDriverGetVersion) >= integer(musart.musaRuntimeGetVersion)
 
-    def test_none_visible(self) -> None:
+    def test_no_visible_device_is_an_error(self) -> None:
         assert standalone("print(lib.musaSetDevice(0), lib.musaGetLastError())", MUSASIM_DEVICE_COUNT="0") == "100 100"
 
     def test_profiler_calls_succeed(self, musart: Any) -> None:
@@ -132,7 +132,7 @@ class TestDevices:
 
 
 class TestErrors:
-    def test_the_last_one_is_kept_until_it_is_asked_for(self, musart: Any) -> None:
+    def test_the_last_error_is_kept_until_it_is_read(self, musart: Any) -> None:
         assert musart.musaSetDevice(99) == BAD_DEVICE
         assert musart.musaGetDevice(ctypes.byref(ctypes.c_int())) == 0
         assert musart.musaPeekAtLastError() == BAD_DEVICE
@@ -163,11 +163,11 @@ class TestMemory:
         assert torch.musa.mem_get_info() == before
         assert musart.musaFree(pointer) == INVALID_VALUE
 
-    def test_more_than_there_is(self, musart: Any) -> None:
+    def test_a_request_for_too_much_memory_is_refused(self, musart: Any) -> None:
         assert musart.musaMalloc(ctypes.byref(Pointer()), 1 << 50) == OUT_OF_MEMORY
         assert musart.musaGetErrorString(musart.musaGetLastError()) == b"out of memory"
 
-    def test_memory_that_it_takes_is_not_torchs(self) -> None:
+    def test_memory_that_a_program_allocates_is_not_available_to_torch(self) -> None:
         done = in_torch(
             """
             pointer = ctypes.c_void_p()
@@ -183,14 +183,14 @@ class TestMemory:
         )
         assert done.split() == ["True", "100"]
 
-    def test_pointers_that_are_none_of_ours(self, musart: Any, memory: Callable[[int], int]) -> None:
+    def test_unknown_pointers_are_not_freed(self, musart: Any, memory: Callable[[int], int]) -> None:
         tensor = torch.zeros(16, device="musa")
         host = ctypes.create_string_buffer(8)
         for pointer in (ctypes.addressof(host), memory(16) + 8, tensor.data_ptr()):
             assert musart.musaFree(pointer) == INVALID_VALUE
         assert musart.musaFree(None) == 0 and musart.musaFreeHost(ctypes.addressof(host)) == INVALID_VALUE
 
-    def test_nothing_of_nothing(self, musart: Any) -> None:
+    def test_an_allocation_of_zero_bytes_gives_a_null_pointer(self, musart: Any) -> None:
         pointer = Pointer(1)
         assert musart.musaMalloc(ctypes.byref(pointer), 0) == 0 and pointer.value is None
         assert musart.musaMalloc(None, 8) == INVALID_VALUE
@@ -230,7 +230,7 @@ class TestMemory:
         assert musart.musaFreeHost(pointer) == 0 and musart.musaFreeHost(pointer) == INVALID_VALUE
 
     def test_registering_pages(self, musart: Any) -> None:
-        torch.zeros(1).pin_memory("musa")  # before that, torch asks no backend whether memory is pinned
+        torch.zeros(1).pin_memory("musa")  # before this, torch does not ask any backend whether memory is pinned
         host = torch.zeros(8192, dtype=torch.uint8)
         pages = (Pointer(host.data_ptr()), ctypes.c_size_t(8192))
         assert musart.musaHostRegister(*pages, 0) == 0 and host.is_pinned("musa")
@@ -249,7 +249,7 @@ class TestCopies:
         assert musart.musaMemset(second, ord("x"), 4) == 0
         assert musart.musaMemcpy(back, second, 14, DEFAULT) == 0 and back.value == b"xxxx the host"
 
-    def test_the_direction_must_be_what_was_said(self, musart: Any, memory: Callable[[int], int]) -> None:
+    def test_the_direction_of_a_copy_must_fit_its_pointers(self, musart: Any, memory: Callable[[int], int]) -> None:
         device, host = memory(64), ctypes.create_string_buffer(64)
         assert musart.musaMemcpy(device, host, 8, 9) == BAD_DIRECTION
         assert musart.musaMemcpy(device, host, 8, TO_HOST) == INVALID_VALUE
@@ -257,7 +257,7 @@ class TestCopies:
         assert musart.musaMemcpy(device, None, 8, TO_DEVICE) == INVALID_VALUE
         assert musart.musaMemcpy(device, host, 0, TO_DEVICE) == 0
 
-    def test_the_end_of_an_allocation(self, musart: Any, memory: Callable[[int], int]) -> None:
+    def test_a_copy_beyond_an_allocation_is_refused(self, musart: Any, memory: Callable[[int], int]) -> None:
         device, host = memory(64), ctypes.create_string_buffer(128)
         assert musart.musaMemcpy(device, host, 64, TO_DEVICE) == 0
         assert musart.musaMemcpy(device, host, 65, TO_DEVICE) == INVALID_VALUE
@@ -265,7 +265,7 @@ class TestCopies:
         assert musart.musaMemset(device, 0, 65) == INVALID_VALUE
         assert musart.musaMemset(ctypes.addressof(host), 0, 8) == INVALID_VALUE
 
-    def test_into_a_tensor(self, musart: Any) -> None:
+    def test_a_copy_into_a_tensor_is_visible_to_torch(self, musart: Any) -> None:
         tensor = torch.zeros(4, device="musa")
         values = (ctypes.c_float * 4)(1, 2, 3, 4)
         assert musart.musaMemcpy(tensor.data_ptr(), values, 16, TO_DEVICE) == 0
@@ -281,7 +281,7 @@ class TestCopies:
 
 
 class TestStreamsAndEvents:
-    def test_one_stream_of_both(self, musart: Any) -> None:
+    def test_streams_of_torch_and_the_runtime_are_the_same(self, musart: Any) -> None:
         handle = handle_of(musart.musaStreamCreate)
         stream = torch.musa.ExternalStream(handle)
         assert musart.musaStreamQuery(handle) == 0
@@ -317,7 +317,7 @@ class TestStreamsAndEvents:
         assert musart.musaEventQuery(end) == NOT_READY
         assert musart.musaEventSynchronize(end) == 0 and musart.musaEventQuery(end) == 0
         assert musart.musaEventElapsedTime(ctypes.byref(elapsed), begin, end) == 0
-        assert elapsed.value > 49  # milliseconds on the device's own clock, as many as it has slept
+        assert elapsed.value > 49  # the milliseconds that it has slept, on the device's own clock
         assert musart.musaEventDestroy(begin) == 0 and musart.musaEventDestroy(begin) == BAD_HANDLE
         musart.musaEventDestroy(end)
 
@@ -353,7 +353,7 @@ class TestCapture:
         assert target.item() == 7
 
     @pytest.mark.parametrize("unsafe", ["musaDeviceSynchronize", "musaMalloc", "musaStreamSynchronize"])
-    def test_an_unsafe_call_spoils_it(self, musart: Any, unsafe: str) -> None:
+    def test_an_unsafe_call_breaks_the_capture(self, musart: Any, unsafe: str) -> None:
         graph = torch.musa.graph(torch.musa.MUSAGraph())
         with pytest.raises(RuntimeError, match="due to a previous error during capture"), graph:  # noqa: PT012
             stream = torch.musa.current_stream().musa_stream
@@ -395,7 +395,7 @@ class TestProcesses:
         assert standalone(code) == "before"
         assert ctypes.string_at(pointer) == b"after"
 
-    def test_handles_that_lead_nowhere(self, musart: Any, memory: Callable[[int], int]) -> None:
+    def test_invalid_ipc_handles_are_refused(self, musart: Any, memory: Callable[[int], int]) -> None:
         handle, opened = IpcHandle(), Pointer()
         assert musart.musaIpcGetMemHandle(ctypes.byref(handle), Pointer(12345)) == INVALID_VALUE
         assert musart.musaIpcOpenMemHandle(ctypes.byref(opened), handle, 1) == BAD_HANDLE
@@ -420,13 +420,13 @@ class TestLibrary:
         needed = subprocess.run(["readelf", "-d", runtime_path()], capture_output=True, text=True, check=True).stdout
         assert f"soname: [{LIBRARY}]" in needed and "torch" not in needed and "libc10" not in needed
 
-    def test_every_declared_function_is_there(self, musart: Any) -> None:
+    def test_every_declared_function_exists(self, musart: Any) -> None:
         names = [word.split("(")[0] for word in header().read_text().split() if "(" in word and word.startswith("musa")]
         assert len(names) >= 60
         assert [name for name in names if not hasattr(musart, name)] == []
 
     @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs a C compiler")
-    def test_a_program_in_c(self, tmp_path: Path) -> None:
+    def test_a_c_program_can_use_the_library(self, tmp_path: Path) -> None:
         source = tmp_path / "program.c"
         source.write_text(
             """
@@ -460,12 +460,12 @@ def header() -> Path:
 
 
 def standalone(code: str, **env: str) -> str:
-    """The output of a process that has the library alone, as `lib`, and no PyTorch."""
+    """The output of a process that loads only the library, as `lib`, without PyTorch."""
     return _run(f"import ctypes; lib = ctypes.CDLL({str(runtime_path())!r})", code, env)
 
 
 def in_torch(code: str, **env: str) -> str:
-    """The output of a process that has torch_musa, and the library by its name."""
+    """The output of a process that imports torch_musa and loads the library by its name."""
     return _run(
         f"import musasim; musasim.install(); import ctypes, torch, torch_musa; lib = ctypes.CDLL({LIBRARY!r})",
         code,

@@ -1,7 +1,7 @@
-"""Gates the simulator on PyTorch's operator database: each operator must do on `musa` what it does on the CPU.
+"""Checks the simulator with PyTorch's operator database: each operator must do on `musa` what it does on the CPU.
 
-Smoke tests miss wrong values; this does not. One test takes every CHUNKS-th operator, so that the work spreads over
-workers and the database, which takes seconds to import, is loaded only where it is needed.
+Smoke tests miss wrong values, these tests do not. Each test takes every CHUNKS-th operator. So workers share the work, and
+the database, which takes seconds to import, is loaded only when it is needed.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ CHUNKS = 12
 
 CUDA_ONLY = "compiles CUDA code at run time; the CPU refuses it as well"
 HOST_INDICES = "PyTorch wants the indices on the host, whatever the device of the tensor"
-NO_GPU_KERNEL = "PyTorch has it for the CPU only"
+NO_GPU_KERNEL = "PyTorch supports it on the CPU only"
 OTHER_KERNEL = (
-    "PyTorch gives fused attention to devices it knows; here it takes the composed one, which rounds differently"
+    "PyTorch uses fused attention only for devices that it knows; here it uses the composed one, which rounds otherwise"
 )
 
-# Known gaps, each with its reason. One that closes has to leave this list: it fails the test until it does.
+# Known gaps, each with its reason. A gap that has closed fails the test until it is removed from this list.
 GAPS = {
     "jiterator_unary": CUDA_ONLY,
     "jiterator_binary": CUDA_ONLY,
@@ -47,7 +47,7 @@ def operators(torch_musa: Any) -> Iterator[list[Any]]:
     from torch.testing._internal.common_methods_invocations import op_db
 
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # the samples are tiny: threads only cost
+    torch.set_num_threads(1)  # the samples are tiny, so threads only cost time
     yield [op for op in op_db if torch.float32 in op.supported_dtypes("cpu")]
     torch.set_num_threads(threads)
 
@@ -74,7 +74,7 @@ def test_operators_match_the_cpu(operators: list[Any], chunk: int) -> None:
         if op.formatted_name not in GAPS:
             problems += found
         elif not found:
-            problems.append(f"{op.formatted_name} works now: take it off the list of gaps")
+            problems.append(f"{op.formatted_name} works now: remove it from the list of gaps")
     assert not problems, "\n".join(problems)
 
 

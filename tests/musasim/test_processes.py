@@ -1,4 +1,4 @@
-"""The device and several processes."""
+"""The device in several processes."""
 
 # ruff: noqa: E402
 
@@ -54,7 +54,7 @@ def double(tensors: mp.SimpleQueue, module: nn.Module, answers: mp.SimpleQueue) 
     tensors.get()
 
 
-def test_tensors_are_shared_and_not_copied() -> None:
+def test_received_tensors_share_the_senders_memory() -> None:
     spawn = mp.get_context("spawn")
     tensors, answers = spawn.SimpleQueue(), spawn.SimpleQueue()
     module = nn.Linear(2, 1).musa()
@@ -79,14 +79,14 @@ def views(tensors: mp.SimpleQueue, answers: mp.SimpleQueue) -> None:
     tensors.get()
 
 
-def test_tensors_over_one_storage_arrive_over_one_storage() -> None:
+def test_tensors_that_share_a_storage_still_share_it_in_the_receiver() -> None:
     spawn = mp.get_context("spawn")
     tensors, answers = spawn.SimpleQueue(), spawn.SimpleQueue()
     child = spawn.Process(target=views, args=(tensors, answers))
     child.start()
     whole = torch.zeros(2, 3, device="musa")
     tensors.put((whole, whole[0, 1:], whole.t()))
-    # The memory stays the sender's: nothing was allocated for it in the child.
+    # The memory stays the sender's, so the child has allocated nothing.
     assert answers.get() == (True, [[0, 9, 9], [0, 0, 0]], (1, 3), 0)
     assert whole.tolist() == [[0, 9, 9], [0, 0, 0]]
     tensors.put(None)
@@ -104,7 +104,7 @@ def hold(tensors: mp.SimpleQueue, answers: mp.SimpleQueue) -> None:
     tensors.get()
 
 
-def test_memory_that_a_receiver_holds_is_not_used_again() -> None:
+def test_memory_that_a_receiver_holds_is_not_reused() -> None:
     spawn = mp.get_context("spawn")
     tensors, answers = spawn.SimpleQueue(), spawn.SimpleQueue()
     child = spawn.Process(target=hold, args=(tensors, answers))
@@ -153,7 +153,7 @@ def test_sending_keeps_the_memory() -> None:
     assert tensor.data_ptr() == address and tensor.tolist() == [0, 1, 2]
 
 
-def test_handles_are_checked() -> None:
+def test_invalid_handles_are_refused() -> None:
     storage = torch.ones(4, device="musa").untyped_storage()
     device, memory, size, offset, *rest = storage._share_musa_()
     assert (device, size, len(memory)) == (0, 16, 64)
@@ -208,7 +208,7 @@ def test_an_event_is_the_same_in_both_processes() -> None:
     assert child.exitcode == 0
 
 
-def test_events_that_were_not_made_for_it_have_no_handle() -> None:
+def test_events_without_the_interprocess_flag_have_no_handle() -> None:
     assert ForkingPickler._extra_reducers[torch.musa.Event] is torch_musa.core.reductions.reduce_event
     event = torch.musa.Event()
     event.record()

@@ -1,4 +1,4 @@
-"""PyTorch's profiler on the simulated device: events around operators, Kineto's records of what ran, memory."""
+"""PyTorch's profiler on the simulated device: events around operators, Kineto's records of kernels, memory."""
 
 # ruff: noqa: E402
 
@@ -144,7 +144,7 @@ def test_memory(matrix: torch.Tensor) -> None:
 
 
 def test_events_around_operators(matrix: torch.Tensor) -> None:
-    """Without Kineto's records: the stopwatch mode, where an operator's time is that between two events."""
+    """This is the mode without Kineto's records, where an operator's time is that between two events."""
     with torch.autograd.profiler.profile(use_device="musa") as prof:
         matrix @ matrix
     event = by_key(prof)["aten::mm"]
@@ -186,7 +186,7 @@ def test_work_counts_when_it_is_replayed_and_not_when_it_is_captured(matrix: tor
     assert captured > 0 and result.shape == matrix.shape
 
 
-def test_threads_at_once(matrix: torch.Tensor) -> None:
+def test_several_threads_are_profiled_at_once(matrix: torch.Tensor) -> None:
     def work() -> None:
         for _ in range(50):
             matrix @ matrix
@@ -201,7 +201,7 @@ def test_threads_at_once(matrix: torch.Tensor) -> None:
 
 
 def test_profiler_before_torch_musa() -> None:
-    """Kineto has started when the device arrives."""
+    """Kineto has already started when the device is registered."""
     run("""
         import musasim, torch
         from torch.profiler import profile, ProfilerActivity

@@ -1,4 +1,4 @@
-"""Importing torch_musa, what it changes in torch, and when it takes the device."""
+"""Importing torch_musa, what it changes in torch, and when it initialises the device."""
 
 # ruff: noqa: E402
 
@@ -56,12 +56,12 @@ def test_import_refuses_an_old_torch() -> None:
     assert "RuntimeError: torch_musa needs torch 2.7.1 or newer" in error
 
 
-def test_import_refuses_when_another_backend_has_the_place() -> None:
+def test_import_is_refused_when_another_backend_is_registered() -> None:
     error = run("import torch; torch.utils.rename_privateuse1_backend('npu'); import torch_musa", ok=False)
-    assert "'npu' has taken it" in error
+    assert "'npu' is already registered" in error
 
 
-def test_import_loads_little_and_takes_no_device() -> None:
+def test_import_loads_few_modules_and_initialises_no_device() -> None:
     run("""
         import torch, sys
         before = set(sys.modules)
@@ -127,7 +127,7 @@ def test_first_tensor_initialises_and_runs_what_was_queued() -> None:
 
 
 def test_native_code_finds_the_module_through_other_finders() -> None:
-    """Some finders ask the remaining ones themselves, and stand between torch_musa's and whoever imports."""
+    """Some finders ask the remaining ones themselves, and so stand between torch_musa's finder and the importing code."""
     run("""
         import sys, torch, torch_musa
 
@@ -149,7 +149,7 @@ def test_native_code_finds_the_module_through_other_finders() -> None:
     """)
 
 
-def test_failing_queued_call_says_where_it_came_from() -> None:
+def test_failing_queued_call_reports_where_it_was_queued() -> None:
     error = run(
         """
         import torch, torch_musa
@@ -196,7 +196,7 @@ def test_forked_child_of_a_process_that_used_the_device(touch: str) -> None:
     """)
 
 
-def test_untouched_parent_may_fork() -> None:
+def test_process_that_has_not_used_the_device_may_fork() -> None:
     run("""
         import os, torch, torch_musa
         child = os.fork()
@@ -206,7 +206,7 @@ def test_untouched_parent_may_fork() -> None:
     """)
 
 
-def test_without_a_device() -> None:
+def test_without_a_device_queries_answer_and_tensors_raise() -> None:
     run(
         """
         import torch, torch_musa
@@ -233,7 +233,7 @@ def test_without_a_device() -> None:
 
 
 def test_program_may_end_right_after_a_backward_pass() -> None:
-    """Autograd's threads must have let go of their Python objects; without help one run in three aborts."""
+    """Autograd's threads must release their Python objects first. Without this, one run in three aborts."""
     for _ in range(8):
         run("""
             import torch, torch_musa
@@ -245,7 +245,7 @@ def test_program_may_end_right_after_a_backward_pass() -> None:
 # --- errors ---------------------------------------------------------------------------------------------------------
 
 
-def test_runtime_errors() -> None:
+def test_runtime_errors_become_musa_errors() -> None:
     success = torch.musa.musart().musaError.success
     torch.musa.check_error(success)
     with pytest.raises(torch.musa.MusaError, match=r"\(2\)"):

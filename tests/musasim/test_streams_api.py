@@ -75,7 +75,7 @@ def test_stream_block_switches_device_and_comes_back() -> None:
         assert torch.musa.current_stream() == torch.musa.default_stream()
 
 
-def test_event_life() -> None:
+def test_event_exists_on_the_device_once_recorded() -> None:
     event = torch.musa.Event()
     assert event.musa_event == 0 and event.device is None and event.query()
     assert repr(event) == "<torch_musa.Event uninitialized>"
@@ -95,7 +95,7 @@ def test_time_between_events() -> None:
     assert end.query() and start.elapsed_time(end) > 15
 
 
-def test_time_needs_both_recorded() -> None:
+def test_elapsed_time_needs_two_recorded_events() -> None:
     start, end = (torch.musa.Event(enable_timing=True) for _ in range(2))
     start.record()
     with pytest.raises(RuntimeError):
@@ -157,7 +157,7 @@ def test_graph_refuses_an_unknown_mode() -> None:
         pass
 
 
-# The simulator's recording keeps tensors alive, and with them the nodes this warning is about.
+# The simulator's recording keeps tensors alive, and with them the nodes that this warning concerns.
 @pytest.mark.filterwarnings("ignore:The AccumulateGrad node's stream does not match")
 def test_graphed_module_trains_like_the_plain_one() -> None:
     torch.manual_seed(0)

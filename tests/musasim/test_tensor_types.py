@@ -1,4 +1,4 @@
-"""What torch.Tensor, storages and the legacy types know about musa."""
+"""The `musa` names of torch.Tensor, storages and the legacy types."""
 
 # ruff: noqa: E402
 
@@ -131,5 +131,5 @@ def test_storage_class(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 def test_storage_type_strings() -> None:
-    """The classes do not live in torch.musa, and their name says where they do."""
+    """The classes are not in torch.musa, and their names show their real module."""
     assert torch.ones(2, device="musa").storage().type() == "torch_musa.core.musa.FloatStorage"

@@ -1,4 +1,4 @@
-"""What programs do all day: train, mix precisions, load data, save, copy."""
+"""Common tasks of programs: training, mixed precision, data loading, saving, copying."""
 
 # ruff: noqa: E402
 
@@ -169,7 +169,7 @@ def test_checkpoint_repeats_the_dropout(reentrant: bool) -> None:
 
 
 def test_checkpoint_in_a_fresh_process() -> None:
-    """torch reads torch.musa._initialized here, which is a constant on the real package."""
+    """torch reads torch.musa._initialized here, which never changes in the real package."""
     from support.fresh_process import run
 
     run("""
@@ -206,14 +206,14 @@ def test_save_and_load(weights_only: bool) -> None:
 
 
 def renamed(value: object, old: bytes, new: bytes) -> io.BytesIO:
-    """A saved file that says another place of the same length; the old format has no checksums."""
+    """A saved file with another device name of the same length. The old format has no checksums."""
     file = io.BytesIO()
     torch.save(value, file, _use_new_zipfile_serialization=False)
     assert old in file.getvalue()
     return io.BytesIO(file.getvalue().replace(old, new))
 
 
-def test_load_refuses_a_device_that_is_not_there() -> None:
+def test_load_refuses_a_missing_device() -> None:
     file = renamed(torch.ones(2, device="musa:1"), b"musa:1", b"musa:9")
     with pytest.raises(RuntimeError, match=r"(?i)attempting to deserialize object on musa device 9"):
         torch.load(file, weights_only=False)
@@ -228,7 +228,7 @@ def test_load_refuses_cuda_and_advises() -> None:
 
 
 def test_registered_functions() -> None:
-    """Stock torch has handlers for backends like this, which come first; these are for torch that has none."""
+    """Stock torch's own handlers for such backends come first. These functions are for a torch without them."""
     from torch_musa.core import serialization
 
     assert [entry[0] for entry in torch.serialization._package_registry].count(999) == 1

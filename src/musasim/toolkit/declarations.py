@@ -1,4 +1,4 @@
-"""Pieces of C++ declarations, found in their tokens: the declared name, where a template or an expression begins."""
+"""Finds parts of C++ declarations in their tokens: the declared name, and where a template or an expression begins."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STORAGE = frozenset(["extern", "static", "inline", "constexpr", "constinit", "t
 
 
 def joined(text: str) -> str:
-    """On one line; the line breaks are put back where the text was."""
+    """Put the text on one line. The caller puts the line breaks back where the text was."""
     return re.sub(r"\n(?:#[^\n]*\n)*", " ", text).strip()
 
 
@@ -52,7 +52,7 @@ def split_text(text: str) -> list[str]:
 
 
 def template_begin(tokens: list[Token]) -> int:
-    """The index of the `<` that the `>` at the end closes; 0 where there is none."""
+    """Return the index of the `<` that belongs to the `>` at the end, or 0 if there is none."""
     angles = depth = 0
     for index in range(len(tokens) - 1, -1, -1):
         text = tokens[index].text
@@ -70,7 +70,7 @@ def template_begin(tokens: list[Token]) -> int:
 
 
 def _bracket_begin(tokens: list[Token]) -> int:
-    """The index of the bracket that the one at the end closes; 0 where there is none."""
+    """Return the index of the bracket that belongs to the one at the end, or 0 if there is none."""
     depth = 0
     for index in range(len(tokens) - 1, -1, -1):
         text = tokens[index].text
@@ -84,7 +84,7 @@ def _bracket_begin(tokens: list[Token]) -> int:
 
 
 def expression_begin(tokens: list[Token]) -> int | None:
-    """Where the expression that ends with `tokens` begins: what is launched."""
+    """Return where the expression at the end of `tokens` begins. It names the kernel of a launch."""
     at = len(tokens)
     while at > 0:
         if tokens[at - 1].text in (">", ">>>"):
@@ -110,7 +110,7 @@ def without_storage(tokens: list[Token]) -> list[Token]:
 
 
 def _declarator(tokens: list[Token]) -> list[Token]:
-    """Without a default or an initial value."""
+    """Drop a default or initial value from the declarator."""
     depth = angles = 0
     for index, token in enumerate(tokens):
         text = token.text if token.kind == "mark" else ""
@@ -136,7 +136,7 @@ def _declarator(tokens: list[Token]) -> list[Token]:
 
 
 def declared_name(tokens: list[Token]) -> str | None:
-    """The name that one declarator declares, None where it has none."""
+    """Return the name that one declarator declares, or None."""
     tokens = _declarator(tokens)
     while tokens and tokens[-1].text == "]":
         tokens = tokens[: _bracket_begin(tokens)]
@@ -155,7 +155,7 @@ def declared_name(tokens: list[Token]) -> str | None:
 
 
 def declared_names(tokens: list[Token]) -> list[str]:
-    """Of a declaration with one or more declarators."""
+    """Return the names in a declaration with one or more declarators."""
     pieces = split(tokens)
     names = [declared_name(piece) for piece in pieces[:1]]
     for piece in pieces[1:]:
@@ -165,7 +165,7 @@ def declared_names(tokens: list[Token]) -> list[str]:
 
 
 def name_position(tokens: list[Token]) -> int:
-    """Where a parameter without a name would have it."""
+    """Return where the name of an unnamed parameter would be."""
     declared = _declarator(tokens)
     while declared and declared[-1].text == "]":
         declared = declared[: _bracket_begin(declared)]

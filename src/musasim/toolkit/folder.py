@@ -1,4 +1,4 @@
-"""Makes the folder that MUSA_HOME names, once for each state of its sources."""
+"""Makes the folder for MUSA_HOME, once for each state of its sources."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pt
 
 
 def home() -> Path:
-    """The simulated MUSA_HOME. Made when there is none yet for these sources; at most one process does at a time."""
+    """Return the simulated MUSA_HOME. One process at a time makes it, if there is none yet for these sources."""
     runtime = cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
     return cache.stored(f"toolkit-{_digest(_package_files(), _identity())}", partial(_make, runtime))
 
 
 def _identity() -> str:
-    """What the programs name: the Python that runs them and the package that they are in."""
+    """Return what the programs refer to: their Python, their package and the runtime."""
     return f"{sys.executable}\n{_PACKAGE}\n{_digest(_runtime_files())}"
 
 
@@ -51,11 +51,11 @@ def _digest(files: list[Path], more: str = "") -> str:
 
 
 def _compile_runtime(place: Path) -> None:
-    """libmusart.so, of the same sources and under the same name as the one that torch_musa's extension loads.
+    """Compile libmusart.so, from the same sources and with the same name as the one that torch_musa's extension loads.
 
-    A process that has loaded either of them has loaded both: the dynamic linker goes by the name in the library.
+    A process loads only one of the two, because the dynamic linker compares the names inside the libraries.
     """
-    print("musasim: compiling its runtime (once, some seconds) ...", file=sys.stderr, flush=True)
+    print("musasim: compiling its runtime (once, a few seconds) ...", file=sys.stderr, flush=True)
     _compile_library([_CSRC / "musart.cpp"], place / _RUNTIME)
 
 
@@ -84,7 +84,7 @@ def _copy_headers(include: Path) -> None:
 
 
 def _write_program(path: Path, module: str) -> None:
-    """Runs from any shell, without a variable set: it names its Python and where the package is."""
+    """Write a program that runs from any shell without variables, because it names its Python and the package's folder."""
     path.write_text(
         f"{_shebang(sys.executable)}\n"
         "import sys\n"
@@ -97,7 +97,10 @@ def _write_program(path: Path, module: str) -> None:
 
 
 def _shebang(python: str) -> str:
-    """A kernel reads 127 characters, and up to the first space. The shell takes what Python takes for a string."""
+    """Return a first line that Linux can run. It reads 127 characters, up to the first space.
+
+    For a longer path the shell runs the second line, which is a string to Python.
+    """
     plain = f"#!{python} -IS"
     if len(plain) < 127 and " " not in python:
         return plain

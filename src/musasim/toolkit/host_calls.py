@@ -1,7 +1,7 @@
-"""Finds what device code may not do: call functions of the host, and hold another device's assembly.
+"""Finds what device code may not contain: calls of host functions, and assembly of another device.
 
-By names, for there is no compiler here that knows of two sides: what it finds is wrong, and it does not find everything.
-Functions for both sides are left out, as clang does until a kernel reaches them.
+It compares names, because the compiler here does not know two sides. What it finds is an error, but it does not find everything.
+Functions for both sides are not checked; clang checks them only when a kernel reaches them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PTX = re.compile(
 
 @dataclass(frozen=True)
 class Body:
-    """Of a function that the device alone runs; with its braces."""
+    """The body, braces included, of a function for the device alone."""
 
     name: str
     kind: str  # __global__ or __device__
@@ -68,7 +68,7 @@ class Body:
 
 
 class Problem(Exception):
-    """`position` in the text, and why."""
+    """An error, with its `position` in the text."""
 
     def __init__(self, position: int, message: str) -> None:
         super().__init__(message)
@@ -76,7 +76,7 @@ class Problem(Exception):
 
 
 def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
-    """Raises Problem for the first thing that is wrong."""
+    """Raise Problem for the first error."""
     for found in _ASSEMBLY.finditer(source.text):
         begin = found.start() - (2 if source.text.endswith("__", 0, found.start()) else 0)
         plain = is_word_begin(source.text, begin) and not source.in_system_header(begin)
@@ -114,7 +114,7 @@ def _check_assembly(source: Source, position: int) -> None:
 
 
 def _calls(source: Source, body: Body) -> dict[str, Token]:
-    """Names that stand before a bracket and nowhere else: anything else may be a variable, a type or a member."""
+    """Return the names that are only used before a bracket. Any other name may be a variable, a type or a member."""
     found: dict[str, Token] = {}
     others: set[str] = set()
     tokens = list(source.tokens(body.begin, body.end))
@@ -132,7 +132,7 @@ def _calls(source: Source, body: Body) -> dict[str, Token]:
 
 
 def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]:
-    """Those of `names` that files beside the main one define as functions, and never for the device."""
+    """Return those of `names` that files in the main file's folder define as functions, but never for the device."""
     if not names:
         return set()
     folder = Path(main_file).resolve().parent
@@ -151,7 +151,7 @@ def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]
 
 
 def _is_below(file: Path, folder: Path) -> bool:
-    """Without what is installed there: an environment may lie in the folder of a project."""
+    """Installed packages do not count, because a project's folder may contain an environment."""
     return folder in file.parents and not _INSTALLED & set(file.parts)
 
 

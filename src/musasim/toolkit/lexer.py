@@ -1,4 +1,4 @@
-"""Reads preprocessed C++: no comments, no macros; line markers (`# 12 "file.mu"`) say where each line came from."""
+"""Reads preprocessed C++, without comments and macros. Line markers (`# 12 "file.mu"`) say where each line came from."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def is_word_begin(text: str, position: int) -> bool:
-    """Whether the word that begins at `position` is not the end of a longer one."""
+    """Return whether a word begins at `position`, rather than the end of a longer one."""
     before = text[position - 1] if position else " "
     return not (before.isalnum() or before in "_$")
 
 
 def _is_prefix(text: str, position: int) -> bool:
-    """Whether an R is a raw string's, which may have u8, u, U or L before it."""
+    """Return whether an R begins a raw string. u8, u, U or L may precede it."""
     return any(
         text.endswith(prefix, 0, position) and is_word_begin(text, position - len(prefix))
         for prefix in ("", "u8", "u", "U", "L")
@@ -52,18 +52,18 @@ class Token:
 
 
 class Source:
-    """Preprocessed text, and where its lines came from."""
+    """Preprocessed text, and the origin of its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._raw = [match.span() for match in _RAW_STRING.finditer(text) if _is_prefix(text, match.start())]
-        # The first line is one as well, and has no line before it.
+        # The first line is a marker too, but no line break precedes it.
         markers = _MARKER.finditer("\n" + text)
         self._markers = [(match.end(), int(match[1]), match[2], match[3]) for match in markers]
         self._marker_ends = [marker[0] for marker in self._markers]
 
     def place(self, position: int) -> tuple[str, int]:
-        """File and line that the text at `position` came from."""
+        """Return the file and line that the text at `position` came from."""
         at = bisect.bisect_right(self._marker_ends, position) - 1
         if at < 0:
             return "<input>", self.text.count("\n", 0, position) + 1
@@ -75,7 +75,7 @@ class Source:
         return at >= 0 and "3" in self._markers[at][3].split()
 
     def is_code(self, position: int) -> bool:
-        """False inside a literal or a directive."""
+        """Return False inside a literal or a directive."""
         at = bisect.bisect_right(self._raw, (position, len(self.text))) - 1
         if at >= 0 and position < self._raw[at][1]:
             return False
@@ -92,12 +92,12 @@ class Source:
         )
 
     def tokens(self, begin: int, end: int | None = None) -> Iterator[Token]:
-        """What stands in the text from `begin` on, without space and directives."""
+        """Yield the tokens from `begin` on, without space and directives."""
         stop = len(self.text) if end is None else end
         position = begin
         while position < stop:
             match = _TOKEN.match(self.text, position, stop)
-            if match is None:  # nothing can follow but the end of a text that ends within a literal
+            if match is None:  # the text ends inside a literal
                 return
             position = match.end()
             kind = match.lastgroup or ""
@@ -107,7 +107,7 @@ class Source:
                 yield Token(kind, match.group(), match.start(), match.end())
 
     def statement_begin(self, position: int) -> int:
-        """Behind the last `;`, `{` or `}` before `position`."""
+        """Return the position after the last `;`, `{` or `}` before `position`."""
         while position > 0:
             position = max(self.text.rfind(mark, 0, position) for mark in ";{}")
             if position < 0 or self.is_code(position):
@@ -116,7 +116,7 @@ class Source:
 
 
 def closing(tokens: list[Token], at: int) -> int:
-    """The index of the bracket that closes the one at `at`; len(tokens) where there is none."""
+    """Return the index of the bracket that closes the one at `at`, or len(tokens) if there is none."""
     depth = 0
     for index in range(at, len(tokens)):
         text = tokens[index].text
@@ -132,7 +132,7 @@ def closing(tokens: list[Token], at: int) -> int:
 
 
 def until(source: Source, begin: int, marks: str) -> list[Token]:
-    """Tokens from `begin` to the first of `marks` outside of brackets, which is the last one; [] where there is none."""
+    """Return the tokens from `begin` up to and including the first of `marks` outside brackets, or [] if there is none."""
     found: list[Token] = []
     depth = 0
     for token in source.tokens(begin):
@@ -151,7 +151,7 @@ def until(source: Source, begin: int, marks: str) -> list[Token]:
 
 
 def bracketed(source: Source, begin: int) -> list[Token]:
-    """The tokens of one bracket, which opens at `begin`, up to the one that closes it; [] where none does."""
+    """Return the tokens from the bracket that opens at `begin` to the one that closes it, or [] if none does."""
     found: list[Token] = []
     depth = 0
     for token in source.tokens(begin):
@@ -166,7 +166,7 @@ def bracketed(source: Source, begin: int) -> list[Token]:
 
 
 def split(tokens: list[Token]) -> list[list[Token]]:
-    """What stands between the commas that are in no bracket; `<` after a name opens one."""
+    """Split at the commas outside brackets. A `<` after a name opens a bracket too."""
     pieces: list[list[Token]] = [[]]
     depth = angles = 0
     for index, token in enumerate(tokens):

@@ -17,12 +17,12 @@ from musasim.toolkit.rewrite import RewriteError, rewrite
 _VERSION = "5.1.0"
 _DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
 
-# What they change is the text that -E shows; text that is to be compiled needs its line markers.
+# These options change the text that -E shows. Text that will be compiled needs its line markers.
 _OF_PREPROCESSING = ("-P", "-C", "-dM")
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status: 0 done, 1 not (the reasons are on stderr)."""
+    """Return the exit status: 0 for success, 1 for failure (the reasons are on stderr)."""
     try:
         options = parse(arguments)
         if options.show_version or (options.verbose and not options.inputs):
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
         return _Driver(options).run()
     except (UsageError, RewriteError, MusasimBuildError) as error:
         print(error, file=sys.stderr)
-    except subprocess.CalledProcessError as error:  # the compiler has said why
+    except subprocess.CalledProcessError as error:  # the compiler has printed the reason
         return 1 if error.returncode >= 0 else 128 - error.returncode
     except KeyboardInterrupt:
         return 130
@@ -48,7 +48,7 @@ def _version() -> str:
 
 
 def _home() -> Path:
-    """The toolkit that this program is part of."""
+    """Return the toolkit that contains this program."""
     return Path(sys.argv[0]).resolve().parent.parent
 
 
@@ -93,7 +93,7 @@ class _Driver:
                 self._compile(each, objects[f"<input {number}>"], folder)
         library = _home() / "lib"
         words = [objects.get(word, word) for word in self._options.link]
-        # Programs find the runtime in the toolkit; a process that has one already goes on with that.
+        # Programs find the runtime in the toolkit. A process that has loaded one already keeps it.
         search = [f"-L{library}", f"-Wl,-rpath,{library}"]
         self._execute([*self._compiler, *words, *search, *_to(self._options.output)])
 
@@ -123,7 +123,7 @@ class _Driver:
         return " ".join(str(each) for each in self._options.architectures or [self._options.architecture])
 
     def _front(self, source: Input) -> list[str]:
-        """The compiler up to the preprocessor's part, and the source."""
+        """Return the command up to the preprocessor's options, and the source."""
         options = self._options
         words = [*self._compiler, *options.preprocess]
         if source.language == "musa":
@@ -138,16 +138,16 @@ class _Driver:
         return self._options.standard or "-std=c++17"
 
     def _flags(self) -> list[str]:
-        """For the compiler proper. Pragmas and attributes are the device's, and clang's -Wall is without sign-compare."""
+        """Return the compiler's own flags. Pragmas and attributes are for the device, and clang's -Wall lacks sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
         if "clang" not in Path(self._compiler[0]).resolve().name:
-            # Else __shared__ variables of template kernels of one name are one in a process, whichever library has them.
+            # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
         return [self._standard(), *words, *quiet]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
-        """-MD and the like, with the names that they have when the compiler does it all at once."""
+        """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""
         words = self._options.dependencies
         if not {"-MD", "-MMD"} & set(words) or self._options.mode == "depend":
             return list(words)

@@ -1,4 +1,4 @@
-"""The simulated musaInfo: what the devices are, as text. Asks libmusart.so, so it says what programs see."""
+"""The simulated musaInfo: the devices as text. It asks libmusart.so, so it shows what programs see."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status: 0, or 1 where there is no device."""
+    """Return the exit status: 0, or 1 if there is no device."""
     library = ctypes.CDLL(str(Path(sys.argv[0]).resolve().parent.parent / "lib" / "libmusart.so"))
     count = ctypes.c_int()
     error = library.musaGetDeviceCount(ctypes.byref(count))

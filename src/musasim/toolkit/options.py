@@ -1,4 +1,4 @@
-"""mcc's command line: what it knows, and what becomes of it."""
+"""mcc's command line: the options it knows, and what it does with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 ARCHITECTURES = (10, 21, 22, 31, 32)
 _NEWEST = 31  # what the simulated device is
 
-# Options with a value of their own, apart or joined.
+# Options with a value, which is the next argument or joined to the name.
 _PREPROCESSOR = ("-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros", "-isysroot", "-D", "-U")
 _JOINED_OR_APART = (*_PREPROCESSOR, "-o", "-x", "-l", "-L", "-MF", "-MT", "-MQ", "-Xlinker", "-z", "-T", "-u", "-arch")
 _JOINED = ("-isystem", "-include", "-I", "-D", "-U", "-o", "-x", "-l", "-L")
@@ -33,7 +33,7 @@ _COMPILER_PREFIXES = (
     "-fdebug-prefix-map=", "-fmacro-prefix-map=", "-fdiagnostics-color=", "-ferror-limit=", "-ftemplate-backtrace-limit=",
     "-fopenmp=", "-fsanitize=", "-mavx", "-msse", "-mfma", "-mf16c", "-mno-", "-m64", "-W",
 )  # fmt: skip
-# Of the device's compiler: known, and without a meaning here. Arithmetic is exact, so fast mathematics is left out as well.
+# Options of the device's compiler that have no meaning here. Arithmetic is exact, so fast mathematics is ignored as well.
 _IGNORED = re.compile(
     r"-mtgpu.*|-fmusa-.*|-f(no-)?fast-math|-ffast-math|-f(no-)?associative-math|-f(no-)?reciprocal-math|-f(no-)?signed-zeros"
     r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-ffp-contract=\w+|-f(no-)?gpu-rdc|-f(no-)?slp-vectorize"
@@ -55,7 +55,7 @@ _LINKABLE = re.compile(r".*\.(o|obj|a|lo|so(\.[\d.]+)?)")
 
 
 class UsageError(Exception):
-    """A command line that mcc refuses; one line for each reason."""
+    """mcc refuses the command line. The message has one line for each reason."""
 
 
 @dataclass
@@ -81,18 +81,18 @@ class Options:
 
     @property
     def architecture(self) -> int:
-        """What __MUSA_ARCH__ is made from: the newest that the simulated device runs."""
+        """The source of __MUSA_ARCH__: the newest architecture that the simulated device runs."""
         fitting = [each for each in self.architectures if each <= _NEWEST]
         return max(fitting or self.architectures or [_NEWEST])
 
 
 def parse(arguments: list[str]) -> Options:
-    """Raises UsageError with every reason there is."""
+    """Raise UsageError with all reasons, if there are any."""
     return _Parser().parse(_expanded(arguments))
 
 
 def _expanded(arguments: list[str], depth: int = 0) -> list[str]:
-    """With the contents of response files, which may name others."""
+    """Replace response files by their contents. They may name other response files."""
     found: list[str] = []
     for argument in arguments:
         path = Path(argument[1:])
@@ -252,14 +252,14 @@ class _Parser:
 
 
 def _optimization(argument: str) -> str:
-    """mcc's -Od3 optimises the device's code alone; -Ofast would be fast mathematics."""
+    """mcc's -Od3 optimises only the device's code, and -Ofast would switch on fast mathematics."""
     if argument in ("-Ofast", "-O4"):
         return "-O3"
     return "-O" + argument[3:] if argument.startswith("-Od") and len(argument) > 3 else argument.replace("-Od", "-O2")
 
 
 def _is_common_warning(argument: str) -> bool:
-    """The warnings of two compilers have much in common; where they do not, GCC takes any -Wno- and refuses the rest."""
+    """Return whether both compilers know a warning. GCC accepts any -Wno- option, and refuses other unknown warnings."""
     name = argument[2:].partition("=")[0]
     return name.startswith("no-") or name in (
         "all", "extra", "error", "unused", "shadow", "conversion", "sign-compare", "unused-variable", "unused-parameter",

@@ -1,7 +1,7 @@
 """Turns preprocessed MUSA C++ into C++ for the host's compiler, without moving a line.
 
 `kernel<<<a, b>>>(c)` becomes `(musasim::configure(a, b) ? kernel(c) : void())`; the body of a kernel becomes a closure that
-libmusart runs once for each thread; `__shared__` becomes `static`, for one block runs at a time.
+libmusart runs once for each thread; `__shared__` becomes `static`, because one block runs at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from musasim.toolkit.declarations import (
 from musasim.toolkit.host_calls import Body, Problem, check
 from musasim.toolkit.lexer import Source, Token, bracketed, is_word_begin, split, until
 
-# Everything else in the text is ordinary C++. Patterns begin with letters: that is what searching is fast for.
+# Everything else in the text is ordinary C++. The patterns begin with letters, which makes searching fast.
 _WORDS = re.compile(
     r"__(?:global|device|host|shared|constant|managed|launch_bounds|grid_constant|cluster_dims|noinline)__(?![\w$])"
 )
@@ -31,7 +31,7 @@ _LAUNCH = re.compile("<<<")
 
 
 class RewriteError(Exception):
-    """What mcc says no to, at a place in the user's file."""
+    """An error in the user's file, with its place."""
 
     def __init__(self, source: Source, position: int, message: str) -> None:
         name, line = source.place(position)
@@ -45,9 +45,9 @@ class _Bounds:
 
 
 def rewrite(text: str, architectures: str, main_file: str = "<input>") -> str:
-    """`architectures` is what the kernels are said to be compiled for, as in "22 31"; what lies beside `main_file` is the user's.
+    """Return the rewritten text, or raise RewriteError.
 
-    Raises RewriteError.
+    `architectures` are those that kernels report, as in "22 31". Files in the folder of `main_file` are the user's.
     """
     source = Source(text)
     rewriter = _Rewriter(source, architectures)
@@ -75,7 +75,7 @@ class _Rewriter:
         words = [match for match in _WORDS.finditer(source.text) if is_word_begin(source.text, match.start())]
         words += _LAUNCH.finditer(source.text)
         hits = [match for match in sorted(words, key=re.Match.start) if source.is_code(match.start())]
-        # Bodies and launch bounds first: what they hold and what they belong to is asked for later.
+        # Launch bounds first, because kernels look for theirs later.
         for hit in hits:
             if hit.group() == "__launch_bounds__":
                 self._launch_bounds(hit.start(), hit.end())
@@ -115,9 +115,9 @@ class _Rewriter:
         at = 0
         for begin, end, _, replacement in sorted(self._edits):
             if begin < at:
-                continue  # within what has gone already
+                continue  # inside text that has been replaced already
             pieces += [self._source.text[at:begin], replacement]
-            # Lines that go with a piece of text stay as lines.
+            # The line breaks of replaced text stay.
             pieces.append("\n" * self._source.text.count("\n", begin, end))
             at = end
         pieces.append(self._source.text[at:])
@@ -151,7 +151,7 @@ class _Rewriter:
         self._insert(arguments[-1].end, " : void())")
 
     def _configuration(self, position: int) -> list[Token]:
-        """The tokens between `<<<` and the `>>>` that a `(` follows; the latter is the last one."""
+        """Return the tokens after `<<<`, up to and including the `>>>` that a `(` follows."""
         found: list[Token] = []
         depth = 0
         for token in self._source.tokens(position + 3):
@@ -175,7 +175,7 @@ class _Rewriter:
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def _noinline(self, begin: int, end: int) -> None:
-        """A word of its own; within __attribute__((...)), where the host's headers have it, it stays."""
+        """Replace the word, except inside __attribute__((...)), where the host's headers use it."""
         source = self._source
         before = list(source.tokens(source.statement_begin(begin), begin))
         if not before or before[-1].text not in ("(", ","):
@@ -222,7 +222,7 @@ class _Rewriter:
             )
 
     def _signature(self, begin: int) -> tuple[list[Token], list[Token], list[Token] | None] | None:
-        """What comes before a function's parameters, the parameters with their brackets, and the body if there is one."""
+        """Return what precedes a function's parameters, the parameters with their brackets, and the body if there is one."""
         head: list[Token] = []
         angles = 0
         skip_to = -1
@@ -259,7 +259,7 @@ class _Rewriter:
         return None
 
     def _body(self, begin: int) -> list[Token] | None:
-        """The tokens from `{` to `}`, behind what may stand between the parameters and them (noexcept, -> T, : member(x))."""
+        """Return the `{` and `}` of the body, after noexcept, -> T and : member(x), which may follow the parameters."""
         members = False
         skip_to = -1
         previous = ""
@@ -295,7 +295,7 @@ class _Rewriter:
         return "0, 0"
 
     def _parameter_names(self, tokens: list[Token], kernel: str) -> list[str]:
-        """`decltype(name)` of every parameter; those without a name get one."""
+        """Return `decltype(name)` for every parameter. Unnamed ones get a name."""
         names = []
         if [token.text for token in tokens] == ["void"]:
             return []
@@ -328,7 +328,7 @@ class _Rewriter:
                 self.device_only.append(Body(name, "__device__", body[0].begin, body[-1].end))
 
     def _is_second_word(self, begin: int) -> bool:
-        """`__device__ __constant__ float x` and the like is one variable."""
+        """Return whether another word declares the variable, as in `__device__ __constant__ float x`."""
         start = self._source.statement_begin(begin)
         words = {token.text for token in self._source.tokens(start, begin)}
         rest = {token.text for token in until(self._source, begin, ";")}

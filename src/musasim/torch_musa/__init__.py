@@ -1,11 +1,11 @@
 """torch_musa for machines without a Moore Threads GPU: the same names, on a `musa` device simulated by the CPU.
 
-The order of the steps below is the vendor's: name the backend, load the native part, publish `torch.musa`, then
-change torch. What the vendor ships as a patched torch is done in `_vendor_torch`, and only there.
+The steps below are in the vendor's order: name the backend, load the native part, publish `torch.musa`, then
+change torch. Only `_vendor_torch` stands in for the vendor's patched torch.
 """
 
-# The real package fills its namespace with star imports, so names it never meant to export are visible in
-# `torch.musa`. They are part of the surface programs see, and therefore kept (and nothing is added to them).
+# The real package fills its namespace with star imports, so names that it never meant to export are visible in
+# `torch.musa`. Programs see these names too, so they are kept, and none are added.
 # ruff: noqa: E402, F401, UP006, UP035
 
 import contextlib
@@ -17,9 +17,9 @@ from typing import Any, Iterator, Set, Type
 
 
 def _autoload() -> None:
-    """Entry point of torch's backend autoload; importing the package is what registers the backend.
+    """Entry point of torch's backend autoload. It does nothing, because importing the package registers the backend.
 
-    It stands before `import torch`, because that import may run autoload, which looks here for this name.
+    It is defined before `import torch`, because that import may run autoload, which looks up this name here.
     """
 
 
@@ -31,14 +31,14 @@ torch_musa: Any = sys.modules[__name__]
 TORCH_MIN_VERSION = Version("2.7.1")
 TORCH_VERSION = Version(torch.__version__).base_version
 
-# The real package also warns when torch is not 2.7.1. It is built for that one version, this one for several.
+# The real package also warns when torch is not 2.7.1. It is built for that version only, the simulation for several.
 if Version(TORCH_VERSION) < TORCH_MIN_VERSION:
     raise RuntimeError(f"torch_musa needs torch {TORCH_MIN_VERSION} or newer, but this is torch {torch.__version__}")
 
 _backend = torch._C._get_privateuse1_backend_name()
 if _backend not in ("privateuseone", "musa"):
     raise RuntimeError(
-        f"torch has one place for a backend of this kind and {_backend!r} has taken it: "
+        f"torch has room for one backend of this kind, and {_backend!r} is already registered: "
         "torch_musa cannot be imported into the same process"
     )
 del _backend
@@ -50,7 +50,7 @@ from musasim.build import load
 _MUSAC: Any = load()
 del load
 
-# An attribute and no more: `import torch.musa` fails on the real package as well.
+# Only an attribute, because `import torch.musa` fails with the real package as well.
 torch.musa = torch_musa  # type: ignore[attr-defined]
 torch.version.musa = _MUSAC._musa_version  # type: ignore[attr-defined]
 
@@ -61,7 +61,7 @@ from . import _vendor_torch
 
 _vendor_torch.complete_torch()
 _vendor_torch.legacy_tensors.add_types(globals(), _tensor_classes)
-# A name the real package does not have may not stay visible here.
+# The real package does not have this name, so it must not stay visible here.
 del _vendor_torch
 
 from . import core, musa_graph, profiler, utils, version
@@ -176,7 +176,7 @@ from .musa_graph.graphs import (
 from .profiler import set_profiler_attributes
 from .version import __version__
 
-#: Tells a program (or a test) that there is no chip behind this module.
+#: A program or a test can see from this that the module is a simulation.
 __simulated__ = True
 
 
@@ -186,13 +186,13 @@ def _sleep(cycles: int) -> None:
 
 
 def ipc_collect() -> bool:
-    """Free device memory that other processes have stopped using; whether there was any."""
+    """Free device memory that other processes have stopped using. Return whether there was any."""
     _lazy_init()
     return bool(_MUSAC._musa_ipc_collect())
 
 
 def _init_inductor_backend_registration() -> None:
-    """Name the device's backend to Inductor, which asks for it when it is first used."""
+    """Register the device's backend with Inductor, which asks for it when it is first used."""
     from ._inductor import _init_inductor_backend_registration as register
 
     register()
@@ -210,7 +210,7 @@ def set_attributes() -> None:
 
 
 def overwrite_cuda_api() -> None:
-    """Code in torch that knows CUDA only prepares the device by these two; let it prepare ours.
+    """Let torch's code for CUDA prepare this device, by the two functions that it calls to prepare its own.
 
     The real package replaces torch._C._conv_determine_backend_memory_format as well, see `_vendor_torch.convolution`.
     """
@@ -219,7 +219,7 @@ def overwrite_cuda_api() -> None:
 
 
 def parseEnvForUMM() -> None:
-    """Answer `PYTORCH_MUSA_ALLOC_CONF=cpu:unified`: host tensors in memory the device can read."""
+    """Apply `PYTORCH_MUSA_ALLOC_CONF=cpu:unified`: host tensors lie in memory that the device can read."""
     unified = "cpu:unified" in os.environ.get("PYTORCH_MUSA_ALLOC_CONF", "")
     os.environ["CPU_UNIFIED_FLAG"] = str(unified)
     if unified:
@@ -228,7 +228,7 @@ def parseEnvForUMM() -> None:
 
 @contextlib.contextmanager
 def use_unified_cpu_allocator() -> Iterator[None]:
-    """Host tensors made inside the block lie in memory the device can read."""
+    """Host tensors made inside the block lie in memory that the device can read."""
     _MUSAC._musa_register_unified_cpu_allocator()
     try:
         yield
@@ -237,7 +237,7 @@ def use_unified_cpu_allocator() -> Iterator[None]:
 
 
 def __getattr__(name: str) -> Any:
-    """The extension builder, imported when it is first asked for, for it brings setuptools with it."""
+    """Import the extension builder on first use, because it imports setuptools."""
     if name not in ("BuildExtension", "MUSAExtension", "musa_extension"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(utils, name)
@@ -256,7 +256,7 @@ def _apply_patches() -> None:
 
 register_musa_hook()
 _apply_patches()
-# Last: where the compiler has been imported before this package, it takes what is defined above.
+# Last, because a compiler that was imported before this package uses the names above at once.
 from ._vendor_torch import compiler
 
 compiler.install()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from _torchada_startup import SimulatedLoader
 from torchada._settings import Settings
@@ -20,8 +20,7 @@ GROUP = "torchada.backends"
 LEFT_ALONE = ("cuda", "cpu")
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """`platform` is a backend's name, "cuda", "cpu", or "cuda or cpu" until torch is asked; `why` explains the choice to people."""
 
     platform: str

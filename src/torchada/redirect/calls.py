@@ -95,6 +95,7 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     function.__doc__ = original.__doc__
     if isinstance(original, FunctionType):  # dynamo binds arguments by the signature of torch.autocast
         function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    function.__annotations__ = {}  # ours name types that are there for type checkers alone, and could not be evaluated
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     function.__torchada_original__ = original  # type: ignore[attr-defined]
     return function

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torchada.redirect.owners import MISSING, Owner, owner_of
 
@@ -20,8 +19,7 @@ class Skip(Exception):
 Kind = Literal["same", "adapted", "emulated", "unsupported"]
 
 
-@dataclass(frozen=True)
-class Patch:
+class Patch(NamedTuple):
     """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
 
     `api` is what a program calls, in CUDA's terms, as reports show it; None for plumbing behind an API. An api that shows an

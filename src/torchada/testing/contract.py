@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -101,15 +101,19 @@ CHECKS = (
 )
 
 
-def check_backend(backend: Backend) -> Report:
-    """Try everything that CUDA code expects of a device, on this machine. Imports torch and the backend's adapter."""
+def check_backend(backend: Backend, only: str = "") -> Report:
+    """Try everything that CUDA code expects of a device, on this machine. Imports torch and the backend's adapter.
+
+    `only` is a subject ("tensors") or the name of one check.
+    """
     subject = Subject.of(backend)
-    return Report(backend.name, backend.adapter, _versions(subject), tuple(_results(subject)))
+    chosen = [check for check in CHECKS if not only or only in (check.name, check.name.partition(".")[0])]
+    return Report(backend.name, backend.adapter, _versions(subject), tuple(_results(subject, chosen)))
 
 
-def _results(subject: Subject) -> Iterator[Result]:
+def _results(subject: Subject, checks: Iterable[Check]) -> Iterator[Result]:
     stopped = ""
-    for check in CHECKS:
+    for check in checks:
         outcome, detail = _outcome(check, subject) if not stopped else _not_checked(stopped)
         result = Result(check.name, check.lacking is None, outcome, detail, check.lacking or "every adapter needs it")
         yield result

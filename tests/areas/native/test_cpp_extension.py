@@ -88,7 +88,7 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
         assert vars(BuildExtension)["build_extensions"] is build
         assert {name: vars(cpp_extension)[name] for name in kept} == kept
         """,
-        env={"XDG_CACHE_HOME": str(tmp_path)},
+        env={"TORCHADA_CACHE_DIR": str(tmp_path)},
     )
 
 

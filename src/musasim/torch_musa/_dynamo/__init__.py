@@ -1,4 +1,4 @@
-"""What torch.compile's first half has to know of the device. Imported when torch._dynamo is, see `_vendor_torch.compiler`."""
+"""The device's registration with torch._dynamo. It is imported together with torch._dynamo, see `_vendor_torch.compiler`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device, as torch._dynamo and Inductor ask for it."""
+"""The device's interface for torch._dynamo and Inductor."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .. import _MUSAC, torch_musa
 
 
 class MusaInterface(DeviceInterface):
-    """torch.musa under the names that torch.compile uses for every device."""
+    """The functions of torch.musa, under the names that torch.compile uses for every device."""
 
     device = torch_musa.device
     Event = torch_musa.Event
     Stream = torch_musa.Stream
 
     class Worker:
-        """For compile workers, which may not touch the device: what the main process has noted before it forked them."""
+        """The facts that the main process recorded before it forked compile workers, which must not touch the device."""
 
         @staticmethod
         def set_device(device: int) -> None:
@@ -66,18 +66,18 @@ class MusaInterface(DeviceInterface):
 
     @staticmethod
     def get_compute_capability(device: Any = None) -> int:
-        """Major and minor number as one: 31."""
+        """Major and minor number as one number, such as 31."""
         major, minor = torch_musa.get_device_capability(device)
         return int(major * 10 + minor)
 
     @staticmethod
     def is_bf16_supported(including_emulation: bool = False) -> bool:
-        """Whether bfloat16 is computed, by the chip itself or (`including_emulation`) somehow."""
+        """Whether bfloat16 works on the device, natively or, with `including_emulation`, in any way."""
         return bool(torch_musa.is_bf16_supported(including_emulation=including_emulation))
 
 
 def register() -> None:
-    """Name the interface to torch._dynamo: for the device type at once, for each device when somebody first asks."""
+    """Register the interface with torch._dynamo: for the device type now, for each device on the first query."""
     import torch._dynamo.device_interface as interfaces
 
     register_interface_for_device("musa", MusaInterface)
@@ -85,7 +85,7 @@ def register() -> None:
 
     def init_device_reg() -> None:
         name_torchs_own()
-        # Not at the import, as the vendor does: counting the devices makes them unusable in forked children.
+        # The vendor does this at import. Counting the devices would make them unusable in forked children.
         for index in range(torch_musa.device_count()):
             register_interface_for_device(f"musa:{index}", MusaInterface)
 

@@ -1,6 +1,6 @@
-"""torch.compile's second half on the device: Inductor's C++ backend, whose kernels read and write the device's memory.
+"""Inductor on the device: its C++ backend, whose kernels read and write the device's memory.
 
-The vendor's is made with Triton, which has no CPU to run on here. Imported when Inductor is first used.
+The vendor's backend uses Triton, which cannot run on the CPU here. This module is imported when Inductor is first used.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __all__ = ["_init_inductor_backend_registration"]
 
 
 def _init_inductor_backend_registration() -> None:
-    """Name the backend to Inductor."""
+    """Register the backend with Inductor."""
     from torch._inductor.codegen.common import register_backend_for_device, register_device_op_overrides
 
     from .codegen.device_op_overrides import MUSADeviceOpOverrides

@@ -1,7 +1,7 @@
-"""Kernels that Inductor has compiled, as operators: so the device checks its tensors, profiles them and captures them in graphs.
+"""Calls kernels that Inductor has compiled as operators, so that the device checks, profiles and captures them.
 
-An operator without a kernel of its own runs the CPU's on the device's memory (csrc/ops/fallback.cpp); here the CPU's is
-whatever has been compiled.
+An operator without its own kernel runs the CPU's kernel on the device's memory (csrc/ops/fallback.cpp). Here that kernel is
+the compiled one.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Kernel = Callable[..., None]
 _library: Any = torch.library
 _OPERATOR = _library.Library("musasim", "FRAGMENT")
 _OPERATOR.define("inductor_kernel(int call, Tensor(a!)[] tensors) -> ()")
-# What a call consists of besides its tensors: the kernel, and every argument with None where a tensor goes. A graph refers to
-# its calls by number for as long as it lives, so none is taken out; equal ones share a number.
+# A call without its tensors: the kernel, and its arguments with None for each tensor. A graph refers to its calls by number
+# as long as it lives, so no call is ever removed; equal calls share a number.
 _CALLS: list[tuple[Kernel, tuple[Any, ...]]] = []
 _NUMBERS: dict[tuple[Any, ...], int] = {}
 
@@ -31,7 +31,7 @@ def launch(kernel: Kernel, *arguments: Any) -> None:
 
 
 def _on_one_device(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Numbers that lie on the CPU, which a kernel of a GPU would be given as numbers, go to the device of the others."""
+    """Move scalar tensors on the CPU to the device of the others. A GPU kernel would get them as plain numbers."""
     device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), None)
     if device is None:
         return tensors

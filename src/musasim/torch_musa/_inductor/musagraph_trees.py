@@ -1,7 +1,7 @@
-"""Graph trees: what `mode="reduce-overhead"` records and replays.
+"""Graph trees, which `mode="reduce-overhead"` records and replays.
 
-The vendor's file is torch's own, torch/_inductor/cudagraph_trees.py, with the device's names in it. So is this one: the source
-of the installed torch is compiled with other names.
+The vendor's file is torch/_inductor/cudagraph_trees.py with the device's names. So is this one: it compiles the source
+of the installed torch with other names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES = {
 
 
 class _Native:
-    """In the place of torch._C: the device's functions, and torch's where no device has its own."""
+    """A replacement for torch._C: the device's functions, or torch's where the device has none."""
 
     def __getattr__(self, name: str) -> Any:
         import torch
@@ -33,14 +33,14 @@ class _Native:
         own = getattr(_MUSAC, _NAMES.get(name, name.replace("_cuda_", "_musa_")), None)
         return getattr(torch._C, name) if own is None else own
 
-    # Outputs of a recording lie in memory of its graph, and need nobody to free it.
+    # Outputs of a recording lie in the memory of its graph, so they are never freed here.
     def _has_Standard_Deleter(self, storage: int) -> bool:
         return True
 
     def _cuda_cudaCachingAllocator_raw_delete(self, address: int) -> None:
         pass
 
-    # The library of convolutions keeps no cache of measurements, which would have to be spared.
+    # The convolution library here has no benchmark cache, so there is nothing to preserve.
     def _cuda_get_conv_benchmark_empty_cache(self) -> bool:
         return False
 
@@ -52,7 +52,7 @@ class _OfTheDevice(ast.NodeTransformer):
     """torch.cuda becomes torch_musa, torch._C its native module, is_cuda is_musa."""
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        if node.level == 1:  # of a neighbour of the source
+        if node.level == 1:  # from a module in the source's own package
             node.level, node.module = 0, ".".join(filter(None, [_SOURCE.rpartition(".")[0], node.module]))
         return node
 
@@ -71,7 +71,7 @@ def _torchs_own() -> dict[str, Any]:
     source = spec.loader.get_source(_SOURCE)  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(_OfTheDevice().visit(ast.parse(source)))
     names = {"__name__": __name__, "__package__": __package__, "torch_musa": torch_musa, "_native": _Native()}
-    # Classes look their own module up while they are made.
+    # Classes look up their own module while they are created.
     vars(sys.modules[__name__]).update(names)
     exec(compile(module, spec.origin or _SOURCE, "exec"), vars(sys.modules[__name__]))
     return names
@@ -79,7 +79,7 @@ def _torchs_own() -> dict[str, Any]:
 
 _torchs_own()
 
-# Conditional nodes, which the device's graphs have not: torch.cond is what it is outside of them.
+# The device's graphs have no conditional nodes, so torch.cond works as it does outside a graph.
 for _name in ("ControlFlowOpWarmupDispatchMode", "CUDAGraphCaptureControlFlowOpDispatchMode"):
     globals()[_name] = contextlib.nullcontext
 
@@ -94,10 +94,10 @@ for _name, _value in list(globals().items()):
 
 
 def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
-    """CUDAGraphNode._record for graphs that hold tensors, as those of the simulator do, where a device knows addresses.
+    """CUDAGraphNode._record for the simulator's graphs, which hold tensors where a device holds addresses.
 
-    What one graph gives to the program or to the next has a storage of its own in each: so that it is seen when the program
-    has put it down, and may be forbidden to the program without being forbidden to a graph.
+    A tensor that one graph passes to the program or to the next graph has a separate storage in each. So it is visible when
+    the program has dropped the tensor, and access can be denied to the program without denying it to a graph.
     """
 
     def _record(self: Any, model: Callable[..., Any], inputs: list[Any]) -> Any:
@@ -124,7 +124,7 @@ def _is_on_the_device(value: Any) -> bool:
 
 
 def _view(node: Any, tensor: Any, storages: dict[int, Any]) -> Any:
-    """A tensor of the same memory, on the storage that `storages` has for it, or on a new one, which is put there."""
+    """A tensor over the same memory, with its storage from `storages`, or with a new one that is added there."""
     address = tensor.untyped_storage().data_ptr()
     if address == 0:
         return tensor

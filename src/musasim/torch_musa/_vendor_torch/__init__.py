@@ -1,19 +1,19 @@
 """What Moore Threads' build of torch has and PyPI's torch lacks, as far as programs notice.
 
-torch_musa is made for a torch with some fifty patches of its own. Everything that stands in for one of them is in
-this package, so that the rest of torch_musa can be read as if the vendor's torch were there:
+torch_musa is made for a torch with some fifty patches of its own. All replacements for these patches are in this
+package, so the rest of torch_musa reads as if the vendor's torch were installed:
 
 - `lazy_import`: C++ code initialises the backend through a module called torch.musa;
-- `legacy_tensors`: torch.musa.FloatTensor and its kin;
+- `legacy_tensors`: torch.musa.FloatTensor and similar types;
 - `parallel`: torch.nn.parallel on several devices;
 - `sharing`: tensors of the device between processes;
-- `collectives`: the question whether there is MCCL;
+- `collectives`: the function that says whether MCCL is available;
 - `profiling`: the device among the profiler's activities;
-- `compiler`: torch.compile, by way of `late_import`, when this package is complete;
-- `convolution`: the memory format of its result (the real torch_musa's own doing);
+- `compiler`: torch.compile, through `late_import`, when this package is complete;
+- `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
 - `exit`: the end of a program that has just used autograd.
 
-MUSASIM_STOCK_TORCH=1 leaves `parallel` and `sharing` undone: what torch_musa would be on a torch without these patches.
+MUSASIM_STOCK_TORCH=1 leaves out `parallel` and `sharing`, so torch_musa behaves as on a torch without these patches.
 """
 
 import os
@@ -24,7 +24,7 @@ __all__ = ["complete_torch", "legacy_tensors"]
 
 
 def complete_torch() -> None:
-    """Do what the patches do. Called before the rest of torch_musa is imported; calling it again changes nothing."""
+    """Apply the replacements, before the rest of torch_musa is imported. A second call changes nothing."""
     lazy_import.install()
     if os.environ.get("MUSASIM_STOCK_TORCH") != "1":
         parallel.install()

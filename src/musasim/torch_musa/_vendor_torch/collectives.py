@@ -1,4 +1,4 @@
-"""`torch.distributed.is_mccl_available`, which the vendor's torch has beside its sisters."""
+"""`torch.distributed.is_mccl_available`, which the vendor's torch has beside the functions for other backends."""
 
 from __future__ import annotations
 

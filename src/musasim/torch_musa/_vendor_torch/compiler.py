@@ -1,6 +1,6 @@
 """torch.compile: the vendor's torch asks torch_musa to register itself, and knows that the device is a GPU.
 
-torch._dynamo and torch._inductor take longer to import than the rest together, so that what concerns them waits for them.
+torch._dynamo and torch._inductor take longer to import than everything else together, so these changes wait for their import.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _name_the_interface(module: Any) -> None:
 
 def _set_defaults(config: Any) -> None:
     config.compile_threads = 1  # as the vendor does
-    # The order of loops is left open for kernels of a GPU; C++ kernels want it settled.
+    # GPU kernels leave the order of loops open, but C++ kernels need it fixed.
     config.loop_ordering_after_fusion = False
 
 
@@ -50,7 +50,7 @@ def _call_it_a_gpu(utils: Any) -> None:
     utils.is_gpu = is_gpu
     if hasattr(utils, "get_current_backend"):
         utils.get_current_backend = _whose_kernels_are_cpp(utils.get_current_backend)
-    else:  # up to torch 2.7, what concerns kernels of every GPU asks for CUDA's backend
+    else:  # up to torch 2.7, code for the kernels of all GPUs asks for CUDA's backend
         config: Any = sys.modules["torch._inductor.config"]
         config.cuda_backend = "cpp"
 
@@ -82,7 +82,7 @@ def _name_it_in_cpp(cpp_utils: Any) -> None:
 
 
 def _schedule_as_the_cpu(scheduler: Any) -> None:
-    """The kernels are C++ for the CPU: no Triton is missing, and loops are fused as the CPU likes them."""
+    """The kernels are C++ for the CPU, so Triton is not needed and loops are fused as for the CPU."""
     node, whole = scheduler.BaseSchedulerNode, scheduler.Scheduler
     node_is_cpu, create = node.is_cpu, whole.create_backend
 
@@ -100,7 +100,7 @@ def _schedule_as_the_cpu(scheduler: Any) -> None:
 
 
 def _name_no_device_in_keys(codecache: Any) -> None:
-    """The key of the caches names a GPU of CUDA; asking for it fails in another way once torch.cuda initialises this device."""
+    """The caches' key names a CUDA GPU. That query fails with another error once torch.cuda initialises this device."""
     get_torchs_own = codecache.CacheBase.get_system
 
     @functools.cache
@@ -126,7 +126,7 @@ def _report_on_the_device(output_code: Any) -> None:
 
 
 def _record_graphs_of_the_device(compile_fx: Any) -> None:
-    # The vendor leaves output_code.maybe_handle_backward_generation alone, which asks CUDA's graph trees for their manager.
+    # Like the vendor, this leaves output_code.maybe_handle_backward_generation alone, which asks for the manager of CUDA's trees.
     compile_fx.musagraphify_impl = compile_fx.cudagraphify_impl
     rewrite(compile_fx.musagraphify_impl, {"cuda": "musa", "CUDAGraph": "MUSAGraph"})
     trees = {"torch._inductor.cudagraph_trees": "torch_musa._inductor.musagraph_trees"}

@@ -1,4 +1,4 @@
-"""The memory format of a convolution's result, for torch.compile, which takes it to be contiguous on a device of this kind."""
+"""The memory format of a convolution's result, for torch.compile, which assumes that it is contiguous on such a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def install() -> None:
         return
 
     def _conv_determine_backend_memory_format(input: Any, weight: Any, backend: Any) -> Any:
-        # The kernels are the CPU's, hence its preferences are the device's.
+        # The kernels are the CPU's, so the device has the CPU's preferences.
         return determine(input, weight, native._ConvBackend.Mkldnn if input.device.type == "musa" else backend)
 
     native._conv_determine_backend_memory_format = _conv_determine_backend_memory_format

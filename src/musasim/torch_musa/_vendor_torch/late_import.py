@@ -1,4 +1,4 @@
-"""Does something when a module of torch has been imported, whenever that is: for the parts that `import torch` leaves alone."""
+"""Runs an action after the import of a module of torch that `import torch` itself does not import."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class _Loader(importlib.abc.Loader):
 
 
 def after_import(name: str, action: Action) -> None:
-    """Call `action(module)` once the module called `name` is there: now, or right after its import."""
+    """Call `action(module)` for the module `name`: now, if it is imported already, otherwise right after its import."""
     module = sys.modules.get(name)
     if module is not None:
         action(module)
         return
     _ACTIONS[name] = action
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        # Just before the finder whose work it does: others in front of it may want to see the import as well.
+        # Right before the finder that it asks, because finders in front of it may need to see the import as well.
         sys.meta_path.insert(sys.meta_path.index(PathFinder), _Finder())

@@ -1,8 +1,8 @@
 """Lets stock C++ code find the module whose `_lazy_init` it calls before the first tensor is made.
 
-It imports "torch.musa"; the vendor's torch imports "torch_musa". The name may not simply be put into sys.modules:
-`import torch.musa` fails on the real thing, and a program that relies on it must fail here. So a finder answers
-for the name only when no Python code is asking.
+It imports "torch.musa", where the vendor's torch imports "torch_musa". The name cannot simply be put into sys.modules,
+because `import torch.musa` fails with the real package, so it must fail here too. So a finder answers for the name
+only if the import does not come from Python code.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class _ForNativeCode(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _Alias(_NAME)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: the alias is complete."""
+        """Do nothing, because the alias is complete."""
 
 
 class _Alias(ModuleType):
-    """Stands in sys.modules from the import until `_lazy_init` is looked up, which C++ does next.
+    """It is in sys.modules from the import until `_lazy_init` is looked up, which C++ does next.
 
-    Other threads may meet it in that moment, and find in it what they look for.
+    Other threads that find it in the meantime get torch_musa's attributes from it.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -53,7 +53,7 @@ def restore() -> None:
 def _asked_by_python(frame: FrameType | None) -> bool:
     """Whether an import statement, or a function of importlib, is looking for the name.
 
-    Between this finder and the import machinery there may be other finders that ask it.
+    Other finders may stand between this finder and the import machinery.
     """
     while frame is not None and not _loads_the_name(frame):
         frame = frame.f_back

@@ -1,4 +1,4 @@
-"""torch.musa.FloatTensor and the other types of that kind; in the vendor's build they are native."""
+"""torch.musa.FloatTensor and similar types, which are native in the vendor's build."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DTYPES = {
 
 
 class _LegacyType(type):
-    """Type of the types: no object is ever an instance of them in Python's sense."""
+    """The metaclass of these types. In Python's sense, they have no instances."""
 
     dtype: torch.dtype
     layout = torch.strided
@@ -37,10 +37,10 @@ class _LegacyType(type):
         )
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        # Tensor.new understands sizes, sequences, storages and tensors just as the constructors do.
+        # Tensor.new accepts sizes, sequences, storages and tensors, as the constructors do.
         return torch.empty(0, dtype=cls.dtype, device="musa").new(*args, **kwargs)
 
-    # The type's own name is the long one, because Tensor.type() reads that and nothing else.
+    # The type's own name is the long one, because Tensor.type() reads nothing else.
     @property
     def __name__(cls) -> str:  # type: ignore[override]
         return type.__dict__["__name__"].__get__(cls).rpartition(".")[2]  # type: ignore[no-any-return]
@@ -50,7 +50,7 @@ class _LegacyType(type):
 
 
 def add_types(namespace: dict[str, Any], register: set[Any]) -> None:
-    """Put the types into `namespace` (that of torch_musa) and into `register`."""
+    """Add the types to `namespace` (torch_musa's) and to `register`."""
     for name, dtype in _DTYPES.items():
         if name not in namespace:
             namespace[name] = _LegacyType(f"torch.musa.{name}", (), {"dtype": dtype, "__module__": "torch.musa"})

@@ -1,6 +1,6 @@
-"""torch.nn.parallel on the device: copies by torch_musa's own functions, replicas on its devices and streams.
+"""torch.nn.parallel on the device: torch_musa's own functions copy, and replicas use its devices and streams.
 
-The vendor's patches name _MUSAC._broadcast_out, _scatter_out and _gather_out as well, which do not exist; so it is here.
+The vendor's patches also name _MUSAC._broadcast_out, _scatter_out and _gather_out, which do not exist; the same holds here.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ def install() -> None:
     module.torch_musa = sys.modules["torch_musa"]
     for name in _COPIES:
         rewrite(getattr(comm, name), {"torch": "torch_musa", "_C": "_MUSAC"})
-    # Newer releases speak of the accelerator, whichever it is, and have no such name in here.
+    # Newer releases use torch.accelerator, so their functions do not contain this name.
     rewrite(parallel_apply, {"cuda": "musa"}, {"cuda": "musa"})
     rewrite(_functions.Scatter.forward, {"cuda": "musa"})

@@ -1,7 +1,7 @@
 """The device among the profiler's activities.
 
 The vendor's torch is built without CUDA, and such a build lists the activities of a PrivateUse1 backend. PyPI's builds
-with CUDA look for an NVIDIA GPU only, up to torch 2.7.1 at least, though they can trace the backend as well.
+with CUDA only look for an NVIDIA GPU, at least up to torch 2.7.1, although they can trace the backend as well.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import torch
 
 
 def install() -> None:
-    """Let torch.profiler.supported_activities() name the device, where it does not already."""
+    """Add the device to torch.profiler.supported_activities(), unless it is there already."""
     autograd: Any = torch.autograd
     original = autograd._supported_activities
     device = torch.profiler.ProfilerActivity.PrivateUse1

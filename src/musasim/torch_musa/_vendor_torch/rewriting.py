@@ -1,4 +1,4 @@
-"""Functions of torch with other names in them: most of the vendor's patches to Python code are no more than that."""
+"""Replaces names inside functions of torch. Most of the vendor's patches to Python code do only that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def rewrite(function: Any, names: Mapping[str, str], constants: Mapping[str, str] | None = None) -> None:
-    """Put other names, and other string constants, into `function`, in place: it is known by reference in many modules."""
+    """Replace names and string constants in `function`. It is changed in place, because many modules hold a reference to it."""
     function.__code__ = _rewritten(function.__code__, names, constants or {})
 
 

@@ -1,4 +1,4 @@
-"""Tensors of the device sent to another process: as tensors of CUDA are, by a handle to the memory."""
+"""Sends the device's tensors to other processes by a handle to their memory, as for CUDA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The device is touched by the first call that needs it, and never in a child forked after that."""
+"""Lazy initialisation. The first call that needs the device initialises it; a child forked after that cannot use it."""
 
 # ruff: noqa: F401
 
@@ -24,7 +24,7 @@ default_generators: tuple[torch.Generator, ...] = ()
 
 
 class _LazySeedTracker:
-    """Of the seeds asked for before the device is there, the latest one wins, whichever call set it."""
+    """Queues seeds that are set before initialisation. The latest one wins, whichever call set it."""
 
     def __init__(self) -> None:
         self.manual_seed_all_cb: Any = None
@@ -47,7 +47,7 @@ _lazy_seed_tracker = _LazySeedTracker()
 
 
 class DeferredMusaCallError(Exception):
-    """A call queued before initialisation failed when its turn came."""
+    """A call that was queued before initialisation failed when it ran."""
 
 
 class MusaError(RuntimeError):
@@ -58,17 +58,17 @@ class MusaError(RuntimeError):
 
 
 def is_initialized() -> bool:
-    """Whether this process has taken the device; a forked child has not."""
+    """Whether this process has initialised the device; a forked child has not."""
     return _initialized and not _is_in_bad_fork()
 
 
 def _lazy_call(callable: Callable[[], None], **kwargs: Any) -> None:
-    """Call now, or as soon as the device is there."""
+    """Call it now, or when the device is initialised."""
     with _initialization_lock:
         if is_initialized():
             callable()
             return
-        # Formatting is costly and the text is needed only when the deferred call fails: keep the frames.
+        # The text is needed only if the deferred call fails, and formatting is slow, so keep the frames.
         where = traceback.format_stack()
         if kwargs.get("seed_all", False):
             _lazy_seed_tracker.queue_seed_all(callable, where)
@@ -90,7 +90,7 @@ def _lazy_init() -> None:
         if is_initialized():
             return
         _check_not_forked()
-        # What runs here uses the device and so comes back to _lazy_init: the flag keeps it from waiting for itself.
+        # The calls below use the device and enter _lazy_init again. The flag keeps this thread from waiting for itself.
         _tls.is_initializing = True
         try:
             _MUSAC._musa_init()
@@ -126,7 +126,7 @@ def _publish() -> None:
     default_generators = torch_musa.default_generators
     # torch_musa 2.7.1 copies the flag at import, so torch.musa._initialized stays False for ever. torch's
     # checkpoint() reads it to decide whether to keep the device's random state, and with False it recomputes with
-    # other dropout masks: wrong gradients and no message. A simulator that computes wrongly helps nobody.
+    # other dropout masks, which gives wrong gradients without a message. A simulator must not compute wrong results.
     torch_musa._initialized = True
 
 
@@ -162,7 +162,7 @@ class device:
 
 @staticmethod  # type: ignore[misc]
 def _lazy_new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    # Legacy constructors do not pass through the factory functions, which initialise by themselves.
+    # Legacy constructors do not call the factory functions, which initialise the device themselves.
     _lazy_init()
     return super(_MusaBase, cls).__new__(cls, *args, **kwargs)
 
@@ -180,7 +180,7 @@ class _MusaBase:
     __new__ = _lazy_new
 
 
-# Here and not at the top: the module imports this one. The real package shows the classes under both names.
+# Not at the top, because that module imports this one. The real package has the classes under both names.
 from .musa import (  # noqa: E402
     BFloat16Storage,
     BoolStorage,

@@ -1,4 +1,4 @@
-"""Which device did the caller mean?"""
+"""Finds the device that a caller means."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DeviceUnion = torch.device | str | int | None
 
 
 def _get_musa_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """The index that `device` names. None and "musa" mean the current device; `allow_cpu` answers -1 for the CPU.
+    """The index of `device`. None and "musa" mean the current device. With `allow_cpu`, the CPU's index is -1.
 
     A torch.device without an index is accepted only where the index is `optional`.
     """
@@ -51,7 +51,7 @@ def _get_musa_arch() -> int:
 
 
 def _dummy_type(name: str) -> type:
-    """A stand-in for a native class that this build lacks; using it is the error."""
+    """A stand-in for a native class that this build lacks. Creating an object of it raises the error."""
 
     def missing(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(f"Tried to instantiate dummy base class {name}")

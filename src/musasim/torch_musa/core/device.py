@@ -1,4 +1,4 @@
-"""Devices: how many, which one is current, what they can do."""
+"""Devices: their number, the current one, and their properties."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _maybe_exchange_device = _MUSAC._musa_maybeExchangeDevice
 class Device:
     """Make `device` current inside the block.
 
-    A negative index is documented as "do nothing", but torch_musa 2.7.1 does not look at it and the runtime refuses
-    device -1. Programs that run here must run there, so this does not look at it either.
+    A negative index is documented as "do nothing", but torch_musa 2.7.1 does not check for it, and the runtime refuses
+    device -1. Programs that run here must run there, so this class does not check for it either.
     """
 
     def __init__(self, device: Any) -> None:
@@ -37,14 +37,14 @@ class Device:
 
 
 class DeviceOf(Device):
-    """Make the device of `obj` current inside the block; see Device for objects that are on none."""
+    """Make the device of `obj` current inside the block. For objects that are on no device, see Device."""
 
     def __init__(self, obj: Any) -> None:
         super().__init__(obj.get_device() if obj.is_musa else -1)
 
 
 class _DeviceGuard:
-    """Device, for callers that have the index already."""
+    """The same as Device, for callers that already know the index."""
 
     def __init__(self, index: int) -> None:
         self.idx = index
@@ -60,7 +60,7 @@ class _DeviceGuard:
 
 @lru_cache(maxsize=1)
 def device_count() -> int:
-    """Number of devices MUSA_VISIBLE_DEVICES leaves visible; asked once per process."""
+    """Number of devices that MUSA_VISIBLE_DEVICES leaves visible, determined once for each process."""
     return int(_MUSAC._musa_getDeviceCount())
 
 
@@ -111,7 +111,7 @@ def get_device_capability(device: _device_t = None) -> tuple[int, int]:
 
 
 def can_device_access_peer(device: _device_t, peer_device: _device_t) -> bool:
-    """Whether `device` reads the memory of `peer_device`; False for a device and itself."""
+    """Whether `device` can read the memory of `peer_device`; False for a device and itself."""
     _lazy_init()
     index = _get_musa_device_index(device, optional=True)
     peer = _get_musa_device_index(peer_device)
@@ -123,7 +123,7 @@ def can_device_access_peer(device: _device_t, peer_device: _device_t) -> bool:
 
 
 def register_musa_hook() -> None:
-    """Tell torch's core where pinned memory, generators and the like of this backend come from."""
+    """Register the hooks through which torch's core gets this backend's pinned memory, generators and so on."""
     _MUSAC._musa_register_device_hook()
 
 
@@ -145,7 +145,7 @@ def _check_bf16_tensor_supported(device: _device_t) -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 works on the current device, natively or, with `including_emulation`, somehow."""
+    """Whether bfloat16 works on the current device, natively or, with `including_emulation`, in any way."""
     if _arch() >= 22:
         return True
     return including_emulation and _check_bf16_tensor_supported(f"musa:{current_device()}")

@@ -1,4 +1,4 @@
-"""The collective library's version; unlike torch.cuda.nccl, this module has no collectives."""
+"""The collective library's version. Unlike torch.cuda.nccl, this module has no collectives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["version"]
 
 
 def version() -> tuple[Any, ...]:
-    """(major, minor, patch), and a suffix where there is one."""
+    """(major, minor, patch), and a suffix if there is one."""
     if not hasattr(_MUSAC, "_mccl_version"):
         raise RuntimeError("this torch_musa was built without MCCL")
     number = _MUSAC._mccl_version()

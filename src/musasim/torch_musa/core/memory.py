@@ -1,4 +1,4 @@
-"""Device memory: what is in use, who allocates it, limits."""
+"""Device memory: statistics, allocators and limits."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceUnion = None) -> None:
-    """Let this process have at most this part of the memory of `device`."""
+    """Limit this process to a fraction of the memory of `device`."""
     _lazy_init()
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
@@ -61,7 +61,7 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceUnion = None)
 
 
 def empty_cache() -> None:
-    """Give cached memory that nothing uses back to the driver."""
+    """Return unused cached memory to the driver."""
     if is_initialized():
         _MUSAC._musa_emptyCache()
 
@@ -90,7 +90,7 @@ def memory_stats_as_nested_dict(device: DeviceUnion = None) -> dict[str, Any]:
 
 
 def memory_stats_all() -> dict[str, Any]:
-    """memory_stats() of all devices in one: sums, but the largest of the peaks."""
+    """memory_stats() of all devices together: the sums, but the largest of the peaks."""
     total: dict[str, Any] = collections.OrderedDict()
     for index in range(device_count()):
         for key, value in memory_stats(index).items():
@@ -104,17 +104,17 @@ def _plus(one: Any, other: Any) -> Any:
 
 
 def reset_accumulated_memory_stats(device: DeviceUnion = None) -> None:
-    """Start the counters of what was allocated and freed anew."""
+    """Reset the counters of allocated and freed memory."""
     _MUSAC._musa_resetAccumulatedMemoryStats(_get_musa_device_index(device, optional=True))
 
 
 def reset_peak_memory_stats(device: DeviceUnion = None) -> None:
-    """Start the peaks anew, from what is in use."""
+    """Reset the peaks to the current use."""
     _MUSAC._musa_resetPeakMemoryStats(_get_musa_device_index(device, optional=True))
 
 
-# In torch_musa 2.7.1 the next two raise NameError: a forgotten import, mended in 2.9. A program that calls them
-# has no use for that error, so they do here what 2.9 does.
+# In torch_musa 2.7.1 the next two raise NameError, because an import is missing; 2.9 fixes this. No program needs that
+# error, so here they do what they do in 2.9.
 def reset_max_memory_allocated(device: DeviceUnion = None) -> None:
     """Old name of reset_peak_memory_stats, and like it for all peaks."""
     _warn_resets_all_peaks("reset_max_memory_allocated")
@@ -143,17 +143,17 @@ def memory_allocated(device: DeviceUnion = None) -> int:
 
 
 def max_memory_allocated(device: DeviceUnion = None) -> int:
-    """Most bytes tensors have occupied."""
+    """The largest number of bytes that tensors have occupied."""
     return int(memory_stats(device).get("allocated_bytes.all.peak", 0))
 
 
 def memory_reserved(device: DeviceUnion = None) -> int:
-    """Bytes the allocator has from the driver, in use or cached."""
+    """Bytes that the allocator has got from the driver, in use or cached."""
     return int(memory_stats(device).get("reserved_bytes.all.current", 0))
 
 
 def max_memory_reserved(device: DeviceUnion = None) -> int:
-    """Most bytes the allocator has had from the driver."""
+    """The largest number of bytes that the allocator has had from the driver."""
     return int(memory_stats(device).get("reserved_bytes.all.peak", 0))
 
 
@@ -187,7 +187,7 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
 
 
 def _record_memory_history(enabled: Any = "all", *args: Any, **kwargs: Any) -> None:
-    """Note where memory was allocated and freed, for _snapshot(); None stops it."""
+    """Record where memory is allocated and freed, for _snapshot(). None stops the recording."""
     record = _record_memory_history_legacy if isinstance(enabled, bool) else _record_memory_history_impl
     record(enabled, *args, **kwargs)
 
@@ -241,7 +241,7 @@ def _write(filename: str, text: str) -> None:
 
 
 def _set_allocator_settings(env: str) -> None:
-    """Settings as in PYTORCH_MUSA_ALLOC_CONF, from now on."""
+    """Change the settings from now on. The format is that of PYTORCH_MUSA_ALLOC_CONF."""
     _MUSAC._musa_musaCachingAllocator_set_allocator_settings(env)
 
 
@@ -269,12 +269,12 @@ class MUSAPluggableAllocator(_MUSAAllocator):
             ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in (alloc_fn_name, free_fn_name)
         ]
         super().__init__(_MUSAC._musa_customAllocator(*addresses))
-        # The library must stay as long as its functions may be called.
+        # The library must stay loaded as long as its functions may be called.
         self._library = library
 
 
 def change_current_allocator(allocator: _MUSAAllocator) -> None:
-    """Let `allocator` provide the memory from now on; possible only before the first allocation."""
+    """Let `allocator` provide the memory from now on. This works only before the first allocation."""
     _MUSAC._musa_changeCurrentAllocator(allocator.allocator())
 
 
@@ -283,32 +283,32 @@ def _get_current_allocator() -> _MUSAAllocator:
 
 
 class MemPool(_MemPool):  # type: ignore[misc, valid-type]
-    """Memory kept apart from the rest, perhaps with an allocator of its own."""
+    """Memory that is kept apart from the rest, optionally with its own allocator."""
 
     def __init__(self, allocator: Any = None) -> None:
         super().__init__(allocator, True)
 
     @property
     def id(self) -> tuple[int, int]:
-        """Identity of the pool, also for graphs."""
+        """The pool's id, which graphs use as well."""
         identity: tuple[int, int] = super().id
         return identity
 
     @property
     def allocator(self) -> Any:
-        """The allocator it was made with."""
+        """The allocator that the pool was made with."""
         return super().allocator
 
 
 class MemPoolContext(_MemPoolContext):  # type: ignore[misc, valid-type]
-    """The active pool, as long as this object lives."""
+    """Makes a pool active as long as this object lives."""
 
     def __init__(self, pool: MemPool) -> None:
         super().__init__(pool)
 
     @staticmethod
     def active_pool() -> Any:
-        """The pool allocations come from now, or None."""
+        """The pool that allocations currently come from, or None."""
         return _MemPoolContext.active_pool()
 
 

@@ -1,4 +1,4 @@
-"""`module.musa()`, and what torch's modules get."""
+"""`module.musa()`, and other attributes that torch's modules get."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def version() -> int:
 
 
 def set_flags(_allow_tf32: bool) -> tuple[bool]:
-    """Set the flags; returns those that were set before."""
+    """Set the flags, and return the previous ones."""
     before = (bool(_MUSAC._get_allow_tf32()),)
     _MUSAC._set_allow_tf32(_allow_tf32)
     return before
@@ -28,7 +28,7 @@ def set_flags(_allow_tf32: bool) -> tuple[bool]:
 
 @contextmanager
 def flags(allow_tf32: bool = True) -> Iterator[None]:
-    """Other flags inside the block."""
+    """Set the flags inside the block."""
     before = set_flags(allow_tf32)
     try:
         yield
@@ -37,7 +37,7 @@ def flags(allow_tf32: bool = True) -> Iterator[None]:
 
 
 class MudnnModule(_backends.PropModule):  # type: ignore[misc]
-    """Lets `torch.backends.mudnn.allow_tf32 = True` reach native code."""
+    """Passes `torch.backends.mudnn.allow_tf32 = True` on to native code."""
 
     allow_tf32 = _backends.ContextProp(_MUSAC._get_allow_tf32, _MUSAC._set_allow_tf32)
 

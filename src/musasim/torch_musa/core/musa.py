@@ -1,4 +1,4 @@
-"""Typed storage classes of the kind torch.cuda has."""
+"""Typed storage classes like those of torch.cuda."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _warn_of_removal: Callable[[], None] = _storage._warn_typed_storage_removal
 
 # torch takes the device of such a class from the last part of its module's name: "musa".
 class _MusaLegacyStorage(_storage._LegacyStorage):
-    """Storages of one dtype on the device. They come from tensors and sizes; host memory cannot become one."""
+    """Storages of one dtype on the device. They are made from tensors and sizes, but not from host memory."""
 
     _dtype: torch.dtype
 

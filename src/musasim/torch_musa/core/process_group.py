@@ -1,4 +1,4 @@
-"""The process group `mccl`, made known to torch.distributed. In the real package its native part does this."""
+"""Registers the process group `mccl` with torch.distributed. In the real package the native part does this."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .. import _MUSAC
 
 
 def _create(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
-    """What `init_process_group("mccl")` and `new_group` make for this process."""
+    """Create this process's part of the group, for `init_process_group("mccl")` and `new_group`."""
     return _MUSAC.ProcessGroupMCCL(store, rank, world_size, timeout)
 
 
 def _meeting_first(connect: Any) -> Any:
-    """The constructor `connect` of the process group, for ranks that have found each other in a store that others used before."""
+    """Wrap the process group's constructor `connect`, so that ranks agree on a fresh part of a store that others have used."""
 
     def __init__(self: Any, store: Any, rank: int, size: int, *args: Any, **kwargs: Any) -> None:
         connect(self, _meet(store, rank, size) if size > 1 else store, rank, size, *args, **kwargs)
@@ -28,11 +28,12 @@ def _meeting_first(connect: Any) -> Any:
 
 
 def _meet(store: Any, rank: int, size: int) -> Any:
-    """The part of `store` for those who meet now. torchrun keeps the store when it starts workers again, and gloo would connect
-    with the addresses that the ended ones have left there.
+    """Return a part of `store` that only the present ranks use. torchrun keeps the store when it restarts workers, and gloo would
+    connect to the addresses that the previous workers left there.
 
-    Rank 0 names the meeting, everybody else comes to the newest there is, and rank 0 writes down who has come: a meeting whose
-    list has not got us was held before our time. Raises DistStoreError where not all come within the store's timeout.
+    Rank 0 announces a meeting with a new name, each other rank joins the newest one, and rank 0 writes the list of those that
+    joined. A meeting whose list lacks this rank belongs to previous workers. Raises DistStoreError if not all ranks arrive
+    within the store's timeout.
     """
     distributed: Any = torch.distributed
     mine = uuid.uuid4().hex
@@ -51,11 +52,11 @@ def _meet(store: Any, rank: int, size: int) -> Any:
         if store.check([f"{meeting}/present"]) and mine in store.get(f"{meeting}/present").decode():
             return distributed.PrefixStore(meeting, store)
         time.sleep(0.005)
-    raise distributed.DistStoreError(f"rank {rank}: the others have not come within {store.timeout}")
+    raise distributed.DistStoreError(f"rank {rank}: the other ranks did not arrive within {store.timeout}")
 
 
 def register_process_group() -> None:
-    """Let "mccl" name the process group, and be the default for tensors of the device."""
+    """Register the process group as "mccl", the default for the device's tensors."""
     if not torch.distributed.is_available():
         return
     distributed: Any = torch.distributed
@@ -63,5 +64,5 @@ def register_process_group() -> None:
     group.__init__ = _meeting_first(group.__init__)
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
-    # The vendor's torch takes "musa"; PyPI's looks at a string letter by letter.
+    # The vendor's torch accepts "musa" here, but PyPI's would iterate over the letters of the string.
     distributed.Backend.register_backend("mccl", _create, devices=["musa"])

@@ -40,8 +40,8 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "musa") -> None:
-    """Give `device` a state that get_rng_state() returned."""
-    # Copied now: the call may run later, and the caller may go on writing into the tensor.
+    """Set the state of `device` to one that get_rng_state() returned."""
+    # Copied now, because the call may run later and the caller may change the tensor before that.
     state = new_state.clone(memory_format=torch.contiguous_format)
     asked = _as_device(device)
     _lazy_call(lambda: _set_state(asked, state))
@@ -52,7 +52,7 @@ def _set_state(device: torch.device, state: torch.Tensor) -> None:
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """Give every device its state."""
+    """Set the state of every device."""
     for index, state in enumerate(new_states):
         set_rng_state(state, index)
 
@@ -75,12 +75,12 @@ def _seed_with(seed: int, *indices: int) -> None:
 
 
 def seed() -> None:
-    """Seed the current device with a number nobody knows."""
+    """Seed the current device with a random number."""
     _lazy_call(lambda: _seed_from(current_device()), seed=True)
 
 
 def seed_all() -> None:
-    """Seed all devices with the same number nobody knows."""
+    """Seed all devices with the same random number."""
     _lazy_call(lambda: _seed_from(*range(device_count())), seed_all=True)
 
 
@@ -107,7 +107,7 @@ def fork_rng(
         yield
 
 
-# Found again when the package is reloaded, so that this function never wraps itself.
+# A reloaded package finds the original here, so that this function never wraps itself.
 fork_rng._stock = _stock_fork_rng  # type: ignore[attr-defined]
 
 

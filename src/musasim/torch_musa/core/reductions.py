@@ -1,4 +1,4 @@
-"""Events between processes."""
+"""Sends events to other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.save and torch.load of what lies on the device."""
+"""torch.save and torch.load for storages on the device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ADVICE = "Please use torch.load with map_location to map your storages to an ex
 
 
 def _validate_musa_device(location: str) -> int:
-    """The index in `location`; RuntimeError when there is no such device."""
+    """The index in `location`. Raises RuntimeError if there is no such device."""
     index = torch.device(location).index or 0
     if not torch.musa.is_available():  # type: ignore[attr-defined]
         raise RuntimeError(
@@ -48,6 +48,6 @@ def register_deserialization() -> None:
     ):
         return
     register_package(_REGISTRATION_KEY, _musa_tag, _musa_deserialize)
-    # Place 1 is where torch registers CUDA, after the CPU.
+    # torch registers CUDA at index 1, after the CPU.
     priority, tagger, _ = _package_registry[1]
     _package_registry[1] = (priority, tagger, _cuda_deserialize)

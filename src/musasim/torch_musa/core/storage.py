@@ -1,6 +1,6 @@
 """`musa` names of torch.UntypedStorage.
 
-Sharing between processes goes by the names torch calls for CUDA too: to torch, device memory is CUDA memory.
+To share storages between processes, torch also calls the names for CUDA, because it takes device memory for CUDA memory.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def _musa(self: Any, device: Any = None, non_blocking: bool = False, **kwargs: A
 
 
 def _edit_device(self: Any, device: Any) -> Any:
-    """Call the memory of this storage memory of `device`, without a copy."""
-    raise RuntimeError("memory of the simulated device cannot change its device: copy it")
+    """Assign the memory of this storage to `device`, without a copy."""
+    raise RuntimeError("memory of a simulated device cannot be moved to another device: copy it instead")
 
 
 @classmethod  # type: ignore[misc]

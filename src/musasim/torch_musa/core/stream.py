@@ -1,4 +1,4 @@
-"""Streams and events: order on the device."""
+"""Streams and events, which order the device's work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Stream(_MUSAC._MusaStreamBase):  # type: ignore[misc]
     """A queue of device work, independent of other queues. Lower `priority` numbers go first."""
 
     def __new__(cls, device: _device_t = None, priority: int = 0, **kwargs: Any) -> Any:
-        # The native constructor takes the current device; a caller who gives ids names the device by them.
+        # The native constructor uses the current device, unless the caller's ids already name the device.
         if device is None or ("stream_id" in kwargs and "device_index" in kwargs):
             return super().__new__(cls, priority=priority, **kwargs)
         with _device(device):
@@ -27,7 +27,7 @@ class Stream(_MUSAC._MusaStreamBase):  # type: ignore[misc]
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Work given to this stream from now on waits for what `stream` has been given so far."""
+        """Work given to this stream from now on waits for all work given to `stream` so far."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
@@ -63,7 +63,7 @@ _device = device
 
 
 class ExternalStream(Stream):
-    """A stream that somebody else made and somebody else will destroy."""
+    """A stream that other code created and will destroy."""
 
     def __new__(cls, stream_ptr: int, device: _device_t = None, **kwargs: Any) -> Any:
         with _device(device):
@@ -71,7 +71,7 @@ class ExternalStream(Stream):
 
 
 class Event(_MUSAC._MusaEventBase):  # type: ignore[misc]
-    """A point in a stream: to wait for, and to take the time between two of them."""
+    """A point in a stream. Work can wait for it, and the time between two events can be measured."""
 
     _interprocess = False
 
@@ -83,7 +83,7 @@ class Event(_MUSAC._MusaEventBase):  # type: ignore[misc]
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Any:
-        """The event another process gave away by ipc_handle()."""
+        """The event that another process exported by ipc_handle()."""
         return super().from_ipc_handle(device, handle)
 
     def record(self, stream: Stream | None = None) -> None:
@@ -107,7 +107,7 @@ class Event(_MUSAC._MusaEventBase):  # type: ignore[misc]
         super().synchronize()
 
     def ipc_handle(self) -> Any:
-        """What another process needs for from_ipc_handle()."""
+        """The handle that another process needs for from_ipc_handle()."""
         if not self._interprocess:  # the driver's error
             raise RuntimeError("MUSA error: invalid resource handle")
         return super().ipc_handle()
@@ -129,7 +129,7 @@ class StreamContext:
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
-        # Asked for even when there is nothing to do: without a device this is where the error comes.
+        # Queried even if there is nothing to do, because this call raises the error if there is no device.
         self.idx = _get_musa_device_index(None, True)
         self.src_prev_stream: Stream | None = None
         self.dst_prev_stream: Stream | None = None
@@ -148,7 +148,7 @@ class StreamContext:
             return
         if self.dst_prev_stream is not None:
             set_stream(self.dst_prev_stream)
-        # Last, because it brings the device back as well.
+        # Last, because it restores the device as well.
         set_stream(self.src_prev_stream)
 
 

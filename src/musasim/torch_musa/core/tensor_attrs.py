@@ -8,7 +8,7 @@ import torch
 
 from .. import _MUSAC
 
-#: The native function itself: a Python function in between would triple the cost of reading the property.
+#: The native function itself, because a Python function in between would triple the cost of reading the property.
 _is_musa = property(_MUSAC._is_musa)
 
 
@@ -28,7 +28,7 @@ def _is_pinned(self: torch.Tensor, device: Any = "musa") -> bool:
 
 
 def _only_if_other(device: Any) -> tuple[Any, ...]:
-    # Without an argument torch pins for the accelerator, which is musa; naming it is deprecated and warns.
+    # Without an argument torch pins for the accelerator, which is musa. Naming it is deprecated and causes a warning.
     return () if device is None or str(device).startswith("musa") else (device,)
 
 

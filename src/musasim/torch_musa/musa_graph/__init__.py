@@ -1,4 +1,4 @@
-"""Graphs: record work once, replay it as often as wanted."""
+"""Graphs: record work once and replay it any number of times."""
 
 from . import graphs
 from .graphs import (

@@ -20,7 +20,7 @@ def make(callables: Any, sample_args: Any, num_warmup_iters: int, allow_unused_i
     pairs = [(callables, sample_args)] if alone else list(zip(callables, sample_args))
     sections = [_Section(call, args, allow_unused_input) for call, args in pairs]
     _warm_up(sections, num_warmup_iters)
-    # One pool for all, recorded in the order of later use: so no replay writes over what another still needs.
+    # All graphs share one pool and are recorded in the order of their use, so no replay overwrites what another still needs.
     pool = graph_pool_handle()
     for section in sections:
         section.record_forward(pool)
@@ -51,7 +51,7 @@ class _Section:
         self.call, self.args, self.allow_unused = call, args, allow_unused
         self.user_inputs = tuple(_pytree.arg_tree_leaves(*args))
         self.parameters = tuple(call.parameters()) if isinstance(call, torch.nn.Module) else ()
-        #: Everything a gradient may be wanted for: what the caller passes, then the parameters.
+        #: Everything that may need a gradient: the caller's arguments, then the parameters.
         self.inputs = self.user_inputs + self.parameters
         self.forward_graph, self.backward_graph = MUSAGraph(), MUSAGraph()
         self._check()
@@ -73,7 +73,7 @@ class _Section:
         self._gradients(outputs, [torch.empty_like(out) for out in outputs if out.requires_grad])
 
     def _gradients(self, outputs: Any, output_grads: Any) -> tuple[Any, ...]:
-        """One entry per input: its gradient, or None where it wants none."""
+        """One entry for each input: its gradient, or None if it needs none."""
         wanted = tuple(each for each in self.inputs if each.requires_grad)
         differentiable = tuple(out for out in outputs if out.requires_grad)
         if not differentiable:
@@ -102,8 +102,8 @@ class _Section:
             return
         with graph(self.backward_graph, pool=pool):
             self.input_grads = self._gradients(self.outputs, [grad for grad in self.output_grads if grad is not None])
-        # The autograd graph belongs to the stream of the recording. Kept alive, its accumulation nodes would meet the
-        # gradients of later iterations in another stream, and torch warns of that.
+        # The autograd graph belongs to the stream of the recording. If it stayed alive, its accumulation nodes would get the
+        # gradients of later iterations on another stream, and torch would warn.
         self.outputs = tuple(out.detach() for out in self.outputs)
 
     def replay_forward(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -132,7 +132,7 @@ class _Section:
         module, plain, recorded_mode = self.call, self.call.forward, self.call.training
 
         def forward(*args: Any, **kwargs: Any) -> Any:
-            # The graph knows one mode; in the other the module works as before.
+            # The graph was recorded in one mode. In the other one the module works as before.
             return graphed(*args) if module.training == recorded_mode else plain(*args, **kwargs)
 
         module.forward = forward

@@ -1,4 +1,4 @@
-"""MUSAGraph and the ways to fill one."""
+"""MUSAGraph, and the ways to record one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def is_current_stream_capturing() -> bool:
 
 
 def graph_pool_handle() -> tuple[int, int]:
-    """A new identity for memory that several graphs share."""
+    """A new id for memory that several graphs share."""
     handle: tuple[int, int] = _MUSAC._graph_pool_handle()
     return handle
 
@@ -35,7 +35,7 @@ class MUSAGraph(_MUSAC._MUSAGraph):  # type: ignore[misc]
         return instance
 
     def capture_begin(self, pool: tuple[int, int] | None = None, capture_error_mode: str = "global") -> None:
-        """Record what the current stream is given from now on, with memory of `pool`."""
+        """Record the work that the current stream gets from now on, with memory of `pool`."""
         super().capture_begin(pool=pool, capture_error_mode=capture_error_mode)
 
     def capture_end(self) -> None:
@@ -43,7 +43,7 @@ class MUSAGraph(_MUSAC._MUSAGraph):  # type: ignore[misc]
         super().capture_end()
 
     def reinstantiate_graph(self) -> None:
-        """Build the executable anew from the recording."""
+        """Rebuild the executable from the recording."""
         super().reinstantiate_graph()
 
     def replay(self) -> None:
@@ -51,16 +51,16 @@ class MUSAGraph(_MUSAC._MUSAGraph):  # type: ignore[misc]
         super().replay()
 
     def reset(self) -> None:
-        """Throw the recording away."""
+        """Discard the recording."""
         super().reset()
 
     def pool(self) -> tuple[int, int]:
-        """Identity of the memory in use, for other graphs to share."""
+        """The id of the memory in use, which other graphs can share."""
         identity: tuple[int, int] = super().pool()
         return identity
 
     def enable_debug_mode(self) -> None:
-        """Keep what debug_dump() needs."""
+        """Keep the data that debug_dump() needs."""
         super().enable_debug_mode()
 
     def debug_dump(self, debug_path: str) -> None:
@@ -74,7 +74,7 @@ class MUSAGraph(_MUSAC._MUSAGraph):  # type: ignore[misc]
 
 
 def update_musa_graph_with_profile() -> None:
-    """The profiler sees the kernels of a graph only when the graph was instantiated after it started."""
+    """Let the profiler see the kernels of existing graphs. It sees only those of graphs instantiated after it started."""
     for instance in MUSAGraph.get_latest_instance():
         instance.reinstantiate_graph()
 
@@ -91,7 +91,7 @@ class graph:
         stream: Stream | None = None,
         capture_error_mode: str = "global",
     ) -> None:
-        # The default stream cannot record, so there is one for all who do not bring their own.
+        # The default stream cannot record, so callers that give no stream share this one.
         if type(self).default_capture_stream is None:
             type(self).default_capture_stream = Stream()
         self.musa_graph = musa_graph
@@ -101,7 +101,7 @@ class graph:
         self.capture_error_mode = capture_error_mode
 
     def __enter__(self) -> None:
-        # Memory of dead tensors should be free for the graph's pool, and nothing may be under way.
+        # The graph's pool should be able to use the memory of dead tensors, and no work may be running.
         synchronize()
         gc.collect()
         empty_cache()

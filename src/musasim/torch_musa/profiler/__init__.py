@@ -1,10 +1,10 @@
 """Additions to torch.profiler.
 
 The real package replaces torch's pattern detectors (`_pattern_matcher`, `_utils.BasicEvaluation`) by versions that know
-the vendor's kernels by name. Kernels here are the CPU's, and loading the detectors costs more than the whole rest of
-the import, so torch's own stay.
+the vendor's kernels by name. Kernels here are the CPU's, and loading the detectors takes longer than the rest of
+the import, so torch's own detectors stay.
 """
 
 
 def set_profiler_attributes() -> None:
-    """Nothing to replace, see above."""
+    """Do nothing, for the reason above."""

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """The builder and its two main names, imported when they are first asked for, for they bring setuptools with them."""
+    """Import the builder and its two main names on first use, because they import setuptools."""
     if name not in ("BuildExtension", "MUSAExtension", "musa_extension"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     builder = import_module(f"{__name__}.musa_extension")

@@ -9,7 +9,7 @@ DEVICE_LINK_OBJECT = "dlink.o"
 
 @dataclass
 class Plan:
-    """Compilers, flags as a shell takes them, and what is to be made. Without a target the objects are all there is."""
+    """Compilers, flags in the shell's syntax, and files to build. Without a target, only the objects are built."""
 
     cxx: str
     mcc: str | None

@@ -1,8 +1,8 @@
 """Builds extensions for MUSA: `MUSAExtension` and `BuildExtension` for a setup.py, `load` and `load_inline` at run time.
 
-The names, flags and limits are the real package's. In particular `.cu` is no source that it knows, `extra_compile_args` of a
-`MUSAExtension` has to be a dict, and PYTORCH_MCC is read where ninja builds. What it shares with PyTorch's own builder (ninja, the
-versions of modules built at run time, the build folder) is PyTorch's.
+The names, flags and limits are the real package's. In particular `.cu` sources are not recognised, `extra_compile_args` of a
+`MUSAExtension` has to be a dict, and PYTORCH_MCC is read only in builds by ninja. The parts shared with PyTorch's own builder
+(ninja, the versions of modules built at run time, the build folder) come from PyTorch.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _HERE = os.path.abspath(__file__)
 _TORCH_PATH = os.path.dirname(torch.__file__)
 _TORCH_MUSA_PATH = os.path.dirname(os.path.dirname(_HERE))
 TORCH_LIB_PATH = os.path.join(_TORCH_PATH, "lib")
-# The real package has its libraries in a folder of its own, `lib`; here they are compiled, so it is the folder they were put in.
+# The real package has its libraries in its folder `lib`. Here they are compiled, so this is the folder that they are stored in.
 TORCH_MUSA_LIB_PATH = os.path.dirname(torch_musa._MUSAC.__file__)
 
 _ARCHITECTURES = (10, 21, 22, 31, 32)
@@ -65,7 +65,7 @@ _MUSA_SUFFIXES = (".mu", ".muh")
 
 
 def _find_musa_home() -> str | None:
-    """MUSA_HOME, MUSA_PATH, the mcc on the PATH, /usr/local/musa; where there is none of them, the simulated toolkit."""
+    """MUSA_HOME, MUSA_PATH, the mcc on the PATH, or /usr/local/musa; if none of them exists, the simulated toolkit."""
     chosen = os.environ.get("MUSA_HOME") or os.environ.get("MUSA_PATH")
     if chosen:
         return chosen
@@ -80,7 +80,7 @@ def _find_musa_home() -> str | None:
 
 
 def __getattr__(name: str) -> Any:
-    """MUSA_HOME and MUDNN_HOME are looked for when they are first asked for: the simulated toolkit has to be put in place."""
+    """Find MUSA_HOME and MUDNN_HOME on first use, because the simulated toolkit may have to be built."""
     if name == "MUSA_HOME":
         value = _find_musa_home()
     elif name == "MUDNN_HOME":
@@ -103,7 +103,7 @@ def include_paths(musa: bool = False) -> list[str]:
     from musasim import compatible_headers
 
     paths = ["/usr/local/musa/include", *_compatible_folders(_TORCH_MUSA_PATH), os.path.dirname(_TORCH_MUSA_PATH)]
-    # Where the real package has a copy of PyTorch's headers with CUDA's names replaced, here are those that have such names...
+    # The real package has a copy of all of PyTorch's headers with CUDA's names replaced. Here are those with such names...
     paths += compatible_headers.folders()
     # ... and PyTorch's own.
     include = os.path.join(_TORCH_PATH, "include")
@@ -154,7 +154,7 @@ def _get_cpu_arch() -> str:
 
 
 def _get_musa_arch_flags() -> list[str]:
-    """Flags for the chips to compile for: TORCH_MUSA_ARCH_LIST ("22;31"), otherwise those in this machine."""
+    """Flags for the chips to compile for: those in TORCH_MUSA_ARCH_LIST ("22;31"), otherwise those of this machine."""
     listed = os.environ.get("TORCH_MUSA_ARCH_LIST")
     chosen = [name.strip() for name in listed.split(";") if name.strip()] if listed else _visible_architectures()
     for name in chosen:
@@ -178,7 +178,7 @@ def _visible_architectures() -> list[str]:
 
 
 def _standard_flag() -> str:
-    """C++17 in torch_musa 2.7.1; with a newer PyTorch, whichever its own builder compiles its headers with."""
+    """C++17 as in torch_musa 2.7.1, or the standard that a newer PyTorch's own builder uses."""
     text = Path(torch_builder.__file__).read_text(encoding="utf-8")
     return "-std=c++20" if "-std=c++20" in text else "-std=c++17"
 
@@ -217,7 +217,7 @@ def MUSAExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) 
     kwargs["extra_link_args"] = [*kwargs.get("extra_link_args", []), *(f"-Wl,-rpath,{path}" for path in rpaths)]
 
     given = kwargs.get("extra_compile_args", {})
-    # A list has no `get`: the real package fails in this way as well.
+    # A list has no `get`. The real package fails in the same way.
     cxx, mcc, dlink = given.get("cxx", []), given.get("mcc", []), _device_link_flags(kwargs)
     native = [] if _get_cpu_arch() in ("aarch64", "arm64") else ["-march=native"]
     flags = {**given, "cxx": [*cxx, *native], "mcc": [*mcc, *native, *_get_musa_arch_flags()], **dlink}
@@ -262,7 +262,7 @@ class BuildExtension(build_ext):
     def finalize_options(self) -> None:
         super().finalize_options()
         if self.use_ninja:
-            self.force = True  # ninja knows better what is out of date
+            self.force = True  # ninja itself determines what is out of date
 
     def build_extensions(self) -> None:
         self._check_abi()
@@ -315,7 +315,7 @@ class BuildExtension(build_ext):
             self._add_compile_flag(extension, flag)
 
     def _one_by_one(self, compile_one: Any) -> Any:
-        # Newer releases of setuptools have a compiler of its own for sources whose suffix says C++.
+        # Newer releases of setuptools have a separate compiler for sources with a C++ suffix.
         slots = [slot for slot in ("compiler_so", "compiler_so_cxx") if hasattr(self.compiler, slot)]
 
         def compile_source(obj: str, src: str, ext: str, cc_args: list[str], flags: Any, pp_opts: list[str]) -> None:
@@ -344,7 +344,7 @@ class BuildExtension(build_ext):
         extra_postargs: Any = None,
         depends: Any = None,
     ) -> list[str]:
-        """What the compiler's own `compile` does, for all sources in one run of ninja."""
+        """Replace the compiler's own `compile`, with one run of ninja for all sources."""
         output_dir = os.path.abspath(output_dir or "")
         self.compiler.include_dirs = [os.path.abspath(folder) for folder in self.compiler.include_dirs]
         objects: list[str]
@@ -378,7 +378,7 @@ class BuildExtension(build_ext):
 
 
 def _chosen_flags(flags: Any, key: str) -> tuple[list[str], bool]:
-    """The flags for one compiler, and whether "force_mcc" is among those for C++, which asks for mcc there as well."""
+    """The flags for one compiler, and whether those for C++ contain "force_mcc", which selects mcc for C++ as well."""
     chosen = list(flags[key] if isinstance(flags, dict) else flags)
     return [flag for flag in chosen if flag != "force_mcc"], "force_mcc" in chosen
 
@@ -388,7 +388,7 @@ def _quoted(flags: list[str]) -> list[str]:
 
 
 def _maybe_write(filename: str, new_content: str) -> None:
-    """Write a file unless that is what it says, so that nothing looks newer than it is."""
+    """Write a file unless it already has this content, so that its time changes only with its content."""
     path = Path(filename)
     if not path.exists() or path.read_text(encoding="utf-8") != new_content:
         path.write_text(new_content, encoding="utf-8")
@@ -482,7 +482,7 @@ def _refuse_sycl(*arguments: Any) -> None:
 
 
 def _get_build_directory(name: str, verbose: bool) -> str:
-    """TORCH_EXTENSIONS_DIR/name, or a folder under PyTorch's root that the versions of Python and MUSA are part of."""
+    """TORCH_EXTENSIONS_DIR/name, or a folder below PyTorch's root that is named after the versions of Python and MUSA."""
     root = os.environ.get("TORCH_EXTENSIONS_DIR")
     if root is None:
         version = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
@@ -549,7 +549,7 @@ def _write_ninja_file_to_build_library(
 
 def _object_name(source: str) -> str:
     stem = os.path.splitext(os.path.basename(source))[0]
-    # A .mu and a .cpp of one name may stand side by side.
+    # A .mu and a .cpp file with the same name may exist.
     return f"{stem}.musa.o" if _is_musa_file(source) else f"{stem}.o"
 
 
@@ -670,7 +670,7 @@ def load(
     is_standalone: bool = False,
     keep_intermediates: bool = True,
 ) -> ModuleType | str:
-    """Compile the sources and import the module; again only when they or the flags have changed."""
+    """Compile the sources and import the module. They are compiled again only if they or the flags have changed."""
     return _jit_compile(  # type: ignore[no-any-return]
         name,
         [sources] if isinstance(sources, str) else sources,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 from torchada.testing.subject import Subject, expect
@@ -78,12 +79,18 @@ def numbers(subject: Subject) -> None:
 
 
 def mixed(subject: Subject) -> None:
+    torch = subject.torch
     host, own = subject.numbers(3)
-    try:
-        own + host
-    except RuntimeError:
-        return
-    expect(False, "the sum of a tensor on the device and one of the CPU is accepted; on CUDA it is an error")
+    mixtures: dict[str, Callable[[], Any]] = {
+        "x + y": lambda: own + host,
+        "torch.where(x > 0, x, y)": lambda: torch.where(own > 0, own, host),
+    }
+    for text, mix in mixtures.items():
+        try:
+            mix()
+        except RuntimeError:
+            continue
+        expect(False, f"{text} is accepted for x on the device and y on the CPU; on CUDA it is an error")
 
 
 def gradients(subject: Subject) -> None:

@@ -1,1 +1,1 @@
-"""Code generation: C++ kernels, and the Python that calls them on the right device."""
+"""Code generation: C++ kernels, and the Python code that calls them on the right device."""

@@ -1,4 +1,4 @@
-"""How generated Python speaks of the device."""
+"""The device's names in generated Python code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from torch._inductor.codegen.common import DeviceOpOverrides
 
 
 class MUSADeviceOpOverrides(DeviceOpOverrides):
-    """Lines of source for what every device has under a name of its own."""
+    """Lines of source for operations whose names depend on the device."""
 
     def import_get_raw_stream_as(self, name: str) -> str:
         """The native pointer of the current stream."""

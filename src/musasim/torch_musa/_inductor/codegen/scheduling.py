@@ -1,4 +1,4 @@
-"""Which kernels are made: those of Inductor's C++ backend."""
+"""Scheduling: Inductor's C++ backend makes the kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python that calls the kernels."""
+"""The Python code that calls the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Launches(PythonWrapperCodegen):
         """The source of one call."""
         return f"launch({', '.join([name, *call_args])})"
 
-    # What torch 2.13 calls the function that torch 2.7 calls generate_kernel_call.
+    # torch 2.13's name of the function that torch 2.7 calls generate_kernel_call.
     def _generate_kernel_call_helper(
         self, kernel_name: str, call_args: Any, *, triton: bool = True, **kwargs: Any
     ) -> None:
@@ -39,7 +39,7 @@ class MUSAPythonWrapperCodegen(_Launches):
 
     @staticmethod
     def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signatures: Any) -> PythonWrapperCodegen:
-        """One for a whole graph, or for a part of it that has a function of its own."""
+        """Create a wrapper for a whole graph, or for a part of it that has its own function."""
         if is_subgraph:
             return _MUSASubgraphPythonWrapperCodegen(subgraph_name, parent_wrapper, *signatures)
         return MUSAPythonWrapperCodegen()  # type: ignore[no-untyped-call]

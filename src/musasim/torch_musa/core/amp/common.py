@@ -1,4 +1,4 @@
-"""What autocast can do here, and the two torch functions that without a device mean musa."""
+"""What autocast supports here, and two functions of torch that mean musa if no device is given."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import torch
 __all__ = ["amp_definitely_not_available", "get_amp_supported_dtype"]
 
 _musa_device = torch._C._get_privateuse1_backend_name()
-# A reloaded package finds its own functions in torch; the real ones are what those wrap.
+# A reloaded package finds its own functions in torch. They hold the original ones.
 _torch_is_autocast_enabled = getattr(torch.is_autocast_enabled, "_stock", torch.is_autocast_enabled)
 _torch_set_autocast_enabled = getattr(torch.set_autocast_enabled, "_stock", torch.set_autocast_enabled)
 
 
 def amp_definitely_not_available() -> bool:
-    """Whether there is no device to run on."""
+    """Whether there is no device."""
     from ..device import is_available
 
     return not is_available()
@@ -40,7 +40,7 @@ _musa_set_autocast_enabled._stock = _torch_set_autocast_enabled  # type: ignore[
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """What autocast may cast to."""
+    """The types that autocast may cast to."""
     from ..device import is_bf16_supported
 
     return [torch.float16, torch.bfloat16] if is_bf16_supported() else [torch.float16]
