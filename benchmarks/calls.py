@@ -1,4 +1,4 @@
-"""The calls that programs make most, in CUDA's words and in those of native MUSA code.
+"""The calls that programs make most, written for CUDA and as native MUSA code.
 
 `x` is a CPU tensor, `y` one on the device, `net` a small network on the device.
 """
@@ -19,7 +19,7 @@ net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), torch.nn.Linea
 
 @dataclass(frozen=True)
 class Call:
-    """`native` is the same call in MUSA's words; `plain` tells whether it means the same in a torch that nobody redirects."""
+    """`native` is the same call written for MUSA; `plain` says whether it means the same in a torch that is not redirected."""
 
     cuda: str
     native: str

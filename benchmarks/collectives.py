@@ -1,7 +1,7 @@
 """What a collective costs on the simulated device, and on gloo with tensors of the CPU: `python -m benchmarks.collectives`.
 
-Two processes alternate between the two backends within each round, so that the noise of the machine meets both alike. The
-ratio is that of the medians. What the simulator adds is the description that ranks exchange before every operation.
+Two processes alternate between the two backends within each round, so that the noise of the machine affects both alike. The
+ratio is that of the medians. The simulator adds the description that ranks exchange before every operation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/reference/costs.md and its tables, from measurements of names.py. Run as a program, it writes them from the last one."""
+"""docs/reference/costs.md and its tables, from measurements of names.py. Run as a program, it writes them from the latest one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from uses import EXCLUDED, WHY
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "costs.md"
 OURS, NATIVE, OLD = "torchada", "native", "0.1.103"
-# What is above its limit, by the minima and in three of four rounds, is shown with the reason why.
+# A ratio above its limit, by the minima and in three of four rounds, is shown with the reason.
 LIMITS = {NATIVE: 1.10, OLD: 1.0}
 _SECTIONS = {
     "same": "The very objects of torch_musa",
@@ -59,7 +59,7 @@ def body(results: dict[str, Any]) -> list[str]:
 
 
 def outcome(results: dict[str, Any]) -> Iterator[str]:
-    """The tables in a line for each of the others."""
+    """A summary of the tables, one line for each of the other columns."""
     for other, limit in LIMITS.items():
         ratios = {path: found["ratio"][other] for path, found in results.items() if other in found["ratio"]}
         if not ratios:

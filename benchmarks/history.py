@@ -7,7 +7,7 @@ slashes, and `*` stands for any text:
     python -m benchmarks.history "overhead/calls/torch.device('cuda')/ratio/native"
     python -m benchmarks.history "training/*/ratio"
 
-What every result of a measurement has in common, such as the number of rounds, is no figure but a condition, shown beside it.
+What every result of a measurement has in common, such as the number of rounds, is a condition and not a figure; it is shown too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def entries(benchmark: str | None = None, history: Path = HISTORY) -> list[Entry
 
 
 def line(entry: Entry) -> str:
-    """An entry as the history has it."""
+    """An entry as one line of the history."""
     return json.dumps(entry, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
@@ -56,7 +56,7 @@ def _is_number(value: object) -> bool:
 
 
 def conditions(entry: Entry) -> str:
-    """Under what the measurement was taken, apart from the versions that have columns of their own."""
+    """The conditions of the measurement, apart from the versions that have columns of their own."""
     others = {name: number for name, number in entry["versions"].items() if name not in _COLUMNS}
     common = {name: value for name, value in entry["results"].items() if isinstance(value, (int, float, str))}
     return ", ".join(f"{name} {value}" for name, value in {**others, **common}.items())
@@ -81,7 +81,7 @@ def table(rows: Sequence[tuple[str, ...]]) -> str:
 
 
 def chosen(pattern: str, names: Sequence[str]) -> list[str]:
-    """The names that `pattern` stands for."""
+    """The names that `pattern` matches."""
     expression = re.compile(".*".join(map(re.escape, pattern.split("*"))))
     return [name for name in names if expression.fullmatch(name)]
 

@@ -1,9 +1,9 @@
 """How many instructions a training step takes under torchada: the program of `training.py` by both mechanisms, and the same program
-written for MUSA in a process that nobody redirects, on the same torch_musa (the simulator where there is no real one).
+written for MUSA in a process without redirection, on the same torch_musa (the simulator where there is no real one).
 
-Counted by callgrind, for all threads: what else runs on the machine and where memory lies changes nothing, so two counts of one
-program agree to some ten thousandths, which `again` shows. valgrind knows no AVX-512, and what computes under it runs on AVX2:
-of what a step takes here, more is computing than without it, and a ratio is a little nearer to 1. Hence also the difference.
+callgrind counts them for all threads. Other load and the placement of memory do not matter, so two counts of one program agree to
+some ten thousandths, which `again` shows. valgrind does not support AVX-512, so computations run on AVX2: they take a larger part
+of a step than without valgrind, and a ratio is a little nearer to 1. Therefore the difference is printed as well.
 
 Needs valgrind with its headers, and a C++ compiler.
 
@@ -30,13 +30,13 @@ MUSA, AGAIN = "musa code", "musa code, again"
 # Name: how torch is loaded, and the mechanism.
 PROCESSES = {MUSA: ("native", "1"), AGAIN: ("native", "1"), "native": ("torchada", "1"), "portable": ("torchada", "0")}
 WARM = 3
-# A process is told from within when to count; callgrind_control would have to stop it from without.
+# The process itself switches counting on; callgrind_control would have to stop it from outside.
 SWITCH = """
 #include <valgrind/callgrind.h>
 extern "C" void start() { CALLGRIND_START_INSTRUMENTATION; }
 extern "C" void stop() { CALLGRIND_STOP_INSTRUMENTATION; }
 """
-# Inductor compiles for the machine at hand, which is more than valgrind runs.
+# Inductor compiles for this machine, with instructions that valgrind does not support.
 COMPILER = """#!/bin/sh
 for option; do
     shift
@@ -79,13 +79,13 @@ def tools(scratch: Path) -> dict[str, str]:
 def count(
     name: str, steps: int, backend: str | None, scratch: Path, variables: dict[str, str]
 ) -> tuple[float, dict[str, str]]:
-    """Instructions of one step in a process of its own, and its versions. Raises RuntimeError with its last words."""
+    """Instructions of one step in a process of its own, and its versions. Raises RuntimeError with its last output."""
     kind, native = PROCESSES[name]
     program = PROGRAM if kind == "torchada" else PROGRAM.replace("cuda", "musa")
     setup = SETUP.format(switch=str(scratch / "switch.so"), backend=backend) + program
     plan = Plan(kind, [str(CHECKOUT), *sys.path], simulated=is_simulated(), setup=setup)
     variables = {**variables, "TORCHADA_NATIVE": native}
-    if backend is not None:  # compiled here, where it takes a tenth of the time, and found in the cache there
+    if backend is not None:  # compiled without valgrind, in a tenth of the time; the counted process finds the result
         compiled = Worker(plan, scratch, variables)
         compiled.batch("step()", WARM)
         compiled.close()
@@ -103,7 +103,7 @@ def count(
     counted.finish()
     found = re.search(r"Collected : (\d+)", log.read_text())
     if found is None:
-        raise RuntimeError(f"callgrind has counted nothing: {log.read_text()[-500:]}")
+        raise RuntimeError(f"callgrind counted nothing: {log.read_text()[-500:]}")
     return int(found[1]) / steps, counted.versions
 
 

@@ -1,8 +1,8 @@
 """What a call of each public name of torch.cuda costs under torchada, written for native MUSA, and under torchada 0.1.103.
 
-The names, and which of them are torch_musa's very objects, are those on record in compatibility/observed; how each is called
-stands in uses.py. Processes are asked in turn (see overhead.py), and are started anew several times, because a process keeps the
-luck of where its code and data lie. Times are processor time, the minimum over all rounds, ratios those of the minima.
+The names, and which of them are torch_musa's own objects, are read from compatibility/observed; uses.py says how each is called.
+Processes take turns (see overhead.py), and are started several times, because the placement of code and data stays the same within
+a process. Times are processor time, the minimum over all rounds; ratios are those of the minima.
 
     python benchmarks/names.py [--only PATTERN]... [--rounds N] [--starts N] [--old FOLDER] [--save] [--write]
 """
@@ -27,19 +27,19 @@ from worker import Plan
 
 ROOT = CHECKOUT.parent
 STAND_INS = ROOT / "tests" / "support" / "stand_ins"  # of the management library, for machines without a driver
-BATCH_NS = 1e6  # shorter than a slice of the scheduler: on a busy machine, some are left alone
+BATCH_NS = 1e6  # shorter than a slice of the scheduler, so that some are undisturbed on a busy machine
 
 
 @dataclass
 class Cost:
-    """What was measured of one use, by column: nanoseconds of each round, or the exception that the call raises."""
+    """The measurements of one use, by column: nanoseconds of each round, or the exception that the call raises."""
 
     use: Use
     times: Times = field(default_factory=dict)
     fails: dict[str, str] = field(default_factory=dict)
 
     def summary(self) -> dict[str, Any]:
-        """What the page and the history hold."""
+        """The summary for the page and the history."""
         others = [other for other in (NATIVE, OLD) if {OURS, other} <= self.times.keys()]
         return {
             "kind": self.use.kind,
@@ -51,13 +51,13 @@ class Cost:
         }
 
     def _of_most_rounds(self, other: str) -> float:
-        """What the ratio is at least in three of four rounds: what is above a limit by this, too, is so on more than noise."""
+        """The ratio that three of four rounds reach: if this is above a limit too, the reason is not noise."""
         ratios = sorted(ours / theirs for ours, theirs in zip(self.times[OURS], self.times[other]))
         return ratios[len(ratios) // 4]
 
 
 def load_torch() -> None:
-    """Torch as torchada makes it, in this process too: the names are discovered, and told apart by their objects."""
+    """Import torch redirected in this process too, because the names are discovered and compared by their objects."""
     os.environ["TORCHADA_SIMULATE"] = "1" if is_simulated() else "0"
     sys.path[:0] = [str(CHECKOUT), str(ROOT)]
     sys.path.append(str(STAND_INS))
@@ -83,7 +83,7 @@ def processes(old: Path | None) -> Iterator[dict[str, Worker]]:
 
 
 def measure(cost: Cost, started: dict[str, Worker], rounds: int) -> None:
-    """Add `rounds` rounds to what is known of one use."""
+    """Add `rounds` rounds to the measurements of one use."""
     asked: dict[str, tuple[Worker, str, int]] = {}
     for column, worker in started.items():
         statement = _counterpart(worker, cost.use) if column == NATIVE else cost.use.cuda
@@ -93,14 +93,14 @@ def measure(cost: Cost, started: dict[str, Worker], rounds: int) -> None:
         except CallError as error:
             cost.fails[column] = error.exception
     for turn in range(rounds):
-        # Forwards and backwards in turn: nobody always comes first.
+        # Forwards and backwards in turn, so that no process always comes first.
         for column in list(asked)[:: 1 if turn % 2 else -1]:
             worker, statement, number = asked[column]
             cost.times.setdefault(column, []).append(worker.batch(statement, number))
 
 
 def _counterpart(worker: Worker, use: Use) -> str | None:
-    """The statement in MUSA's words; None where torch_musa has no such name."""
+    """The statement written for MUSA; None where torch_musa has no such name."""
     for place, statement in use.native:
         try:
             worker.batch(place, 1)
@@ -131,7 +131,7 @@ def measure_all(found: list[Use], old: Path | None, rounds: int, starts: int) ->
 
 
 def ours_alone_fails(results: dict[str, Any]) -> list[str]:
-    """Calls that native code can make and CUDA's words cannot."""
+    """Calls that work in native code and not as written for CUDA."""
     pairs = ((found["call"], found["fails"]) for found in results.values())
     return [
         f"{call} fails with {fails[OURS]}"
@@ -175,7 +175,7 @@ def main() -> int:
 
 
 def _fetch_old(folder: Path) -> Path | None:
-    """0.1.103 from the package index; without it, its column is left out, which is said on stderr."""
+    """0.1.103 from the package index; without it, its column is left out, with a line on stderr."""
     try:
         return _install_old(folder / "old")
     except RuntimeError as error:

@@ -1,9 +1,8 @@
-"""What a call costs under torchada: against the same call in a torch that nobody redirects, against native MUSA code, and against
+"""What a call costs under torchada: against the same call in a torch without redirection, against native MUSA code, and against
 torchada 0.1.103, on the same torch_musa (the simulator where there is no real one).
 
-Each stands in a process of its own. They are asked in turn for a short batch of the same call, round after round, so that
-whatever else the machine does falls on all alike. Times are processor time, the minimum over the rounds; ratios are the median of
-each round's.
+Each runs in a process of its own. They take turns at a short batch of the same call, round after round, so that other load on the
+machine affects all alike. Times are processor time, the minimum over the rounds; a ratio is the median of the rounds' ratios.
 
     python benchmarks/overhead.py [--rounds N] [--save] [--markdown]
 """
@@ -30,7 +29,7 @@ from worker import Plan
 OLD = "0.1.103"
 OURS, PLAIN, NATIVE = "torchada", "unpatched", "native"
 CHECKOUT = Path(__file__).resolve().parent.parent / "src"  # measured in preference to anything installed
-BATCH_NS = 4e6  # long enough for the clock, short enough for a quiet moment
+BATCH_NS = 4e6  # long enough for the clock, short enough to be undisturbed
 
 
 class CallError(RuntimeError):
@@ -47,10 +46,10 @@ class Worker:
     def __init__(
         self, plan: Plan, scratch: Path, variables: dict[str, str] | None = None, under: Sequence[str] = ()
     ) -> None:
-        """Start it, `under` another program where one is given, and load what the plan says. Raises RuntimeError."""
+        """Start the process, `under` another program if one is given, and load what the plan names. Raises RuntimeError."""
         environment = {k: v for k, v in os.environ.items() if k == "TORCHADA_NATIVE" or not k.startswith("TORCHADA_")}
         environment.update(variables or {})
-        # 0.1.103 compiles at import; its attempts shall not meet each other, nor a lock left behind by an earlier one.
+        # 0.1.103 compiles at import; its runs must not meet each other, or a lock left behind by an earlier one.
         environment["TORCH_EXTENSIONS_DIR"] = str(scratch)
         command = [*under, sys.executable, "-S", str(Path(__file__).with_name("worker.py"))]
         self._process = subprocess.Popen(
@@ -66,7 +65,7 @@ class Worker:
         return float(answer["ns"])
 
     def value(self, expression: str) -> str:
-        """How `expression` shows itself there. Raises CallError with what it raises."""
+        """The repr of `expression` in that process. Raises CallError with what it raises."""
         answer = self._ask([expression])
         if "error" in answer:
             raise CallError(expression, answer["error"])
@@ -79,11 +78,11 @@ class Worker:
             self._process.stdin.write(json.dumps(question) + "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # its last words follow
+            pass  # its last output follows
         line = self._process.stdout.readline()
         if not line:
             _, words = self._process.communicate()
-            raise RuntimeError("\n".join(words.strip().splitlines()[-3:]) or "the worker ended without a word")
+            raise RuntimeError("\n".join(words.strip().splitlines()[-3:]) or "the worker ended without any output")
         answer: dict[str, str] = json.loads(line)
         return answer
 
@@ -98,7 +97,7 @@ class Worker:
 
 @contextmanager
 def workers() -> Iterator[dict[str, Worker]]:
-    """The processes by kind; without 0.1.103 where it cannot be had, which is said on stderr."""
+    """The processes by kind; without 0.1.103, with a line on stderr, where it cannot be fetched."""
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         started: dict[str, Worker] = {}
@@ -145,7 +144,7 @@ def measure(call: Call, started: dict[str, Worker], rounds: int) -> Times:
     times: Times = {column: [] for column in asked}
     numbers = {column: _repetitions(*pair) for column, pair in asked.items()}
     for turn in range(rounds):
-        # Forwards and backwards in turn: nobody always comes first.
+        # Forwards and backwards in turn, so that no process always comes first.
         for column in list(asked)[:: 1 if turn % 2 else -1]:
             worker, statement = asked[column]
             times[column].append(worker.batch(statement, numbers[column]))
@@ -158,14 +157,14 @@ def _repetitions(worker: Worker, statement: str) -> int:
 
 
 def ratio(times: Times, other: str) -> float | None:
-    """How many times as long as `other` our call takes: the median of the rounds."""
+    """Our time divided by that of `other`: the median of the rounds."""
     if other not in times:
         return None
     return median(ours / theirs for ours, theirs in zip(times[OURS], times[other]))
 
 
 def summary(times: Times) -> dict[str, dict[str, float]]:
-    """What the table and the history hold."""
+    """The summary for the table and the history."""
     against = {other: ratio(times, other) for other in (PLAIN, NATIVE, OLD)}
     return {
         "ns": {column: round(min(values), 1) for column, values in times.items()},

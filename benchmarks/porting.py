@@ -3,9 +3,9 @@
     python benchmarks/porting.py SRC... [--earlier FOLDER] [--megabytes N] [--rounds N]
 
 SRC are folders with CUDA sources. FOLDER has torchada 0.1.103 (`pip install --no-deps --target FOLDER torchada==0.1.103`), which
-stands in a process of its own and gets a sample, for it needs minutes where the others need seconds. Figures are MB per second of
-processor time, so that a busy machine counts less: the median of rounds in which each has its turn. Then whole trees through
-`port_tree` in one process: the first run, and one over the unchanged tree, both by the clock and by processor time.
+runs in a process of its own on a sample, because it needs minutes where the others need seconds. Figures are MB per second of
+processor time, so that other load matters less: the median of rounds in which each has its turn. Then `port_tree` ports whole trees
+in one process: the first run, and one over the unchanged tree, both measured by the clock and by processor time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ sys.path.insert(0, str(CHECKOUT / "src"))
 from torchada.porting import Project, Translator, port_tree  # noqa: E402
 
 SUFFIXES = {".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc"}
-LARGEST = 300_000  # bytes; what is larger was written by programs
+LARGEST = 300_000  # bytes; larger files are generated
 SAMPLE = 0.25  # megabytes for the earlier release
 EARLIER = """
 import pickle, sys, time
@@ -59,7 +59,7 @@ def size(texts: Sequence[str]) -> float:
 
 
 def ours(texts: Sequence[str]) -> Rate:
-    """A translator that is new in each round: it remembers words."""
+    """A new translator in each round, because a translator remembers words."""
     sources = [text.encode() for text in texts]
 
     def rate() -> float:
@@ -73,7 +73,7 @@ def ours(texts: Sequence[str]) -> Rate:
 
 
 def hipify(texts: Sequence[str]) -> Rate:
-    """torch's, as BuildExtension calls it: it reads and writes files, in a folder of their own."""
+    """torch's hipify as BuildExtension calls it: it reads and writes files, in a folder of their own."""
     from torch.utils.hipify import hipify_python
 
     def rate() -> float:
@@ -117,7 +117,7 @@ def earlier(folder: Path, texts: Sequence[str], rounds: int) -> Iterator[Rate]:
 
 
 def _answer(read: Callable[[], bytes], word: str) -> str:
-    """The rest of the next line that begins with `word`; programs print other things too."""
+    """The rest of the next line that begins with `word`; the program prints other lines too."""
     while line := read().decode():
         if line.startswith(word):
             return line[len(word) :].strip()
@@ -143,7 +143,7 @@ def _rounds(rates: dict[str, Rate], found: dict[str, list[float]], rounds: int) 
 
 
 def again(roots: Sequence[Path]) -> None:
-    """The first run over each tree, and one over the same; the median of three."""
+    """The first run over each tree, and one over the unchanged tree; the median of three."""
     with tempfile.TemporaryDirectory() as folder:
         for number, root in enumerate(roots):
             first, *others = [_run(root, Path(folder) / str(number)) for _ in range(4)]

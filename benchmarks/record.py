@@ -1,4 +1,4 @@
-"""What the benchmarks share: a core of their own, and what goes on record with a measurement (history.py reads it)."""
+"""Shared by the benchmarks: a core of their own, and what is recorded with a measurement (history.py reads it)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from history import Entry, line
 
 
 def stay_on_one_core() -> None:
-    """Keep this process and those it starts on one core, so that what else runs on the machine falls on all of them alike."""
+    """Keep this process and those it starts on one core, so that other load on the machine affects all of them alike."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def machine() -> dict[str, object]:
-    """What a reader has to know of the machine."""
+    """What a reader has to know about the machine."""
     return {"cpu": _cpu_model(), "cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"}
 
 
@@ -50,7 +50,7 @@ def append(benchmark: str, versions: dict[str, str], results: Any, history: Path
 
 
 def _installed() -> dict[str, str]:
-    """The versions that every measurement names. What a benchmark says itself takes their place."""
+    """The versions that every measurement names, unless the benchmark itself names others."""
     found = {name: _version(name) for name in ("torch", "torchada")}
     return {"python": platform.python_version(), **{name: number for name, number in found.items() if number}}
 

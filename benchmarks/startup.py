@@ -1,9 +1,11 @@
-"""What torchada adds to the start of every interpreter, to `import torch` on a machine without accelerator, and to that on a MUSA
-machine, beyond what `import torch, torch_musa` costs there (the simulator's, where there is no real torch_musa).
+"""What torchada adds to the start of every interpreter and to `import torch`.
+
+The latter is measured on a machine without an accelerator, and on a MUSA machine, where it is compared with
+`import torch, torch_musa` (the simulator's, where there is no real torch_musa).
 
 Virtual environments are made from a built wheel, as users have them: one without any start-up file, one with setuptools' (the
 distutils-precedence.pth that most environments have had for years), one with torchada's, the latter two with and without their
-.pyc. Interpreters are started in them in turn, round after round. A difference is the median of the differences within a
+.pyc. Their interpreters are started in turn, round after round. A difference is the median of the differences within a
 round, with the 95 % confidence interval of that median.
 
     python benchmarks/startup.py [--rounds N] [--torch-rounds N] [--only musa] [--save]
@@ -52,7 +54,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Program:
-    """What an interpreter is started for, and with which variables."""
+    """What an interpreter runs, and with which variables."""
 
     python: Path
     code: str
@@ -76,7 +78,7 @@ Starts = dict[str, list[Start]]
 
 
 def alternate(programs: Mapping[str, Program], rounds: int) -> Starts:
-    """`rounds` starts of each, in turn, forwards and backwards; a first round is thrown away."""
+    """`rounds` starts of each, in turn, forwards and backwards; the first round is discarded."""
     starts: Starts = {name: [] for name in programs}
     for turn in range(rounds + 1):
         for name in list(programs)[:: 1 if turn % 2 else -1]:
@@ -170,7 +172,7 @@ def import_of_torch(place: Lab, rounds: int) -> Starts:
 
 
 def import_of_nothing(place: Lab, rounds: int) -> Starts:
-    """`import torch` where torch is an empty package: torchada's own part alone, which the noise of a real torch would hide."""
+    """`import torch` where torch is an empty package: it shows torchada's own part, which the noise of a real torch would hide."""
     stub = place.folder / "stub"
     (stub / "torch").mkdir(parents=True)
     (stub / "torch" / "__init__.py").touch()
@@ -183,7 +185,7 @@ def import_of_nothing(place: Lab, rounds: int) -> Starts:
 
 
 def import_on_musa(place: Lab, rounds: int) -> Starts:
-    """`import torch` where there is a MUSA device, by both mechanisms, and without torchada the two imports that it stands for."""
+    """`import torch` with a MUSA device, under both mechanisms, and, without torchada, the two imports that it replaces."""
     python = place.environment("musa", place.wheel, paths=[_folder_of("torch"), _folder_of("wrapt")])
     simulator = "" if find_spec("torch_musa") else "import musasim; musasim.install(); "
     simulate = {"TORCHADA_SIMULATE": "1"} if simulator else {}
@@ -225,7 +227,7 @@ def _as_data(starts: Starts, kind: str) -> dict[str, object]:
 
 
 def against_setuptools(starts: Starts) -> str:
-    """How many times as much as setuptools' start-up file ours costs."""
+    """The cost of our start-up file divided by that of setuptools'."""
     more = {name: median(values) for name, values in differences(starts, "cpu").items()}
     pairs = (("torchada", "setuptools"), ("torchada, no .pyc", "setuptools, no .pyc"))
     ratios = [f"{ours} / {theirs}: {more[ours] / more[theirs]:.2f}" for ours, theirs in pairs]
@@ -233,7 +235,7 @@ def against_setuptools(starts: Starts) -> str:
 
 
 def without_accelerator(place: Lab, rounds: int, torch_rounds: int) -> dict[str, object]:
-    """What everybody pays who has torchada installed and no use for it."""
+    """The cost for users who have torchada installed and do not use it."""
     starts = interpreter_start(place, rounds)
     found: dict[str, object] = {"interpreter": report("start of the interpreter", starts)}
     print(against_setuptools(starts))

@@ -1,7 +1,7 @@
 """What TORCHADA_LOG costs a call: off, and with `summary`, under the portable mechanism, which recording needs.
 
-Each stands in a process of its own, and they are asked in turn (see overhead.py). With --against, `off` is measured against the
-sources of another revision as well: with one from before there was any recording, the ratio is what its existence costs.
+Each runs in a process of its own, and they take turns (see overhead.py). With --against, `off` is also measured against the sources
+of another revision: for one from before recording existed, the ratio is the cost of its existence.
 
     python benchmarks/telemetry.py [--rounds N] [--against REVISION] [--save]
 """
@@ -21,7 +21,7 @@ from calls import CALLS, SETUP
 from overhead import CHECKOUT, Times, Worker, is_simulated
 from worker import Plan
 
-BATCH_NS = 1e6  # shorter than a slice of the scheduler: on a busy machine, some are left alone
+BATCH_NS = 1e6  # shorter than a slice of the scheduler, so that some are undisturbed on a busy machine
 OFF, SUMMARY, BEFORE = "off", "summary", "before"
 PORTABLE = {"TORCHADA_NATIVE": "0"}
 # Nothing of CUDA, a device in the arguments, a method, a property, the backend's own function.
@@ -37,7 +37,7 @@ CHOSEN |= {
 
 
 def start(stack: ExitStack, folder: Path, source: Path, variables: dict[str, str]) -> Worker:
-    """A process that has imported the torchada of `source`; what it has to say at its end is dropped with it."""
+    """A process that has imported the torchada of `source`; its output at exit is dropped."""
     plan = Plan("torchada", [str(source), *sys.path, str(CHECKOUT)], simulated=is_simulated(), setup=SETUP)
     worker = Worker(plan, folder / "build", variables)
     stack.callback(worker.close)
@@ -68,7 +68,7 @@ def measure(statement: str, started: dict[str, Worker], rounds: int) -> Times:
 
 
 def summary(times: Times) -> dict[str, dict[str, float]]:
-    """The shortest time of each column, and their ratios: what else the machine does can only add."""
+    """The shortest time of each column, and their ratios; other load can only make times longer."""
     ratios = {f"{SUMMARY} / {OFF}": (SUMMARY, OFF), f"{OFF} / {BEFORE}": (OFF, BEFORE)}
     return {
         "ns": {column: round(min(values), 1) for column, values in times.items()},

@@ -1,12 +1,12 @@
 """What a whole training step costs under torchada: a small transformer written for CUDA against the same program written for MUSA,
 on the same torch_musa (the simulator where there is no real one).
 
-Processes differ by some per cent in where their memory happens to lie, which is more than is to be measured. So both programs
-stand in one process per mechanism and train one model, the very same parameters, in turn: torchada is enabled for the one and
-disabled for the other, which then runs as in a process that nobody redirects. The one that is loaded first lies elsewhere than the
-second, so they take turns in that over several starts. Times are processor time; ratios are the geometric mean of each round's,
-with its standard error. The control is the program written for MUSA a second time: what it differs by is noise. `instructions.py`
-counts what these times cannot tell from noise.
+Processes differ by some per cent because of where their memory lies, which is more than the effect to be measured. So both programs
+run in one process per mechanism and train one model, with the same parameters, in turn: torchada is enabled for one and disabled
+for the other, which then runs as in a process without redirection. The program that is loaded first lies elsewhere in memory than
+the second, so the order alternates over several starts. Times are processor time; a ratio is the geometric mean of the rounds'
+ratios, with its standard error. The control is the program written for MUSA a second time: its difference is noise.
+`instructions.py` counts what these times cannot distinguish from noise.
 
     python benchmarks/training.py [--starts N] [--rounds N] [--steps N] [--backend inductor] [--save]
 """
@@ -29,7 +29,7 @@ from worker import Plan
 
 OURS, MUSA, CONTROL = "torchada", "musa code", "musa code, again"
 MECHANISMS = {"native": "1", "portable": "0"}
-# Who is measured has torchada enabled or disabled just before, either way by a change: a change leaves caches cold.
+# torchada is enabled or disabled just before each measurement, always by a change, because a change leaves caches cold.
 SWITCH = {
     OURS: "torchada.disable(); torchada.enable()",
     MUSA: "torchada.enable(); torchada.disable()",
@@ -57,7 +57,7 @@ Times = dict[str, list[float]]
 
 @contextmanager
 def worker(mechanism: str, backend: str | None, order: tuple[str, str]) -> Iterator[Worker]:
-    """A process with both programs. Raises RuntimeError with its last words, or where it does not get the mechanism."""
+    """A process with both programs. Raises RuntimeError with its last output, or where the mechanism is not available."""
     program = f"BACKEND = {backend!r}\n{PROGRAM}"
     setup = f"PROGRAM, ORDER = {program!r}, {order!r}\n{TOGETHER}"
     plan = Plan("torchada", [str(CHECKOUT), *sys.path], simulated=is_simulated(), setup=setup)
@@ -65,7 +65,7 @@ def worker(mechanism: str, backend: str | None, order: tuple[str, str]) -> Itera
         started = Worker(plan, Path(scratch), {"TORCHADA_NATIVE": MECHANISMS[mechanism]})
         try:
             if started.versions["device strings"] != mechanism:
-                raise RuntimeError(f"the {mechanism} mechanism cannot be had in this process")
+                raise RuntimeError(f"the {mechanism} mechanism is not available in this process")
             yield started
         finally:
             started.close()
@@ -73,7 +73,7 @@ def worker(mechanism: str, backend: str | None, order: tuple[str, str]) -> Itera
 
 def measure(started: Worker, rounds: int, steps: int, times: Times) -> None:
     """Add the nanoseconds of a step to `times`, per program and round."""
-    for turn in range(-1, rounds):  # the first is no measurement: what is compiled is compiled there
+    for turn in range(-1, rounds):  # the first turn is not measured, because it compiles
         first = turn % len(STEP)
         for name in [*STEP][first:] + [*STEP][:first]:
             started.batch(SWITCH[name], 1)
@@ -84,7 +84,7 @@ def measure(started: Worker, rounds: int, steps: int, times: Times) -> None:
 
 
 def summary(times: Times) -> dict[str, dict[str, float]]:
-    """Milliseconds of a step, how many times as long as MUSA code each takes, and the standard error of that."""
+    """Milliseconds of a step, its ratio to MUSA code, and the ratio's standard error."""
     results = {}
     for name, values in times.items():
         ratios = [log(ours / theirs) for ours, theirs in zip(values, times[MUSA])]

@@ -1,7 +1,7 @@
-"""How each public name of torch.cuda is called again and again: a statement in which `f` is the name itself, `cuda` is torch.cuda.
+"""Statements that call each public name of torch.cuda repeatedly; `f` is the name itself, and `cuda` is torch.cuda.
 
-Whatever a call needs besides is made beforehand, by SETUP. A name without an entry is used as compatibility/samples.py does, which
-for most is `f()`. Nothing may grow from call to call: what is entered is left, what is pushed is popped.
+SETUP makes beforehand whatever else a call needs. A name without an entry is used as in compatibility/samples.py, which is `f()`
+for most. Nothing may grow from call to call: what is entered is left, what is pushed is popped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ for submodule in SUBMODULES:
         pass
 """
 
-# Paths below torch.cuda; the first pattern that fits.
+# By path below torch.cuda; the first pattern that matches counts.
 USES: Mapping[str, str] = {
     "sparse.*Tensor": "f(indices, values)",
     "*Tensor": "f(2)",
@@ -75,7 +75,7 @@ USES: Mapping[str, str] = {
     "profiler.profile": "with f(): pass",
 }
 
-# Patterns of what is left out, with the reason.
+# Patterns of names that are left out, with the reason.
 EXCLUDED: Mapping[str, str] = {
     "*make_graphed_callables": "captures graphs, in milliseconds",
     "*empty_cache": "changes what every later allocation costs",
@@ -85,7 +85,7 @@ EXCLUDED: Mapping[str, str] = {
     "cudaStatus": "two constants",
 }
 
-# Why some cost more than the other; patterns again.
+# Reasons why some cost more than in the other process; by pattern again.
 _DEPRECATED = "torch's own class: it warns that it is deprecated, each time it is made"
 _MADE_ONCE = "torch's own function: it warns that it is deprecated, and is called where a class is defined"
 WHY: Mapping[str, str] = {
@@ -104,7 +104,7 @@ KINDS = ("same", "adapted", "emulated")
 
 @dataclass(frozen=True)
 class Use:
-    """A name and its statement in CUDA's words; `native` are the places where torch_musa may have it, with the statement there."""
+    """A name and its statement written for CUDA; `native` are the places where torch_musa may have it, with the statement there."""
 
     path: str
     kind: str
@@ -113,9 +113,9 @@ class Use:
 
 
 def uses(only: list[str]) -> list[Use]:
-    """Every public name of the installed torch that can be called again and again, and fits one of `only`, if there are any.
+    """Every public name of the installed torch that can be called repeatedly, and matches one of `only`, if there are any.
 
-    Raises RuntimeError if nobody has said what the names of this torch are, or how to call one.
+    Raises RuntimeError if the names of this torch are not on record, or there is no statement for one of them.
     """
     import torch
     from scripts.compatibility.names import is_in_private_module, names
@@ -135,7 +135,7 @@ def uses(only: list[str]) -> list[Use]:
 
 
 def submodules() -> list[str]:
-    """Those of torch.cuda that somebody promises; importing torch does not import them all."""
+    """The public submodules of torch.cuda; importing torch does not import them all."""
     from scripts.compatibility.names import modules
 
     return [module for module in modules() if not any(part.startswith("_") for part in module.split("."))]
@@ -147,7 +147,7 @@ def _short(name: Any) -> str:
 
 
 def _spellings(name: Any) -> Iterator[tuple[str, tuple[tuple[str, str], ...]]]:
-    """The statement in CUDA's words and those in MUSA's; nothing for what is left out and what is not called."""
+    """The statement written for CUDA and those for MUSA; nothing for a name that is left out or not called."""
     value = getattr(sys.modules[name.module], name.name)
     if callable(value) and not any(fnmatchcase(_short(name), pattern) for pattern in EXCLUDED):
         statement = _statement(name, value)
@@ -163,7 +163,7 @@ def _statement(name: Any, value: Any) -> str:
             return statement
     sample = sample_of(name, value)
     if sample is None:
-        raise RuntimeError(f"nobody has said how to call {name.path}: add it to benchmarks/uses.py")
+        raise RuntimeError(f"there is no statement for {name.path}: add it to benchmarks/uses.py")
     return str(sample.expression)
 
 
@@ -176,7 +176,7 @@ def _places(name: Any, value: Any) -> list[str]:
 
 
 def _spelled(statement: str, path: str, native: bool) -> str:
-    """`statement`, with `path` for `f`, and in MUSA's words if `native`."""
+    """`statement`, with `path` in place of `f`, and written for MUSA if `native`."""
     return ast.unparse(_Spelling(path, native).visit(ast.parse(statement)))
 
 

@@ -1,8 +1,8 @@
-"""One process of a benchmark: it loads torch in one of three ways, and then times what it is told to, a line of JSON at a time.
+"""One process of a benchmark: it loads torch in one of three ways, and then times statements, one per line of JSON.
 
 Started as `python -S worker.py`, so that no start-up file decides what is loaded. The first line on standard input is the
-`Plan`; each later one is [statement, number of repetitions] and is answered with the nanoseconds of one repetition, or
-[expression], answered with its repr, or either with the reason why there is none.
+`Plan`; each later one is [statement, number of repetitions], answered with the nanoseconds of one repetition, or [expression],
+answered with its repr. Where that fails, the answer is the reason.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SimulatorFinder:
 
 
 def load(plan: Plan) -> dict[str, Any]:
-    """Import what the plan says; returns the namespace in which statements run."""
+    """Import what the plan names; returns the namespace in which statements run."""
     sys.path[:] = plan.path
     warnings.simplefilter("ignore")
     if plan.kind == "torchada":
@@ -103,7 +103,7 @@ def _answer(answers: TextIO, value: object) -> None:
 
 
 if __name__ == "__main__":
-    # What the libraries print goes to stderr; only answers leave by the standard output.
+    # Whatever the libraries print goes to stderr; only answers go to standard output.
     own = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     serve(sys.stdin, own)

@@ -1,6 +1,6 @@
 """Rewrite finished archives so that the same sources give the same bytes: sorted, with fixed dates, owners and modes.
 
-The dates are those of SOURCE_DATE_EPOCH where it is set, and otherwise the first that a zip archive can hold.
+All dates are SOURCE_DATE_EPOCH if it is set, and otherwise the earliest that a zip archive can hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EARLIEST = 315532800  # 1980-01-01, UTC
 
 
 def rewrite_wheel(wheel: Path, added: Mapping[str, bytes]) -> None:
-    """Put the files `added` into the wheel, and its RECORD in order."""
+    """Add the files `added` to the wheel, and write its RECORD anew."""
     with zipfile.ZipFile(wheel) as old:
         files = {item.filename: old.read(item) for item in old.infolist() if not item.is_dir()}
         executable = {item.filename for item in old.infolist() if item.external_attr >> 16 & 0o100}
@@ -56,7 +56,7 @@ def _date() -> int:
 
 
 def _mode(executable: bool) -> int:
-    """What a umask would have taken away or left differs from machine to machine."""
+    """The mode of a file, independent of the umask, which differs from machine to machine."""
     return 0o755 if executable else 0o644
 
 
@@ -76,7 +76,7 @@ def _tar_entry(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _record(name: str, files: Mapping[str, bytes]) -> bytes:
-    """RECORD, which is to be at `name`: each file with its digest and size, and itself without."""
+    """The text of RECORD, whose name is `name`: each file with its digest and size, RECORD itself without."""
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerows((file, _digest(data), len(data)) for file, data in files.items())

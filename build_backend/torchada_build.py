@@ -1,8 +1,8 @@
-"""PEP 517 / 660 backend: setuptools, then the start-up files at the top of the wheel, then archives that can be built again.
+"""PEP 517 / 660 backend: setuptools, then the start-up files at the top of the wheel, then reproducible archives.
 
-site.py reads .pth and .start files only from the top of site-packages, a place setuptools has no setting for. Adding them to
-the finished wheel uses public hooks alone and serves `pip install .`, `pip install -e .` and `python -m build` alike; being
-listed in RECORD, they go away on uninstall.
+site.py reads .pth and .start files only from the top of site-packages, for which setuptools has no setting. Adding them to the
+finished wheel uses only public hooks and works for `pip install .`, `pip install -e .` and `python -m build` alike. They are listed
+in RECORD, so uninstalling removes them.
 
 `--config-setting pure=true` builds a wheel without the C extension, which installs on any processor (py3-none-any).
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import reproducible
 from setuptools import build_meta
-from setuptools.build_meta import (  # noqa: F401  (hooks taken over as they are)
+from setuptools.build_meta import (  # noqa: F401  (hooks used unchanged)
     get_requires_for_build_editable,
     get_requires_for_build_sdist,
     get_requires_for_build_wheel,
@@ -25,14 +25,14 @@ from setuptools.build_meta import (  # noqa: F401  (hooks taken over as they are
 )
 
 SOURCE = Path(__file__).resolve().parent.parent / "sitecustomize"
-# What goes where in the wheel. sitecustomize.py must not lie on sys.path by itself: whoever needs it names its folder.
+# The place of each file in the wheel. sitecustomize.py must not be on sys.path by default: users who need it name its folder.
 STARTUP_FILES = {
     "torchada-init.pth": "torchada-init.pth",
     "torchada-init.start": "torchada-init.start",
     "sitecustomize.py": "torchada/sitecustomize/sitecustomize.py",
 }
 Settings = dict[str, object] | None
-_PURE = "TORCHADA_BUILD_PURE"  # how setup.py learns of the setting; setuptools hands it none
+_PURE = "TORCHADA_BUILD_PURE"  # tells setup.py of the setting, which setuptools does not pass on
 
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
@@ -68,7 +68,7 @@ def _startup_files() -> dict[str, bytes]:
 
 @contextmanager
 def _pure(settings: Settings) -> Iterator[Settings]:
-    """Have setup.py leave the extension out where the setting asks for it. Yields the other settings, which are setuptools'."""
+    """Make setup.py leave the extension out where the setting asks for it. Yields the other settings, which are setuptools'."""
     others = dict(settings or {})
     pure = others.pop("pure", "false")
     if pure not in ("true", "false"):

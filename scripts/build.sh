@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Build what a release consists of, into dist, and check it.
+# Build the archives of a release in dist, and check them.
 #
 #   scripts/build.sh                          the source distribution, and the wheel for any processor (without the extension)
 #   scripts/build.sh --manylinux PROCESSOR    the wheel for x86_64 or aarch64, by cibuildwheel, which needs Docker
 #
-# Dates in the archives are that of the last commit, so that the same revision gives the same bytes. VENV names the folder of the
+# The date in the archives is that of the last commit, so that the same revision gives the same bytes. VENV names the folder of the
 # virtual environment that the tools are installed into (default .venv).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

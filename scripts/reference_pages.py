@@ -76,7 +76,7 @@ def _section(title: str, text: str) -> str:
 
 
 def json_page() -> str:
-    """A section for each schema."""
+    """The page with a section for each schema."""
     schemas = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(SCHEMAS.glob("*.json"))]
     return "\n".join([_JSON, *("\n".join(_of_schema(schema)) for schema in schemas)])
 
@@ -91,7 +91,7 @@ def _of_schema(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _entries(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every entry with its path, those of inner objects and of lists' elements too."""
+    """Every entry with its path, including those of inner objects and of elements of lists."""
     for name, given in schema.get("properties", {}).items():
         entry = _resolved(given, root)
         yield prefix + name, entry
@@ -101,7 +101,7 @@ def _entries(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> 
 
 
 def _resolved(entry: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
-    """An entry with what it refers to (`#/$defs/name`) in its place."""
+    """An entry with its reference (`#/$defs/name`) replaced by what it refers to."""
     if "$ref" not in entry:
         return entry
     found: Any = root
@@ -124,7 +124,7 @@ def _cell(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """What is compared: where lines end differs between versions of Python."""
+    """The words of a text, which are compared because line breaks differ between versions of Python."""
     return text.split()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib  # pytest brings it along
+    import tomli as tomllib  # pytest depends on it
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "support.toml"
@@ -39,7 +39,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def updated(readme: str) -> str:
-    """The README's text with the table of today between its markers."""
+    """The README's text with the current table between its markers."""
     text, count = MARKED.subn(
         lambda found: found[1] + table(readme) + found[2], (ROOT / readme).read_text(encoding="utf-8")
     )

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Create a virtual environment and pass every check in it: ruff, mypy --strict, the documentation, and the tests on the simulator,
-# once with the portable and once with the native way of translating device strings.
+# Create a virtual environment and run every check in it: ruff, mypy --strict, the documentation, and the tests on the simulator,
+# once under the portable and once under the native mechanism for device strings.
 #
 #   scripts/test.sh [pytest options]
 #   scripts/test.sh --quick           lint, types, and the tests marked `core`, under one mechanism
 #
-# VENV names the environment's folder (default .venv); TORCHADA_NATIVE=0 or 1 runs the tests in that way alone.
+# VENV names the environment's folder (default .venv); TORCHADA_NATIVE=0 or 1 runs the tests under that mechanism only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

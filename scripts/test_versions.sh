@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Run the tests on another torch than the one that scripts/test.sh installs, under both mechanisms.
+# Run the tests with another torch than the one that scripts/test.sh installs, under both mechanisms.
 #
 #   scripts/test_versions.sh REQUIREMENT [pytest options]        for example torch==2.7.1, or torch for the newest
 #
@@ -13,7 +13,7 @@ venv=${VENV:-.venv-versions}
 "${PYTHON:-python3}" -m venv "$venv"
 export PATH="$(cd "$venv" && pwd)/bin:$PATH"
 python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
-# The extra pins the torch that is tested with every change; pip warns that this is another one.
+# The extra pins the torch that is tested with every change, so pip warns about another one.
 python -m pip install --quiet --disable-pip-version-check --upgrade "$requirement"
 python -c 'import torch; print("torch", torch.__version__)'
 python -m musasim build

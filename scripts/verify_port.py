@@ -1,4 +1,4 @@
-"""Port projects and prove what docs/how-to/porting.md promises, with a lexer that shares nothing with the porter's.
+"""Port projects and check what docs/how-to/porting.md promises, with a lexer that shares no code with the porter's.
 
     python scripts/verify_port.py SRC...
 
@@ -39,7 +39,7 @@ PTX = re.compile(rb"[a-z][a-z0-9_]*\.[a-z0-9_:.]+")
 
 
 def verify(root: Path, project: Project | None = None) -> Counter[str]:
-    """What is wrong with the port of the tree at `root`, and how much there is of everything."""
+    """Count the faults in the port of the tree at `root`, and everything else that the table shows."""
     tree = port_tree(root, None, project, keep_texts=True)
     count = Counter(files=len(tree.texts), bytes=tree.size, unported=len(tree.unported), findings=len(tree.findings))
     count["translated"] = sum(file.replacements for file in tree.files)
@@ -101,7 +101,7 @@ def _is_ptx(path: str, tree: Tree) -> list[bool]:
 
 
 def _broken(tree: Tree) -> list[bool]:
-    """For each include that found a file of the tree beside its source, or by its whole path: whether it finds none any more."""
+    """For each include that found a file of the tree beside its source, or by its whole path: whether it no longer finds one."""
     before, after = {file.path for file in tree.files}, {file.target for file in tree.files}
     result = []
     for path, (old, new) in tree.texts.items():
@@ -117,7 +117,7 @@ def _finds(source: str, header: bytes, files: set[str]) -> bool:
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
     if header[:1] == b'"' and beside in files:
         return True
-    # Through an include path; the name of a header of CUDA's own, without a folder, is taken for that.
+    # Found through an include path; the name of a CUDA header, without a folder, means CUDA's own header.
     return "/" in name and any(file.endswith("/" + name) for file in files)
 
 

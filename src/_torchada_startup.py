@@ -1,14 +1,14 @@
 """What runs at every start of the interpreter: one finder is put first on sys.meta_path. Nothing costly may be imported here.
 
-The start-up files name `install`. Everything else waits until a watched module is executed, for at start-up sys.path may still
-grow. The finder imports nothing at all: the import system holds its global lock while it asks finders, and a finder that waits
-for another thread's import under that lock never returns. What has to import something is done by the loaders.
+The start-up files name `install`. Everything else waits until a watched module is executed, because sys.path may still grow at
+start-up. The finder imports nothing at all: the import system holds its global lock while it asks finders, and a finder that
+waits for another thread's import under that lock never returns. The loaders do whatever needs an import.
 """
 
 import os
 import sys
 
-TYPE_CHECKING = False  # typing's own is too dear
+TYPE_CHECKING = False  # importing typing would cost too much
 if TYPE_CHECKING:
     from typing import Any
 
@@ -17,8 +17,8 @@ SIMULATE = "TORCHADA_SIMULATE"
 STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
 OFF = ("", "0", "false", "no", "off")
-# torch, and the adapter modules that may be imported before it; True: it has a simulator. Areas add the modules they concern
-# once torch is there.
+# torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
+# modules once torch has been imported.
 WATCHED_AT_START = {"torch": False, "torch_musa": True}
 
 
@@ -32,7 +32,7 @@ class HookFinder:
         if name not in self.watched:
             return None
         spec = self.ask_remaining(name, path, target)
-        if spec is not None and spec.loader is not None:  # without: a mere folder of that name
+        if spec is not None and spec.loader is not None:  # without a loader, it is a folder of that name
             if hasattr(spec.loader, "exec_module"):
                 spec.loader = ChainedLoader(spec.loader)
         elif self.watched.get(name) and is_on(SIMULATE):
@@ -40,7 +40,7 @@ class HookFinder:
         return spec
 
     def ask_remaining(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
-        """What the finders after this one say."""
+        """Return what the finders after this one answer."""
         # Entering the import system again (importlib.util.find_spec) would deadlock with threads and recurse with other hooks of
         # our kind; the finders before ours have answered None already.
         meta_path = list(sys.meta_path)
@@ -54,13 +54,13 @@ class HookFinder:
 
 
 class ChainedLoader:
-    """Stands before the true loader until the module is executed, and then is nowhere to be seen."""
+    """Replaces the true loader until the module is executed, and then leaves no trace."""
 
     def __init__(self, loader: "Any") -> None:
         self._torchada_loader = loader
 
     def __getattr__(self, name: str) -> "Any":
-        # get_code, get_source, get_resource_reader, path ...: what others may ask of a spec that is not executed yet.
+        # get_code, get_source, get_resource_reader, path ...: attributes that others may read before the module is executed.
         return getattr(self.__dict__["_torchada_loader"], name)
 
     def create_module(self, spec: "Any") -> "Any":
@@ -86,7 +86,7 @@ class ChainedLoader:
 
 
 class Execution:
-    """The execution of a module by its own loader, once. Whatever goes wrong in torchada before or after it, it takes place."""
+    """The execution of a module by its own loader, once. It takes place whatever goes wrong in torchada before or after."""
 
     def __init__(self, loader: "Any", module: "Any") -> None:
         self._loader, self._module = loader, module
@@ -102,7 +102,7 @@ class Execution:
 
 
 class SimulatedLoader:
-    """Stands for an adapter module that nobody has, where TORCHADA_SIMULATE=1 asks for its simulator."""
+    """Stands for an adapter module that is not installed, where TORCHADA_SIMULATE=1 asks for its simulator."""
 
     def create_module(self, spec: "Any") -> "Any":
         from torchada.hooks.importer import become_simulated
@@ -142,7 +142,7 @@ def install() -> None:
 
 
 def not_started(error: Exception) -> None:
-    """Say so; the user's program goes on without us."""
+    """Report that torchada did not start; the user's program goes on without it."""
     pass_on_interrupt(error)
     if is_on(STRICT):
         raise error
@@ -151,7 +151,7 @@ def not_started(error: Exception) -> None:
 
 
 def pass_on_interrupt(error: BaseException) -> None:
-    """Raise the KeyboardInterrupt or SystemExit that `error` stands for, if any: that is no fault of ours to be warned of.
+    """Raise the KeyboardInterrupt or SystemExit that `error` stands for, if any: it must not be reported as a fault of torchada.
 
     Until Python 3.12, what is raised in `__set_name__`, while a class is made, arrives as the cause of a RuntimeError.
     """

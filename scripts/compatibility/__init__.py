@@ -1,4 +1,4 @@
-"""Which names of torch.cuda work on MUSA, and how: observed by using every one of them.
+"""Which names of torch.cuda work on MUSA, and how: observed by using each of them.
 
 The result is written to docs/reference/compatibility.md.
 

@@ -22,7 +22,7 @@ from scripts.compatibility.samples import SAMPLES
 
 
 def main() -> int:
-    """Look, and write or compare; 1 when a name is unaccounted for or the record is another."""
+    """Observe, and write or compare; returns 1 when a name is unaccounted for or the record differs."""
     parser = argparse.ArgumentParser(prog="python -m scripts.compatibility", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare with what is on record, and write nothing")
     options = parser.parse_args()
@@ -39,13 +39,13 @@ def main() -> int:
 
 
 def look() -> dict[str, tuple[Observation, bool]]:
-    """Every name by its path, with what was seen and whether it is public; of private modules, those that have a sample."""
+    """Every name by its path, with the observation and whether it is public; of private modules, only names with a sample."""
     chosen = [name for name in names() if not is_in_private_module(name) or name.path in SAMPLES]
     return {name.path: (observe(name), name.public) for name in chosen}
 
 
 def compare(version: str, record: table.Record) -> list[str]:
-    """Where `record` differs from what is on record for this torch, and whether the page shows what is on record."""
+    """The differences between `record` and what is on record for this torch, and between the page and the record."""
     known = table.records()
     if version not in known:
         return [f"nothing is on record for torch {version}: run python -m scripts.compatibility"]

@@ -8,12 +8,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
 
-# Programs to be run, and modules that import what only Linux kernels for NVIDIA need when they are imported.
+# Left out: programs, and modules that import something only NVIDIA's Linux kernels need.
 _PROGRAMS = frozenset({"torch.cuda._annotate_cuda_graph_trace"})
 
 
 class Name(NamedTuple):
-    """`module` is where it stands ("torch.cuda.memory"), `public` whether the module promises it."""
+    """`module` is where the name is found ("torch.cuda.memory"); `public` says whether the module lists it in `__all__`."""
 
     module: str
     name: str
@@ -25,7 +25,7 @@ class Name(NamedTuple):
 
 
 def modules() -> list[str]:
-    """torch.cuda and its submodules, by the file system; packages within it one level deep."""
+    """torch.cuda and its submodules, found in the file system; packages within it one level deep."""
     root = import_module("torch.cuda")
     found = [root.__name__]
     for info in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
@@ -35,12 +35,12 @@ def modules() -> list[str]:
 
 
 def names() -> list[Name]:
-    """All names, module by module: what `__all__` promises, and what the module defines itself."""
+    """All names, module by module: those in `__all__`, and those that the module defines itself."""
     return [name for module in modules() for name in _of(import_module(module))]
 
 
 def is_in_private_module(name: Name) -> bool:
-    """Whether it stands in torch.cuda._something: nobody promises such a module, and few use one."""
+    """Whether the name is in torch.cuda._something: such a module is private, and few programs use one."""
     return any(part.startswith("_") for part in name.module.split("."))
 
 
@@ -55,7 +55,7 @@ def _of(module: ModuleType) -> Iterator[Name]:
 
 
 def is_cudas_own(module: ModuleType, value: Any) -> bool:
-    """Whether the module defines `value`, and has not imported it: constants have no home, and count."""
+    """Whether the module defines `value` and has not imported it; a constant, whose origin is unknown, counts as defined."""
     home = getattr(value, "__module__", None)
     if isinstance(value, type) or callable(value):
         return home == module.__name__ or (module.__name__ == "torch.cuda" and str(home).startswith("torch.cuda"))

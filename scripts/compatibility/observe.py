@@ -1,4 +1,4 @@
-"""What using a name does: the kind of its answer is read off the call, not off a table.
+"""What using a name does: the kind of its answer is observed in the call, not looked up in a table.
 
 While a sample runs, the profiler hook of the interpreter sees which functions are called: those of the backend's adapter, its C
 functions, and those of torch.
@@ -31,7 +31,7 @@ class Observation:
 
 
 def observe(name: Name) -> Observation:
-    """Use `name` and say what came of it."""
+    """Use `name` and describe the result."""
     module = sys.modules[name.module]
     try:
         value = getattr(module, name.name)
@@ -45,7 +45,7 @@ def observe(name: Name) -> Observation:
 
 
 def _same_object(value: Any) -> str | None:
-    """Where in torch.musa the very same object stands; None for values that are equal everywhere, such as True."""
+    """Where torch.musa has the same object; None for values that are the same object everywhere, such as True."""
     if value is None or isinstance(value, (bool, int, str, tuple)):
         return None
     musa: Any = torch.musa  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def _passive(value: Any) -> Observation:
         origin = value.__module__.partition(".")[0]
         return Observation("same" if origin == "torch" else "adapted", f"a class of {value.__module__}")
     if callable(value):
-        return Observation("unaccounted", "nobody has said how to call it: add it to scripts/compatibility/samples.py")
+        return Observation("unaccounted", "there is no sample of a call: add one to scripts/compatibility/samples.py")
     return Observation("same", "a value")
 
 
@@ -95,14 +95,14 @@ def _run(sample: Sample, own: str | None) -> Observation:
             return Observation("same", f"raises {type(error).__name__}, as on CUDA")
         return Observation("unaccounted", f"{type(error).__name__}: {error}")
     if sample.raises not in (None, Exception):
-        return Observation("unaccounted", f"was to raise {sample.raises.__name__}, and did not")
+        return Observation("unaccounted", f"should raise {sample.raises.__name__}, and did not")
     if reached.the_backend:
         return Observation("adapted", ", ".join(dict.fromkeys([own] if own else reached.the_backend[:1])))
     return Observation("emulated" if reached.torchada else "same", "torchada" if reached.torchada else "torch's own")
 
 
 class _Reached:
-    """What a call came to, of the adapter (in order) and of torchada."""
+    """What a call reached, of the adapter (in order) and of torchada."""
 
     def __init__(self) -> None:
         self.the_backend: list[str] = []
@@ -130,10 +130,10 @@ class _Reached:
                 self.the_backend.append(f"torch.{argument.__name__}")
 
 
-# What translates a device and calls on is no answer; under the native mechanism it is not there at all.
+# Code that only translates a device and calls on does not count as an answer; under the native mechanism there is none.
 _TRANSLATION = frozenset(
     {"torchada.areas.tensors.device", "torchada.redirect.calls", "torchada.redirect.names.devices"}
 )
-# What the vendor's build of torch does and the stock one leaves to the simulator: finders of modules, for one.
+# Code of the simulator for what the vendor's build of torch does itself, such as finders of modules.
 _VENDORS_TORCH = "torch_musa._vendor_torch"
 _DEVICE_WORK = frozenset({"empty", "zeros", "sparse_coo_tensor", "to"})

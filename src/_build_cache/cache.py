@@ -1,4 +1,4 @@
-"""A cache of folders: each is built once, by one process at a time, appears as a whole, and is given only as it was stored."""
+"""A cache of folders: each is built once, by one process at a time, appears as a whole, and is returned only as it was stored."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _THERE_ALREADY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 
 @dataclass(frozen=True)
 class Cache:
-    """The cache in `folder`, of `program`, which another folder is chosen for by `variable`. Making one touches nothing.
+    """The cache of `program` in `folder`; the environment variable `variable` chooses another folder. Making one touches nothing.
 
-    CacheError from every method where the folder cannot be used, or must not be.
+    Every method raises CacheError where the folder cannot be used, or must not be.
     """
 
     program: str
@@ -36,7 +36,7 @@ class Cache:
     folder: Path
 
     def open(self) -> None:
-        """Check the folder, and make it if need be."""
+        """Check the folder, and make it if necessary."""
         with self._explained(on_the_way=True):
             make_private(self.folder)
 
@@ -50,7 +50,7 @@ class Cache:
                 return None
 
     def get(self, name: str, build: Callable[[Path], None]) -> Path:
-        """The entry, which `build` makes in the folder that it is given unless it is there and whole."""
+        """The entry. Unless it exists undamaged, `build` makes it in the folder that it is given."""
         found = self.find(name)
         if found is None:
             with self.lock(name) as is_alone:
@@ -62,9 +62,9 @@ class Cache:
 
     @contextmanager
     def lock(self, name: str | None = None) -> Iterator[bool]:
-        """Hold what belongs to one entry, or the whole cache, for one process; False where the file system has no locks.
+        """Lock one entry, or the whole cache, for this process; yields False where the file system has no locks.
 
-        Whoever builds an entry holds the cache together with others, so builds of two entries do not wait for one another.
+        A process that builds an entry shares the cache's own lock with others, so builds of two entries do not wait for each other.
         """
         self.open()
         waiting = f"{self.program}: waiting for another process that is compiling ..."
@@ -75,10 +75,10 @@ class Cache:
 
     @contextmanager
     def stored(self, name: str, is_alone: bool = False) -> Iterator[Path]:
-        """A folder to build the entry in, which takes its place when the block ends well, and is gone if it does not.
+        """A folder to build the entry in. It becomes the entry when the block ends without an error, and is removed otherwise.
 
-        A process that has loaded the old one keeps it. `is_alone` says that the entry is locked: other folders of its builds are
-        those of killed processes then.
+        A process that has loaded the old entry keeps it. `is_alone` says that the entry is locked: any other folders of its builds
+        were left by killed processes.
         """
         self.open()
         prefix = f"{_TEMPORARY}{name}-"
@@ -95,11 +95,11 @@ class Cache:
                 shutil.rmtree(place, ignore_errors=True)
 
     def remove(self, name: str) -> None:
-        """Take an entry away; nothing where there is none."""
+        """Remove an entry, if it exists."""
         shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def clear(self) -> int:
-        """Remove every entry, and say how many there were."""
+        """Remove every entry, and return how many there were."""
         if not self.folder.is_dir():
             return 0
         with self.lock(), self._explained():
@@ -107,7 +107,7 @@ class Cache:
             entries = [entry for entry in self.folder.iterdir() if entry.is_dir()]
             for entry in entries:
                 shutil.rmtree(entry)
-            for file in self.folder.glob("*" + _ENTRY_LOCK):  # nobody has one open: that takes the cache's own first
+            for file in self.folder.glob("*" + _ENTRY_LOCK):  # no process has one open without the cache's own lock
                 file.unlink()
         return len(entries)
 
@@ -117,7 +117,7 @@ class Cache:
         except OSError as error:
             if error.errno not in _THERE_ALREADY:
                 raise
-            if manifest.damage(target) is None:  # without locks, another process can be faster
+            if manifest.damage(target) is None:  # without locks, another process may have been faster
                 return
             old = target.with_name(f"{_TEMPORARY}{target.name}-{os.urandom(4).hex()}")
             os.rename(target, old)
@@ -131,11 +131,11 @@ class Cache:
     def _say_what_is_damaged(self, entry: Path) -> None:
         damage = manifest.damage(entry) if os.path.lexists(entry) else None
         if damage is not None and sys.stderr is not None:
-            print(f"{self.program}: {entry} is made anew: {damage}", file=sys.stderr, flush=True)
+            print(f"{self.program}: {entry} is rebuilt: {damage}", file=sys.stderr, flush=True)
 
     @contextmanager
     def _explained(self, on_the_way: bool = False) -> Iterator[None]:
-        """What is wrong with the cache, or with what is `on_the_way` to it, and the way out; errors of other files pass."""
+        """Explain errors of the cache, or of its path (`on_the_way`), with the way out; errors of other files pass unchanged."""
         another = f"set {self.variable} to a folder of your own"
         try:
             yield
@@ -152,7 +152,7 @@ class Cache:
             raise CacheError(f"the cache {self.folder} of {self.program} cannot be used: {error}; {another}") from error
 
     def _concerns(self, error: OSError) -> bool:
-        """Whether the file that it names is in the cache; a full disk need not name one."""
+        """Whether the file that the error names is in the cache; an error of a full disk may name none."""
         if not isinstance(error.filename, (str, bytes)):
             return error.errno in _FULL
         file = Path(os.fsdecode(error.filename))
@@ -160,7 +160,7 @@ class Cache:
 
 
 def _remove(entry: Path) -> None:
-    """Whatever it is: another user's things may lie where our folder was once open to him."""
+    """Remove `entry`, whatever it is: another user may have put anything here while the folder was open to others."""
     if entry.is_dir() and not entry.is_symlink():
         shutil.rmtree(entry, ignore_errors=True)
     else:

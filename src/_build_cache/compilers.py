@@ -13,7 +13,7 @@ CXX = ("c++", "g++", "clang++")
 
 
 def find_cxx(wanted: str) -> list[str] | None:
-    """The command: `wanted` ($CXX), which may carry options, or the first of the usual names; None where there is none."""
+    """The compiler's command: `wanted` ($CXX, options allowed), or the first of the usual names that exists; None without one."""
     command = shlex.split(wanted)
     for name in command[:1] or CXX:
         path = shutil.which(name)
@@ -23,30 +23,30 @@ def find_cxx(wanted: str) -> list[str] | None:
 
 
 def looked_for(wanted: str) -> str:
-    """For a message: what `find_cxx` could not find."""
+    """What `find_cxx` could not find, for a message."""
     return f"CXX={wanted}" if wanted else f"{', '.join(CXX[:-1])} or {CXX[-1]}"
 
 
 def identity(path: str) -> str:
-    """Another one for another compiler at the same path; what it compiled may differ then."""
+    """A text that changes when another compiler is installed at the same path, because its output may differ."""
     status = os.stat(os.path.realpath(path))
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What became of a compiler's run."""
+    """The result of a compiler's run."""
 
     status: int
     output: str
 
     def first_errors(self, most: int = 3) -> str:
-        """The lines that a person looks for; compilers say much more about templates."""
+        """The lines that a person looks for; compilers print much more about templates."""
         lines = self.output.splitlines()
         return "\n".join(([line for line in lines if "error" in line.lower()] or lines)[:most])
 
 
 def run(command: Sequence[str]) -> Ran:
-    """Run a compiler to its end, with its messages in the order that it wrote them."""
+    """Run a compiler to its end; its messages stay in the order in which it wrote them."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     return Ran(done.returncode, done.stdout)

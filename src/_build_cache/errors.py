@@ -8,4 +8,4 @@ class CacheError(OSError):
 
 
 class UnsafeError(Exception):
-    """Somebody else could have put there what we would execute; the message has no advice yet."""
+    """Another user could have written what we would execute; the message contains no advice yet."""

@@ -1,6 +1,6 @@
 """Is a folder ours alone, on every level of its path? What lies in it is executed.
 
-The rule is that of OpenSSH for its keys: nobody but root and the user may be able to exchange any part of the path.
+The rule is that of OpenSSH for its keys: only root and the user may be able to replace any part of the path.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from _build_cache.errors import UnsafeError
 
-_MOST_LINKS = 40  # as the kernel has it
+_MOST_LINKS = 40  # the kernel's limit
 
 
 def make_private(folder: Path) -> None:
@@ -27,7 +27,7 @@ def make_private(folder: Path) -> None:
     names = _names(str(folder))
     while names:
         name = names.pop()
-        here = os.path.normpath(os.path.join(at, name))  # `at` has no links in it, so the parent is what it seems to be
+        here = os.path.normpath(os.path.join(at, name))  # `at` contains no links, so normpath is exact
         status = _checked(here, _status(here))
         if not stat.S_ISLNK(status.st_mode):
             at = here
@@ -53,7 +53,7 @@ def _status(path: str) -> os.stat_result:
     except FileNotFoundError:
         try:
             os.mkdir(path, 0o700)
-        except FileExistsError:  # somebody was faster; who that was is seen from what is there now
+        except FileExistsError:  # another process was faster; the checks below tell whose it was
             pass
         return os.lstat(path)
 
@@ -71,12 +71,12 @@ def _checked(path: str, status: os.stat_result) -> os.stat_result:
 
 
 def others_can_write(status: os.stat_result) -> bool:
-    """Whether anybody but the owner can; write access by access control lists shows in the bits of the group."""
+    """Whether anyone but the owner can write; access control lists that allow it show in the group's bits."""
     return bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _others_can_exchange(status: os.stat_result) -> bool:
-    """Whether others can remove or rename what lies in a folder. In a sticky one such as /tmp they cannot."""
+    """Whether others can remove or rename what is in a folder. In a sticky one such as /tmp, they cannot."""
     if status.st_mode & stat.S_ISVTX:
         return False
     if status.st_mode & stat.S_IWOTH:
@@ -85,7 +85,7 @@ def _others_can_exchange(status: os.stat_result) -> bool:
 
 
 def _is_own_group(number: int) -> bool:
-    """Whether a group has no member but the user: where each user has one of his own, home folders are often open to it."""
+    """Whether the user is the group's only member: where every user has a group, home folders are often writable for it."""
     if number == 0:
         return True
     try:
@@ -96,12 +96,12 @@ def _is_own_group(number: int) -> bool:
 
 
 def is_trusted(owner: int) -> bool:
-    """Whether it is the user or root, who can do as he likes anyway."""
+    """Whether the owner is the user, or root, who can change everything anyway."""
     return owner in (0, os.geteuid()) or owner == _owner_outside()
 
 
 def _owner_outside() -> int | None:
-    """In a container without root's rights: the number that stands for all users outside of it, and for none within."""
+    """In a container without root's rights, the number that stands for all users outside of it, and for none inside."""
     try:
         shown = int(Path("/proc/sys/kernel/overflowuid").read_text())
         ranges = [[int(part) for part in line.split()] for line in Path("/proc/self/uid_map").read_text().splitlines()]

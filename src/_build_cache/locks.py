@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-# Some file systems of clusters know no locks. Work is then done twice, and done right: what is stored appears as a whole.
+# Some file systems of clusters have no locks. Work may then be done twice, which is harmless: what is stored appears as a whole.
 _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK)
 _held: set[int] = set()
 
 
 @contextmanager
 def locked(file: Path, waiting: str, shared: bool = False) -> Iterator[bool]:
-    """Hold the lock on `file`; False where the file system has no locks. Whoever has to wait reads `waiting` on stderr."""
+    """Hold the lock on `file`; False where the file system has no locks. `waiting` is printed to stderr if it has to wait."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     _held.add(descriptor)
     try:
@@ -46,7 +46,7 @@ def _lock(descriptor: int, how: int, waiting: str) -> bool:
 
 
 def _let_go() -> None:
-    """A forked child shares its parent's locks, and would keep them in force for as long as it lives."""
+    """Close the locks in a forked child: it shares its parent's, and would hold them for as long as it lives."""
     while _held:
         os.close(_held.pop())
 

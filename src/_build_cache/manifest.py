@@ -1,8 +1,8 @@
-"""What a folder held when it was stored, remembered beside it, and compared before anything of it is loaded or executed.
+"""A record of what a folder held when it was stored, compared before anything in the folder is loaded or executed.
 
-Each time anew, and not only where a file looks changed: half of a library ends the process that loads it (SIGBUS), a flipped bit
-leaves the time stamps alone, and hashing is cheap. Looking through the simulator's libraries, 2.6 MB, takes 1.9 ms on a
-processor with instructions for SHA-256 and 4.8 on others, where importing torch takes a second.
+Files are hashed each time, and not only where one looks changed: a truncated library ends the process that loads it (SIGBUS), a
+flipped bit leaves the time stamps alone, and hashing is cheap. Checking the simulator's libraries, 2.6 MB, takes 1.9 ms on a
+processor with instructions for SHA-256 and 4.8 ms on others, while importing torch takes a second.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from _build_cache.folders import is_trusted, others_can_write
 
 NAME = "manifest.json"
 _VERSION = 1
-_BLOCK = 1 << 17  # one that stays in the processor's cache: half the time of 1 MiB
+_BLOCK = 1 << 17  # it stays in the processor's cache: half the time of 1 MiB
 
 
 class _Damaged(Exception):
-    """The message says what is not as it was stored."""
+    """Something differs from what was stored; the message says what."""
 
 
 def write(folder: Path) -> None:
-    """Remember what `folder` holds now, and take the right to write away from everybody else (a umask may have given it)."""
+    """Record what `folder` holds now, and make it writable for its owner only (a umask may have allowed more)."""
     for path, status in _walk(folder):
         if others_can_write(status) and not stat.S_ISLNK(status.st_mode):
             os.chmod(path, stat.S_IMODE(status.st_mode) & ~0o022)
@@ -37,7 +37,7 @@ def write(folder: Path) -> None:
 
 
 def damage(folder: Path) -> str | None:
-    """What is wrong with `folder`; None where it holds exactly what was stored. OSError where that cannot be told."""
+    """What is wrong with `folder`; None where it holds exactly what was stored. OSError where that cannot be found out."""
     try:
         found, recorded = _contents(folder), _recorded(folder)
     except _Damaged as error:
@@ -47,7 +47,7 @@ def damage(folder: Path) -> str | None:
     name = min(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
     if name not in found:
         return f"{name} is missing"
-    return f"{name} is not as it was stored" if name in recorded else f"{name or 'it'} was not stored there"
+    return f"{name} has changed since it was stored" if name in recorded else f"{name or 'it'} was not stored there"
 
 
 def _recorded(folder: Path) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
 
 
 def _contents(folder: Path) -> dict[str, Any]:
-    """Of each file its size, SHA-256 and whether it is a program; of each link where it leads."""
+    """For each file, its size, its SHA-256 and whether it is executable; for each link, its target."""
     found: dict[str, Any] = {}
     for path, status in _walk(folder):
         name = path[len(str(folder)) + 1 :]
@@ -78,13 +78,13 @@ def _contents(folder: Path) -> dict[str, Any]:
         if stat.S_ISREG(status.st_mode):
             found[name] = [status.st_size, _digest(path), bool(status.st_mode & stat.S_IXUSR)]
         elif not stat.S_ISDIR(status.st_mode):
-            raise _Damaged(f"{name} is no file")
+            raise _Damaged(f"{name} is not a regular file")
     found.pop(NAME, None)
     return found
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The folder and all below it, without following links."""
+    """The folder and everything below it, without following links."""
     status = os.lstat(folder)
     yield str(folder), status
     if stat.S_ISDIR(status.st_mode):

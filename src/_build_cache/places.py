@@ -1,4 +1,4 @@
-"""Where caches are: in the folder that the user has named, or in the one for caches that every user has."""
+"""Where caches are: in the folder that the user has named, or in the user's own folder for caches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cache_path(program: str, variable: str, chosen: str | None) -> Path:
 
 
 def _user_caches() -> Path | None:
-    # Relative values are ignored, as the XDG specification has it: what lies in the folder we run in is never executed.
+    # Relative values are ignored, as the XDG specification demands: nothing in the working directory is ever executed.
     base = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(base):
         return Path(base)
@@ -35,7 +35,7 @@ def _user_caches() -> Path | None:
 
 
 def _home() -> str:
-    """As Path.home() has it, but nothing where that raises RuntimeError, and no folder that is relative."""
+    """Path.home(), but empty where that raises RuntimeError or is relative."""
     named = os.environ.get("HOME", "")
     if os.path.isabs(named):
         return named

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torchada.redirect.unsupported import UnsupportedError as UnsupportedError
     from torchada.utils.cpp_extension import CUDA_HOME as CUDA_HOME
 
-# The same at run time (PEP 562), name by name: a process that uses none of them pays for none of them.
+# The same at run time (PEP 562), loaded name by name: a process that uses none of them pays for none of them.
 _LAZY = {
     "disable": "torchada.control",
     "disabled": "torchada.control",
@@ -64,7 +64,7 @@ _LAZY = {
     "TorchadaError": "torchada._warnings",
 }
 
-# Asked of torch, which is imported for it, and asked anew each time. Not in __all__: a star import must not import torch.
+# Computed from torch, which is imported for it, at each access. Not in __all__: a star import must not import torch.
 _OF_TORCH = {"CUDA_HOME": "torchada.utils.cpp_extension"}
 
 __all__ = ["__version__", *sorted(_LAZY)]

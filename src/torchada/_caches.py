@@ -19,15 +19,15 @@ _VARIABLE = "TORCHADA_CACHE_DIR"
 
 
 def cache(name: str, chosen: str | None) -> Cache:
-    """The cache of one room, in the folder that TORCHADA_CACHE_DIR has `chosen`, or where the user's caches are.
+    """The cache called `name`, in the folder that TORCHADA_CACHE_DIR names (`chosen`), or where the user's caches are.
 
-    CacheError where no such folder is known.
+    Raises CacheError where no such folder is known.
     """
     return Cache(_PROGRAM, _VARIABLE, cache_path(_PROGRAM, _VARIABLE, chosen) / name)
 
 
 def temporary(name: str) -> Cache:
-    """The same in a temporary folder, which goes when this process ends; its children may use it until then."""
+    """The same in a temporary folder, which is removed when this process ends; its children may use it until then."""
     root, owner = tempfile.mkdtemp(prefix=f"{_PROGRAM}-"), os.getpid()
 
     def remove() -> None:

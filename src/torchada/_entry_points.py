@@ -1,4 +1,4 @@
-"""Read an entry-point group, lazily and with faults named: somebody else's broken plug-in must not break the user's import."""
+"""Read an entry-point group, lazily, and report faults: a broken plug-in of another package must not break the user's import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torchada._warnings import warn_once
 
 
 def entry_points(group: str, only: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield (name, loaded object) of each entry point of `group`; `only` picks one by name. A faulty one is warned of."""
+    """Yield (name, loaded object) of each entry point of `group`; `only` picks one by name. A faulty one ends in a warning."""
     for entry in _find(group):
         if only is not None and entry.name != only:
             continue
@@ -31,7 +31,7 @@ def names(group: str) -> list[str]:
 def _find(group: str) -> Any:
     from importlib.metadata import distributions, entry_points  # costs more than our start-up: imported when needed
 
-    # Hardly any environment has an entry point of ours, and to parse those of all its packages costs five times this look.
+    # Hardly any environment has an entry point for torchada, and parsing those of all packages costs five times this check.
     if not any(group in (each.read_text("entry_points.txt") or "") for each in distributions()):
         return ()
     return entry_points(group=group)

@@ -1,4 +1,4 @@
-"""Every TORCHADA_ environment variable: its name, what values it takes, what it means. The only place that reads them.
+"""Every TORCHADA_ environment variable: its name, its values and its meaning. The only place that reads them.
 
 There are two exceptions. The start-up function reads three flags for itself, because it may import nothing, not even this; and the
 fast path behind it (hooks/importer.py) asks whether any of them is set, so that this is not loaded where none is.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from _torchada_startup import OFF, ON
 from torchada._warnings import warn_once
@@ -16,8 +16,7 @@ from torchada._warnings import warn_once
 PREFIX = "TORCHADA_"
 
 
-@dataclass(frozen=True)
-class Variable:
+class Variable(NamedTuple):
     """One environment variable: `kind` is "flag", "choice", "name", "list", "path" or "internal"."""
 
     name: str
@@ -45,7 +44,7 @@ VARIABLES = (
     Variable(
         "TORCHADA_LOG",
         "choice",
-        "tell on stderr which APIs of CUDA are used: each place as it is first met (calls), or a table at exit (summary)",
+        "report on stderr which APIs of CUDA are used: each place when it is first met (calls), or a table at exit (summary)",
         ("calls", "summary"),
     ),
     Variable(
@@ -68,8 +67,7 @@ PREFIXES = (DISABLE_OP,)
 _BY_NAME = {variable.name: variable for variable in VARIABLES}
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What the environment asks for, with every value understood or replaced by its default."""
 
     disable: bool = False
@@ -93,7 +91,7 @@ class Settings:
 
     @property
     def recorded_for(self) -> str:
-        """The variable that asks for a record of calls; empty where none does."""
+        """The variable that asks for a record of calls, or "" where none does."""
         return "TORCHADA_LOG" if self.log else "TORCHADA_REPORT" if self.report else ""
 
 
@@ -141,14 +139,13 @@ def variable(name: str) -> Variable | None:
     return _BY_NAME.get(name)
 
 
-@dataclass(frozen=True)
-class Mark:
-    """One of our variables of kind "internal": what torchada itself has written into variables of others, for children to know."""
+class Mark(NamedTuple):
+    """A variable of kind "internal": it tells child processes what torchada itself has written into variables of others."""
 
     name: str
 
     def read(self) -> str | None:
-        """As it is now; None where it is not set."""
+        """Its current value; None where it is not set."""
         return os.environ.get(self.name)
 
     def write(self, value: str | None) -> None:
@@ -170,7 +167,7 @@ def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def warn_about(settings: Settings) -> None:
-    """Name, once, what in the environment was not understood."""
+    """Warn, once, of what was not understood in the environment."""
     for entry in settings.not_understood:
         name = entry.partition("=")[0]
         known = variable(name)

@@ -1,4 +1,4 @@
-"""How torchada speaks to the user: one warning per cause, which never breaks the program it runs in."""
+"""Warnings to the user: one per cause, and none that breaks the program it appears in."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from types import FrameType
 from _torchada_startup import WATCHED_AT_START
 
 _said: dict[str, None] = {}
-# A warning names the line of the program that led to it, not a line of ours, of torch, of its adapters or of what imports modules.
+# A warning names the line of the program that led to it, not a line of torchada, torch, its adapters or the import system.
 _BETWEEN = sys.stdlib_module_names | {"torchada", "_torchada_startup", "sitecustomize", *WATCHED_AT_START}
 _NOWHERE = "<torchada>"  # not a file, so that no line of it is shown
 
 
 class TorchadaWarning(RuntimeWarning):
-    """Something of torchada is not in force; the message names it, the reason and the way out."""
+    """A part of torchada is not in force; the message names the part, the reason and the way out."""
 
 
 class TorchadaError(RuntimeError):
@@ -35,7 +35,7 @@ def warn_once(message: str) -> None:
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of what a line of the program has led to."""
+    """Warn at the line of the program that led here."""
     frame = _program_frame(sys._getframe(1))
     if frame is None:
         warnings.warn_explicit(text, category, _NOWHERE, 1, "torchada")
@@ -47,7 +47,7 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 def said() -> list[str]:
-    """Everything warned of in this process, in order."""
+    """All warnings of this process, in order."""
     return list(_said)
 
 

@@ -13,9 +13,9 @@ from torchada.redirect.engine import ENGINE
 
 
 def disable() -> None:
-    """Put back everything that was changed, exactly, and take the import hook out. Does nothing when nothing is in force.
+    """Put back everything that was changed, exactly, and remove the import hook. Does nothing when nothing is in force.
 
-    Entries that somebody else has changed since stay as they are. Tensors on the device, and torch_musa, stay usable.
+    Entries that other code has changed since stay as they are. Tensors on the device, and torch_musa, stay usable.
     """
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
@@ -42,8 +42,8 @@ def enable() -> None:
 def disabled() -> Iterator[None]:
     """Run a `with` block, or a function that this decorates, as if torchada were not installed.
 
-    Afterwards, and where the block raises, the redirection is what it was before. It is one for the whole process: other threads
-    are without it meanwhile, too. Raises TorchadaError as `enable` does.
+    Afterwards, also if the block raises, the redirection is what it was before. There is one redirection for the whole process, so
+    other threads go without it meanwhile. Raises TorchadaError as `enable` does.
     """
     was_enabled = FINDER in sys.meta_path
     disable()

@@ -11,7 +11,7 @@ def _by_prefix(cuda: str, musa: str) -> Callable[[str], str]:
 
     convert.__name__ = convert.__qualname__ = f"{cuda}_to_{musa}_name"
     convert.__doc__ = (
-        f'The MUSA name of a {cuda} function: "{cuda}X" gives "{musa}X", any other name comes back as it is.'
+        f'The MUSA name of a {cuda} function: "{cuda}X" gives "{musa}X", any other name is returned unchanged.'
     )
     return convert
 

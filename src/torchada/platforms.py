@@ -13,8 +13,8 @@ from torchada.hooks.state import STATE
 class Platform(enum.Enum):
     """The accelerator that CUDA code meets.
 
-    A backend of another package is one more member: `Platform("toy")` where a backend of that name is installed, the same object
-    each time. Iterating over the class gives the members that are written here.
+    A backend of another package adds a member: `Platform("toy")` where a backend of that name is installed, the same object each
+    time. Iterating over the class yields only the members that are written here.
     """
 
     CUDA = "cuda"
@@ -29,7 +29,7 @@ class Platform(enum.Enum):
 
 
 _THIRD_PARTIES: dict[str, Platform] = {}
-# Device types that are, and are not, GPUs whatever has been chosen. Only for others are backends of other packages looked for.
+# Device types that are, or are not, GPUs whatever platform was chosen. Backends of other packages are searched only for others.
 _KNOWN_TYPES = {
     "cpu": False,
     "meta": False,

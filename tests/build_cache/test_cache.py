@@ -86,7 +86,7 @@ def test_a_damaged_entry_is_built_anew(cache: Cache, capsys: pytest.CaptureFixtu
     assert cache.find("entry") is None
     assert (cache.get("entry", library) / "lib.so").read_text() == "library"
     assert names(cache) == ["entry"] and cache.find("entry") == entry
-    assert f"program: {entry} is made anew: lib.so is not as it was stored" in capsys.readouterr().err
+    assert f"program: {entry} is rebuilt: lib.so has changed since it was stored" in capsys.readouterr().err
     with loaded:
         assert loaded.read() == "lib", "never written to in place"
 

@@ -54,17 +54,20 @@ def piped(folder: Path) -> None:
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "truncated": (truncated, "bin/program is not as it was stored"),
-    "flipped": (flipped, "bin/program is not as it was stored"),
+    "truncated": (truncated, "bin/program has changed since it was stored"),
+    "flipped": (flipped, "bin/program has changed since it was stored"),
     "missing": (lambda folder: (folder / "lib.so").unlink(), "lib.so is missing"),
     "added": (lambda folder: (folder / "bin" / "nvcc").touch(0o600), "bin/nvcc was not stored there"),
-    "redirected": (redirected, "lib is not as it was stored"),
-    "exchanged": (exchanged, "lib.so is not as it was stored"),
-    "no program": (lambda folder: (folder / "bin" / "program").chmod(0o600), "bin/program is not as it was stored"),
+    "redirected": (redirected, "lib has changed since it was stored"),
+    "exchanged": (exchanged, "lib.so has changed since it was stored"),
+    "no program": (
+        lambda folder: (folder / "bin" / "program").chmod(0o600),
+        "bin/program has changed since it was stored",
+    ),
     "file open to others": (lambda folder: (folder / "lib.so").chmod(0o620), "lib.so can be written to by others"),
     "folder open to others": (lambda folder: (folder / "bin").chmod(0o777), "bin can be written to by others"),
     "all open to others": (lambda folder: folder.chmod(0o777), "it can be written to by others"),
-    "a pipe": (piped, "lib.so is no file"),
+    "a pipe": (piped, "lib.so is not a regular file"),
     "no manifest": (lambda folder: (folder / manifest.NAME).unlink(), "it has no manifest.json"),
     "half a manifest": (lambda folder: os.truncate(folder / manifest.NAME, 90), "manifest.json cannot be read"),
 }

@@ -85,7 +85,7 @@ def test_an_nvcc_that_is_not_ours_is_made_anew(
     home = made(toolkit)
     change(home / "bin" / "nvcc")  # type: ignore[operator]
     assert made(toolkit) == home and "torchada" in version(home)
-    assert "is made anew: bin/" in capsys.readouterr().err
+    assert "is rebuilt: bin/" in capsys.readouterr().err
     assert not (home / "bin" / "other").exists()
 
 

@@ -78,7 +78,7 @@ def test_dropped_and_said(given: str) -> None:
 
 @pytest.mark.parametrize("flag", ["-ptx", "--ptx", "-cubin", "--fatbin"])
 def test_refused(flag: str) -> None:
-    with pytest.raises(BuildError, match=f"nvcc's {flag} cannot be met by mcc: .*compile with -c"):
+    with pytest.raises(BuildError, match=f"nvcc's {flag} has no equivalent in mcc: .*compile with -c"):
         translate([flag, "x.cu"], toolkit())
 
 

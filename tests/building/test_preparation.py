@@ -160,7 +160,7 @@ def test_a_source_that_cannot_be_ported_is_an_error(
 
 def test_no_compiler(project: Path, toolkit: Toolkit) -> None:
     os.remove(toolkit.folder("bin", "mcc"))
-    with pytest.raises(BuildError, match="mcc is no program; MUSA_HOME is to be the folder of MUSA toolkit"):
+    with pytest.raises(BuildError, match="mcc is not a program; MUSA_HOME must be the folder of MUSA toolkit"):
         prepared(command(Extension("one", ["csrc/kernel.cu"])), toolkit, []).__enter__()
 
 

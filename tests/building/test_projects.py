@@ -136,7 +136,7 @@ def test_without_a_toolkit(build: Interpreter, tmp_path: Path) -> None:
         ["setup.py", "build_ext", "--inplace"], env={"MUSA_HOME": str(tmp_path / "nowhere")}, check=False
     )
     assert failed.returncode != 0
-    assert f"{tmp_path / 'nowhere' / 'bin' / 'mcc'} is no program; MUSA_HOME is to be" in failed.stderr
+    assert f"{tmp_path / 'nowhere' / 'bin' / 'mcc'} is not a program; MUSA_HOME must be" in failed.stderr
 
 
 @pytest.mark.slow

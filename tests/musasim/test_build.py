@@ -305,7 +305,7 @@ class TestDamage:
         env = {**os.environ, "MUSASIM_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_SIMULATE": "1"}
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
         assert done.returncode == 0 and done.stdout.split() == ["2"], done.stderr
-        assert "libmusa_python.so is not as it was stored" in done.stderr
+        assert "libmusa_python.so has changed since it was stored" in done.stderr
 
 
 class TestCommandLine:

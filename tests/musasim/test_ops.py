@@ -22,7 +22,9 @@ CHUNKS = 12
 CUDA_ONLY = "compiles CUDA code at run time; the CPU refuses it as well"
 HOST_INDICES = "PyTorch wants the indices on the host, whatever the device of the tensor"
 NO_GPU_KERNEL = "PyTorch supports it on the CPU only"
-OTHER_KERNEL = "PyTorch uses fused attention only for devices that it knows; here it uses the composed one, which rounds differently"
+OTHER_KERNEL = (
+    "PyTorch uses fused attention only for devices that it knows; here it uses the composed one, which rounds otherwise"
+)
 
 # Known gaps, each with its reason. A gap that has closed fails the test until it is removed from this list.
 GAPS = {

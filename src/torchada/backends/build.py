@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, eq=False)
 class Toolkit:
-    """The vendor's toolkit, as the CUDA toolkit is NVIDIA's.
+    """The vendor's toolkit, the counterpart of NVIDIA's CUDA toolkit.
 
-    variables: the environment variables that name its folder, the first one best.
-    usual_home: its folder where no variable says otherwise.
+    variables: the environment variables that name its folder, in order of preference.
+    usual_home: its folder unless a variable names another.
     runtime: the library of its runtime, the counterpart of cudart, as the linker's -l takes it.
     lister: the program in its bin that lists the devices of the machine.
     dnn_variables: the environment variables that name the folder of the neural network library.
@@ -25,11 +25,11 @@ class Toolkit:
 
 @dataclass(frozen=True, eq=False)
 class Compiler:
-    """The toolkit's compiler, as nvcc is CUDA's.
+    """The toolkit's compiler, the counterpart of nvcc.
 
     program: its name in the toolkit's bin.
     variable: the environment variable that names another program instead.
-    language: what its option -x takes for code of the device.
+    language: the value of its option -x for device code.
     suffix: of source files in that language (".mu").
     arch_flag: its option for one architecture, with {} for the number ("--offload-arch=mp_{}").
     arch_variable: the environment variable that lists architectures to compile for, as TORCH_CUDA_ARCH_LIST does.
@@ -51,7 +51,7 @@ class Build:
 
     module: the adapter's counterpart of torch.utils.cpp_extension. Its functions include_paths and library_paths are used.
     home: the attribute of that module with the toolkit's folder, or None.
-    keyword: the keyword by which its functions are asked for the toolkit's folders, as torch's are by `device_type`.
+    keyword: the keyword with which its functions return the toolkit's folders, the counterpart of torch's `device_type`.
     libraries: the adapter's own libraries, which extensions are linked with.
     toolkit, compiler: the parts above.
     """

@@ -1,4 +1,4 @@
-"""What torchada has to know of an accelerator. Third parties add one through the entry-point group `torchada.backends`."""
+"""What torchada has to know about an accelerator. Third parties add one through the entry-point group `torchada.backends`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Backend:
-    """A PyTorch device that can stand in for CUDA. The first five fields are all that a backend has to say.
+    """A PyTorch device that can stand in for CUDA. Only the first five fields are required.
 
-    name: what TORCHADA_PLATFORM says.
-    device_type: what torch.device says.
+    name: its name in TORCHADA_PLATFORM.
+    device_type: its type in torch.device.
     adapter: the module whose import registers the device with PyTorch.
     namespace: the attribute of torch that mirrors torch.cuda.
     visible_devices: the environment variable that takes the place of CUDA_VISIBLE_DEVICES.
-    names: what the adapter calls things that CUDA has under another name.
-    native: what the device has in C: the adapter's functions, and libraries.
+    names: the adapter's names for things that have another name in CUDA.
+    native: its C functions and libraries.
     collectives: its communication backends.
-    graphs: what is known of its graphs.
-    build: what builds extensions for it, or None where nothing does.
+    graphs: what is known about its graphs.
+    build: the tools that build extensions for it, or None where there are none.
     management: its management library, or None.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """

@@ -16,8 +16,8 @@ from torchada.backends.descriptor import (
     Toolkit,
 )
 
-# Left out: the driver, libcuda, by whose presence numba, Triton and others find NVIDIA's GPUs and then make code for them; cuDNN
-# (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
+# Left out: the driver, libcuda, because numba, Triton and others take its presence for an NVIDIA GPU and generate code for one;
+# cuDNN (muDNN's API is C++, without functions to look up), NVML (MTML's functions take other arguments), NVTX and NPP.
 _LIBRARIES = {
     "cudart": NativeLibrary(
         "musart",
@@ -44,9 +44,9 @@ _LIBRARIES = {
     "nvrtc": NativeLibrary("mtrtc", {"nvrtc": "mtrtc"}),
 }
 
-# The process group reads the variables that torch_musa 2.7.1 lists. Those of the library itself are NCCL's under its own name, as
-# Moore Threads' scripts for training set them; it reads algorithms and protocols as numbers (MCCL_ALGOS, MCCL_PROTOS), and has
-# nothing for what is about NVIDIA's links and memory.
+# The process group reads the variables that torch_musa 2.7.1 lists. The library's own variables are NCCL's under its own name, as
+# Moore Threads' training scripts set them; it reads algorithms and protocols as numbers (MCCL_ALGOS, MCCL_PROTOS), and has no
+# counterpart for variables about NVIDIA's links and memory.
 _COLLECTIVE_VARIABLES = CollectiveVariables(
     prefixes={"TORCH_NCCL_": "TORCH_MCCL_", "NCCL_": "MCCL_"},
     renames={

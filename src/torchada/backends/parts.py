@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-# What devices from outside of PyTorch share: the keys of PrivateUse1, whatever it is renamed to.
+# All devices registered from outside of PyTorch share these: the keys of PrivateUse1, whatever it is renamed to.
 PRIVATE_USE_1 = {
     "CUDA": "PrivateUse1",
     "AutogradCUDA": "AutogradPrivateUse1",
@@ -21,13 +21,13 @@ PRIVATE_USE_1 = {
 # eq=False: two descriptors are the same where they are one object. That makes them hashable, and their classes cheaper to create.
 @dataclass(frozen=True, eq=False)
 class Names:
-    """What the adapter calls things that CUDA has under another name.
+    """The adapter's names for things that have another name in CUDA.
 
     renames: names of torch.cuda that are spelled differently in the namespace ("CUDAGraph": "MUSAGraph"); a path ("core.Error")
         where they are not at its top.
-    dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1"). The default is for every device
+    dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1"). The default fits every device
         that is registered from outside of PyTorch.
-    dnn: the module of torch.backends with the switches of the neural network library, as torch.backends.cudnn has cuDNN's.
+    dnn: the module of torch.backends with the switches of the neural network library, the counterpart of torch.backends.cudnn.
     """
 
     renames: Mapping[str, str] = field(default_factory=dict)
@@ -46,12 +46,12 @@ class Names:
 
 @dataclass(frozen=True, eq=False)
 class NativeLibrary:
-    """What stands in for one of CUDA's C libraries.
+    """The counterpart of one of CUDA's C libraries.
 
-    name: the library's, as the linker's -l takes it ("musart").
+    name: its name for the linker's -l ("musart").
     prefixes: the beginnings of its functions' names, before a capital letter ("cuda": "musa").
     renames: names of functions that do not follow the prefixes.
-    optional_suffix: what ends names of CUDA's functions, and not always those of their counterparts ("_v2").
+    optional_suffix: a suffix of names of CUDA's functions that their counterparts may lack ("_v2").
     """
 
     name: str
@@ -62,9 +62,9 @@ class NativeLibrary:
 
 @dataclass(frozen=True, eq=False)
 class Native:
-    """What the device has in C, below Python.
+    """The device's C functions and libraries.
 
-    module: the attribute of the namespace that holds the adapter's C functions, as torch._C holds CUDA's ("_MUSAC").
+    module: the attribute of the namespace that holds the adapter's C functions ("_MUSAC"), as torch._C holds CUDA's.
     spellings: parts of the names of these functions, and CUDA's for them ("musa": "cuda").
     libraries: CUDA's C libraries ("cudart") and their counterparts.
     """
@@ -76,13 +76,13 @@ class Native:
 
 @dataclass(frozen=True, eq=False)
 class CollectiveVariables:
-    """What the collective library calls NCCL's environment variables.
+    """The collective library's names for NCCL's environment variables.
 
     prefixes: the beginnings of names, the longest first where one begins another ("NCCL_": "MCCL_").
     renames: names that do not follow the prefixes.
-    known: by prefix, the ends of all names that there are of it; a prefix without an entry takes any.
-    absent: beginnings of names that have no counterpart, of which the user is warned.
-    ignored: beginnings of names that are no settings of the library.
+    known: for each prefix, the ends of all names that exist; a prefix without an entry takes any.
+    absent: beginnings of names that have no counterpart; setting one ends in a warning.
+    ignored: beginnings of names that are not settings of the library.
     """
 
     prefixes: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class CollectiveVariables:
     ignored: tuple[str, ...] = ()
 
     def own_name(self, name: str) -> str | None:
-        """The library's name for `name`: "" where it has no counterpart, None where it is no setting of NCCL."""
+        """The library's name for `name`: "" where it has no counterpart, None where it is not a setting of NCCL."""
         if name in self.renames:
             return self.renames[name]
         for prefix, own in self.prefixes.items():
@@ -110,7 +110,7 @@ class Collectives:
     """The communication backends of torch.distributed.
 
     names: CUDA's and the device's ("nccl": "mccl"). The class torch.distributed.ProcessGroupMCCL then answers for "nccl".
-    variables: what the library calls NCCL's environment variables.
+    variables: the library's names for NCCL's environment variables.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -126,8 +126,8 @@ class Collectives:
 class Graphs:
     """CUDA graphs.
 
-    executables: how many executable graphs the driver allows in a process, about; None where no limit is known.
-    trees: the module that stands in for torch._inductor.cudagraph_trees.
+    executables: about how many executable graphs the driver allows in a process; None where no limit is known.
+    trees: the module that replaces torch._inductor.cudagraph_trees.
     """
 
     executables: int | None = None
@@ -139,7 +139,7 @@ class Management:
     """The library behind the vendor's counterpart of nvidia-smi.
 
     module: the module with pynvml's functions for these devices.
-    package: the package that has it, as pip takes it.
+    package: the package that contains it, by its name for pip.
     """
 
     module: str

@@ -1,12 +1,12 @@
-"""Which platform this process runs on: by TORCHADA_PLATFORM, by what is installed, and last by what is available."""
+"""Which platform this process runs on: decided by TORCHADA_PLATFORM, then by what is installed, then by what is available."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from _torchada_startup import SimulatedLoader
 from torchada._settings import Settings
@@ -20,9 +20,8 @@ GROUP = "torchada.backends"
 LEFT_ALONE = ("cuda", "cpu")
 
 
-@dataclass(frozen=True)
-class Selection:
-    """`platform` is a backend's name, "cuda", "cpu", or "cuda or cpu" while torch has not been asked; `why` is for people."""
+class Selection(NamedTuple):
+    """`platform` is a backend's name, "cuda", "cpu", or "cuda or cpu" until torch is asked; `why` explains the choice to people."""
 
     platform: str
     why: str
@@ -30,7 +29,7 @@ class Selection:
 
 
 def before_torch(settings: Settings) -> Selection:
-    """The choice as far as it can be made without importing torch; `backend` is None when there is nothing for us to do."""
+    """The choice as far as it can be made without importing torch; `backend` is None when there is nothing to redirect."""
     if settings.platform in LEFT_ALONE:
         return Selection(settings.platform, f"TORCHADA_PLATFORM={settings.platform}")
     named = _named(settings.platform)
@@ -50,8 +49,8 @@ def before_torch(settings: Settings) -> Selection:
 def with_torch(backend: Backend, settings: Settings) -> Selection:
     """The final choice, once torch and the adapter have been imported.
 
-    Not by asking the backend for devices: that would start its driver, and a process that has only imported torch must be free to
-    fork, and to say which devices it wants to see. An adapter without a device gives the adapter's own errors.
+    The backend is not asked for devices: that would start its driver, and a process that has only imported torch must still be able
+    to fork, and to choose its visible devices. Without a device, the program gets the adapter's own errors.
     """
     if backend.adapter not in sys.modules:
         return Selection("cuda or cpu", f"{backend.adapter} could not be imported")
@@ -59,14 +58,14 @@ def with_torch(backend: Backend, settings: Settings) -> Selection:
     if settings.platform == backend.name:
         why = f"TORCHADA_PLATFORM={backend.name}"
     elif not simulated and _usable_cuda_device():
-        return Selection("cuda", f"{backend.adapter} is installed, but this torch is a CUDA build with a GPU in reach")
+        return Selection("cuda", f"{backend.adapter} is installed, but this torch is a CUDA build with a usable GPU")
     else:
         why = _why(backend.adapter, simulated)
     return Selection(backend.name, why, backend)
 
 
 def is_installed(adapter: str) -> bool:
-    """Whether `import adapter` would find a module, the simulator's included where TORCHADA_SIMULATE=1 asks for it."""
+    """Whether `import adapter` would find a module. The simulator counts where TORCHADA_SIMULATE=1 asks for it."""
     try:
         spec = find_spec(adapter)
         return spec is not None and spec.loader is not None  # a folder of that name without code has no loader
@@ -75,7 +74,7 @@ def is_installed(adapter: str) -> bool:
 
 
 def _is_stand_in(adapter: str) -> bool:
-    """Whether `import adapter`, not done yet, would load the simulator."""
+    """Whether `import adapter` would load the simulator."""
     return adapter not in sys.modules and isinstance(getattr(find_spec(adapter), "loader", None), SimulatedLoader)
 
 
@@ -89,7 +88,7 @@ def is_simulated(backend: Backend) -> bool:
 
 
 def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
-    """The simulator's spec for an adapter module, or None where it was not asked for or does not concern `name`."""
+    """The simulator's spec for an adapter module, or None where it was not asked for or `name` is another module."""
     if not settings.simulate:
         return None
     for backend in BUILT_IN.values():
@@ -100,7 +99,7 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
 
 
 def find(name: str) -> Backend | None:
-    """The backend of that name; reads entry points only for a name that is not ours."""
+    """The backend of that name; entry points are read only if it is not a built-in one."""
     if name in BUILT_IN:
         return BUILT_IN[name]
     from torchada._entry_points import entry_points

@@ -1,4 +1,4 @@
-"""The toolkit as the adapter's own build tools know it."""
+"""The toolkit as described by the adapter's own build tools."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
 
 
 def dnn_home(backend: Any) -> str | None:
-    """The folder of the neural network library, where it is a folder of its own."""
+    """The folder of the neural network library, if it has its own."""
     return next(filter(None, map(variable, backend.build.toolkit.dnn_variables)), None)
 
 
 def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
-    """Folders whose files are no project's: of Python, the toolkit, the adapter, and `more`.
+    """Folders whose files do not belong to the project: those of Python, the toolkit, the adapter, and `more`.
 
-    The adapter's include folders have the one that it is installed in among them, where projects may be as well.
+    The adapter's include folders contain the folder that it is installed in, where projects may be as well.
     """
     package = os.path.dirname(str(getattr(import_module(backend.adapter), "__file__", "") or ""))
     own = [] if toolkit.home is None else [toolkit.home, package, *toolkit.include_dirs()]
@@ -74,9 +74,9 @@ def _module(name: str) -> ModuleType | None:
 
 
 def _home(build: Any) -> str | None:
-    """As the adapter looks for it: by variables, around the compiler, in its usual place.
+    """Found as the adapter finds it: by variables, around the compiler, in its usual place.
 
-    The adapter is asked last: its build tools load setuptools', and this is asked wherever torch.utils.cpp_extension is imported.
+    The adapter is asked last: its build tools load setuptools', and this runs wherever torch.utils.cpp_extension is imported.
     """
     named = next(filter(None, map(variable, build.toolkit.variables)), None)
     if named is not None:
@@ -91,7 +91,7 @@ def _home(build: Any) -> str | None:
 
 
 def _architectures(namespace: Any) -> list[str]:
-    """What the devices in sight run, such as "31"; nothing where there is no device."""
+    """The architectures of the visible devices, such as "31"; empty where there is no device."""
     found = set()
     newest = max((_number(each) for each in namespace.get_arch_list()), default=None)
     for index in range(namespace.device_count()):
@@ -107,7 +107,7 @@ def _number(name: str) -> int:
 
 
 def build_directory(backend: Any, version: str | None, root: str, name: str) -> str:
-    """Where `name` is built at run time: apart from what the same program builds for another device."""
+    """The folder in which `name` is built at run time, separate from what the same program builds for another device."""
     python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
     folder = os.path.join(root, f"{python}_{backend.name}{(version or '').replace('.', '')}", name)
     os.makedirs(folder, exist_ok=True)

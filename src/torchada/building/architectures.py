@@ -1,8 +1,8 @@
 """Which architectures to compile for.
 
-A CUDA build names NVIDIA's architectures, which say nothing about the devices at hand. So code is made for the visible ones, as
-the adapter's own extensions do, unless the adapter's variable lists others. Only where neither says anything, each of NVIDIA's is
-answered by the one that stands for it in guards (`torchada.porting.versions`).
+A CUDA build names NVIDIA's architectures, which say nothing about the devices of this machine. So code is generated for the visible
+devices, as for the adapter's own extensions, unless the adapter's variable lists others. Only where neither is available, each of
+NVIDIA's architectures is replaced by the one that stands for it in guards (`torchada.porting.versions`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def asked_by_list(value: str) -> list[str]:
 
 
 def counterpart(number: str) -> str:
-    """The architecture that stands for sm_`number`; what a build has asked a device for is its own already."""
+    """The architecture that stands for sm_`number`; a number that a build has got from a device is returned unchanged."""
     if number in _OWN:
         return number
     wanted = int(number) * 10
@@ -41,7 +41,7 @@ def counterpart(number: str) -> str:
 
 
 def listed_devices(toolkit: Toolkit) -> list[str]:
-    """The architectures of this machine's devices, as the toolkit's own program tells them, in either of the forms of its kind."""
+    """The architectures of this machine's devices, as the toolkit's own program lists them, in either of its output formats."""
     try:
         text = subprocess.run(
             [toolkit.folder("bin", toolkit.lister)], capture_output=True, text=True, check=True
@@ -54,7 +54,7 @@ def listed_devices(toolkit: Toolkit) -> list[str]:
 
 
 def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
-    """What to compile for, such as ["22", "31"]; empty where nothing says so."""
+    """The architectures to compile for, such as ["22", "31"]; empty where none is known."""
     listed = variable(toolkit.arch_variable)
     if listed:
         return _parsed(listed, toolkit.arch_variable)
@@ -66,12 +66,12 @@ def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
 
 
 def flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
-    """The compiler's flags for that."""
+    """The compiler's flags for these architectures."""
     return [toolkit.arch_flag.format(each) for each in architectures(toolkit, asked)]
 
 
 def required_flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
-    """As `flags`; BuildError where nothing says what to compile for."""
+    """As `flags`, but raises BuildError where no architecture is known."""
     found = flags(toolkit, asked)
     if not found:
         raise BuildError(
@@ -85,6 +85,6 @@ def _parsed(listed: str, name: str) -> list[str]:
     for each in re.split(r"[;,\s]+", listed.strip(";, ")):
         number = re.fullmatch(r"(?:mp_)?(\d+)(?:\.(\d))?", each)
         if number is None:
-            raise BuildError(f"{name}={listed!r}: {each!r} is no architecture; expected numbers such as {KNOWN[-1]}")
+            raise BuildError(f"{name}={listed!r}: {each!r} names no architecture; expected numbers such as {KNOWN[-1]}")
         found.append(number[1] + (number[2] or ""))
     return sorted(set(found))

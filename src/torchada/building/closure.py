@@ -1,7 +1,7 @@
-"""Which files a build compiles: its sources, and what these include as far as it is the project's and not a library's.
+"""Which files a build compiles: its sources, and what they include, as far as it belongs to the project and not to a library.
 
-Includes are looked for as compilers do, beside the file and in the include folders, without regard to conditions: a file too many
-does no harm. A string that names a file is one, too: it may be what a macro includes.
+Includes are searched as compilers do, beside the file and in the include folders, without regard to conditions: one file too many
+does no harm. A string that names a file counts as an include, because a macro may include it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STRING = re.compile(rb'"([^"\s\\]{1,400}\.\w{1,4})"')
 
 @dataclass
 class Closure:
-    """`files` by absolute path, in the order they were met; `headers` that were not found among them, as they are included."""
+    """`files` by absolute path, in the order in which they were met; `headers` that were not found, as they are included."""
 
     files: dict[str, None] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
@@ -33,7 +33,7 @@ class Closure:
     def needs_cuda(self, include_dirs: Iterable[str], toolkit: Toolkit) -> bool:
         """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are.
 
-        Sources for the CPU alone may have such an include too, for another build of theirs.
+        Sources for the CPU alone may contain such an include too, for another build of the same project.
         """
         project = (_slashed(os.getcwd()),)
         outside = [os.path.abspath(each) for each in include_dirs if not is_within(each, project)]
@@ -44,17 +44,17 @@ class Closure:
 
 
 def is_source(path: str) -> bool:
-    """Whether a path is that of a source that can be ported."""
+    """Whether `path` names a source that can be ported."""
     return os.path.splitext(path)[1] in SOURCES
 
 
 def is_cuda_source(path: str) -> bool:
-    """Whether it is one that nvcc compiles as CUDA."""
+    """Whether `path` names a source that nvcc compiles as CUDA."""
     return os.path.splitext(path)[1] in (".cu", ".cuh")
 
 
 def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequence[str]) -> Closure:
-    """The `sources` and what they include. Files below `foreign` folders are others' and stay; so do those of the system."""
+    """The `sources` and what they include. Files below `foreign` folders, and those of the system, are left out."""
     apart = tuple({_slashed(each) for folder in (*foreign, *_SYSTEM) for each in (folder, os.path.realpath(folder))})
     folders = [each for each in map(os.path.abspath, include_dirs) if not is_within(each, apart)]
     found = Closure()
@@ -91,7 +91,7 @@ def _slashed(path: str) -> str:
 def _included(file: str) -> Iterator[tuple[str, bool]]:
     try:
         if os.path.getsize(file) > MOST_BYTES:
-            raise BuildError(f"{file}: more than {MOST_BYTES:,} bytes, which is no source")
+            raise BuildError(f"{file}: more than {MOST_BYTES:,} bytes, too large for a source")
         with open(file, "rb") as stream:
             text = stream.read()
     except OSError as error:

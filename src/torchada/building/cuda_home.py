@@ -1,7 +1,7 @@
 """A folder that builds take for CUDA's toolkit: bin/nvcc is our program, and its headers and libraries are the accelerator's.
 
 It lies in the user's private cache, one for each toolkit, Python and torchada, and is made once. Where there is no such cache, it
-lies in a temporary folder, for a program that imports torch.utils.cpp_extension need not build anything.
+lies in a temporary folder, because a program that imports torch.utils.cpp_extension may not build anything.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
 RECORD = "torchada.json"
 _CACHE = "cuda-home"
 _PACKAGES = Path(__file__).resolve().parents[2]
-# Headers of CUDA's whose names say nothing of CUDA, so that the porter leaves them: what they declare is in the runtime's.
+# CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same.
 _PLAIN_HEADERS = (
     "builtin_types.h",
     "channel_descriptor.h",
@@ -43,16 +43,16 @@ _PLAIN_HEADERS = (
     "vector_functions.h",
     "vector_types.h",
 )
-# Nothing but our own modules and the standard library: it is started for every source that is compiled.
+# It imports only our own modules and the standard library, because it is started for every source that is compiled.
 _PROGRAM = (
     "import sys; sys.path.insert(0, {packages!r}); from torchada.building.nvcc import main; sys.exit(main({record!r}))"
 )
 
 
 def cuda_home(toolkit: Toolkit, chosen: str | None = None) -> str | None:
-    """The path of the folder, which is made unless it is there and as it was made; None where there is no toolkit.
+    """The path of the folder, which is made unless it exists undamaged; None where there is no toolkit.
 
-    `chosen` is the folder of caches that the user has named, if any: BuildError where that one cannot be used.
+    `chosen` is the folder of caches that the user has named, if any; raises BuildError where that folder cannot be used.
     """
     from torchada._caches import CacheError, cache
 
@@ -80,15 +80,15 @@ def _kept(cache: Cache, toolkit: Toolkit, record: str) -> str:
 
 @lru_cache(maxsize=1)
 def _temporary(reason: str) -> Cache:
-    """A cache of this process and its children."""
+    """A cache for this process and its children."""
     from torchada._caches import temporary
 
-    say([f"{reason}; until then, each process makes CUDA_HOME anew, in a temporary folder"])
+    say([f"{reason}; until then, each process makes its own CUDA_HOME, in a temporary folder"])
     return temporary(_CACHE)
 
 
 def toolkit_of(record: str) -> Toolkit:
-    """The toolkit that a folder was made for. Its functions are not there: who asks has no torch."""
+    """The toolkit that a folder was made for, without its functions, because the caller has no torch."""
     with open(record, encoding="utf-8") as stream:
         values = json.load(stream)["toolkit"]
     return Toolkit(**{**values, "libraries": tuple(values["libraries"])})
@@ -142,7 +142,7 @@ def _headers(include: Path, toolkit: Toolkit) -> None:
 
 
 def _libraries(lib: Path, toolkit: Toolkit) -> None:
-    """The toolkit's, and a linker script by CUDA's name for each that stands in for one."""
+    """Link the toolkit's libraries, and write a linker script with CUDA's name for each counterpart of a CUDA library."""
     lib.mkdir()
     _link_all(toolkit.library_folder(), lib)
     for name in LINKED_LIBRARIES:

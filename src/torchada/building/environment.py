@@ -1,4 +1,4 @@
-"""The variables of builds, which are not ours: where a toolkit is, for what to compile."""
+"""Environment variables of builds, which are not ours: where a toolkit is, and what to compile for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a build that cannot go on says, and what one that can has to mention."""
+"""The error of a build that cannot go on, and notices of one that can."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 
 
 class BuildError(RuntimeError):
-    """An extension cannot be built as it is asked for; the message names the file or flag, and what to do."""
+    """An extension cannot be built as requested; the message names the file or flag, and what to do."""
 
 
 _said: set[str] = set()
 
 
 def say(messages: Iterable[str]) -> None:
-    """A line on stderr for each message that has not been said yet in this process."""
+    """Print each message on stderr, once in this process."""
     for message in messages:
         if message not in _said:
             _said.add(message)

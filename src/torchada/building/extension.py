@@ -1,4 +1,4 @@
-"""Extensions of a setup.py while they are built: their sources are the ported ones, their flags and libraries the accelerator's."""
+"""Adapt the extensions of a setup.py while they are built: ported sources, the accelerator's flags and libraries."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _OWN_SUFFIXES = (".mu", ".muh")
 
 @contextmanager
 def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator[None]:
-    """While `command`, a build_ext, builds its extensions, those of CUDA are the accelerator's; afterwards they are as before.
+    """Adapt the CUDA extensions of `command`, a build_ext, to the accelerator within the block; afterwards they are as before.
 
-    Their sources are ported into its build_temp. `foreign` are the include folders of torch and the like. BuildError for what
-    cannot be built.
+    Their sources are ported into its build_temp. `foreign` are the include folders of torch and the like. Raises BuildError for
+    what cannot be built.
     """
     extensions = list(command.extensions)
     before = [(each, {name: getattr(each, name) for name in _CHANGED if hasattr(each, name)}) for each in extensions]
@@ -53,7 +53,7 @@ def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator
 
 
 def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence[str]) -> bool:
-    """Make one extension the accelerator's, if it is CUDA's; whether it is."""
+    """Adapt one extension to the accelerator if it is a CUDA extension; returns whether it is one."""
     sources = [os.fspath(source) for source in extension.sources]
     cxx, nvcc = _compile_args(extension.extra_compile_args)
     folders, included = include_dirs([*cxx, *nvcc])
@@ -62,7 +62,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     found = closure([*files, *included], folders, foreign)
     if not (_is_of_cuda(extension, sources) or found.needs_cuda(folders, toolkit)) or _is_own(sources):
         return False
-    toolkit.compiler_path()  # here, for the first error of a build is the one that is read
+    toolkit.compiler_path()  # checked here, because people read the first error of a build
     copies = port(found.files, os.path.join(os.path.abspath(build_temp), "torchada", extension.name), os.getcwd())
     extension.sources = [_near(copies.of(source)) if source in files else source for source in sources]
     extension.depends = [*(extension.depends or ()), *map(copies.of, found.files)]
@@ -73,7 +73,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
 
 
 def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreign: Sequence[str]) -> list[str]:
-    """The project's folders, then the accelerator's, which have some of torch's headers in another form, then torch's."""
+    """The project's folders, then the accelerator's, which contain changed copies of some torch headers, then torch's."""
     folders = list(given)
     apart = tuple(os.path.join(os.path.abspath(each), "") for each in foreign)
     of_torch = [each for each in folders if is_within(each, apart)]
@@ -88,12 +88,12 @@ def _is_of_cuda(extension: Any, sources: Sequence[str]) -> bool:
 
 
 def _is_own(sources: Sequence[str]) -> bool:
-    """Whether there are sources for the accelerator among them: such an extension knows what it does."""
+    """Whether some sources are written for the accelerator: such an extension is built as its author wrote it."""
     return any(source.endswith(_OWN_SUFFIXES) for source in sources)
 
 
 def _compile_args(given: Any) -> tuple[list[str], list[str]]:
-    """What the compiler for C++ and nvcc are given, by a list for both or by a dictionary."""
+    """The arguments for the C++ compiler and for nvcc, given as one list for both or as a dictionary."""
     if isinstance(given, dict):
         return list(given.get("cxx") or ()), list(given.get("nvcc") or ())
     return list(given or ()), list(given or ())
@@ -140,13 +140,13 @@ def _set_link_args(extension: Any, toolkit: Toolkit) -> None:
 
 
 def _near(path: str) -> str:
-    """Relative to the working folder where it is below it: object files are named by the whole path."""
+    """`path` relative to the working directory if it is below it: object files are named after the whole path."""
     relative = os.path.relpath(path)
     return path if relative.startswith("..") else relative
 
 
 def _mention_forgotten_kernels(extensions: Sequence[Any], toolkit: Toolkit) -> None:
-    """Where a project has CUDA sources and builds none, its setup.py has most probably asked whether there is CUDA."""
+    """Say so if a project has CUDA sources and builds none: most probably its setup.py has asked whether CUDA is available."""
     sources = [os.fspath(source) for each in extensions for source in each.sources]
     if _is_own(sources):
         return
@@ -170,5 +170,5 @@ def _kernels(folders: Sequence[str]) -> Iterator[str]:
 
 
 def is_own_source(path: str) -> bool:
-    """Whether a path is that of a ported CUDA source."""
+    """Whether `path` names a ported CUDA source."""
     return path.endswith(_OWN_SUFFIXES)

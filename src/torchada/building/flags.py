@@ -33,7 +33,7 @@ class Flags:
 
 
 def translate(flags: Sequence[str], toolkit: Toolkit) -> Flags:
-    """nvcc's `flags` in the terms of the toolkit's compiler, without an architecture. BuildError for one that cannot be met."""
+    """nvcc's `flags` for the toolkit's compiler, without an architecture. Raises BuildError for one without an equivalent."""
     done = Flags()
     rest = iter([str(flag) for flag in flags])
     for flag in rest:
@@ -48,7 +48,7 @@ def translate(flags: Sequence[str], toolkit: Toolkit) -> Flags:
 def _one(done: Flags, flag: str, name: str, value: str, has_sign: bool, rest: Iterator[str], toolkit: Toolkit) -> None:
     replaced = table.REPLACED.get(f"{name}={value}") if value else table.REPLACED.get(name)
     if name in table.REFUSED:
-        raise BuildError(f"nvcc's {flag} cannot be met by {toolkit.compiler}: {table.REFUSED[name]}")
+        raise BuildError(f"nvcc's {flag} has no equivalent in {toolkit.compiler}: {table.REFUSED[name]}")
     if name in table.ARCHITECTURE:
         done.asked += asked_by_flag(value)
     elif name in table.HOST:
@@ -117,20 +117,20 @@ def macro(flag: str) -> str:
 
 
 def macro_name(name: str) -> str:
-    """What a macro is called in ported sources."""
+    """The name of a macro in ported sources."""
     bare = name.split("(")[0]
     answer = _names().identifier(bare)
     return name if answer is None or answer.name is None else answer.name + name[len(bare) :]
 
 
 def code(text: str) -> str:
-    """Code that stands in a flag, ported."""
+    """Code from a flag, ported."""
     return port_source(text.encode("utf-8", "surrogateescape")).text.decode("utf-8", "surrogateescape")
 
 
 @cache
 def canonical(name: str) -> str:
-    """The name by which the tables know a flag; itself for one that they do not know."""
+    """The name of a flag in the tables; the flag itself if they do not contain it."""
     if name in table.SHORT:
         return table.SHORT[name]
     if name in _KNOWN:
@@ -153,4 +153,4 @@ def _next(rest: Iterator[str], flag: str) -> str:
     try:
         return next(rest)
     except StopIteration:
-        raise BuildError(f"nvcc's {flag} lacks the value that is to follow it") from None
+        raise BuildError(f"nvcc's {flag} lacks the value that must follow it") from None

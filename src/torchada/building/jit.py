@@ -16,7 +16,7 @@ from torchada.building.toolkit import Toolkit
 
 
 def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str]) -> dict[str, Any]:
-    """The `arguments` of `_write_ninja_file_and_build_library` for the accelerator, or as they are where nothing is CUDA's."""
+    """The `arguments` of `_write_ninja_file_and_build_library` for the accelerator; unchanged where nothing concerns CUDA."""
     sources = [os.fspath(source) for source in arguments["sources"]]
     cxx, nvcc = list(arguments["extra_cflags"] or ()), list(arguments["extra_cuda_cflags"] or ())
     given = list(arguments["extra_include_paths"] or ())

@@ -1,4 +1,4 @@
-"""What a build links with: names after -l, in CUDA's terms and in the accelerator's."""
+"""Libraries that a build links with: names after -l, and the accelerator's for CUDA's."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from torchada.building.toolkit import Toolkit
 from torchada.porting.rules.build import LINKED_LIBRARIES
 
-# torch's own, in place of which the adapter's are.
+# torch's own libraries, which the adapter's replace.
 TORCH = frozenset({"c10_cuda", "torch_cuda", "torch_cuda_cpp", "torch_cuda_cu", "torch_cuda_linalg"})
-# Left out, which is said.
+# Left out, with a notice that gives the reason.
 ABSENT = {
     "cudadevrt": "kernels that start kernels are not known to be possible",
     "culibos": "it is a part of NVIDIA's static libraries",
@@ -26,7 +26,7 @@ _STATIC = ("_static_nocallback", "_static")
 
 
 def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:
-    """The libraries to link with in the place of `names`, each once where it stands in for another, and what to tell the user."""
+    """The libraries to link with in place of `names`, each replacement once, and the notices for the user."""
     found: list[str] = []
     notices = []
     for name in names:
@@ -40,7 +40,7 @@ def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]
 
 
 def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
-    """Many builds name libraries that they do not use. If it is used, the symbol that is missing says so when it is loaded."""
+    """The reason, if any. Many builds name libraries that they do not use; if one is used, loading reports the missing symbol."""
     if name in ABSENT:
         return ABSENT[name]
     own = counterpart(name, toolkit)
@@ -50,7 +50,7 @@ def _why_left_out(name: str, toolkit: Toolkit) -> str | None:
 
 
 def counterpart(name: str, toolkit: Toolkit) -> str:
-    """What the library `name` is called."""
+    """The accelerator's name of the library `name`."""
     bare = next((name[: -len(end)] for end in _STATIC if name.endswith(end)), name)
     if bare.startswith("cudnn_"):
         bare = "cudnn"
@@ -87,6 +87,6 @@ def linker_flags(flags: Sequence[str], toolkit: Toolkit) -> tuple[list[str], lis
 
 
 def names_in(flags: Iterable[str]) -> list[str]:
-    """The libraries that a linker's flags name."""
+    """The libraries that flags of a linker name."""
     parts = [part for flag in flags for part in (flag.split(",") if flag.startswith("-Wl,") else [flag])]
     return [part[2:] for part in parts if part.startswith("-l")]

@@ -1,4 +1,4 @@
-"""Ninja files as torch writes them, with what their rule for CUDA sources lacks where torch was built without CUDA."""
+"""Ninja files written by torch, completed by what their rule for CUDA sources lacks where torch was built without CUDA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_dependencies(text: str) -> str:
 
 
 def complete(path: str) -> None:
-    """Do so for the file at `path`, unless the user has said that there is a compiler cache which cannot do with it."""
+    """Do so for the file at `path`, unless the user has a compiler cache that does not support dependencies, and has said so."""
     if variable("TORCH_EXTENSION_SKIP_NVCC_GEN_DEPENDENCIES") == "1":
         return
     file = Path(path)

@@ -1,6 +1,6 @@
 """The program that stands in for nvcc: it ports what it is to compile and calls the accelerator's compiler.
 
-Builds start it themselves, and torch's do so too. It needs neither torch nor what is installed.
+Builds start it, torch's own included. It needs neither torch nor any installed package.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
 _PORTED = (".mu", ".muh")
-# A folder that has one of these is PyTorch's or Python's. Their headers serve both compilers as they are, and are no project's.
+# A folder that contains one of these is PyTorch's or Python's. Their headers suit both compilers, and are not the project's.
 _HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h")
 
 
 def main(record: str) -> int:
-    """Run as nvcc would with this process's arguments; the exit status. `record` is the file that describes the toolkit."""
+    """Run like nvcc with this process's arguments; returns the exit status. `record` is the file that describes the toolkit."""
     try:
         toolkit = toolkit_of(record)
         toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
@@ -63,7 +63,7 @@ def _answer(asked: str, toolkit: Toolkit) -> str:
 
 @dataclass(frozen=True)
 class _Line:
-    """What a command line asks for: `inputs` are positions in `flags`, `output` the file to make."""
+    """A parsed command line: `inputs` are positions in `flags`, `output` is the file to make."""
 
     flags: list[str]
     inputs: list[int]
@@ -89,7 +89,7 @@ class _Line:
         return self.flags[self.flags.index("-x") + 1] if "-x" in self.flags else None
 
     def folder(self) -> str | None:
-        """Where the sources are ported to: beside what is made of them; None where that is a text on standard output."""
+        """The folder for ported sources, beside the output file; None where the output is text on stdout."""
         if self.output is None and {"-E", "-M", "-MM"} & set(self.flags):
             return None
         first = os.path.splitext(os.path.basename(self.flags[self.inputs[0]]))[0]
@@ -126,14 +126,14 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
 
 
 def _with_system_headers(flags: Sequence[str], folders: Sequence[str]) -> list[str]:
-    """`flags` with the toolkit's headers searched last, as nvcc has it: they are the compiler's, and no source of warnings."""
+    """`flags` with the toolkit's headers searched last, as with nvcc, and as system headers, which cause no warnings."""
     own = {f"-I{os.path.realpath(folder)}" for folder in folders}
     kept = [flag for flag in flags if not (flag.startswith("-I") and f"-I{os.path.realpath(flag[2:])}" in own)]
     return [*kept, *(word for folder in folders[:1] for word in ("-isystem", folder))]
 
 
 def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:
-    """Port the inputs that are sources of a project; None where there are none, or they have been ported."""
+    """Port the inputs that are sources of a project; None where there are none, or where they have been ported already."""
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
     if not sources or all(source.endswith(_PORTED) for source in sources):
         return None
@@ -172,7 +172,7 @@ def _rewrite(file: str, copies: Copies) -> None:
 
 
 def _with_originals(text: str, copies: Copies) -> str:
-    """Rules for make that name the user's files, which are what changes, and not our copies."""
+    """Rules for make that name the user's files, because these are what changes, and not our copies."""
     for copy, original in sorted(copies.origins().items(), key=lambda each: len(each[0]), reverse=True):
         text = text.replace(copy, original)
     return text

@@ -1,11 +1,11 @@
-"""What nvcc's flags are in the terms of a compiler that is clang's relative: data, and nothing else.
+"""The equivalents of nvcc's flags for a compiler derived from clang: data, and nothing else.
 
-Left out are flags that both have (-c, -o, -O2, -g, -std, -I, -D, -L, -shared, -fPIC, -W...), which are passed on.
+Flags that both have (-c, -o, -O2, -g, -std, -I, -D, -L, -shared, -fPIC, -W...) are left out, and passed on.
 """
 
 from __future__ import annotations
 
-# Other spellings of the same. A value that follows, or stands behind "=", stays where it is.
+# Other spellings of the same flag. A value that follows, or comes after "=", stays where it is.
 SPELLINGS = {
     "--std": "-std",
     "--compile": "-c",
@@ -36,7 +36,7 @@ SPELLINGS = {
     "--x": "-x",
 }
 
-# What the flag stands for here. Those that a value follows are marked by "=value" where only that value means this.
+# The equivalent of each flag. "=value" marks those where only that value has this meaning.
 REPLACED: dict[str, tuple[str, ...]] = {
     "--use_fast_math": ("-ffast-math",),
     "--ftz=true": ("-fmusa-flush-denormals-to-zero",),
@@ -57,7 +57,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "--extensible-whole-program": ("-fgpu-rdc",),
 }
 
-# Not passed on, and nobody has to know: it is so here anyway, or the other value would be.
+# Not passed on, without a notice: this is so here anyway, or the other value would be.
 NOT_NEEDED = frozenset(
     {
         "--expt-relaxed-constexpr",
@@ -81,7 +81,7 @@ NOT_NEEDED = frozenset(
     }
 )
 
-# Not passed on, which is said once, with the reason.
+# Not passed on, with one notice that gives the reason.
 _PTXAS = "it is for the assembler of NVIDIA's machine code"
 _FRONT = "it is for a part of nvcc"
 DROPPED = {
@@ -132,7 +132,7 @@ DROPPED = {
     "--options-file": "its flags are not read; give them one by one",
 }
 
-# Where a build depends on it, another build would come out.
+# Refused, because leaving such a flag out would change what a build produces.
 _PTX = "it asks for NVIDIA's machine code, which no other device runs; compile with -c"
 REFUSED = {
     "--ptx": _PTX,
@@ -143,12 +143,12 @@ REFUSED = {
     "--run": "start the program yourself",
 }
 
-# These name NVIDIA's architectures: torchada.building.architectures.
+# These name NVIDIA's architectures; see torchada.building.architectures.
 ARCHITECTURE = frozenset({"--gpu-architecture", "--gpu-code", "--generate-code"})
-# What is in their value is for the host's compiler, which is the same one here. Commas separate.
+# Their values are flags for the host's compiler, separated by commas; here it is the same compiler.
 HOST = frozenset({"--compiler-options", "-Xcompiler"})
 
-# nvcc takes long names with one dash too, and short ones beside them.
+# nvcc also accepts long names with one dash, and has short names.
 SHORT = {
     "-t": "--threads",
     "-ccbin": "--ccbin",

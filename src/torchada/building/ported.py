@@ -1,4 +1,4 @@
-"""A build's sources, ported into its build folder: what is where, and what had no counterpart."""
+"""A build's sources, ported into its build folder: where each copy is, and what had no counterpart."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Copies:
         return file if target is None else os.path.join(self.folder, target)
 
     def folder_of(self, directory: str) -> str | None:
-        """Where a folder's files are; None where none of them was ported."""
+        """The folder with the copies of a folder's files; None where none of them was ported."""
         path = os.path.relpath(os.path.abspath(directory), self.root)
         copy = os.path.normpath(os.path.join(self.folder, path))
         return None if path.startswith("..") or not os.path.isdir(copy) else copy
 
     def with_copies(self, directories: Iterable[str]) -> list[str]:
-        """`directories`, each after the folder of its copies: what was not ported is still found."""
+        """`directories`, each after the folder of its copies, so that files that were not ported are still found."""
         found: list[str] = []
         for directory in directories:
             copy = self.folder_of(directory)
@@ -42,7 +42,7 @@ class Copies:
         return found
 
     def include_flags(self, flags: Sequence[str]) -> list[str]:
-        """`flags` of a compiler, with the same for what is in -I and -include."""
+        """A compiler's `flags`, with copies added in the same way for -I and -include."""
         out: list[str] = []
         before = ""
         for flag in flags:
@@ -82,9 +82,9 @@ def include_dirs(flags: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def port(files: Iterable[str], folder: str, project: str) -> Copies:
-    """Port `files` into `folder`, by the rules of the project at `project` too; what has no counterpart is told.
+    """Port `files` into `folder`, also by the rules of the project at `project`, and report what has no counterpart.
 
-    BuildError for what cannot be ported. A file that has not changed since the last time is not written again.
+    Raises BuildError for what cannot be ported. A file that has not changed since the last time is not written again.
     """
     paths = [os.path.abspath(file) for file in files]
     root = os.path.commonpath([os.path.dirname(path) for path in paths])
@@ -106,4 +106,4 @@ def unported(tree: Tree, root: str) -> list[str]:
         if finding.kind == UNPORTED
     ]
     more = len(found) - _MOST_FINDINGS
-    return found[:_MOST_FINDINGS] + ([f"and {more} more; `torchada port {root}` tells of all"] if more > 0 else [])
+    return found[:_MOST_FINDINGS] + ([f"and {more} more; `torchada port {root}` lists all"] if more > 0 else [])

@@ -7,6 +7,6 @@ import sys
 
 
 def is_setup_script() -> bool:
-    """Whether a setup.py is being executed, be it by itself or by pip and its like, which set sys.argv in the same way."""
+    """Whether a setup.py is being executed, directly or by pip and similar tools, which set sys.argv in the same way."""
     arguments: list[str] = getattr(sys, "argv", None) or [""]
     return os.path.basename(arguments[0]) == "setup.py"

@@ -1,4 +1,4 @@
-"""What extensions are built with, as values: handed in by the area, or read by the stand-in for nvcc from its folder."""
+"""The tools that extensions are built with, as values: passed in by the area, or read by the stand-in for nvcc from its folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SYSTEM = ("/usr/local/lib", "/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gn
 
 
 def nothing() -> Sequence[str]:
-    """No paths, or no devices."""
+    """Return no paths, or no devices."""
     return ()
 
 
@@ -23,10 +23,10 @@ class Toolkit:
     """An accelerator's toolkit and what an extension needs of its PyTorch adapter.
 
     `name` is for messages, `home` the toolkit's folder (None: not found), `home_variable` the environment variable that names it.
-    `compiler` is the program in its bin folder, unless `compiler_variable` names another; `language` what its -x takes; `lister`
-    the program that lists devices. `arch_flag` has a place for an architecture ("--offload-arch=mp_{}"), of which `arch_variable`
-    lists those to compile for. `libraries` stand in for torch's own libraries for CUDA, and `runtime` for cudart. The functions ask
-    the adapter: for include and library folders, and for the architectures of the devices in sight ("31").
+    `compiler` is the program in its bin folder, unless `compiler_variable` names another; `language` the value of its -x; `lister`
+    the program that lists devices. `arch_flag` has a place for an architecture ("--offload-arch=mp_{}"); `arch_variable` lists the
+    architectures to compile for. `libraries` replace torch's own CUDA libraries, and `runtime` replaces cudart. The functions ask
+    the adapter for include and library folders, and for the architectures of the visible devices ("31").
     """
 
     name: str
@@ -54,7 +54,7 @@ class Toolkit:
         """The compiler; BuildError where there is none."""
         path = variable(self.compiler_variable) or self.folder("bin", self.compiler)
         if os.path.isabs(path) and not os.access(path, os.X_OK):
-            raise BuildError(f"{path} is no program; {self.home_variable} is to be the folder of {self._title()}")
+            raise BuildError(f"{path} is not a program; {self.home_variable} must be the folder of {self._title()}")
         return path
 
     def library_folder(self) -> str:
@@ -63,12 +63,12 @@ class Toolkit:
         return next((each for each in folders if os.path.isdir(each)), folders[0])
 
     def has_library(self, name: str) -> bool:
-        """Whether the library is there to link with, in the toolkit or in the system."""
+        """Whether the toolkit or the system has the library to link with."""
         folders = [*self.library_dirs(), self.library_folder(), self.folder("lib64"), *_SYSTEM]
         return any(glob.glob(os.path.join(glob.escape(each), f"lib{name}.[sa]*")) for each in folders)
 
     def missing(self) -> str:
-        """What to say where there is no toolkit."""
+        """The message for a machine without the toolkit."""
         return (
             f"no {self._title()} found, and CUDA extensions are built with its compiler, {self.compiler}; "
             f"install it, or set {self.home_variable} to its folder"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 
 class Command(NamedTuple):
-    """One command. `quiet` and `verbose` say what -q and -v mean for it; `act` finds them as `options.verbosity`, -1, 0 or 1.
+    """One command. `quiet` and `verbose` say what -q and -v mean for it; `act` reads them from `options.verbosity`, -1, 0 or 1.
 
-    `split` separates our own arguments from those of a program that follows them, for a command that takes one; `act` finds the
-    latter as `options.program`.
+    `split` separates our own arguments from those of a program that follows them, for a command that takes one; `act` reads the
+    latter from `options.program`.
     """
 
     summary: str
@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 
 def check_reports(options: argparse.Namespace, suffixes: Sequence[str]) -> None:
-    """End with the usage where one of `--report` could not be written, before anything is done."""
+    """Before anything else, exit with the usage if a file of `--report` could not be written."""
     for file in options.report:
         folder = os.path.dirname(file) or "."
         if not file.endswith(tuple(suffixes)):

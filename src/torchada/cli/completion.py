@@ -1,4 +1,4 @@
-"""Completion of command lines in a shell, by the package argcomplete where it is installed."""
+"""Completion of command lines in a shell, by the package argcomplete if it is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torchada import _settings
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
-    """Answer a shell that asks for completions, and end the process; returns at once where none asks."""
+    """Answer a shell that asks for completions, and end the process; otherwise return at once."""
     if not _settings.of_others("_ARGCOMPLETE"):
         return
     try:

@@ -1,4 +1,4 @@
-"""Commands that are read by others: `torchada status | head -1`."""
+"""Output that another program reads and may stop reading: `torchada status | head -1`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 
 def quiet(act: Callable[[], int]) -> int:
-    """What `act` returns; once its reader has gone, what a shell says of a program that SIGPIPE has ended."""
+    """The result of `act`; once its reader has gone, the exit code that a shell reports for a program ended by SIGPIPE."""
     try:
         code = act()
         if sys.stdout is not None:
             sys.stdout.flush()
     except BrokenPipeError:
-        # The interpreter flushes once more at its end, and would complain.
+        # The interpreter flushes once more when it ends, and would report an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     return code

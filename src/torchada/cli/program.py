@@ -1,6 +1,6 @@
 """Where the options of `torchada run` end, and the command line of the program begins.
 
-Not left to argparse, which takes the `-m` of `run -m module` and the options of the program for ours.
+argparse cannot do this, because it takes the `-m` of `run -m module` and the options of the program for ours.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--platform", "--honest", "--report")
 OWN_WITH_VALUE = ("--platform", "--report")
-_FLAGS = frozenset("bBdEhiIOPRsStuVx?")  # python's, as are those below
+_FLAGS = frozenset("bBdEhiIOPRsStuVx?")  # python's options, as are those below
 _WITH_VALUE = frozenset("WX")
 _PROGRAM = frozenset("cm")
 _LONG = ("--help-all", "--help-env", "--help-xoptions", "--version")
@@ -19,7 +19,7 @@ _LONG_WITH_VALUE = ("--check-hash-based-pycs",)
 def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Our own arguments, and what would follow `python`: its options, the program and the program's arguments.
 
-    After `--` everything is python's. An option before the program that neither we nor python know is returned among ours.
+    Everything after `--` belongs to python. An option before the program that neither we nor python know is returned among ours.
     """
     own: list[str] = []
     pythons: list[str] = []
@@ -40,12 +40,12 @@ def split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _taken_by_python(argument: str) -> int | None:
-    """How many arguments an option of python's is, its value included; 0: the program begins here; None: no such option."""
+    """How many arguments an option of python takes up, with its value; 0: the program begins here; None: no such option."""
     if argument == "-" or not argument.startswith("-"):
         return 0
     if argument.startswith("--"):
         return 2 if argument in _LONG_WITH_VALUE else 1 if argument in _LONG else None
-    last = next((letter for letter in argument[1:] if letter not in _FLAGS), None)  # options may stand together: -uB
+    last = next((letter for letter in argument[1:] if letter not in _FLAGS), None)  # options may be combined: -uB
     if last is None:
         return 1
     if last in _PROGRAM:

@@ -1,6 +1,6 @@
 """`torchada run script.py args...`: `python script.py args...` with redirection asked for.
 
-The process becomes that very command (exec), so argv, exit code, signals, standard input and tracebacks are python's own.
+The process becomes that command (exec), so argv, exit code, signals, standard input and tracebacks are python's own.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 from torchada.hooks import startup_files
 
-# For a warning of ours, by the beginning of its text: python reads this variable before it can import our category.
+# Selects our warnings by the beginning of their text, because python reads this variable before it can import their category.
 _NO_WARNINGS = "ignore:torchada:RuntimeWarning"
 
 
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def platforms() -> list[str]:
-    """What --platform may name."""
+    """The values of --platform."""
     from torchada import _entry_points
     from torchada.backends import select
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
-    """The variables that the program gets beyond those it inherits; what the user has set already is left as it is."""
+    """The variables that the program gets besides those it inherits; variables that the user has set are left alone."""
     added = {}
     if options.simulate:
         added["TORCHADA_SIMULATE"] = "1"
@@ -97,7 +97,7 @@ def _begin_reports(options: argparse.Namespace) -> None:
 
     check_reports(options, report.SUFFIXES)
     for file in options.report:
-        if os.pathsep in file:  # which separates the names in TORCHADA_REPORT
+        if os.pathsep in file:  # the separator in TORCHADA_REPORT
             options.parser.error(f"--report {file}: expected a name without {os.pathsep!r}")
     document = report.empty(options.program, os.getcwd())
     for file in options.report:
@@ -108,11 +108,11 @@ def _begin_reports(options: argparse.Namespace) -> None:
 
 
 def _python_path() -> dict[str, str]:
-    """Where no start-up file is in force (a source tree on PYTHONPATH), sitecustomize does its work."""
+    """Where no start-up file is in force (a source tree on PYTHONPATH), sitecustomize replaces it."""
     folder = startup_files.sitecustomize_folder()
     if startup_files.in_force() is not None or folder is None:
         return {}
-    # torchada itself may be importable here by the current directory alone; last, it hides nothing.
+    # torchada itself may be importable only through the current directory; the last place on the path hides nothing.
     package = str(startup_files.PACKAGE.parent)
     entries = [str(folder), os.environ.get("PYTHONPATH"), package]
     return {"PYTHONPATH": os.pathsep.join(entry for entry in entries if entry)}

@@ -1,4 +1,4 @@
-"""`torchada status`: what is redirected in a process like this one, and why."""
+"""`torchada status`: what is redirected in a process such as this one, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a source file to a shared library, by one run of the compiler, and only if that has not been done before."""
+"""Compile a source file to a shared library, by one run of the compiler, and only if that has not been done before."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from _build_cache import compilers
 from _build_cache.cache import Cache
 from torchada.cpp_ops import sources
 
-LOCK = "compile"  # one process compiles at a time: each does so with several threads
+LOCK = "compile"  # one process compiles at a time, because each uses several threads
 
 
 class CompileError(RuntimeError):
-    """A source that does not compile, or that nothing is there to compile; the text has the compiler's output."""
+    """A source does not compile, or there is no compiler for it; the text contains the compiler's output."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """`version` names all that a result depends on beside its source; `command` is what comes before the source, and behind it."""
+    """`version` names everything a result depends on besides its source; `command` is what precedes and follows the source."""
 
     version: str
     command: Callable[[], tuple[list[str], list[str]]]
 
     def key(self, source: Path) -> str:
-        """Equal for equal results: the source, the headers beside it, the compiler, its options, PyTorch."""
+        """A key for the result: it depends on the source, the headers beside it, the compiler, its options and PyTorch."""
         digest = hashlib.sha256(self.version.encode())
         for path in (source, *sources.headers(source)):
             digest.update(f"\n{path.name}\n".encode() + path.read_bytes())
@@ -53,7 +53,7 @@ class _Job(NamedTuple):
 
 @dataclass(frozen=True)
 class Builder:
-    """Compiles into `cache`. `compilers` finds one for each suffix, when it is needed; `jobs` is how many run at a time."""
+    """Compiles into `cache`. `compilers` finds one for each suffix when needed; `jobs` is the number of parallel runs."""
 
     cache: Cache
     compilers: Mapping[str, Callable[[], Compiler]]
@@ -86,7 +86,7 @@ class Builder:
         return None if entry is None else entry / job.library
 
     def _compile(self, wanted: Sequence[_Job], is_alone: bool) -> dict[Path, Path | CompileError]:
-        """Another process may have compiled some of them while this one waited for the lock that it holds now."""
+        """Compile what is still missing: another process may have compiled some while this one waited for the lock."""
         results: dict[Path, Path | CompileError] = {
             job.source: found for job in wanted if (found := self._found(job)) is not None
         }

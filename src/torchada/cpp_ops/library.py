@@ -1,6 +1,6 @@
-"""One compiled file, loaded: the overrides that it has, each to be put in force and taken back.
+"""One compiled file, loaded: its overrides, each of which can be registered and taken back.
 
-csrc/override.h is the other side.
+csrc/override.h is the C++ side.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Override:
-    """A kernel of a library: `name` is the operator ("mm.dtype"), `until` the version of the adapter that needs it no more."""
+    """A kernel of a library: `name` is the operator ("mm.dtype"), `until` the first adapter version that no longer needs it."""
 
     name: str
     until: str
@@ -27,13 +27,13 @@ class Override:
             raise RuntimeError(f"{self.source}: {problem.decode(errors='replace')}")
 
     def disable(self) -> None:
-        """Take it back; what was in force before is so again."""
+        """Take it back; what was in force before is in force again."""
         self.library.torchada_disable(self.index)
 
 
 def load(path: Path, source: str) -> list[Override]:
     """The overrides of a library. Raises OSError where it cannot be loaded; one without a TORCHADA_OVERRIDE has none."""
-    # Never closed: the dispatcher knows its functions.
+    # Never closed, because the dispatcher holds pointers to its functions.
     library = ctypes.CDLL(str(path))
     if not hasattr(library, "torchada_enable"):
         return []

@@ -1,4 +1,4 @@
-"""The overrides that are wanted in this process, and the place where the engine puts them in force and takes them back."""
+"""The overrides wanted in this process, and the owner through which the engine registers them and takes them back."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Registrations:
 def wanted(context: Context) -> Iterator[Override]:
     """Each override to be put in force: it compiles, this torch has the operator, and this adapter needs it.
 
-    What does not compile costs one warning, and the others are given; with TORCHADA_STRICT=1 it raises CompileError.
+    A source that does not compile ends in one warning, and the others are still yielded; TORCHADA_STRICT=1 raises CompileError.
     """
     settings, torch = context.settings, context.torch
     compilers = compilers_for(context)
@@ -82,5 +82,5 @@ def _not_needed(override: Override, context: Context, operators: frozenset[str])
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """2.11.0.post2 is (2, 11, 0, 2); what comes after a plus does not count."""
+    """2.11.0.post2 is (2, 11, 0, 2); whatever follows a plus is ignored."""
     return tuple(map(int, re.findall(r"\d+", version.partition("+")[0])))

@@ -12,13 +12,13 @@ _HEADERS = (".h", ".hpp", ".cuh", ".muh")
 def find(folders: Iterable[str], suffixes: Iterable[str], disabled: Iterable[str]) -> list[Path]:
     """The sources of torchada and of `folders`, without the operators that are `disabled`, whatever their case.
 
-    Of two for one operator, the one in the later folder is meant. Raises NotADirectoryError for a folder that is none.
+    Of two sources for one operator, the one in the later folder is used. Raises NotADirectoryError for what is not a folder.
     """
     found: dict[str, Path] = {}
     left_out = {name.lower() for name in disabled}
     for folder in (OWN, *map(Path, folders)):
         if not folder.is_dir():
-            raise NotADirectoryError(f"{folder}, a folder of TORCHADA_CPP_OPS_PATH, is no folder")
+            raise NotADirectoryError(f"{folder}, named in TORCHADA_CPP_OPS_PATH, is not a folder")
         for path in sorted(folder.iterdir()):
             if path.suffix in suffixes and path.stem.lower() not in left_out:
                 found[path.stem] = path
@@ -26,6 +26,6 @@ def find(folders: Iterable[str], suffixes: Iterable[str], disabled: Iterable[str
 
 
 def headers(source: Path) -> list[Path]:
-    """What a source may include from beside it, and from torchada: a change to one of these is a change to it."""
+    """The headers beside a source, and torchada's, that it may include: a change to one of them is a change to the source."""
     folders = dict.fromkeys((source.parent, OWN))
     return [path for folder in folders for path in sorted(folder.iterdir()) if path.suffix in _HEADERS]

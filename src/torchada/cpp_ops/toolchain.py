@@ -22,7 +22,7 @@ from torchada.redirect.context import Context
 
 
 def compilers_for(context: Context) -> dict[str, Callable[[], Compiler]]:
-    """By suffix. Each is looked for when the first source asks for it, and raises CompileError where there is none."""
+    """By suffix, a function that finds the compiler when the first source needs it; it raises CompileError where there is none."""
     found: dict[str, Callable[[], Compiler]] = {".cpp": lru_cache(None)(partial(_host_compiler, context.torch))}
     if context.backend.build is not None:
         found[context.backend.build.compiler.suffix] = lru_cache(None)(partial(_device_compiler, context))
@@ -40,7 +40,7 @@ def _host_compiler(torch: Any) -> Compiler:
 
 
 def _device_compiler(context: Context) -> Compiler:
-    """The toolkit's, with the adapter's headers before PyTorch's: it has copies of some that differ."""
+    """The toolkit's compiler, with the adapter's headers before PyTorch's, because the adapter has changed copies of some."""
     torch = context.torch
     toolkit = toolkit_of(context.backend, context.namespace)
     try:
@@ -51,7 +51,7 @@ def _device_compiler(context: Context) -> Compiler:
     before = [path, *_options(torch), *_architectures(context, toolkit)]
 
     def command() -> tuple[list[str], list[str]]:
-        # Asked only now: the adapter's build tools load setuptools, which takes longer than all the rest.
+        # Asked as late as possible: the adapter's build tools load setuptools, which takes longer than everything else.
         own = [f"-I{folder}" for folder in toolkit.include_dirs()]
         folders = dict.fromkeys(toolkit.library_dirs())
         behind = [*(f"-L{folder}" for folder in folders), *(f"-Wl,-rpath,{folder}" for folder in folders)]
@@ -63,7 +63,7 @@ def _device_compiler(context: Context) -> Compiler:
 
 
 def _architectures(context: Context, toolkit: Toolkit) -> list[str]:
-    """What MTGPU_TARGET names ("mp_31"), or what the toolkit says of the devices; asking the adapter would initialise them."""
+    """Those that MTGPU_TARGET names ("mp_31"), or that the toolkit lists; asking the adapter would initialise the devices."""
     assert context.backend.build is not None
     target = context.backend.build.compiler.target_variable
     named = re.findall(r"\d+", _settings.of_others(target)) or listed_devices(toolkit)
@@ -73,7 +73,7 @@ def _architectures(context: Context, toolkit: Toolkit) -> list[str]:
 
 
 def _options(torch: Any) -> list[str]:
-    # PyTorch's own builder says what its headers need.
+    # The same as PyTorch's own builder uses for its headers.
     builder = (Path(torch.__file__).parent / "utils" / "cpp_extension.py").read_text(encoding="utf-8")
     return [
         "-std=c++20" if "-std=c++20" in builder else "-std=c++17",

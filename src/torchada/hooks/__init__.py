@@ -1,1 +1,1 @@
-"""WHEN: the finder's second half, the modules that are watched, and what becomes of each."""
+"""WHEN: the finder's second half, the modules that are watched, and what is done with each."""

@@ -36,7 +36,7 @@ from torchada.redirect.context import Context
 
 
 def follow(name: str, execute: Callable[[], None]) -> None:
-    """Execute a watched module, and do what is to be done then. Called outside every lock of ours: areas import things."""
+    """Execute a watched module, and then apply what waits for it. Called without holding a lock of ours: areas import modules."""
     again = STATE.has(name) and name not in STATE.executing  # importlib.reload
     with STATE.executing_module(name):
         execute()
@@ -44,7 +44,7 @@ def follow(name: str, execute: Callable[[], None]) -> None:
 
 
 def catch_up() -> None:
-    """The hook came late: treat what has been imported already as news, and what is being imported when it is done."""
+    """The hook came late: treat imported modules as if they had just arrived, and those being imported once they are complete."""
     for name in list(FINDER.watched):
         module = sys.modules.get(name)
         if is_complete(module):
@@ -95,7 +95,7 @@ def _begin_if_ready() -> None:
         _import_adapter(backend)
     module = sys.modules.get(backend.adapter)
     if module is not None and not is_complete(module) and not STATE.has(backend.adapter):
-        # Further up this stack, or waiting for us in another thread; its own arrival leads here again.
+        # It is executing further up this stack, or in another thread that waits for us; its own arrival leads here again.
         if backend.adapter not in STATE.executing:
             late.when_executed(module, _executed_late)
         return
@@ -107,7 +107,7 @@ def _begin_if_ready() -> None:
 def _import_adapter(backend: Backend) -> None:
     """Import the adapter, or wait for the thread that is doing so."""
     try:
-        # Not importlib.import_module: two threads that wait for each other's module are an error there, and resolved here.
+        # Not importlib.import_module, which raises where two threads wait for each other's module; here that is resolved.
         __import__(backend.adapter)
     except Exception as error:
         report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
@@ -145,12 +145,12 @@ def _apply_if_there(name: str) -> None:
     if is_complete(module) or STATE.has(name):
         STATE.arrived(name)
         application.apply_areas(name)
-    elif module is not None and name not in STATE.executing:  # by another thread, since before it was watched
+    elif module is not None and name not in STATE.executing:  # executed by another thread, begun before it was watched
         late.when_executed(module, _executed_late)
 
 
 def _record_calls(context: Context) -> None:
-    """TORCHADA_LOG or TORCHADA_REPORT: from here on, what areas put in place records who calls it."""
+    """Under TORCHADA_LOG or TORCHADA_REPORT: from here on, the replacements that areas put in place record their callers."""
     try:
         from torchada.telemetry.process import begin
 

@@ -19,14 +19,14 @@ def apply_areas(module: str) -> None:
 
 
 def forget(module: str) -> None:
-    """What a reload has defined anew is not redirected any more; the rest is put back, and all of it can be applied again."""
+    """Undo the areas of a reloaded module, whose new definitions are not redirected, so that they can be applied again."""
     for area in REGISTRY.areas_of(module):
         ENGINE.revert(area)
         STATE.release(f"area {area}")
 
 
 def _apply(module: str, area: str) -> None:
-    """Build an area's patches and apply them; a fault ends in a record and one warning."""
+    """Build an area's patches and apply them; a fault is recorded, with one warning."""
     assert STATE.context is not None
     record = STATE.areas[area] = AreaRecord(area, module, "skipped")
     if is_named(area, STATE.context.settings.skip_areas):
@@ -45,7 +45,7 @@ def _apply(module: str, area: str) -> None:
 
 
 def _patches(area: str, context: Context) -> list[Patch]:
-    """Those of the last time where nothing has changed since: torch.compile and caches of torch know functions by identity."""
+    """The same patches as last time if nothing has changed since: torch.compile and torch's caches know functions by identity."""
     made_for, patches = STATE.made.get(area, (None, []))
     if made_for != context or not ENGINE.fits_again(area):
         patches = list(REGISTRY.load(area)(context))

@@ -1,4 +1,4 @@
-"""Is there anything to do in this process? As far as that can be told without torch: ask, then act on the answer."""
+"""Is there anything to do in this process, as far as that is known without torch? Ask, then act on the answer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def choose() -> bool:
 
 
 def ask() -> select.Selection:
-    """What the environment and the installed packages ask of us; a `backend` of None is nothing. A question: it changes nothing."""
+    """What the environment and the installed packages ask for; a `backend` of None means nothing. This changes nothing."""
     return select.before_torch(_settings.read())
 
 
@@ -39,15 +39,15 @@ def mirror(backend: Backend) -> Mirror:
 
 
 def _get_ready(backend: Backend) -> None:
-    # Watched from here on, and not from the choice's end: another thread may import them while torch and the adapter are executed.
+    # Watched from now on, not after the choice is final: another thread may import them while torch and the adapter are executed.
     for name in (backend.adapter, *REGISTRY.built_in_modules()):
         FINDER.watched.setdefault(name, False)
-    # Before torch and the adapter are executed: a driver may read its variable as soon as its library is loaded.
+    # This must precede the execution of torch and the adapter: a driver may read its variable as soon as its library is loaded.
     mirror(backend).bring_up_to_date()
 
 
 def _warn_about(settings: _settings.Settings) -> None:
-    """Name what the environment asks for and nobody understands."""
+    """Warn of settings in the environment that are not understood."""
     _settings.warn_about(settings)
     for name in REGISTRY.unknown(settings.skip_areas) if settings.skip_areas else ():
         known = ", ".join(sorted(REGISTRY.names()))

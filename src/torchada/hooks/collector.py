@@ -1,4 +1,4 @@
-"""The garbage collector, and many objects that are made at once and stay."""
+"""Pause the garbage collector while many objects are made that all stay alive."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Within, nothing is collected, unless the program has paused the collector itself.
+    """Collect nothing within the block. A collector that the program has paused itself stays paused afterwards.
 
-    Each 700 new objects count towards a full collection, which walks through everything that torch has: 60 to 110 ms. What we
-    make when redirection begins is some thousands of objects, and none of them is garbage.
+    Each 700 new objects count towards a full collection, which walks through everything that torch has made: 60 to 110 ms. When
+    redirection begins, we make some thousands of objects, and none of them is garbage.
     """
     if not gc.isenabled():
         yield

@@ -1,7 +1,7 @@
-"""The finder's second half: takes a watched module on its way, or finds that there is nothing to do in this process.
+"""The finder's second half: starts the handling of a watched module, or finds that there is nothing to do in this process.
 
-A machine with nothing for us to do pays for this file and no other: what it imports beyond the standard library's loaded
-modules waits until there is a reason.
+A machine where there is nothing to do loads this file and no other: imports beyond what the standard library has already loaded
+wait until there is a reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def follow(name: str, execute: Callable[[], None]) -> None:
-    """Take the watched module `name` on its way, which includes calling `execute`. Called outside every lock but its own."""
+    """Handle the import of the watched module `name`, which includes calling `execute`. Called under no lock but the module's."""
     if name == "torch" and not _is_there_anything_to_do():
         FINDER.watched.clear()
         execute()
@@ -41,7 +41,7 @@ def become_simulated(spec: ModuleSpec) -> None:
 
 
 def _is_there_anything_to_do() -> bool:
-    """Asked before torch is executed, and answered without it."""
+    """Answered before torch is executed, and without it."""
     if not _deserves_a_closer_look():
         return False
     from torchada.hooks import choice
@@ -50,7 +50,7 @@ def _is_there_anything_to_do() -> bool:
 
 
 def _deserves_a_closer_look() -> bool:
-    """Whether an adapter is there, or anything was asked of us: settles most machines in a fraction of a millisecond."""
+    """Whether an adapter is installed or a variable of ours is set; this decides on most machines, in well under a millisecond."""
     if any(name.startswith("TORCHADA_") for name in os.environ):
         return True
     adapters = (name for name in WATCHED_AT_START if name != "torch")

@@ -1,4 +1,4 @@
-"""News of modules whose execution had begun before there was anybody to hook it."""
+"""Notification of the end of modules whose execution began before the hook was installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def when_executed(module: ModuleType, announce: Announce) -> None:
         return
     vars(spec)["_torchada_announce"] = announce
     spec.__class__ = _Executing
-    if not vars(spec)["_initializing"]:  # its end came in between, in another thread
+    if not vars(spec)["_initializing"]:  # another thread has finished it in the meantime
         spec._initializing = False  # type: ignore[attr-defined]
 
 

@@ -1,4 +1,4 @@
-"""What went wrong: status shows it, the user is told once; under TORCHADA_STRICT=1 it is raised."""
+"""Faults: status shows each, one warning reports it, and TORCHADA_STRICT=1 raises it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torchada.hooks.state import STATE
 
 
 def report(what: str, error: Exception) -> None:
-    """Record that `what` failed by `error`; an interrupt that arrived as an error goes on."""
+    """Record that `what` failed with `error`; an interrupt that arrived as an error is raised again."""
     pass_on_interrupt(error)
     message = f"{what}: {type(error).__name__}: {error}"
     STATE.problems.append(message)

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from torchada.redirect.context import Context
     from torchada.redirect.engine import Patch
 
-Table = Mapping[str, Iterable[str]]  # of a wing: {module: areas, in order}
+Table = Mapping[str, Iterable[str]]  # a wing's table: {module: areas, in order}
 PACKAGE = "torchada.areas"
 GROUP = "torchada.areas"
-# Where the areas of a module have patches as well: when it is reloaded, they are applied again.
+# Modules in which the areas of another module have patches as well: these are applied again when such a module is reloaded.
 PARTS = {"torch.cuda": "torch"}
 
 
 class Registry:
-    """The built-in wings and, from the first question on, those of entry points. An area's name is "wing.area"."""
+    """The built-in wings and, once they are needed, those of entry points. An area's name is "wing.area"."""
 
     @cached_property
     def built_in(self) -> dict[str, ModuleType]:
@@ -36,7 +36,7 @@ class Registry:
 
     @cached_property
     def added(self) -> dict[str, Any]:
-        """The wings of entry points, by the names of these; a faulty one is left out with a warning."""
+        """The wings of entry points, by entry-point name; a faulty one is left out with a warning."""
         found = {}
         for name, wing in _entry_points.entry_points(GROUP):
             fault = self._fault(name, wing)
@@ -77,7 +77,7 @@ class Registry:
         return patches
 
     def names(self) -> set[str]:
-        """Every name that TORCHADA_SKIP_AREAS may hold: of a wing, a file of it, an area. Loads nothing of third parties."""
+        """Every name that TORCHADA_SKIP_AREAS may hold: a wing's, a file's or an area's. Loads nothing of third parties."""
         areas = {
             f"{name}.{area}" for name, wing in self.built_in.items() for each in wing.AREAS.values() for area in each
         }
@@ -85,7 +85,7 @@ class Registry:
         return {*areas, *filter(None, files), *_entry_points.names(GROUP)}
 
     def unknown(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that name no area; of a third party's wing, which is not loaded for it, the wing is looked at."""
+        """Those of `names` that name no area. For a third party's wing, which this does not load, only the wing is checked."""
         known, added = self.names(), _entry_points.names(GROUP)
         return sorted(name for name in names if name not in known and not is_named(name, added))
 
@@ -108,7 +108,7 @@ def _member(found: Any, part: str) -> Any:
 
 
 def is_named(area: str, names: Iterable[str]) -> bool:
-    """Whether `names` hold the area's name, its file's or its wing's."""
+    """Whether `names` contain the name of the area, of its file or of its wing."""
     return any(area == name or area.startswith(f"{name}.") for name in names)
 
 

@@ -1,4 +1,4 @@
-"""Is a start-up file in force, and where does it lie? And where is the folder that PYTHONPATH can name instead?"""
+"""Which start-up file is in force, and which folder can PYTHONPATH name instead?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import _torchada_startup
 
 NAMES = ("torchada-init.start", "torchada-init.pth") if sys.version_info >= (3, 15) else ("torchada-init.pth",)
 PACKAGE = Path(__file__).resolve().parent.parent
-# In a wheel, and in a checkout.
+# Its places in a wheel and in a checkout.
 _SITECUSTOMIZE = (PACKAGE / "sitecustomize", PACKAGE.parent.parent / "sitecustomize")
 
 

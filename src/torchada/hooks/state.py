@@ -1,4 +1,4 @@
-"""Everything the hook knows, in one object with one lock beside it; `status` reads it, `reset` serves the tests."""
+"""Everything the hook knows, in one object with one lock; `status` reads it, `disable` resets it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class AreaRecord:
-    """What became of one area: `outcome` is "applied", "skipped" or "failed"; `reason` says why unless applied."""
+    """The result for one area: `outcome` is "applied", "skipped" or "failed"; `reason` says why unless it was applied."""
 
     name: str
     module: str
@@ -48,13 +48,13 @@ class HookState:
         )
 
     def arrived(self, name: str) -> None:
-        """Note that `name` has been executed to its end."""
+        """Record that `name` has been executed completely."""
         with self.lock:
             self.modules.add(name)
 
     @contextmanager
     def executing_module(self, name: str) -> Iterator[None]:
-        """While a watched module is being executed."""
+        """Mark a watched module as being executed."""
         self.executing.add(name)
         try:
             yield
@@ -62,11 +62,11 @@ class HookState:
             self.executing.discard(name)
 
     def has(self, name: str) -> bool:
-        """Whether `name` has been executed to its end, under our eyes or before we came."""
+        """Whether `name` has been executed completely, through the hook or before it was installed."""
         return name in self.modules and name in sys.modules
 
     def claim(self, key: str) -> bool:
-        """True for the first caller only: two threads may bring the same news."""
+        """True for the first caller only: two threads may report the same event."""
         with self.lock:
             if key in self.claimed:
                 return False
@@ -78,11 +78,11 @@ class HookState:
             self.claimed.discard(key)
 
     def renew_lock(self) -> None:
-        """In a forked child: a thread that held the lock is not there to release it."""
+        """Replace the lock in a forked child, where a thread that held it no longer exists to release it."""
         self.lock = RLock()
 
     def reset(self) -> None:
-        """Forget everything but what has arrived, and what could serve again: the modules of the process are what they are."""
+        """Forget everything except which modules have arrived, and patches that can be applied again."""
         with self.lock:
             self.claimed.clear()
             self.areas.clear()
@@ -97,5 +97,5 @@ os.register_at_fork(after_in_child=STATE.renew_lock)
 
 
 def is_complete(module: ModuleType | None) -> bool:
-    """Whether a module of sys.modules has been executed to its end."""
+    """Whether a module of sys.modules has been executed completely."""
     return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)

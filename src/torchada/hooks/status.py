@@ -1,4 +1,4 @@
-"""What torchada has done in this process, as data. Looking changes nothing and imports no torch."""
+"""What torchada has done in this process, as data. Reporting changes nothing and does not import torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNKNOWN = "of unknown version"
 
 
 def report() -> dict[str, Any]:
-    """Everything status shows, as plain data fit for JSON. Torch-dependent parts are filled as far as torch has been imported."""
+    """Everything status shows, as plain data for JSON. Parts that depend on torch are filled only once torch has been imported."""
     settings = _settings.read()
     selection = STATE.selection or select.before_torch(settings)
     return {
@@ -95,7 +95,7 @@ def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
         kind = "simulated" if getattr(module, "__simulated__", False) else "real"
         return f"{_module_version(adapter) or _installed_version(adapter) or _UNKNOWN} ({kind})"
     found = FINDER.ask_remaining(adapter)
-    if found is not None and found.loader is not None:  # not find_spec, which the simulator answers as well
+    if found is not None and found.loader is not None:  # not find_spec, which also finds the simulator
         return f"{_installed_version(adapter) or _UNKNOWN} (real, not imported)"
     return "simulated, not imported" if selection.backend is not None else None
 

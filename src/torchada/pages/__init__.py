@@ -1,6 +1,6 @@
-"""Pages of HTML that need nothing but themselves: one frame, with a look, a filter of its rows, and the page's data as JSON.
+"""Self-contained HTML pages: one frame, with a style, a filter for rows, and the page's data as JSON.
 
-A room that has a page keeps `page.html`, what stands in the frame, and `page.css`, what that adds to the look.
+A package that has a page keeps `page.html`, the content of the frame, and `page.css`, its additions to the style.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ _DATA = re.compile(r'<script type="application/json" id="report">(.*?)</script>'
 
 
 def page(room: Path, title: str, data: object, **parts: str) -> str:
-    """The page of the room in folder `room`: `parts` fill its page.html, escaped already; `title` is text, `data` JSON can hold."""
+    """The page in the folder `room`: `parts`, already escaped, fill its page.html; `title` is plain text, `data` becomes JSON."""
     return _template(_FRAME).substitute(
         title=escape(title),
         style=(room / "page.css").read_text(encoding="utf-8"),
         body=_template(room / "page.html").substitute(parts),
-        # No "<" within, so that nothing in it can end the script.
+        # It must not contain "<", so that nothing in it can end the script.
         data=json.dumps(data).replace("<", "\\u003c"),
     )
 
 
 def data_of(text: str) -> str:
-    """The JSON within a page. ValueError where there is none."""
+    """The JSON within a page. Raises ValueError where there is none."""
     found = _DATA.search(text)
     if found is None:
-        raise ValueError("this page holds no report")
+        raise ValueError("this page contains no report")
     return found[1]
 
 

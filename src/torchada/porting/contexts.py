@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
@@ -15,11 +16,11 @@ NAMESPACES = {"cuda": "musa", "cute": "mute"}
 FURTHEST = 240
 _SPACE = re.compile(rb"\s*")
 _DISPATCH = re.compile(rb"(?<!\w)(?:DispatchKey|DeviceType|Backend)\s*::\s*\Z")
-_IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\([^;{}]*?,\s*\Z")
-_ARGUMENT = re.compile(rb"[(,]\s*\Z")
+_IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\(")
 _NAMESPACE = re.compile(rb"(?:(?<!\w)namespace\s+|::\s*)\Z")
-_MEMBER = re.compile(rb"(?:\.|->|::)\s*\Z")
 _TYPE_OF = re.compile(rb"(?:\.|->)\s*type\s*\(\s*\)\s*\.\s*\Z")
+_POINTED = (b".", b"->")
+_TORCH = re.compile(rb"(?<!\w)(?:torch|ATen|at)(?!\w)")
 _TENSOR_MOVED = re.compile(rb"\s*\(\s*\)")
 _DECLARED = re.compile(rb"(?<!\w)bool\s+is_cuda\s*\(")
 
@@ -46,18 +47,33 @@ class Place(NamedTuple):
     def before(self) -> bytes:
         return self.text[max(self.floor, self.start - FURTHEST) : self.start]
 
-    def follows(self, what: bytes) -> bool:
-        after = _SPACE.match(self.text, self.end)
-        return self.text.startswith(what, after.end() if after else self.end)
+    @property
+    def joined(self) -> bytes:
+        """What stands before the word, without the blanks between."""
+        return self.before.rstrip()
+
+    def follows(self, *what: bytes) -> bool:
+        at = self.end
+        if self.text[at : at + 1].isspace() and (after := _SPACE.match(self.text, at)) is not None:
+            at = after.end()
+        return self.text.startswith(what, at)
+
+
+def statement(before: bytes, ends: bytes = b";{}") -> bytes:
+    """What of `before` belongs to the statement that it ends in."""
+    return before[max(map(before.rfind, (ends[at : at + 1] for at in range(len(ends))))) + 1 :]
+
+
+@lru_cache(maxsize=4)
+def _has(pattern: re.Pattern[bytes], text: bytes) -> bool:
+    """Whether `pattern` is anywhere in the source; looked for once, however many places ask."""
+    return pattern.search(text) is not None
 
 
 def _namespace(word: str, place: Place) -> Change | None:
     """`cuda::`, `namespace cuda`, `at::cuda`, and `cuda##x`, which makes a name of the runtime."""
-    if (
-        place.text.startswith(b"::", place.end)
-        or place.follows(b"##")
-        or place.follows(b"::")
-        or _NAMESPACE.search(place.before)
+    if place.follows(b"::", b"##") or (
+        place.joined.endswith((b"::", b"namespace")) and _NAMESPACE.search(place.before)
     ):
         return Change(place.start, place.end, NAMESPACES[word].encode())
     return _moved(place) if word == "cuda" else None
@@ -65,30 +81,39 @@ def _namespace(word: str, place: Place) -> Change | None:
 
 def _moved(place: Place) -> Change | None:
     """tensor.cuda(): C++ has no musa() of tensors, so `to` says it."""
-    call = _TENSOR_MOVED.match(place.text, place.end)
-    if call is None or not re.search(rb"(?:\.|->)\s*\Z", place.before):
-        return None
-    if not re.search(rb"(?<!\w)(?:torch|ATen|at)(?!\w)", place.text):
+    call = _TENSOR_MOVED.match(place.text, place.end) if place.joined.endswith(_POINTED) else None
+    if call is None or not _has(_TORCH, place.text):
         return None
     return Change(place.start, call.end(), b"to(at::k%b)" % DEVICE_KEY.encode())
 
 
+def _is_implemented(before: bytes) -> bool:
+    """Whether this is an argument of TORCH_LIBRARY_IMPL. The plain question is the quick one, and the answer mostly no."""
+    return b"TORCH_LIBRARY_IMPL" in before and _IMPLEMENTS.search(statement(before)) is not None
+
+
+_ARGUMENT = {
+    word: f"{word} as an argument: where a macro makes a device type or a dispatch key of it, it must be {key}"
+    for word, key in DISPATCH_KEYS.items()
+}
+
+
 def _dispatch_key(word: str, place: Place) -> Change | None:
     before = place.before
-    if _DISPATCH.search(before) or _IMPLEMENTS.search(before):
+    last = place.joined[-1:]
+    if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _is_implemented(before)):
         return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
-    if _ARGUMENT.search(before) and (place.follows(b",") or place.follows(b")")):
-        why = f"{word} as an argument: where a macro makes a device type or a dispatch key of it, it must be {DISPATCH_KEYS[word]}"
-        return Change(place.start, place.end, word.encode(), why)
+    if last in (b"(", b",") and place.follows(b",", b")"):
+        return Change(place.start, place.end, word.encode(), _ARGUMENT[word])
     return None
 
 
 def _is_cuda(word: str, place: Place) -> Change | None:
     """Tensor::is_cuda and Device::is_cuda. What type() answers has no such question for MUSA, what device() answers has."""
     before = place.before
-    if not _MEMBER.search(before) or _DECLARED.search(place.text):
+    if not place.joined.endswith((*_POINTED, b"::")) or _has(_DECLARED, place.text):
         return None
-    asked = _TYPE_OF.search(before)
+    asked = _TYPE_OF.search(before) if b"type" in before else None
     if asked is not None:
         start = place.start - len(before) + asked.start()
         chained = before[asked.start() :].replace(b"type", b"device", 1)

@@ -47,6 +47,20 @@ class Ported:
 
 
 @dataclass
+class Lines:
+    """Counts the line feeds of `text` before places that come in order, each once."""
+
+    text: bytes
+    _count: int = 0
+    _counted: int = 0
+
+    def before(self, offset: int) -> int:
+        self._count += self.text.count(b"\n", self._counted, offset)
+        self._counted = offset
+        return self._count
+
+
+@dataclass
 class Notes:
     """Findings under way: offsets now, lines at the end, when all are known."""
 
@@ -58,13 +72,13 @@ class Notes:
     def located(self, text: bytes, findings: list[Finding] | None = None) -> list[Finding]:
         """The findings with their lines. `text` begins with a line feed that is not the source's."""
         result = list(findings or ())
-        line, counted = 0, 0
+        lines, start, end, source = Lines(text), 0, -1, ""
         for offset, kind, name, reason in sorted(self.found):
-            line += text.count(b"\n", counted, offset)
-            counted = offset
-            start = text.rfind(b"\n", 0, offset) + 1
-            end = text.find(b"\n", offset)
-            source = text[start : end if end >= 0 else len(text)].decode("utf-8", "replace").strip()[:200]
+            line = lines.before(offset)
+            if offset > end:  # one line may have any number of them
+                start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
+                end = end if end >= 0 else len(text)
+                source = text[start:end].decode("utf-8", "replace").strip()[:200]
             result.append(Finding(kind, name, reason, max(line, 1), offset - start + 1, source))
         return sorted(result, key=lambda each: (each.line, each.column))
 

@@ -11,6 +11,7 @@ from torchada.porting.rules import LIBRARIES
 from torchada.porting.rules.library import Library
 
 # Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
+_LONGEST = 256  # no name of CUDA's has half as many letters, no path of a header either
 _DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
 
 
@@ -63,6 +64,8 @@ class Names:
         for old, new in self.own_prefixes.items():
             if name.startswith(old):
                 return Answer(new + name[len(old) :], library="this project's rules")
+        if len(name) > _LONGEST:
+            return None
         for library, pattern, reason in self._absent:
             if pattern.fullmatch(name):
                 return Answer(None, reason, library.title)
@@ -89,6 +92,8 @@ class Names:
         """The answer for a path as #include names it; None for one that is not CUDA's."""
         if path in self.own_headers:
             return Answer(self.own_headers[path], library="this project's rules")
+        if len(path) > _LONGEST:
+            return None
         if path in self._headers:
             new, library = self._headers[path]
             return Answer(new, library=library.title)

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import FURTHEST, Change
+from torchada.porting.contexts import FURTHEST, Change, statement
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
 
 _DEVICE = re.compile(rb'"cuda(:\d{1,3})?"')
 _CONSTRUCTED = re.compile(rb"(?<!\w)Device\s*(?:\w+\s*)?[({]\s*\Z")
-_COMPARED = re.compile(rb"(?:[!=]=|[(,={]|return)\s*\Z")
+_COMPARED = (b"(", b",", b"=", b"{", b"return")
 _LIBRARY = re.compile(rb'"(?:lib)(\w+)\.so((?:\.\d+)*)"')
-_OPENED = re.compile(rb"(?<!\w)(?:dlopen|dlmopen)\s*\((?:[^;{}()]*,)?\s*\Z")
+_OPENED = re.compile(rb"(?<!\w)(?:dlopen|dlmopen)\s*\Z")
 _SYMBOL = re.compile(rb'"(_*(?:cu|nccl|nv)\w+)"')
 _LOOKED_UP = re.compile(
-    rb"(?<!\w)(?:dlsym|dlvsym|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*|GetProcAddress)\s*\((?:[^;{}]*,)?\s*\Z"
+    rb"(?<!\w)(?:dlsym|dlvsym|cuGetProcAddress\w*|cudaGetDriverEntryPoint\w*|GetProcAddress)\s*\((\s*\Z)?"
 )
 _ARCHITECTURE = re.compile(rb"(?:sm|compute)_\d\d")
 _KERNEL = re.compile(rb"__global__|#[ \t]*include[ \t]*<cu")
@@ -40,14 +40,18 @@ def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | No
     """What is to be done with the string literal that begins at `start`."""
     end = start + len(literal)
     before = text[max(0, start - FURTHEST) : start]
+    last = before.rstrip()[-1:]
     device = _DEVICE.fullmatch(literal)
     if device is not None:
-        if _CONSTRUCTED.search(before):
+        if last in (b"(", b"{") and _CONSTRUCTED.search(before):
             return Change(start, end, b'"musa%b"' % (device[1] or b""))
-        return Change(start, end, literal, "the name of a device in a string") if _COMPARED.search(before) else None
-    found = (
-        _library(literal) if _OPENED.search(before) else _symbol(literal, names) if _LOOKED_UP.search(before) else None
-    )
+        is_compared = before.rstrip().endswith(_COMPARED)
+        return Change(start, end, literal, "the name of a device in a string") if is_compared else None
+    found = None
+    if last in (b"(", b","):
+        found = (
+            _library(literal) if _is_opened(before) else _symbol(literal, names) if _is_sought(before, last) else None
+        )
     if found is not None:
         return Change(start, end, found)
     if _ARCHITECTURE.search(literal) and b"-" in literal:
@@ -55,6 +59,20 @@ def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | No
     if is_program(literal):
         return Change(start, end, literal, "a program in an ordinary string")
     return None
+
+
+def _is_opened(before: bytes) -> bool:
+    """Whether this is an argument of dlopen, with no call among those before it."""
+    call = statement(before, b";{})")
+    return b"(" in call and _OPENED.search(call[: call.rindex(b"(")]) is not None
+
+
+def _is_sought(before: bytes, last: bytes) -> bool:
+    """Whether this is an argument of what looks functions up."""
+    call = statement(before)
+    if b"dl" not in call and b"Get" not in call:
+        return False
+    return any(last == b"," or found[1] is not None for found in _LOOKED_UP.finditer(call))
 
 
 def _library(literal: bytes) -> bytes | None:

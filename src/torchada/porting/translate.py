@@ -10,19 +10,17 @@ from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
 from torchada.porting.assembler import ptx
 from torchada.porting.contexts import CONTEXTS, Change, Place
-from torchada.porting.findings import CHECK, UNPORTED, Finding, Notes, Ported, moved
+from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
 from torchada.porting.lexer import (
-    ASKED,
     ASSEMBLER,
     ASSEMBLER_TOO,
-    DIGRAPH,
-    HEADER,
     MESSAGE,
     RARE,
     RAW,
-    REST_OF_LINE,
     STRING,
     WORD,
+    Lexer,
+    end_of_line,
     tokens,
 )
 from torchada.porting.names import Answer, Names
@@ -38,8 +36,10 @@ _NAMING = tuple(macro.encode() for macro in NAMING_MACROS)
 _OPEN = b"( \t\r\n"
 _SPLIT = re.compile(rb"\\(?<=\w\\)\r?\n(?=\w)")
 _SPLIT_WORD = re.compile(rb"[\w$\x80-\xff]*(?:\\\r?\n[\w$\x80-\xff]+)+")
-_REST_OF_LINE = re.compile(REST_OF_LINE)
-_BOM = b"\xef\xbb\xbf"
+_BEFORE_DIRECTIVE = b" \t\v\f\xef\xbb\xbf"  # with the mark that a file of UTF-8 may begin with
+_LINE_FEED = 0x0A
+_LONGEST_PATH = 4096  # Linux opens no longer one
+_DEEPEST = 4  # programs in raw strings in programs ...
 _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
 _DEFINED = re.compile(rb"\n[ \t]*#[ \t]*define[ \t]+\w+[ \t]+\Z")
 
@@ -63,10 +63,10 @@ class Translator:
         # What a word becomes, None for what stays; an Answer or a name where it takes more than that.
         self._memory: dict[bytes, bytes | Answer | str | None] = {}
 
-    def port(self, data: bytes, resolve: Resolve | None = None) -> Ported:
-        """The source `data` for MUSA. `resolve` knows the files that its includes may mean."""
+    def port(self, data: bytes, resolve: Resolve | None = None, depth: int = 0) -> Ported:
+        """The source `data` for MUSA. `resolve` knows the files that its includes may mean; `depth` raw strings are around it."""
         # The line feed in front makes the first line a line like any other.
-        return _Pass(self, b"\n" + data, resolve).result()
+        return _Pass(self, b"\n" + data, resolve, depth).result()
 
     def look_up(self, word: bytes) -> bytes | Answer | str | None:
         """What `word` becomes, by the memory that the pass reads first."""
@@ -90,10 +90,12 @@ class Translator:
 
 
 class _Pass:
-    def __init__(self, translator: Translator, text: bytes, resolve: Resolve | None) -> None:
+    def __init__(self, translator: Translator, text: bytes, resolve: Resolve | None, depth: int) -> None:
         self.translator = translator
         self.text = text
         self.resolve = resolve
+        self.depth = depth
+        self.lines = Lines(text)
         self.pieces: list[bytes] = []
         self.position = 0
         self.silent_until = 0
@@ -119,14 +121,10 @@ class _Pass:
         """The loop that everything goes through; locals, because it is."""
         text, pieces, memory, missing = self.text, self.pieces, self.translator.memory, self
         look_up, is_name = self.translator.look_up, _IS_NAME
-        for token in self.translator.pattern(text).finditer(text):
-            group = token.lastindex
-            if group is None:
-                continue
+        for group, start, end in Lexer(self.translator.pattern(text), text):
             if group < WORD:
-                self._other(group, token)
+                self._other(group, start, end)
                 continue
-            start, end = token.span()
             while is_name[text[start - 1]]:
                 start -= 1
             word = text[start:end]
@@ -146,15 +144,14 @@ class _Pass:
                 self._special(word, new, start, end)
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
-        name = word.decode("utf-8", "surrogateescape")
-        if isinstance(answer, str):
+        if isinstance(answer, str):  # the word itself
             place = Place(self.text, start, end, self.position, self.translator.reached)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
-                self._change(change, name)
+                self._change(change, answer)
         elif isinstance(answer, Answer):
             new = None if answer.name is None else answer.name.encode()
-            self._change(Change(start, end, new, answer.reason), name)
+            self._change(Change(start, end, new, answer.reason), word.decode("utf-8", "surrogateescape"))
 
     def _change(self, change: Change, name: str) -> None:
         if change.reason:
@@ -165,28 +162,31 @@ class _Pass:
         self.position = change.end
         self.replacements += 1
 
-    def _other(self, group: int, token: re.Match[bytes]) -> None:
+    def _other(self, group: int, start: int, end: int) -> None:
         if group == STRING:
-            literal = token[0]
+            literal = self.text[start:end]
             if strings.concerns(literal):
-                self._string(token.start(), literal)
+                self._string(start, literal)
         elif group in (ASSEMBLER, ASSEMBLER_TOO):
-            instruction = ptx(self.text, token.end())
+            instruction = ptx(self.text, end)
             if instruction is not None:
-                self.notes.add(token.start(), UNPORTED, instruction, NO_PTX)
+                self.notes.add(start, UNPORTED, instruction, NO_PTX)
         elif group == MESSAGE:
-            self._message(token)
-        elif group in (HEADER, ASKED, DIGRAPH):
-            self._header(token.start(group), token[group])
-        elif group == RAW and strings.is_program(token[RAW]):
-            self._program(token.start(RAW), token[RAW])
+            self._message(start, end)
+        elif group != RAW:
+            self._header(start, self.text[start:end])
+        elif self.depth < _DEEPEST and strings.is_program(self.text[start:end]):
+            self._program(start, self.text[start:end])
 
-    def _message(self, token: re.Match[bytes]) -> None:
+    def _message(self, start: int, end: int) -> None:
         """What #error and #warning say is text."""
-        start = token.start()
-        if not self.text[self.text.rfind(b"\n", 0, start) : start].strip(b" \t\v\f\n" + _BOM):
-            rest = _REST_OF_LINE.match(self.text, token.end())
-            self.silent_until = rest.end() if rest else token.end()
+        if start < self.silent_until:
+            return
+        before = start - 1
+        while self.text[before] in _BEFORE_DIRECTIVE:
+            before -= 1
+        if self.text[before] == _LINE_FEED:
+            self.silent_until = end_of_line(self.text, end)
 
     def _string(self, start: int, literal: bytes) -> None:
         if self.resolve is not None and _RENAMED_PATH.fullmatch(literal) and self._is_definition(start):
@@ -201,6 +201,8 @@ class _Pass:
         return _DEFINED.search(self.text[max(0, start - 160) : start]) is not None
 
     def _header(self, start: int, literal: bytes) -> None:
+        if len(literal) > _LONGEST_PATH:
+            return
         path = literal[1:-1].decode("utf-8", "surrogateescape")
         answer = self.translator.names.header(path)
         local = self.resolve(path, literal[:1] == b'"') if self.resolve is not None else None
@@ -212,8 +214,8 @@ class _Pass:
 
     def _program(self, start: int, program: bytes) -> None:
         """A kernel in a raw string."""
-        ported = self.translator.port(program, self.resolve)
-        lines = self.text.count(b"\n", 0, start) - 1
+        ported = self.translator.port(program, self.resolve, self.depth + 1)
+        lines = self.lines.before(start) - 1
         self.inner += [moved(each, lines) for each in ported.findings]
         self._change(Change(start, start + len(program), ported.text), "")
 
@@ -222,13 +224,17 @@ class _Pass:
 
     def _report_split_words(self) -> None:
         """Names that go on after a backslash at the end of a line stay, for to join them would move lines."""
+        reported = 0
         for found in _SPLIT.finditer(self.text):
             start = found.start()
+            if start < reported:
+                continue
             while _IS_NAME[self.text[start - 1]]:
                 start -= 1
             whole = _SPLIT_WORD.match(self.text, start)
             if whole is None:
                 continue
+            reported = whole.end()
             name = re.sub(rb"\\\r?\n", b"", whole[0]).decode("utf-8", "surrogateescape")
             if name in CONTEXTS or self.translator.names.identifier(name) is not None:
                 self.notes.add(start, UNPORTED, name, "written over two lines")

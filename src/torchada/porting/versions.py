@@ -23,14 +23,15 @@ OUT_OF_REACH = 1_000_000
 ARCH_MACRO = {"__CUDA_ARCH__": "__MUSA_ARCH__"}
 VERSION_MACROS = {"CUDA_VERSION": "MUSA_VERSION", "CUDART_VERSION": "MUSART_VERSION"}
 
-_SPACE = rb"(?:[ \t]|\\\r?\n)*"
-_NUMBER = rb"([0-9]+)(?![\w.'])"
-_RIGHT = re.compile(_SPACE + rb"(\)?)" + _SPACE + rb"(>=|<=|==|!=|>(?!>)|<(?!<))" + _SPACE + _NUMBER)
-_LEFT = re.compile(
-    rb"(?<![\w.'])([0-9]+)" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _SPACE + rb"\(?" + _SPACE + rb"\Z"
-)
-_OTHER_USE = re.compile(_SPACE + rb"\)?" + _SPACE + rb"(?:[<>=!]=|[<>*/%+-])")
-_OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _SPACE + rb"\(?" + _SPACE + rb"\Z")
+# Two of these never stand side by side: the ways to share out what lies between would be as many as the square of its length.
+_SPACE = rb"(?:[ \t]|\\\r?\n){0,200}"
+_NUMBER = rb"([0-9]{1,18})(?![\w.'])"
+_CLOSED = _SPACE + rb"(?:(\))" + _SPACE + rb")?"
+_OPENED = _SPACE + rb"(?:\(" + _SPACE + rb")?\Z"
+_RIGHT = re.compile(_CLOSED + rb"(>=|<=|==|!=|>(?!>)|<(?!<))" + _SPACE + _NUMBER)
+_LEFT = re.compile(rb"(?<![\w.'])([0-9]{1,18})" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _OPENED)
+_OTHER_USE = re.compile(_CLOSED + rb"(?:[<>=!]=|[<>*/%+-])")
+_OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _OPENED)
 _MIRRORED = {b">=": b"<=", b"<=": b">=", b">": b"<", b"<": b">", b"==": b"==", b"!=": b"!="}
 _FURTHEST = 96
 

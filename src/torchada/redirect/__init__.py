@@ -1,1 +1,1 @@
-"""HOW: patch records, the engine that applies and undoes them, and the means of redirection that areas build records from."""
+"""HOW: patch records, the engine that applies and undoes them, and the replacements that areas build records from."""

@@ -1,7 +1,7 @@
-"""Plain functions that translate one device argument and call on: for what C implements, where a call costs nanoseconds.
+"""Plain functions that translate one device argument and call a C function, where a call costs nanoseconds.
 
-They are functions and not wrapt proxies because their places are hot, because torch hands the function it finds there to
-`__torch_function__`, and because dynamo, TorchScript's table of builtins and fx take a plain function for what it is.
+They are functions and not wrapt proxies because they are called often, because torch hands the function it finds there to
+`__torch_function__`, and because dynamo, TorchScript's table of builtins and fx understand plain functions.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Function = Callable[..., Any]
 
 
 class _Unset:
-    """Where no argument was given."""
+    """Marks an argument that was not given."""
 
 
 def keyword(original: Function, names: DeviceNames) -> Function:
     """`original`, with the keyword `device` translated."""
     get = names.get
 
-    # A parameter of its own: what stays in **kwargs would have to be looked up and stored again.
+    # A parameter of its own, because an entry of **kwargs would have to be looked up and stored again.
     def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         if device is None:
             return original(*args, **kwargs)
@@ -43,7 +43,7 @@ def positional(original: Function, names: DeviceNames, position: int, argument: 
     concerned = (str, names.torch_device)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        # isinstance first: what stands there may be a tensor, and hashing one of a subclass is a torch function of its own.
+        # isinstance first, because the argument may be a tensor, and hashing one of a subclass calls its __torch_function__.
         if len(args) > position:
             value = args[position]
             if isinstance(value, concerned):
@@ -76,7 +76,7 @@ def method(original: Function, names: DeviceNames, argument: str = "device", *, 
 
 
 def plain(method: Function) -> Function:
-    """`method` as a plain function, which takes names and attributes of its own."""
+    """`method` as a plain function, which can have names and attributes of its own."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return method(*args, **kwargs)
@@ -87,7 +87,7 @@ def plain(method: Function) -> Function:
 def disguise(function: Function, original: Any, path: str | None = None) -> Function:
     """Give `function` the names of `original`, or `path` within torch, so that pickle and repr find it where the original was.
 
-    Not functools.wraps: `__wrapped__` would show inspect, and those who unwrap, a way around us.
+    Not functools.wraps: `__wrapped__` would let inspect, and code that unwraps, bypass the translation.
     """
     name = path or getattr(original, "__qualname__", original.__name__).replace("_VariableFunctionsClass.", "")
     function.__qualname__ = name
@@ -95,11 +95,12 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     function.__doc__ = original.__doc__
     if isinstance(original, FunctionType):  # dynamo binds arguments by the signature of torch.autocast
         function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    function.__annotations__ = {}  # ours name types that are there for type checkers alone, and could not be evaluated
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     function.__torchada_original__ = original  # type: ignore[attr-defined]
     return function
 
 
 def original_of(function: Any) -> Any:
-    """What a function of ours was made of; any other comes back as it is."""
+    """The function that one of ours replaces; any other is returned unchanged."""
     return getattr(function, "__torchada_original__", function)

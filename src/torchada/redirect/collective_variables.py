@@ -1,8 +1,8 @@
 """NCCL's environment variables under the names of the backend's library, while a process group is made.
 
-The libraries read the environment of the process themselves, in C, so the variables have to stand there, and children of the
-process inherit them. They are written when a group is made, because a program may set NCCL_DEBUG at any time before that, and
-because a process that never makes one shall neither be changed nor warned.
+The libraries read the environment of the process themselves, in C, so the variables have to be in it, and children of the process
+inherit them. They are written when a group is made, because a program may set NCCL_DEBUG at any time before that, and because a
+process that never makes a group must be neither changed nor warned.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torchada import _settings
 from torchada._warnings import warn_once
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 class MirroredVariables:
-    """An owner for the engine: while it has an entry, `bring_up_to_date` works; deleting the entry takes back what was set."""
+    """An owner for the engine: `bring_up_to_date` acts while it has an entry; deleting the entry removes the variables again."""
 
     __torchada_owner__ = True
 
     def __init__(self, rules: CollectiveVariables, library: str) -> None:
         self.rules, self.library = rules, library
-        self._entries: dict[Any, Any] = {}
+        self._entries: dict[object, object] = {}
 
-    def get(self, name: Any) -> Any:
+    def get(self, name: object) -> object:
         return self._entries.get(name, MISSING)
 
-    def set(self, name: Any, value: Any) -> None:
+    def set(self, name: object, value: object) -> None:
         self._entries[name] = value
 
-    def delete(self, name: Any) -> None:
+    def delete(self, name: object) -> None:
         del self._entries[name]
         self._write({})
 
     def bring_up_to_date(self) -> None:
-        """Give the library what is set for NCCL now. A value that the user gave to the library's own variable wins."""
+        """Copy what is set for NCCL now to the library's variables. A value that the user gave to such a variable wins."""
         if not self._entries:
             return
         self._write({name: value for name, value, known in self._translated() if known})
@@ -49,7 +49,7 @@ class MirroredVariables:
             warn_once(f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} no counterpart in {self.library}")
 
     def _translated(self) -> Iterator[tuple[str, str, bool]]:
-        """The library's name and the value of each of NCCL's variables, or NCCL's own name and False."""
+        """The library's name, the value, and True for each of NCCL's variables; NCCL's own name, and False, if there is none."""
         for name, value in os.environ.items():
             own = self.rules.own_name(name)
             if own is not None:
@@ -59,7 +59,7 @@ class MirroredVariables:
         ours = _ours()
         for name in [*ours]:
             if os.environ.get(name) != ours[name]:
-                del ours[name]  # the user has set it since, or removed it
+                del ours[name]  # the user has set or removed it since
             elif name not in wanted:
                 del ours[name], os.environ[name]
         for name, value in wanted.items():
@@ -69,7 +69,7 @@ class MirroredVariables:
 
 
 def _ours() -> dict[str, str]:
-    """What we have set ourselves, name by name; a child that inherits it tells by it which values are not the user's."""
+    """The values that we have set, by name; a child process inherits the record and knows by it which are not the user's."""
     try:
         found = json.loads(_settings.COLLECTIVES.read() or "{}")
     except ValueError:

@@ -32,7 +32,7 @@ class _WithoutNew:
 def redirect_new(target: type, make: Callable[[New], New], api: str) -> list[Patch]:
     """Patches that put `make(constructor)` in place of the constructor of `target`.
 
-    `constructor(cls, *args, **kwargs)` is the C one. Raises Skip where the interpreter is not one whose types can be changed.
+    `constructor(cls, *args, **kwargs)` is the C constructor. Raises Skip where the interpreter's types cannot be changed.
     """
     _check_layout(target)
     new = make(_constructor(target))
@@ -56,7 +56,7 @@ class _Slot:
         return self._pointer.value or 0
 
     def get(self, name: str) -> Any:
-        # The engine asks by identity whether a patch is in force, so the same number must be the same object.
+        # The engine checks by identity whether a patch is in force, so equal numbers must be the same object.
         value = self.read()
         if self._last != value:
             self._last = value
@@ -72,7 +72,7 @@ class _Slot:
 
 
 def _constructor(target: type) -> New:
-    # Not target.__new__: that looks the slot up at each call, and would come back to us.
+    # Not target.__new__, which looks the slot up at each call and would call our own function.
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.py_object, ctypes.c_void_p)
     call = prototype(_Slot(target, _TP_NEW).read())
 

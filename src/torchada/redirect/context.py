@@ -1,4 +1,4 @@
-"""What an area is handed to build its patches from."""
+"""The input from which an area builds its patches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Context:
     """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
     and follows from the others.
 
-    `mechanism` says who translates device strings that are handed to torch: its own parser, or the areas call by call.
+    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call.
     """
 
     backend: Backend
@@ -33,7 +33,7 @@ class Context:
 
     @property
     def version(self) -> str:
-        """torchada's own."""
+        """The version of torchada."""
         from torchada import __version__
 
         return __version__

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torchada.redirect.owners import MISSING, Owner, owner_of
 
@@ -15,22 +14,21 @@ class Skip(Exception):
     """Raised by an area's `patches` when it does not concern this torch or this process; the text is the reason."""
 
 
-# How an API of CUDA is answered: by the backend's own object; by the backend, called in its own way; by torchada, for the backend
-# has none; or by a clear error.
+# How an API of CUDA is answered: by the backend's own object; by the backend, called in its own way; by torchada, because the
+# backend has no counterpart; or by a clear error.
 Kind = Literal["same", "adapted", "emulated", "unsupported"]
 
 
-@dataclass(frozen=True)
-class Patch:
+class Patch(NamedTuple):
     """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
 
-    `api` is what a program calls, in CUDA's terms, as reports show it; None for what has to be so behind an API. An api that shows
-    an argument of CUDA's, as in `torch.zeros(device="cuda")`, is used where a call says so; any other, at each call. `to` is what
-    answers it where that is not the same API on the backend's device.
+    `api` is what a program calls, in CUDA's terms, as reports show it; None for plumbing behind an API. An api that shows an
+    argument of CUDA's, as in `torch.zeros(device="cuda")`, counts as used when a call has that argument; any other, at each call.
+    `to` is what answers it where that is not the same API on the backend's device.
 
-    `since` and `until` bind a workaround to versions ("torch 2.8": from it on, up to it; for a library, from the one that it was
-    tried on), and status names those. `note` says what the patch is for where `api` does not. `refresh` is called after the change
-    and after its undo, for caches computed from the entry.
+    `since` and `until` bind a workaround to versions ("torch 2.8": from that version on, or up to it; for a library, from the
+    version that it was tried on), and status names those. `note` says what the patch is for where `api` does not. `refresh` is
+    called after the change and after its undo, for caches computed from the entry.
     """
 
     owner: Any
@@ -51,7 +49,7 @@ class Patch:
 
     @property
     def versions(self) -> str:
-        """The versions that a workaround is bound to; empty for a patch that is none."""
+        """The versions that a workaround is bound to; empty for any other patch."""
         return ", ".join(filter(None, (self.since and f"since {self.since}", self.until and f"until {self.until}")))
 
 
@@ -69,7 +67,7 @@ class Applied:
 
     @property
     def entry(self) -> tuple[int, Any]:
-        """Which entry it is that the patch changes; the patch keeps its owner alive, so no other owner has that identity."""
+        """The entry that the patch changes; the patch keeps its owner alive, so no other owner can have that identity."""
         return id(self.patch.owner), self.patch.name
 
 
@@ -83,7 +81,7 @@ class Engine:
         self._undone: dict[str, list[Applied]] = {}
 
     def apply(self, area: str, patches: Sequence[Patch]) -> None:
-        """Apply all of `patches`. If one raises, the others are undone and the error goes on."""
+        """Apply all of `patches`. If one raises, the others are undone and the error is raised again."""
         with self._lock:
             if area in self._applied:
                 return
@@ -114,7 +112,7 @@ class Engine:
                 self.revert(area)
 
     def fits_again(self, area: str) -> bool:
-        """Whether an area has been undone and its entries are what it displaced: the same patches can be applied once more."""
+        """Whether an area is undone and its entries are still those it displaced, so that the same patches can be applied again."""
         with self._lock:
             undone = self._undone.get(area)
             return undone is not None and all(each.owner.get(each.patch.name) is each.before for each in undone)
@@ -125,13 +123,13 @@ class Engine:
             return {area: list(done) for area, done in self._applied.items()}
 
     def renew_lock(self) -> None:
-        """In a forked child: a thread that held the lock is not there to release it."""
+        """Replace the lock in a forked child, where a thread that held it no longer exists to release it."""
         self._lock = RLock()
 
     def _put(self, patch: Patch, done: list[Applied]) -> None:
         owner = owner_of(patch.owner)
         record = Applied(patch, owner, owner.get(patch.name))
-        # Recorded first: an interrupt in between must not leave a change that nobody undoes.
+        # Recorded first: an interrupt in between must not leave a change that is never undone.
         done.append(record)
         self._at.setdefault(record.entry, []).append(record)
         owner.set(patch.name, patch.replacement)
@@ -141,10 +139,10 @@ class Engine:
         if others:
             self._at[record.entry] = others
         above = next((other for other in others if other.before is record.patch.replacement), None)
-        if above is not None:  # areas are undone in another order than they were applied
+        if above is not None:  # areas are not undone in the order of application
             above.before = record.before
         elif not record.is_in_force:
-            pass  # what somebody else has put over our patch since is theirs to undo
+            pass  # other code has replaced our patch since, and has to undo that itself
         elif record.before is MISSING:
             record.owner.delete(record.patch.name)
         else:

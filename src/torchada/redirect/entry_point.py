@@ -1,7 +1,7 @@
-"""A wrapt proxy for Python functions of torch that need an argument translated, safe where wrapt's own is not.
+"""A wrapt proxy for Python functions of torch that need an argument translated, also under torch.compile.
 
-dynamo looks through `__wrapped__`: a plain FunctionWrapper is bypassed under torch.compile, silently. This one hands dynamo a
-function without a `__wrapped__`, which does the translation.
+dynamo looks through `__wrapped__`, so torch.compile silently bypasses a plain FunctionWrapper. This one hands dynamo a function
+without `__wrapped__` that does the translation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EntryPoint(wrapt.FunctionWrapper):  # type: ignore[type-arg]
         return redirected
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[[str], Any], tuple[str]]:
-        # A call that resolves in a process without torchada as well.
+        # This call also resolves in a process without torchada.
         return resolve_name, (self._self_place,)
 
     def __copy__(self) -> EntryPoint:

@@ -1,44 +1,45 @@
-"""CUDA_VISIBLE_DEVICES and the backend's variable of that kind, kept in step."""
+"""CUDA_VISIBLE_DEVICES, and the backend's variable of that kind, which follows it."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 from torchada import _settings
 
+Text: TypeAlias = str | bytes
 SOURCE = "CUDA_VISIBLE_DEVICES"
 
 
 class Mirror:
-    """CUDA_VISIBLE_DEVICES alone means `variable`; a value the user gave to `variable` itself is never touched."""
+    """CUDA_VISIBLE_DEVICES alone sets `variable`; a value that the user gave to `variable` itself is never changed."""
 
     def __init__(self, variable: str) -> None:
         self.variable = variable
 
     def bring_up_to_date(self) -> None:
-        """Copy CUDA_VISIBLE_DEVICES over, or take back our copy where it is no longer set."""
+        """Copy CUDA_VISIBLE_DEVICES, or remove our copy if CUDA_VISIBLE_DEVICES is no longer set."""
         self._follow(os.environ.get(SOURCE))
 
     def take_back(self) -> None:
         """Remove what we have set."""
         self._follow(None)
 
-    def putenv(self, original: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
+    def putenv(self, original: Callable[[Text, Text], None]) -> Callable[[Text, Text], None]:
         """os.putenv that follows CUDA_VISIBLE_DEVICES."""
 
-        def putenv(key: Any, value: Any) -> None:
+        def putenv(key: Text, value: Text) -> None:
             original(key, value)
             if os.fsdecode(key) == SOURCE:
                 self._follow(os.fsdecode(value))
 
         return putenv
 
-    def unsetenv(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
+    def unsetenv(self, original: Callable[[Text], None]) -> Callable[[Text], None]:
         """os.unsetenv that follows CUDA_VISIBLE_DEVICES."""
 
-        def unsetenv(key: Any) -> None:
+        def unsetenv(key: Text) -> None:
             original(key)
             if os.fsdecode(key) == SOURCE:
                 self._follow(None)
@@ -46,10 +47,10 @@ class Mirror:
         return unsetenv
 
     def _follow(self, wanted: str | None) -> None:
-        # What we have set ourselves is inherited by child processes: there, too, it gives way to a new CUDA_VISIBLE_DEVICES.
+        # Child processes inherit the value that we have set, and a new CUDA_VISIBLE_DEVICES replaces it there too.
         own, ours = os.environ.get(self.variable), _settings.VISIBLE_DEVICES.read()
         if own is not None and own != ours:
-            return  # the user's own
+            return  # the user has set it
         if wanted is not None:
             os.environ[self.variable] = wanted
             _settings.VISIBLE_DEVICES.write(wanted)
@@ -59,9 +60,9 @@ class Mirror:
 
 
 def visible_devices(variable: str) -> list[int] | list[str] | None:
-    """What `variable` leaves visible, in torch.cuda._parse_visible_devices' terms; None where it is not set.
+    """The devices that `variable` leaves visible, in the form of torch.cuda._parse_visible_devices; None if it is not set.
 
-    Numbers, or identities as they stand; a repeated number hides every device, as in CUDA.
+    Numbers, or identifiers unchanged; a repeated number hides every device, as in CUDA.
     """
     value = os.environ.get(variable)
     if value is None:

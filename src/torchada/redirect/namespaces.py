@@ -10,7 +10,7 @@ from typing import Any
 
 # Modules of torch._C beside the class of torch's own functions; looked up, for not every torch has each.
 _MODULES = ("_nn", "_fft", "_linalg", "_nested", "_sparse", "_special")
-# Take a device, but stand for no operator whose schema would say so.
+# These take a device, but there is no operator whose schema would say so.
 _WITHOUT_SCHEMA = frozenset({"asarray", "nested_tensor"})
 
 
@@ -24,9 +24,9 @@ def device_functions(torch: Any) -> Iterator[tuple[Any, str, Any]]:
                 yield namespace, name, function
 
 
-@cache  # most methods of tensors have the name of a function, and to ask for schemas takes ten microseconds
+@cache  # most methods of tensors share the name of a function, and asking for schemas takes ten microseconds
 def takes_device(torch: Any, name: str) -> bool:
-    """Whether the C function or method `name` takes a device, by the schemas of the operator it stands for."""
+    """Whether the C function or method `name` takes a device, according to the schemas of its operator."""
     if name in _WITHOUT_SCHEMA:
         return True
     if name.startswith("__"):
@@ -36,7 +36,7 @@ def takes_device(torch: Any, name: str) -> bool:
 
 
 def device_position(torch: Any, name: str) -> int | None:
-    """Where among its positional arguments the C function `name` takes its device; None for most, which take it by keyword."""
+    """The position of the device among the arguments of the C function `name`; None for most, which take it by keyword."""
     for schema in torch._C._jit_get_schemas_for_operator(f"aten::{name}"):
         for position, argument in enumerate(schema.arguments):
             if argument.name == "device" and not argument.kwarg_only:
@@ -45,7 +45,7 @@ def device_position(torch: Any, name: str) -> int | None:
 
 
 def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
-    """Yield (module, name, value) for every module global, anywhere, that is one of `originals` (a dictionary by id).
+    """Yield (module, name, value) for every global of any module that is one of `originals` (a dictionary by id).
 
     `from torch import zeros` before the hook came leaves such globals behind.
     """
@@ -58,15 +58,15 @@ def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
 
 
 def _holds_one_of(originals: dict[int, Any], entries: dict[str, Any]) -> bool:
-    # There are tens of thousands of globals in a process with torch: this loop runs in C.
+    # A process with torch has tens of thousands of globals, so this loop runs in C.
     return not originals.keys().isdisjoint(map(id, list(entries.values())))
 
 
 def forget_functions() -> None:
-    """Empty the caches in which torch keeps functions: they are made anew from what is in place then."""
+    """Empty the caches in which torch keeps functions; torch fills them again from what is in place then."""
     device_contexts: Any = sys.modules.get("torch.utils._device")
     if device_contexts is not None:
-        device_contexts._device_constructors.cache_clear()  # what `with torch.device(...)` concerns
+        device_contexts._device_constructors.cache_clear()  # the functions that `with torch.device(...)` affects
     trace_rules: Any = sys.modules.get("torch._dynamo.trace_rules")
     if trace_rules is not None:
-        trace_rules.clear_lru_cache()  # what torch.compile puts into its graphs as it is
+        trace_rules.clear_lru_cache()  # the functions that torch.compile puts into its graphs unchanged

@@ -1,4 +1,4 @@
-"""Where a patch lives: read, write and delete the raw entry of a name, exactly, in each kind of owner."""
+"""Owners of patches: read, write and delete the raw entry of a name, exactly, in each kind of owner."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Items:
 
 
 class BuiltinType:
-    """A type written in C: setattr refuses it, but its dictionary is there, and CPython has a call that says it has changed."""
+    """A type written in C: setattr refuses it, but it has a dictionary, and CPython has a call that announces a change of it."""
 
     def __init__(self, owner: type) -> None:
         self.owner = owner
@@ -82,7 +82,7 @@ class BuiltinType:
 
 
 def _real_dictionary(owner: type) -> dict[str, Any]:
-    # vars(type) is a read-only proxy, and the one thing it refers to is the dictionary.
+    # vars(type) is a read-only proxy, and the dictionary is the only object that it refers to.
     (entries,) = gc.get_referents(vars(owner))
     if type(entries) is not dict:
         raise TypeError(f"{owner!r} keeps its attributes in {type(entries).__name__}; expected a dict")
@@ -90,8 +90,8 @@ def _real_dictionary(owner: type) -> dict[str, Any]:
 
 
 def owner_of(thing: Any) -> Owner:
-    """The Owner for what a Patch names as its owner."""
-    if type(thing) is ModuleType:  # most of them are, and the questions below take longer
+    """The Owner for the owner that a Patch names."""
+    if type(thing) is ModuleType:  # the usual case; the checks below take longer
         return Attributes(thing)
     if hasattr(thing, "__torchada_owner__"):
         return thing  # type: ignore[no-any-return]

@@ -22,6 +22,12 @@ T = TypeVar("T")
 AnyFunction: TypeAlias = Callable[..., object]
 # What programs give for a device. None is the current one.
 DeviceLike: TypeAlias = "torch.device | str | int | None"
+# Types of torch, for functions in which `torch` is the live module.
+Tensor: TypeAlias = "torch.Tensor"
+Device: TypeAlias = "torch.device"
+DType: TypeAlias = "torch.dtype"
+Generator: TypeAlias = "torch.Generator"
+Storage: TypeAlias = "torch.UntypedStorage | torch.TypedStorage"
 
 
 class HasDevice(Protocol):
@@ -49,29 +55,10 @@ class StreamLike(HasDevice, Protocol):
 class EventLike(Protocol):
     """An event of the backend."""
 
-    def record(self, stream: StreamLike | None = None) -> None: ...
-
-    def wait(self, stream: StreamLike | None = None) -> None: ...
+    record: Callable[..., object]
+    wait: Callable[..., object]
 
     def synchronize(self) -> None: ...
-
-
-class GraphLike(Protocol):
-    """A captured graph of the backend."""
-
-    def capture_begin(self) -> None: ...
-
-    def capture_end(self) -> None: ...
-
-    def replay(self) -> None: ...
-
-    def reset(self) -> None: ...
-
-    def pool(self) -> tuple[int, int]: ...
-
-    def enable_debug_mode(self) -> None: ...
-
-    def debug_dump(self, debug_path: str) -> None: ...
 
 
 class MemoryModule(Protocol):

@@ -1,16 +1,16 @@
-"""What CUDA has and the backend has not: a name that is there, and says so when it is used."""
+"""APIs of CUDA that the backend lacks: their names exist, and using them raises an error that names the API and the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 
 
 class UnsupportedError(NotImplementedError):
-    """A program used an API of CUDA that has no counterpart on the backend. The message names the API, and says why."""
+    """A program used an API of CUDA that has no counterpart on the backend. The message names the API and the reason."""
 
 
 class UnsupportedAttributeError(UnsupportedError, AttributeError):
@@ -18,14 +18,14 @@ class UnsupportedAttributeError(UnsupportedError, AttributeError):
 
 
 def error(context: Context, api: str, why: str) -> UnsupportedError:
-    """The error for `api`, such as "torch.cuda.jiterator", with the reason, and what to do instead where there is something."""
+    """The error for `api`, such as "torch.cuda.jiterator", with the reason, and with an alternative if there is one."""
     return UnsupportedError(f"{api} has no counterpart on {context.backend.name.upper()}: {why}")
 
 
 def unsupported(context: Context, api: str, why: str, original: Any = None) -> Callable[..., Any]:
-    """A function in the place of `original` (None: a new name) that raises."""
+    """A function that raises, in the place of `original` (None: of a name that torch does not have)."""
 
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise error(context, api, why)
 
     if original is not None:
@@ -35,10 +35,12 @@ def unsupported(context: Context, api: str, why: str, original: Any = None) -> C
 
 
 def unsupported_class(context: Context, api: str, why: str) -> type:
-    """A class that cannot be instantiated: isinstance and annotations go on working."""
+    """A class that cannot be instantiated; isinstance and annotations still work."""
 
-    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type, *args: object, **kwargs: object) -> NoReturn:
         raise error(context, api, why)
 
     module, _, name = api.rpartition(".")
-    return type(name, (), {"__new__": __new__, "__module__": module, "__doc__": f"Not on this backend: {why}"})
+    return type(
+        name, (), {"__new__": __new__, "__module__": module, "__doc__": f"Not available on this backend: {why}"}
+    )

@@ -1,5 +1,5 @@
-"""WHAT HAPPENED: which APIs of CUDA a program used, from which line of whose code, and what answered each.
+"""What happened: which APIs of CUDA a program used, from which line of whose code, and how each was answered.
 
-Loaded only where TORCHADA_LOG or TORCHADA_REPORT asks for it. Then, and only then, `observe` puts a recording function around what
-the areas put in place; `sites` finds out who called, `recorder` counts, and at the end of each process `summary` and `report` tell.
+Loaded only if TORCHADA_LOG or TORCHADA_REPORT is set. Only then `observe` puts a recording function around each replacement of
+the areas; `sites` finds the caller, `recorder` counts, and at the end of each process `summary` and `report` write the result.
 """

@@ -1,4 +1,4 @@
-"""How an API of CUDA can be answered, in words; the most urgent kind first."""
+"""The kinds of answer that an API of CUDA can get, in words; the most urgent kind first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MEANINGS = {
     "unsupported": "refused with an error",
     "emulated": "done by torchada",
     "untouched": "torch's own answer",
-    "adapted": "the backend, called its way",
+    "adapted": "the backend, called in its own way",
     "same": "the backend's own function",
 }
 KINDS = tuple(NAMES)

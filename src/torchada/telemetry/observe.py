@@ -1,8 +1,8 @@
-"""Put a recording function around what an area puts in place. With recording off, nothing of this is loaded.
+"""Put a recording function around each replacement of an area. While recording is off, this module is not loaded.
 
-Functions are wrapped by functions, a property by a property, an EntryPoint by an EntryPoint; a class stays the class it is, and its
-constructor gets a patch of its own; anything else (values, slots of C types, tables) is left alone. Under torch.compile the
-recording branch is folded away where dynamo reads Python, so there is no graph break.
+A function is wrapped by a function, a property by a property, an EntryPoint by an EntryPoint; a class stays the same class, and
+its constructor gets its own patch; anything else (values, slots of C types, tables) is not changed. Under torch.compile Dynamo
+folds the recording branch away where it traces Python, so that recording causes no graph break.
 """
 
 from __future__ import annotations
@@ -10,10 +10,17 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from inspect import signature
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, ModuleType, WrapperDescriptorType
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from torchada.redirect.calls import disguise
@@ -24,13 +31,13 @@ from torchada.redirect.unsupported import UnsupportedError
 from torchada.telemetry.recorder import Use
 
 Function = Callable[..., Any]
-Note = Callable[[Use, Any], None]
+Note = Callable[[Use, FrameType], None]
 _CACHED = type(lru_cache(len))
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType, _CACHED)
 _SHOWN_ARGUMENT = re.compile(r"[(\[].*(?:cuda|nccl|gpu)", re.IGNORECASE)
-# Devices, devices of a worker, communication backends, dispatch keys, legacy types, libraries by name and by file; no file that
-# merely has such a name.
-_SPOKEN = re.compile(
+# Devices, devices of a worker, communication backends, dispatch keys, legacy types, libraries by name and by file; not other files
+# that have such a word in their name.
+_OF_CUDA = re.compile(
     r"(?:.*[,:])?(?:cuda|nccl)(?:[,:].*)?|\w+/cuda:\d+|\w*CUDA\w*|torch\.cuda\..+"
     r"|cu(?:dart|dnn|blas|blasLt|fft|pti|rand|solver|sparse)|nv(?:rtc|jpeg)|(?:.*/)?lib(?:cu|nccl|nv)\w*\.so[.\d]*"
 )
@@ -47,11 +54,11 @@ class Observer:
         self._recorded: dict[int, tuple[Any, Any]] = {}
 
     def observe(self, patches: Iterable[Patch]) -> list[Patch]:
-        """The patches, each with its replacement recorded, and those for the constructors of classes among them."""
+        """The patches with recorded replacements, and additional ones for the constructors of classes."""
         return [each for patch in patches for each in self._observe(patch)]
 
     def untouched(self) -> Iterator[Patch]:
-        """Patches that record what is public in torch.cuda and was redirected by nobody."""
+        """Patches that record the public functions of torch.cuda that no area redirects."""
         cuda = self._context.torch.cuda
         ours = {id(recorded) for _, recorded in self._recorded.values()}
         for name in dict.fromkeys(cuda.__all__):
@@ -60,7 +67,7 @@ class Observer:
             if own and id(function) not in ours:
                 use = Use(f"torch.cuda.{name}", "untouched", "torch itself")
                 patch = Patch(cuda, name, function, use.api)
-                yield replace(patch, replacement=self._function(patch, function, use))
+                yield patch._replace(replacement=self._function(patch, function, use))
 
     def _observe(self, patch: Patch) -> Iterator[Patch]:
         value = patch.replacement
@@ -70,7 +77,7 @@ class Observer:
             yield patch
             yield from self._constructor(patch, value)
         else:
-            yield replace(patch, replacement=self._value(patch, value))
+            yield patch._replace(replacement=self._value(patch, value))
 
     def _value(self, patch: Patch, value: Any) -> Any:
         if isinstance(value, (staticmethod, classmethod)):
@@ -80,7 +87,7 @@ class Observer:
         if id(value) not in self._recorded:
             self._recorded[id(value)] = (value, self._make(patch, value))
         recorded = self._recorded[id(value)][1]
-        # In a class, a function of C is not bound, and ours would be.
+        # In a class, a C function is not bound to the instance, and ours would be.
         bare = isinstance(value, BuiltinFunctionType) and isinstance(patch.owner, type)
         return staticmethod(recorded) if bare else recorded
 
@@ -102,22 +109,22 @@ class Observer:
         self._recorded[id(cls)] = (cls, cls)
         use = _use(patch, self._context)
         if getattr(cls, "__new__", None) is object.__new__:
-            yield replace(patch, owner=cls, name="__init__", replacement=self._function(patch, cls.__init__, use))  # type: ignore[misc]
+            yield patch._replace(owner=cls, name="__init__", replacement=self._function(patch, cls.__init__, use))  # type: ignore[misc]
         else:
             new = self._function(patch, cls.__new__, use)
-            yield replace(patch, owner=cls, name="__new__", replacement=staticmethod(new))
+            yield patch._replace(owner=cls, name="__new__", replacement=staticmethod(new))
 
-    def _function(self, patch: Patch, function: Function, use: Use, signed: Any = None) -> Function:
-        """`function`, recorded: always where the API means CUDA by its name, else where the arguments speak of CUDA."""
-        note, spoken = self._note, None if _by_name(use) else _speaks(signed or function)
+    def _function(self, patch: Patch, function: Function, use: Use, signed: Function | None = None) -> Function:
+        """`function`, recorded: at every call if the API's name means CUDA, otherwise if the arguments name CUDA."""
+        note, names_cuda = self._note, None if _by_name(use) else _arguments_name_cuda(signed or function)
         refused = Use(use.api, "unsupported")
         compiling = self._context.torch.compiler.is_dynamo_compiling
         frame = sys._getframe
 
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             if compiling():
                 return function(*args, **kwargs)
-            if spoken is None or spoken(args, kwargs):
+            if names_cuda is None or names_cuda(args, kwargs):
                 note(use, frame(1))
             try:
                 return function(*args, **kwargs)
@@ -131,12 +138,12 @@ class Observer:
 
 
 def has_own_constructor(cls: type) -> bool:
-    """Whether a class was made by a class statement: only its constructor can be changed by an entry of its dictionary."""
+    """Whether a class statement made the class: only then an entry of its dictionary changes its constructor."""
     return bool(cls.__flags__ & 1 << 9 and not cls.__flags__ & 1 << 8)
 
 
-def _dressed(call: Function, function: Any, patch: Patch) -> Function:
-    """`call` with the names and attributes of `function`, or of its place where that is how pickle will find it."""
+def _dressed(call: Function, function: Function, patch: Patch) -> Function:
+    """`call` with the names and attributes of `function`, or with the name of its place if pickle finds it by that name."""
     for name, value in getattr(function, "__dict__", {}).items():
         if name != "__wrapped__":
             setattr(call, name, value)
@@ -152,7 +159,7 @@ def _dressed(call: Function, function: Any, patch: Patch) -> Function:
 
 
 def _use(patch: Patch, context: Context) -> Use:
-    """What reports say of a patch. The backend's very own object answers in its own name."""
+    """What reports show for a patch. If the replacement is the backend's own object, they show its name."""
     backend, name, api = context.backend, str(patch.name), patch.api or str(patch.name)
     device_type = backend.device_type
     for own in (name, backend.names.own(name)):
@@ -167,47 +174,47 @@ def _use(patch: Patch, context: Context) -> Use:
 
 
 def _by_name(use: Use) -> bool:
-    """Whether every call uses the API, or only one whose arguments say so, as the API shows them."""
+    """Whether every call uses the API, or only a call with arguments of the kind that the API's name shows."""
     return use.kind == "unsupported" or not _SHOWN_ARGUMENT.search(use.api)
 
 
-def _speaks(function: Any) -> Callable[[Any, Any], bool]:
-    """Whether the arguments of a call of `function` say "cuda", its defaults included."""
-    defaults = _spoken_defaults(function)
+def _arguments_name_cuda(function: Function) -> Callable[[tuple[object, ...], dict[str, object]], bool]:
+    """Whether the arguments of a call of `function`, including its defaults, name CUDA."""
+    defaults = _defaults_of_cuda(function)
 
-    def speaks(args: Any, kwargs: Any) -> bool:
+    def name_cuda(args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
         for value in args:
-            if _says_cuda(value):
+            if _names_cuda(value):
                 return True
         for value in kwargs.values():
-            if _says_cuda(value):
+            if _names_cuda(value):
                 return True
         return any(len(args) <= position and name not in kwargs for name, position in defaults)
 
-    return speaks
+    return name_cuda
 
 
-def _spoken_defaults(function: Any) -> list[tuple[str, int]]:
+def _defaults_of_cuda(function: Function) -> list[tuple[str, int]]:
     try:
         parameters = signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    return [(parameter.name, i) for i, parameter in enumerate(parameters) if _says_cuda(parameter.default)]
+    return [(parameter.name, i) for i, parameter in enumerate(parameters) if _names_cuda(parameter.default)]
 
 
-def _says_cuda(value: Any) -> bool:
+def _names_cuda(value: Any) -> bool:
     if isinstance(value, str):
-        return _word_says_cuda(value)
+        return _is_of_cuda(value)
     kind = type(value)
     if kind is dict or kind is list or kind is tuple or kind is set:  # map_location, activities
         entries = [*value, *value.values()] if kind is dict else value
-        return len(value) <= _FEW and any(map(_says_cuda, entries))
+        return len(value) <= _FEW and any(map(_names_cuda, entries))
     if kind is bytes:
-        return _word_says_cuda(value.decode(errors="replace"))
-    # Enumerations, pybind11's included; ProfilerActivity.CUDA.
-    return hasattr(kind, "__members__") and _word_says_cuda(str(value.name))
+        return _is_of_cuda(value.decode(errors="replace"))
+    # Enumerations, including pybind11's, such as ProfilerActivity.CUDA.
+    return hasattr(kind, "__members__") and _is_of_cuda(str(value.name))
 
 
 @lru_cache(maxsize=1024)
-def _word_says_cuda(word: str) -> bool:
-    return len(word) < 200 and _SPOKEN.fullmatch(word) is not None
+def _is_of_cuda(word: str) -> bool:
+    return len(word) < 200 and _OF_CUDA.fullmatch(word) is not None

@@ -1,11 +1,11 @@
-"""The report as one page of HTML that needs nothing but itself. Everything in it that comes from programs is escaped.
+"""The report as one self-contained page of HTML. All text that comes from programs is escaped.
 
-The page holds its own data as JSON too, so that the next process can add to it.
+The page also contains its data as JSON, so that the next process can add to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import datetime, timezone
 from html import escape
 from pathlib import Path
@@ -23,7 +23,7 @@ _MOST_SITES = 200
 
 
 def page(document: Document) -> str:
-    """The whole page for a report (see `report` for its schema)."""
+    """The page for a report (see `report` for its schema)."""
     uses, program = document["uses"], " ".join(document["program"]) or "a program"
     folder = document["folder"]
     return pages.page(
@@ -104,7 +104,7 @@ def _alarm(group: Sequence[Use], folder: str) -> str:
 
 
 def _apis(uses: Sequence[Use], folder: str) -> str:
-    """All APIs, under the name of what they belong to."""
+    """All APIs, grouped by the module or class that they belong to."""
     groups: dict[str, list[list[Use]]] = {}
     for group in _by_api(uses):
         groups.setdefault(_owner(group[0]["api"]), []).append(group)
@@ -129,7 +129,7 @@ def _api(group: Sequence[Use], most: int, folder: str) -> str:
 
 def _sites(group: Sequence[Use], folder: str) -> str:
     left = len(group) - _MOST_SITES
-    more = f'<p class="soft">and {counted(left, "more line")}, which the JSON has</p>' if left > 0 else ""
+    more = f'<p class="soft">and {counted(left, "more line")}, listed in the JSON report</p>' if left > 0 else ""
     return "".join(_site(use, folder) for use in group[:_MOST_SITES]) + more
 
 
@@ -200,9 +200,9 @@ def _by_api(uses: Sequence[Use]) -> list[list[Use]]:
     return _grouped(uses, lambda use: (use["api"], use["kind"]))
 
 
-def _grouped(uses: Sequence[Use], key: Callable[[Use], Any]) -> list[list[Use]]:
-    """Groups with the most calls first; the uses of a report are in that order themselves."""
-    groups: dict[Any, list[Use]] = {}
+def _grouped(uses: Sequence[Use], key: Callable[[Use], Hashable]) -> list[list[Use]]:
+    """Groups, those with the most calls first; within a group the uses keep that order, which a report has."""
+    groups: dict[Hashable, list[Use]] = {}
     for use in uses:
         groups.setdefault(key(use), []).append(use)
     return sorted(groups.values(), key=_calls, reverse=True)

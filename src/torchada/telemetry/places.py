@@ -1,4 +1,4 @@
-"""How a place in a program is shown to people."""
+"""How a place in a program is shown to users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def shown(file: str, package: str, folder: str) -> str:
-    """A file name short enough for a table: from the package on, or relative to `folder` where it lies below."""
+    """A file name short enough for a table: from the package on, or relative to `folder` if the file is below it."""
     parts = file.split("/")
     if package in parts[:-1]:
         return "/".join(parts[len(parts) - 1 - parts[::-1].index(package) :])

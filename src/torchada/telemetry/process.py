@@ -1,7 +1,7 @@
-"""One process's part: recording begins with redirection, and at the end of the process, whichever it is, what was seen is told.
+"""The record of one process: recording starts with redirection, and the result is written when the process ends in any way.
 
-The interpreter's own exit calls us through atexit; workers of DataLoader and multiprocessing end by os._exit, and a program may
-become another one by exec, so these are patched while recording is on. A process that a signal kills leaves nothing.
+The interpreter's normal exit calls us through atexit; workers of DataLoader and multiprocessing end with os._exit, and a program
+may replace itself with exec, so these are patched while recording is on. A process killed by a signal writes no record.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada import __version__
 from torchada.redirect.context import Context
@@ -23,11 +23,14 @@ from torchada.telemetry.observe import Observer
 from torchada.telemetry.recorder import Recorder, Use
 from torchada.telemetry.sites import Callers, Site
 
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
 Complain = Callable[[str, Exception], None]
 
 
 class Telemetry:
-    """Everything recorded in this process. `complain(what, error)` warns once, and raises in strict mode alone."""
+    """Everything recorded in this process. `complain(what, error)` warns once; in strict mode it raises instead."""
 
     def __init__(self, context: Context, complain: Complain) -> None:
         self.context = context
@@ -40,7 +43,7 @@ class Telemetry:
         self.observer = Observer(context, self._recorder.note)
 
     def observe(self, area: str, patches: list[Patch]) -> list[Patch]:
-        """The patches of an area, recorded. The last area of torch takes along what no area redirects."""
+        """The patches of an area, recorded; unchanged if that fails."""
         try:
             return self.observer.observe(patches)
         except Exception as error:
@@ -48,7 +51,7 @@ class Telemetry:
             return patches
 
     def own_patches(self) -> Iterator[Patch]:
-        """What is left of torch.cuda, and the ends of a process."""
+        """Patches for the functions of torch.cuda that no area redirects, and for the functions that end a process."""
         yield from self.observer.untouched()
         for name in ("_exit", "execv", "execve"):
             yield Patch(
@@ -56,7 +59,7 @@ class Telemetry:
             )
 
     def tell(self) -> None:
-        """Say and write what has been counted since the last time."""
+        """Print and write what has been counted since the last time."""
         try:
             counts = self._recorder.drain()
             if not counts:
@@ -68,21 +71,21 @@ class Telemetry:
             if self._settings.report:
                 report.merge(self._settings.report, {**process, "ended": time.time()}, uses)
         except Exception as error:
-            self._complain("telling which APIs of CUDA were used", error)
+            self._complain("reporting which APIs of CUDA were used", error)
 
     def begin_anew(self) -> None:
-        """In a forked child: what has been counted is its parent's."""
+        """In a forked child: discard the counts, which belong to its parent."""
         self._recorder.clear()
         self._started = time.time()
 
 
-# One for each kind of redirection there has been in this process; functions of an earlier one may still be called.
+# One for each redirection of another kind in this process; functions of an earlier one may still be called.
 _TELEMETRY: list[Telemetry] = []
 
 
 def begin(context: Context, complain: Complain) -> Telemetry:
-    """Recording for a redirection that begins; what an earlier one in this process has recorded is reported first."""
-    if not _TELEMETRY:  # once per process: neither registration can be taken back
+    """Recording for a redirection that starts; the record of an earlier one in this process is written first."""
+    if not _TELEMETRY:  # once per process, because neither registration can be undone
         atexit.register(_tell)
         os.register_at_fork(after_in_child=_forked)
     _tell()
@@ -103,19 +106,19 @@ def _forked() -> None:
         telemetry.begin_anew()
 
 
-def _after(first: Callable[[], None], then: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+def _after(first: Callable[[], None], then: Callable[P, R]) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             first()
-        except Exception:  # strict mode; a forked child that failed to exit would go on as its parent's double
+        except Exception:  # strict mode; a forked child that fails to exit would continue as a copy of its parent
             traceback.print_exc()
         return then(*args, **kwargs)
 
     return call
 
 
-def _describe(context: Context) -> dict[str, Any]:
-    adapter: Any = sys.modules.get(context.backend.adapter)
+def _describe(context: Context) -> dict[str, object]:
+    adapter = sys.modules.get(context.backend.adapter)
     return {
         "folder": os.getcwd(),
         "host": platform.node(),
@@ -132,7 +135,7 @@ def _announce(use: Use, site: Site) -> None:
     _write(summary.line(use, site))
 
 
-def _identity() -> dict[str, Any]:
+def _identity() -> dict[str, object]:
     return {"pid": os.getpid(), "parent": os.getppid(), "command": [str(argument) for argument in sys.argv]}
 
 

@@ -1,4 +1,4 @@
-"""Counts who used what. Called from any thread, from finalizers and in forked children, so there is no lock in it."""
+"""Counts the uses of APIs. Called from any thread, from finalizers and in forked children, so it has no lock."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import get_ident
 from types import FrameType
-from typing import Any
 
 from torchada.telemetry.sites import Callers, Site
 
-_MANY = 50_000  # places by code object; code made at run time would pile up
+_MANY = 50_000  # limit of places by code object, because a program may create code without end
 
 
 @dataclass(frozen=True)
 class Use:
-    """An API in CUDA's terms, how it is answered (one of `kinds`), and by what; "untouched" is what no area redirects."""
+    """An API in CUDA's terms, how it is answered (one of `kinds`), and by what; "untouched" means that no area redirects it."""
 
     api: str
     kind: str
     to: str = ""
 
     def __post_init__(self) -> None:
-        """`is_torchs_business`: where torch itself calls it, it tells nothing of the program."""
+        """`is_torchs_business`: a call that torch itself makes says nothing about the program."""
         name = self.api.partition("(")[0].rpartition(".")[2]
         private = name.startswith("_") and not name.endswith("__")
         question = name == "is_cuda"
@@ -32,7 +31,7 @@ class Use:
 
 
 class Count:
-    """How often a use came from a site; each thread has a number of its own, so that none is lost and none waits."""
+    """The number of times a use came from a site; each thread has its own counter, so that no count is lost and no thread waits."""
 
     __slots__ = ("_by_thread",)
 
@@ -48,11 +47,11 @@ class Count:
 
 
 Counts = dict[tuple[Use, Site], int]
-_Known = tuple[Count, Any]  # with what must be kept alive for the key, of ids, to stay unique
+_Known = tuple[Count, object]  # with the objects that must stay alive, because the key consists of their ids
 
 
 class Recorder:
-    """`announce` is told of each use at each site when it first happens; `complain(what, error)` of faults."""
+    """Calls `announce` for the first use of each API at each site, and `complain(what, error)` for errors."""
 
     def __init__(
         self,
@@ -67,20 +66,20 @@ class Recorder:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all counts: what a forked child has inherited is its parent's."""
+        """Forget all counts; those that a forked child inherits belong to its parent."""
         self._counts: dict[tuple[Use, Site], Count] = {}
-        self._known: dict[Any, _Known] = {}
+        self._known: dict[tuple[int, ...], _Known] = {}
 
     def drain(self) -> Counts:
-        """The counts so far; counting begins anew."""
+        """The counts so far; counting starts again at zero."""
         counts = self._counts
         self.clear()
         return {place: count.total() for place, count in counts.items()}
 
     def note(self, use: Use, frame: FrameType) -> None:
-        """Count a use by what `frame` is executing."""
+        """Count a use by the code that `frame` executes."""
         try:
-            # Most calls come straight from a line that has made them before.
+            # Most calls come directly from a line that has made them before.
             known = self._known.get((id(use), id(frame.f_code), frame.f_lasti))
             if known is None:
                 known = self._find(use, frame)
@@ -94,7 +93,7 @@ class Recorder:
         if caller is None or (use.is_torchs_business and caller.is_torch):
             return None
         if caller.traced:
-            # What the compiler asks torch.cuda, it asks for itself; what stands in the program is called by the compiled code.
+            # Calls of torch.cuda at this point are the compiler's own; the program's calls are made by the compiled code.
             return None if use.api.startswith("torch.cuda.") else (self._count(use, caller.site()), None)
         key = (id(use), *caller.key)
         known = self._known.get(key)

@@ -1,4 +1,4 @@
-"""The report: a document that every process adds its part to, kept as JSON or in a page of HTML. Needs no torch.
+"""The report: a document to which every process adds its part, stored as JSON or in a page of HTML. It does not need torch.
 
 Its schema is torchada/schemas/run.json, which docs/reference/json.md explains.
 """
@@ -26,7 +26,7 @@ _LONGEST_SOURCE = 200
 
 
 def uses(counts: Counts) -> list[dict[str, Any]]:
-    """What a recorder counted, as entries of a report, without the processes."""
+    """The counts of a recorder as entries of a report, without the processes."""
     found = []
     for (use, site), count in counts.items():
         source = linecache.getline(site.file, site.line).strip()[:_LONGEST_SOURCE]
@@ -36,13 +36,13 @@ def uses(counts: Counts) -> list[dict[str, Any]]:
 
 
 def empty(program: Sequence[str] = (), folder: str = "") -> Document:
-    """The report of a program of which nothing is known yet."""
-    asked = {"program": list(program), "folder": folder}
-    return {**schemas.envelope("run"), **asked, "processes": [], "totals": totals([]), "uses": []}
+    """The report of a program that has not run yet."""
+    given = {"program": list(program), "folder": folder}
+    return {**schemas.envelope("run"), **given, "processes": [], "totals": totals([]), "uses": []}
 
 
 def add(document: Document, process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
-    """Add to `document` what `process` used. A process may come several times with what is new since."""
+    """Add to `document` what `process` used. A process may be added several times, each time with what is new."""
     index = _process_index(document["processes"], process)
     known = {_place(use): use for use in document["uses"]}
     for use in found:
@@ -70,7 +70,7 @@ def totals(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def merge(paths: Sequence[str], process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
-    """Add the part of one process to the report at each of `paths`, which have the same contents. Processes take turns."""
+    """Add the part of one process to the report at each of `paths`, which have the same contents. A lock serialises processes."""
     with _turn(Path(paths[0]).parent):
         document = load(paths[0])
         add(document, process, found)
@@ -78,7 +78,7 @@ def merge(paths: Sequence[str], process: Mapping[str, Any], found: Sequence[Mapp
 
 
 def load(path: str) -> Document:
-    """The report at `path`; an empty one where there is none that this version understands."""
+    """The report at `path`; an empty one if there is none that this version understands."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         if path.endswith(".html"):
@@ -94,7 +94,7 @@ def load(path: str) -> Document:
 
 
 def store(paths: Sequence[str], document: Document) -> None:
-    """Write the report to each path, in the form its suffix says, so that a reader finds the old one or the new one whole."""
+    """Write the report to each path, in the format of its suffix, so that a reader finds either the old or the new one complete."""
     for path in paths:
         if path.endswith(".html"):
             from torchada.telemetry.page import page
@@ -103,11 +103,13 @@ def store(paths: Sequence[str], document: Document) -> None:
         else:
             text = json.dumps(document, indent=1) + "\n"
         partial = f"{path}.{os.getpid()}.tmp"
-        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))  # file names need not be text
+        Path(partial).write_bytes(
+            text.encode("utf-8", "backslashreplace")
+        )  # a file name may contain bytes that are not text
         os.replace(partial, path)
 
 
-def _place(use: Mapping[str, Any]) -> tuple[Any, ...]:
+def _place(use: Mapping[str, object]) -> tuple[object, ...]:
     return tuple(use[name] for name in ("api", "kind", "to", "file", "line", "function", "package", "through"))
 
 
@@ -123,7 +125,7 @@ def _process_index(processes: list[dict[str, Any]], process: Mapping[str, Any]) 
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """While no other process writes a report in `folder`. Its files are replaced, so that the lock is on the folder itself."""
+    """A block in which no other process writes a report in `folder`. The lock is on the folder, because the files are replaced."""
     import fcntl
 
     handle = os.open(folder, os.O_RDONLY)
@@ -131,7 +133,7 @@ def _turn(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
         except OSError:
-            pass  # a file system without locks: a part may be lost, the program goes on
+            pass  # a file system without locks: a part may be lost, but the program continues
         yield
     finally:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""From which line of whose code a call came: the first frame that is neither ours, nor the backend's, nor torch's own."""
+"""The line and package that a call came from: the first frame that is neither torchada's, nor the backend's, nor torch's."""
 
 from __future__ import annotations
 
@@ -10,20 +10,18 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 _TORCH = frozenset({"torch", "functorch", "torchgen"})
-# Glue between a caller and what he called. sys.stdlib_module_names exists from Python 3.10 on.
-_STDLIB = frozenset(
-    getattr(sys, "stdlib_module_names", {"contextlib", "functools", "importlib", "os", "runpy", "threading"})
-) | {"typing_extensions"}  # what torch has deprecated is called through it
-# The proxy that stands between a caller and the recording function, and what records.
+# Code between a caller and the function that it calls. Deprecated functions of torch are called through typing_extensions.
+_STDLIB = sys.stdlib_module_names | {"typing_extensions"}
+# The proxy between a caller and the recording function, and the recording code itself.
 _TRANSPARENT = ("torchada.redirect.entry_point", "torchada.telemetry")
 _GLUE, _OURS, _LIBRARY, _PROGRAM = range(4)
 
 
 @dataclass(frozen=True)
 class Site:
-    """A line of a program. `package` is whose code it is, `through` the function of torch that it called, if it called one.
+    """A line of a program. `package` is the package of its code, `through` the function of torch that it called, if any.
 
-    `file` is what the code says of itself: an absolute path, or "<string>"; `package` is "__main__" for a script.
+    `file` is the file name of the code: an absolute path, or "<string>"; `package` is "__main__" for a script.
     """
 
     file: str
@@ -34,9 +32,9 @@ class Site:
 
 
 class Caller(NamedTuple):
-    """The frames between which a call passed from the program to torch: `entry` is the outermost of torch's, or None.
+    """The frames at which a call passed from the program to torch: `entry` is the outermost frame of torch, or None.
 
-    `traced`: on the way there is torch.compile. Where no program is on the stack, `frame` and `entry` are both torch's.
+    `traced`: torch.compile is in between. If no frame of a program is on the stack, `frame` and `entry` are both torch's.
     """
 
     frame: FrameType
@@ -45,22 +43,22 @@ class Caller(NamedTuple):
 
     @property
     def is_torch(self) -> bool:
-        """Whether torch itself made the call, on its own behalf or the program's."""
+        """Whether torch itself made the call, for itself or for the program."""
         return self.entry is not None
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Equal for calls from the same place, as long as their code lives. Cheap: a line number costs a table's decoding."""
+        """Equal for calls from the same place while their code is alive. Cheap, whereas a line number has to be decoded."""
         place = (id(self.frame.f_code), self.frame.f_lasti)
         return place if self.entry is None else (*place, id(self.entry.f_code))
 
     @property
     def codes(self) -> tuple[CodeType, CodeType | None]:
-        """What must be kept alive for the key to stay unique."""
+        """The objects that must stay alive for the key to stay unique."""
         return self.frame.f_code, self.entry.f_code if self.entry else None
 
     def site(self) -> Site:
-        """The place in words."""
+        """The place as file, line, function and package."""
         entry = self.entry if self.entry is not self.frame else None
         through = f"{_module(entry)}.{_function(entry.f_code)}" if entry else ""
         if self.traced:
@@ -72,16 +70,16 @@ class Caller(NamedTuple):
 
 
 class Callers:
-    """Finds callers; `backend` names the top-level packages whose calls among themselves are not the program's."""
+    """Finds callers; `backend` names the top-level packages of the backend, whose own calls are not the program's."""
 
     def __init__(self, backend: frozenset[str]) -> None:
         self._ours = backend | {"torchada", "_torchada_startup"}
         self._roles: dict[str, int] = {}
 
     def find(self, frame: FrameType | None) -> Caller | None:
-        """Who called what `frame` is executing; None where torchada or the backend did, for its own purposes.
+        """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes.
 
-        Where no frame of a program is on the stack (a thread of torch's own), the outermost frame of torch is the caller.
+        If no frame of a program is on the stack (in a thread that torch started), the outermost frame of torch is the caller.
         """
         entry: FrameType | None = None
         last, traced, direct = frame, False, True
@@ -104,7 +102,7 @@ class Callers:
         return Caller(last, last, traced) if last is not None else None
 
     def _role(self, module: str) -> int:
-        if not module or module.startswith(_TRANSPARENT):  # code that torch.fx has made has no name
+        if not module or module.startswith(_TRANSPARENT):  # code generated by torch.fx has no module name
             return _GLUE
         top = module.partition(".")[0]
         if top in self._ours:
@@ -115,7 +113,7 @@ class Callers:
 
 
 def _decorates(frame: FrameType, called: FrameType | None) -> bool:
-    """Whether the frame is that of a decorator around the function of `called`, which is what the program has named."""
+    """Whether the frame belongs to a decorator around the function of `called`, which is the function that the program named."""
     return called is not None and called.f_back is frame and bool(frame.f_code.co_flags & CO_NESTED)
 
 
@@ -139,7 +137,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _compiled_site(through: str) -> Site | None:
-    """The line that torch.compile is tracing: it is on no stack, but the tracer knows it."""
+    """The line that torch.compile is tracing: it is not on the stack, but the tracer has it."""
     context: Any = getattr(sys.modules.get("torch._guards"), "TracingContext", None)
     stack = context.extract_stack() if context is not None else None
     if not stack:

@@ -1,4 +1,4 @@
-"""The record of one process as text: a line for a call that is new, and the table at the end."""
+"""The record of one process as text: a line for each new use, and the table at the end."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LONGEST = 40
 
 
 def line(use: Use, site: Site) -> str:
-    """One use at the moment when it first came from a site."""
+    """The line for a use that comes from a site for the first time."""
     answer = f" -> {use.to}" if use.to else ""
     return f"torchada: {_name(use.kind)}: {use.api}{answer}, {_place(asdict(site), os.getcwd())}\n"
 
 
 def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
-    """The table: what is unsupported first, then by the number of calls; the last line has the totals."""
+    """The table: unsupported APIs first, then by the number of calls; the last line contains the totals."""
     rows = rows_of(uses, str(process["folder"]))
     cells = [("calls", "", "API of CUDA", "answered by", "called from")]
     cells += [(f"{row['count']:,}", _name(row["kind"]), row["api"], row["to"] or "-", row["from"]) for row in rows]
@@ -38,7 +38,7 @@ def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
 
 
 def rows_of(uses: Sequence[Mapping[str, Any]], folder: str) -> list[Row]:
-    """One row for each API and kind: count, what answered, and the site that called it most, with how many more there are."""
+    """One row for each API and kind: count, what answered it, and the site that called it most, with the number of others."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for use in uses:
         groups.setdefault((use["api"], use["kind"]), []).append(use)
@@ -52,7 +52,7 @@ def rows_of(uses: Sequence[Mapping[str, Any]], folder: str) -> list[Row]:
 
 
 def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns of equal width, the first one, of numbers, to the right."""
+    """Columns padded to equal width; the first column, which holds numbers, is aligned to the right."""
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines = []
     for first, *rest in cells:

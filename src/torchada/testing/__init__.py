@@ -1,4 +1,4 @@
-"""What an adapter has to offer so that CUDA code runs on its device, as something one runs: `check_backend(backend)`.
+"""`check_backend(backend)` checks whether an adapter offers what CUDA code needs to run on its device.
 
 `python -m torchada.testing BACKEND` does the same from a shell. See docs/extending.md.
 """

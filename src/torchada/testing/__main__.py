@@ -1,4 +1,4 @@
-"""`python -m torchada.testing BACKEND [--json]`: what the adapter of a backend offers, lacks and gets wrong."""
+"""`python -m torchada.testing BACKEND [--only SUBJECT] [--json]`: what the adapter of a backend offers, lacks and gets wrong."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m torchada.testing", description=main.__doc__)
     parser.add_argument("backend", help="the name of an installed backend, or where one is: package.module:NAME")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--only", default="", metavar="SUBJECT", help="a subject, such as tensors, or the name of one check"
+    )
     options = parser.parse_args(arguments)
     try:
-        report = check_backend(_backend(options.backend))
+        report = check_backend(_backend(options.backend), options.only)
     except Exception as error:
         print(f"{options.backend} cannot be checked: {type(error).__name__}: {error}", file=sys.stderr)
         return _UNUSABLE

@@ -1,8 +1,8 @@
-"""The contract: what an adapter may offer and has to offer, in one table, and how it is gone through."""
+"""The contract: what an adapter may offer and has to offer, in one table, and the function that checks it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -16,7 +16,7 @@ from torchada.testing.subject import Lacks, NotHere, Subject, Wrong
 class Check:
     """`run` raises where something is wrong. It needs the names `needs` of torch.cuda in the adapter's namespace.
 
-    `lacking` says what CUDA code notices where the adapter does not have it: None for what no adapter can do without.
+    `lacking` says what CUDA code notices if the adapter does not have it; None for what every adapter needs.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Check:
 
 _ONE_DEVICE = "CUDA code can use the first device alone"
 _NO_STREAMS = "torch.cuda.Stream, Event and current_stream raise UnsupportedError"
-_NO_FIGURES = "the functions of torch.cuda that tell these figures raise UnsupportedError"
+_NO_FIGURES = "the functions of torch.cuda that report these figures raise UnsupportedError"
 _UNSUPPORTED = "these functions of torch.cuda raise UnsupportedError"
 
 CHECKS = (
@@ -101,19 +101,21 @@ CHECKS = (
 )
 
 
-def check_backend(backend: Backend) -> Report:
-    """Try everything that CUDA code expects of a device, on this machine. Imports torch and the backend's adapter."""
+def check_backend(backend: Backend, only: str = "") -> Report:
+    """Try everything that CUDA code expects of a device, on this machine. Imports torch and the backend's adapter.
+
+    `only` is a subject ("tensors") or the name of one check.
+    """
     subject = Subject.of(backend)
-    return Report(backend.name, backend.adapter, _versions(subject), tuple(_results(subject)))
+    chosen = [check for check in CHECKS if not only or only in (check.name, check.name.partition(".")[0])]
+    return Report(backend.name, backend.adapter, _versions(subject), tuple(_results(subject, chosen)))
 
 
-def _results(subject: Subject) -> Iterator[Result]:
+def _results(subject: Subject, checks: Iterable[Check]) -> Iterator[Result]:
     stopped = ""
-    for check in CHECKS:
+    for check in checks:
         outcome, detail = _outcome(check, subject) if not stopped else _not_checked(stopped)
-        result = Result(
-            check.name, check.lacking is None, outcome, detail, check.lacking or "no adapter can do without it"
-        )
+        result = Result(check.name, check.lacking is None, outcome, detail, check.lacking or "every adapter needs it")
         yield result
         if result.is_fault and check.run in (registration.device_type, registration.namespace, devices.count):
             stopped = "there is no device to try it with"

@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 from torchada.schemas import envelope
 
-# The adapter has it, and it does what CUDA's does; it does not have it; it does something else; it cannot be tried here.
+# The adapter has it, and it does what CUDA's does; the adapter lacks it; it does something else; it cannot be tried here.
 Outcome = Literal["offers", "lacks", "wrong", "not checked"]
 _MARKS: dict[Outcome, str] = {"offers": "ok", "lacks": "lacks", "wrong": "WRONG", "not checked": "-"}
 
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one check. `means` says what CUDA code notices where the capability is lacking."""
+    """The result of one check. `means` says what CUDA code notices where the capability is lacking."""
 
     name: str
     required: bool
@@ -47,12 +47,12 @@ class Report:
 
     @property
     def faults(self) -> tuple[Result, ...]:
-        """What keeps CUDA code from running as it does on CUDA."""
+        """The results that keep CUDA code from running as it does on CUDA."""
         return tuple(result for result in self.results if result.is_fault)
 
     @property
     def lacking(self) -> tuple[Result, ...]:
-        """What an adapter may do without, and this one does."""
+        """The optional capabilities that this adapter lacks."""
         return tuple(result for result in self.results if result.outcome == "lacks" and not result.required)
 
     @property
@@ -65,7 +65,7 @@ class Report:
         return 0 if self.ok else 1
 
     def as_json(self) -> dict[str, Any]:
-        """What `json.dumps` takes."""
+        """The report as plain data for `json.dumps`."""
         return {
             **envelope("backend-check"),
             "backend": self.backend,

@@ -1,4 +1,4 @@
-"""What is checked: a backend's descriptor, the live torch, and the adapter's namespace; and what a check says of it."""
+"""What is checked: a backend's descriptor, the live torch and the adapter's namespace; and the outcomes of a check."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from torchada.backends.descriptor import Backend
 
 
 class Wrong(Exception):
-    """The adapter offers something, and it does not do what CUDA's does."""
+    """The adapter offers something that does not do what CUDA's counterpart does."""
 
 
 class Lacks(Exception):
-    """The adapter does not offer it. A check raises it for what cannot be told from names alone."""
+    """The adapter does not offer the capability. A check raises this where names alone do not show it."""
 
 
 class NotHere(Exception):
-    """It cannot be checked on this machine."""
+    """The capability cannot be checked on this machine."""
 
 
 def expect(holds: bool, otherwise: str) -> None:
@@ -46,18 +46,18 @@ class Subject:
         return cls(backend, torch, getattr(torch, backend.namespace, None))
 
     def get(self, name: str) -> Any:
-        """What the namespace has in the place of torch.cuda's `name`, or None."""
+        """The namespace's counterpart of `torch.cuda.<name>`, or None."""
         try:
             return attrgetter(self.backend.names.own(name))(self.namespace)
         except AttributeError:
             return None
 
     def device(self, index: int | None = None) -> Any:
-        """The torch.device of that number, or the one without a number."""
+        """The torch.device with that index, or without one."""
         return self.torch.device(self.backend.device_type if index is None else f"{self.backend.device_type}:{index}")
 
     def another_device(self) -> int:
-        """The number of a device that is not the first. Raises NotHere on a machine with one."""
+        """The index of a device that is not the first. Raises NotHere on a machine with only one."""
         if self.namespace.device_count() < 2:
             raise NotHere("this machine has one device")
         return 1
@@ -81,7 +81,7 @@ class Subject:
             expect(False, f"{what} has {back[place].item()} at {place}, not {expected[place].item()}")
 
     def child(self, code: str, **variables: str) -> str:
-        """What a new interpreter prints that has these variables and the adapter. Raises Wrong where it fails."""
+        """The output of a new interpreter with these variables and the adapter. Raises Wrong where it fails."""
         begin = f"import os\nos.environ.update({variables!r})\nimport torch, {self.backend.adapter}\n"
         begin += f"namespace = torch.{self.backend.namespace}\n"
         done = subprocess.run(

@@ -1,7 +1,7 @@
-"""torch.utils.cpp_extension under a name that earlier releases of torchada had for it.
+"""torch.utils.cpp_extension under the name that it had in earlier releases of torchada.
 
 At run time every name is torch's own object, redirected where torchada is in force. Torch declares no types for most of them;
-those below are what a type checker sees.
+the types below are for type checkers.
 """
 
 from __future__ import annotations

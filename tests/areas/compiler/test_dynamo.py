@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -69,3 +70,12 @@ def test_same_answer(function: Callable[[torch.Tensor], torch.Tensor], backend: 
     compiled = torch.compile(function, backend=backend, fullgraph=True)(x)
     assert compiled.device == eager.device
     assert torch.equal(compiled.cpu(), eager.cpu())
+
+
+@pytest.mark.parametrize("module", ["torchada.redirect.calls", "torchada.areas.compiler.dynamo"])
+def test_check_file_inlines_functions_of_torchada_and_compiles_none_by_itself(module: str) -> None:
+    from torch._dynamo import trace_rules
+
+    file = importlib.import_module(module).__file__
+    assert trace_rules.check_file(file, is_inlined_call=False).skipped
+    assert not trace_rules.check_file(file, is_inlined_call=True).skipped

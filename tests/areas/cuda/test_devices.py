@@ -40,7 +40,7 @@ def test_properties_say_what_cuda_code_reads() -> None:
 
 
 def test_a_runtime_that_numbers_attributes_otherwise_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from torchada.redirect import device_attributes
+    from torchada.areas.cuda import _device_attributes as device_attributes
 
     class OtherRuntime:
         def __init__(self, name: str) -> None: ...
@@ -52,7 +52,7 @@ def test_a_runtime_that_numbers_attributes_otherwise_is_not_believed(monkeypatch
 
     monkeypatch.setattr(device_attributes.ctypes, "CDLL", OtherRuntime)
     attributes = device_attributes.DeviceAttributes(_context())
-    with pytest.raises(torchada.UnsupportedError, match=r"warp_size.*numbers its attributes in a way of its own"):
+    with pytest.raises(torchada.UnsupportedError, match=r"warp_size.*numbers its attributes differently"):
         attributes.read("warp_size", torch.cuda.get_device_properties())
 
 

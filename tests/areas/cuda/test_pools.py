@@ -109,7 +109,7 @@ def test_the_context_of_a_pool_where_torch_has_it() -> None:
 
 @pytest.mark.parametrize("option", ["use_on_oom", "no_split"])
 def test_pools_know_no_such_options_and_say_so(option: str) -> None:
-    with pytest.warns(UserWarning, match=f"{option} is not known to MUSA pools"):
+    with pytest.warns(UserWarning, match=f"MUSA pools do not support {option}"):
         pool = torch.cuda.MemPool(None, **{option: True})
     with torch.cuda.use_mem_pool(pool):
         assert pool_of(torch.ones(MIB, device="cuda")) == pool.id

@@ -248,7 +248,7 @@ def test_a_damaged_override_is_compiled_again(
     whole = first.read_bytes()
     first.write_bytes(whole[: len(whole) // 2])
     assert builder.build([source]) == {source: first} and first.read_bytes() == whole
-    assert "one.so is not as it was stored" in capfd.readouterr().err
+    assert "one.so has changed since it was stored" in capfd.readouterr().err
 
 
 def test_whose_file_is_meant(tmp_path: Path) -> None:

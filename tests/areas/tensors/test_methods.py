@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import typing
 from typing import Any
 
 import pytest
@@ -179,3 +180,10 @@ def test_mixing_devices_is_refused_as_on_cuda() -> None:
 def test_methods_pickle_by_reference() -> None:
     assert pickle.loads(pickle.dumps(torch.Tensor.to)) is torch.Tensor.to
     assert pickle.loads(pickle.dumps(torch.Tensor.cuda)) is torch.Tensor.cuda
+
+
+@pytest.mark.parametrize(
+    "function", [torch.Tensor.cuda, torch.zeros, torch.autocast.__init__, torch.amp.GradScaler.__init__]
+)
+def test_type_hints_of_redirected_functions_can_be_evaluated(function: Any) -> None:
+    typing.get_type_hints(function)

@@ -1,6 +1,6 @@
-"""Archives of TorchScript with other names of devices: of those in the code, of constants, and of tensors' locations.
+"""Archives of TorchScript with devices renamed: those in the code, those of constants, and the locations of tensors.
 
-They stand there as text: `torch.device("cuda:0")` in the code, the argument of `torch.device` and the storages' ids in pickles.
+Devices are text there: `torch.device("cuda:0")` in the code, the argument of `torch.device` and the ids of storages in pickles.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _CODE, _PICKLE = ".py", ".pkl"
 
 
 def renamed(archive: bytes, old: str, new: str) -> bytes:
-    """A copy of `archive` in which devices of type `old` are of type `new`; the very same bytes where there is none."""
+    """A copy of `archive` in which devices of type `old` are of type `new`; the same object if there is none."""
     with zipfile.ZipFile(io.BytesIO(archive)) as source:
         changed = {
             entry.filename: _renamed_record(entry.filename, source.read(entry), old, new) for entry in _texts(source)
@@ -32,7 +32,7 @@ def renamed(archive: bytes, old: str, new: str) -> bytes:
 
 
 def mentions(archive: zipfile.ZipFile, name: str) -> bool:
-    """Whether a device of type `name` may stand in an archive: a cheap look, without a copy of its tensors."""
+    """Whether an archive may contain a device of type `name`: a cheap test that does not copy its tensors."""
     return any(name.encode() in archive.read(entry) for entry in _texts(archive))
 
 
@@ -54,11 +54,11 @@ def _renamed_record(file: str, data: bytes, old: str, new: str) -> bytes:
 def _devices(data: bytes) -> Iterator[tuple[int, int, str]]:
     """Start, end and text of every device, and of every storage's location: the fourth part of its persistent id.
 
-    The pickler writes a text once and refers to it afterwards, so a device may be a reference, and an attribute that is the very
-    same text, later in the pickle, a reference to a device.
+    The pickler writes a text once and refers to it afterwards, so a device may be a reference, and an attribute with the same
+    text may be, later in the pickle, a reference to a device.
     """
     pushed: list[tuple[int, int, Any]] = []  # what the pickle puts on its stack: start, end and value
-    memo: dict[Any, Any] = {}
+    memo: dict[object, object] = {}
     operations = [(opcode.name, argument, position or 0) for opcode, argument, position in pickletools.genops(data)]
     for (name, argument, start), (_, _, end) in zip(operations, [*operations[1:], ("", None, len(data))]):
         if name in ("BINPUT", "LONG_BINPUT"):

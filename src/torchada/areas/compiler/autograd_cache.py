@@ -1,6 +1,6 @@
-"""The cache of graphs for autograd: a graph that calls C functions of torch may be kept, also where ours stand in their place.
+"""The cache of graphs for autograd: a graph that calls C functions of torch may be kept even if ours have replaced them.
 
-torch takes a C function for what its name says and asks of any other whether it is in a list.
+torch trusts the name of a C function, and looks for any other function in a list.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _LIST = "torch_non_c_binding_in_graph_functions"
 
 def patches(context: Context) -> Iterator[Patch]:
     if context.mechanism.native:
-        raise Skip("PyTorch's own parser translates device strings: nothing stands in the place of C functions")
+        raise Skip("PyTorch's own parser translates device strings: no C function is replaced")
     from torch._dynamo.trace_rules import torch_c_binding_in_graph_functions
     from torch._functorch._aot_autograd import autograd_cache
 

@@ -1,4 +1,4 @@
-"""torch.compile's interface to a device: what asks for CUDA's is given the one that the backend has registered."""
+"""torch.compile's interface to a device: a request for CUDA's gets the one that the backend has registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
     find = translating(interfaces.get_interface_for_device, context.devices, "device", 0)
     yield Patch(interfaces, "get_interface_for_device", find, f'{_API}.get_interface_for_device("cuda")')
-    # None in a torch that was built without CUDA; everything else in CudaInterface is torch.cuda's.
+    # It is None in a torch built without CUDA; everything else in CudaInterface calls torch.cuda.
     stream = getattr(context.torch._C, "_cuda_getCurrentRawStream", None)
     if stream is not None:
         yield Patch(interfaces, "get_cuda_stream", stream, f"{_API}.get_cuda_stream")

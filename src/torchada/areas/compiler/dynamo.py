@@ -1,19 +1,36 @@
-"""torch.compile's own tables: what it answers by itself, or runs while it traces, instead of calling what has been redirected."""
+"""torch.compile's own tables: what it evaluates itself, or runs while it traces, instead of calling what has been redirected."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.namespaces import forget_functions
 
-# Functions of CUDA's that torch.compile calls while it traces, and then once more: it puts them into its graph and finds that
-# their answer is none for a graph. They have an effect that must not come twice, or do not work on tensors without data.
+if TYPE_CHECKING:
+    from torch._dynamo.guards import GuardBuilder
+    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+    from torch._dynamo.trace_rules import SkipResult
+    from torch._dynamo.variables.base import VariableTracker
+    from torch._dynamo.variables.tensor import TensorVariable
+    from torch._dynamo.variables.user_defined import UserDefinedClassVariable
+    from torch._guards import Guard
+
+    from torchada.redirect.types import HasDevice
+
+    Tracked = VariableTracker | None
+    Table = dict[str, type[VariableTracker]]
+
+Args = tuple[object, ...]
+Kwargs = dict[str, object]
+
+# Functions of CUDA that torch.compile calls while it traces, and then once more, because it puts them into its graph and finds
+# that a graph cannot hold their result. Their effect must not happen twice, or they fail on tensors without data.
 _CALLED_TWICE = (
     "torch._C._cuda_exchangeDevice",
     "torch.cuda.memory.caching_allocator_alloc",
@@ -24,7 +41,7 @@ _CALLED_TWICE = (
     "torch.cuda.random.get_rng_state_all",
     "torch.cuda.random.set_rng_state_all",
 )
-# Functions to be traced as the program's own are.
+# Functions that are traced as the program's own functions are.
 _PYTHON = ("torch.cuda.cudart",)
 
 
@@ -42,11 +59,13 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _made_in_graphs(context)
 
 
-def _is_cuda(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Answered from a table of device types, it would be folded to False."""
+def _is_cuda(
+    context: Context, original: Callable[[TensorVariable, InstructionTranslatorBase], Tracked]
+) -> Callable[[TensorVariable, InstructionTranslatorBase], Tracked]:
+    """torch.compile compares the device type with "cuda" itself, and would fold the attribute to False."""
     device_type = context.backend.device_type
 
-    def method_attr_is_cuda(self: Any, tx: Any) -> Any:
+    def method_attr_is_cuda(self: TensorVariable, tx: InstructionTranslatorBase) -> Tracked:
         if self.device is None or self.device.type != device_type:
             return original(self, tx)
         from torch._dynamo.variables.constant import ConstantVariable
@@ -57,17 +76,17 @@ def _is_cuda(context: Context, original: Callable[..., Any]) -> Callable[..., An
 
 
 def _files() -> Patch:
-    """Functions of ours are as torch's own: traced where compiled code calls them, and not compiled by themselves elsewhere.
+    """Our functions are treated as torch's own: traced where compiled code calls them, and not compiled by themselves elsewhere.
 
-    They are reached by themselves where torch has broken its graph and calls the original's place, and are of no use to a graph.
+    After a graph break torch calls them directly, in the place of the original, and a graph of its own would be of no use there.
     """
     from torch._dynamo import trace_rules
 
-    original, skip, ours = trace_rules.check_file, trace_rules.SkipResult, f"{Path(__file__).parent.parent}{os.sep}"
+    original, skip, ours = trace_rules.check_file, trace_rules.SkipResult, f"{Path(__file__).parents[2]}{os.sep}"
 
-    def check_file(filename: Any, is_inlined_call: bool = False) -> Any:
+    def check_file(filename: str | None, is_inlined_call: bool = False) -> SkipResult:
         if filename is not None and filename.startswith(ours):
-            return skip(not is_inlined_call, "it stands in for a function of torch")
+            return skip(not is_inlined_call, "it replaces a function of torch")
         return original(filename, is_inlined_call)
 
     return Patch(
@@ -76,12 +95,12 @@ def _files() -> Patch:
 
 
 def _guards(context: Context) -> Patch:
-    """The table of devices never changes, and needs no guard. One could not name its keys: "cuda" is read as another device."""
+    """The table of devices never changes and needs no guard. A guard could not name its keys: "cuda" means another device."""
     from torch._dynamo.guards import GuardBuilder
 
     original, table = GuardBuilder.DICT_KEYS_MATCH, context.devices.table
 
-    def DICT_KEYS_MATCH(self: Any, guard: Any) -> None:
+    def DICT_KEYS_MATCH(self: GuardBuilder, guard: Guard) -> None:
         if _guarded(self, guard) is not table:
             original(self, guard)
 
@@ -89,28 +108,34 @@ def _guards(context: Context) -> Patch:
     return Patch(GuardBuilder, "DICT_KEYS_MATCH", call, None, note="devices under torch.compile")
 
 
-def _guarded(builder: Any, guard: Any) -> Any:
+def _guarded(builder: GuardBuilder, guard: Guard) -> object:
+    get: Any = builder.get
     try:
-        return builder.get(guard)
+        return get(guard)
     except TypeError:  # up to torch 2.7 it takes the name
-        return builder.get(guard.name)
+        return get(guard.name)
 
 
 def _device_from_number(context: Context) -> Patch:
-    """torch.device("cuda", i): torch.compile makes the second i a symbol, which a constructor written in Python cannot take."""
+    """torch.device("cuda", i): torch.compile makes a second value of i a symbol, which a constructor in Python cannot take."""
     from torch._dynamo.variables.constant import ConstantVariable
     from torch._dynamo.variables.tensor import SymNodeVariable
     from torch._dynamo.variables.user_defined import UserDefinedClassVariable
 
     original, device = UserDefinedClassVariable.call_function, context.torch.device
 
-    def number(tx: Any, argument: Any) -> Any:
+    def number(tx: InstructionTranslatorBase, argument: VariableTracker) -> VariableTracker:
         argument = argument.realize()
         if not isinstance(argument, SymNodeVariable):
             return argument
         return ConstantVariable.create(argument.evaluate_expr(tx.output))
 
-    def call_function(self: Any, tx: Any, args: Any, kwargs: Any) -> Any:
+    def call_function(
+        self: UserDefinedClassVariable,
+        tx: InstructionTranslatorBase,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
         if self.value is device:
             args = [number(tx, argument) for argument in args]
             kwargs = {name: number(tx, argument) for name, argument in kwargs.items()}
@@ -123,12 +148,12 @@ def _device_from_number(context: Context) -> Patch:
 
 
 def _rules(context: Context) -> Iterator[Patch]:
-    """What torch.compile does with a function, by its name."""
+    """What torch.compile does with a function, listed by its name."""
     from torch._dynamo import trace_rules
     from torch._dynamo.variables import SkipFunctionVariable, TorchInGraphFunctionVariable, UserFunctionVariable
 
     tables: Any = trace_rules.torch_name_rule_map
-    rules: dict[str, Any] = {
+    rules: Table = {
         **dict.fromkeys(_CALLED_TWICE, SkipFunctionVariable),
         **dict.fromkeys(_PYTHON, UserFunctionVariable),
     }
@@ -137,14 +162,15 @@ def _rules(context: Context) -> Iterator[Patch]:
             if name in table:
                 yield Patch(table, name, rule, None, note=f"{name} under torch.compile", refresh=forget_functions)
     if not context.mechanism.native:
-        # The adapter's own, which mean its device where none is named, call torch's; those are redirected, and known by no name.
+        # The adapter's functions, which mean its device where none is named, call torch's; those are redirected, and torch.compile
+        # does not find them by name.
         for name in ("torch.is_autocast_enabled", "torch.set_autocast_enabled"):
             note = f"{name} under torch.compile"
             yield Patch(tables[-1], name, TorchInGraphFunctionVariable, None, note=note, refresh=forget_functions)
 
 
 def _interface(context: Context) -> Iterator[Patch]:
-    """Up to torch 2.7, a context of a stream asks for the device's interface; where there is none, CUDA's does."""
+    """Up to torch 2.7, a stream context looks up the device's interface; CUDA's works where the backend has registered none."""
     from torch._dynamo import device_interface, utils
 
     own, known = context.backend.device_type, device_interface.device_interfaces
@@ -154,14 +180,16 @@ def _interface(context: Context) -> Iterator[Patch]:
 
 
 def _no_stream() -> Iterator[Patch]:
-    """`with torch.cuda.stream(None)` does nothing; torch.compile takes every argument for a stream."""
+    """`with torch.cuda.stream(None)` does nothing, but torch.compile takes every argument for a stream."""
     from torch._dynamo.variables import builder
     from torch._dynamo.variables.ctx_manager import NullContextVariable
 
     contexts: Any = vars(builder)["StreamContextVariable"]
-    original = contexts.create
+    original: Callable[..., VariableTracker] = contexts.create
 
-    def create(tx: Any, stream: Any, *args: Any, **kwargs: Any) -> Any:
+    def create(
+        tx: InstructionTranslatorBase, stream: VariableTracker, *args: object, **kwargs: object
+    ) -> VariableTracker:
         if stream.is_python_constant() and stream.as_python_constant() is None:
             return NullContextVariable()
         return original(tx, stream, *args, **kwargs)
@@ -171,27 +199,28 @@ def _no_stream() -> Iterator[Patch]:
 
 
 def _made_in_graphs(context: Context) -> Iterator[Patch]:
-    """Streams and events made by compiled code are of torch's general classes, which have no `cuda_stream` and no `cuda_event`."""
+    """Streams and events that compiled code makes are of torch's general classes, without `cuda_stream` and `cuda_event`."""
     from torch._dynamo import utils
 
     namespace, own = context.namespace, context.backend.device_type
 
-    def build_stream(args: Any, kwargs: Any) -> Any:
+    def build_stream(args: Args, kwargs: Kwargs) -> HasDevice:
         stream = general_stream(args, kwargs)
         return namespace.Stream(*args, **kwargs) if stream.device.type == own else stream
 
-    def build_event(args: Any, kwargs: Any) -> Any:
+    def build_event(args: Args, kwargs: Kwargs) -> object:
         if not _names_a_device(context, args, kwargs):
             return namespace.Event(*args, **kwargs)
         return general_event(args, kwargs)
 
     if hasattr(utils, "build_stream"):
-        general_stream, general_event = utils.build_stream, utils.build_event
+        general_stream: Callable[..., HasDevice] = utils.build_stream
+        general_event: Callable[..., object] = utils.build_event
         stream, event = disguise(build_stream, general_stream), disguise(build_event, general_event)
         yield Patch(utils, "build_stream", stream, None, note="torch.cuda.Stream() under torch.compile")
         yield Patch(utils, "build_event", event, None, note="torch.cuda.Event() under torch.compile")
 
 
-def _names_a_device(context: Context, args: Any, kwargs: Any) -> bool:
+def _names_a_device(context: Context, args: Args, kwargs: Kwargs) -> bool:
     """Whether these are arguments of torch.Event, and not of torch.cuda.Event, which takes no device."""
     return "device" in kwargs or (bool(args) and isinstance(args[0], (str, context.torch.device)))

@@ -1,7 +1,7 @@
-"""torch.is_autocast_enabled and its like under torch.compile, which folds torch's own C functions and finds a Python one there.
+"""torch.is_autocast_enabled and similar functions under torch.compile, which folds torch's C functions but finds Python ones.
 
-Ours, or the backend's, would be inlined down to the C function, which dynamo does not know by any name of torch's then. Its
-answer is a constant of the graph, as that of the C function is: dynamo guards the state that it depends on.
+Dynamo would inline ours, or the backend's, down to the C function, which it then does not know under any name of torch's. The
+result is a constant of the graph, as that of the C function is, because dynamo guards the state that it depends on.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from types import FunctionType
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
-_QUESTIONS = ("is_autocast_enabled", "get_autocast_dtype", "get_autocast_gpu_dtype")
+_QUERIES = ("is_autocast_enabled", "get_autocast_dtype", "get_autocast_gpu_dtype")
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    for name in _QUESTIONS:
+    for name in _QUERIES:
         function = getattr(context.torch, name, None)
         if isinstance(function, FunctionType):
             yield Patch(function, "_dynamo_marked_constant", True, None, note=f"torch.{name} under torch.compile")

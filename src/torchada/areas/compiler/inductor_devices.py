@@ -1,6 +1,6 @@
-"""torch.compile by Inductor: what it asks about devices by the name of CUDA is answered for the backend's.
+"""torch.compile with Inductor: look-ups that name CUDA get what belongs to the backend's device.
 
-The entries that torch itself makes for CUDA in its tables stay, beside those that the backend has registered.
+The entries for CUDA that torch itself puts into its tables stay there, next to those that the backend has registered.
 """
 
 from __future__ import annotations
@@ -8,11 +8,22 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from contextlib import AbstractContextManager
+from types import FrameType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torch._inductor.template_heuristics.base import TemplateConfigHeuristics
+    from torch.fx import GraphModule
+
+    from torchada.redirect.types import R
+
+    Find = Callable[[str, str, str], type[TemplateConfigHeuristics] | None]
+
 
 _NAMES = (
     "register_backend_for_device",
@@ -28,7 +39,7 @@ _NAMES = (
 
 
 def tables(context: Context) -> Iterator[Patch]:
-    """A program that asks for CUDA's entry, or registers one, means the backend's."""
+    """A program that looks up CUDA's entry, or registers one, means the backend's."""
     import torch._inductor.codegen.common as common
 
     for name in _NAMES:
@@ -38,11 +49,11 @@ def tables(context: Context) -> Iterator[Patch]:
             yield Patch(common, name, call, f'torch._inductor.codegen.common.{name}("cuda")')
 
 
-def _of_the_backend(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _of_the_backend(context: Context, original: Callable[..., R]) -> Callable[..., R]:
     names = context.devices
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if _asked_by_inductor(sys._getframe(1)):
+    def call(*args: object, **kwargs: object) -> R:
+        if _is_of_inductor(sys._getframe(1)):
             return original(*args, **kwargs)
         if args:
             args = (names.translate(args[0]), *args[1:])
@@ -53,13 +64,13 @@ def _of_the_backend(context: Context, original: Callable[..., Any]) -> Callable[
     return disguise(call, original)
 
 
-def _asked_by_inductor(frame: Any) -> bool:
-    """Whether torch is filling its own table, or looking into it for a device whose right name it knows."""
+def _is_of_inductor(frame: FrameType) -> bool:
+    """Whether torch itself is filling its table, or looking up a device whose real name it has."""
     return str(frame.f_globals.get("__name__", "")).startswith("torch._inductor.")
 
 
 def current_device(context: Context) -> Iterator[Patch]:
-    """A graph for one device is compiled with that device current, so that candidates are measured there."""
+    """A graph for one device is compiled while that device is current, so that candidates are measured there."""
     import torch._inductor.compile_fx as compile_fx
 
     device_context = _get_cuda_device_context(context, compile_fx.get_cuda_device_context)
@@ -68,10 +79,12 @@ def current_device(context: Context) -> Iterator[Patch]:
     )
 
 
-def _get_cuda_device_context(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _get_cuda_device_context(
+    context: Context, original: Callable[[GraphModule], AbstractContextManager[object]]
+) -> Callable[[GraphModule], AbstractContextManager[object]]:
     ours, namespace = context.backend.device_type, context.namespace
 
-    def get_cuda_device_context(gm: Any) -> Any:
+    def get_cuda_device_context(gm: GraphModule) -> AbstractContextManager[object]:
         values = (node.meta.get("val") for node in gm.graph.nodes)
         tensors = (value for value in values if isinstance(value, context.torch.Tensor))
         devices = {tensor.device for tensor in tensors if tensor.device.type == ours}
@@ -81,7 +94,7 @@ def _get_cuda_device_context(context: Context, original: Callable[..., Any]) -> 
 
 
 def heuristics(context: Context) -> Iterator[Patch]:
-    """max-autotune tries CUDA's configurations on a backend that has none of its own."""
+    """max-autotune tries CUDA's configurations for a backend that has none of its own."""
     import torch._inductor.template_heuristics.registry as registry
 
     find = _find(context, registry.get_registered_heuristic_class)
@@ -91,10 +104,12 @@ def heuristics(context: Context) -> Iterator[Patch]:
     )
 
 
-def _find(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _find(context: Context, original: Find) -> Find:
     ours = context.backend.device_type
 
-    def get_registered_heuristic_class(template_name: str, device_type: str, op_name: str) -> Any:
+    def get_registered_heuristic_class(
+        template_name: str, device_type: str, op_name: str
+    ) -> type[TemplateConfigHeuristics] | None:
         found = original(template_name, device_type, op_name)
         return original(template_name, "cuda", op_name) if found is None and device_type == ours else found
 
@@ -106,7 +121,7 @@ def subprocesses(context: Context) -> Iterator[Patch]:
     import torch._inductor.autotune_process as processes
 
     variable = context.backend.visible_devices
-    # CUDA_VISIBLE_DEVICES itself would not do: where the user has set the backend's own variable, that one counts.
+    # CUDA_VISIBLE_DEVICES itself would not work: if the user has set the backend's own variable, that one is used.
     yield Patch(
         processes,
         "CUDA_VISIBLE_DEVICES",

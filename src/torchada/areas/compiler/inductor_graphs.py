@@ -1,4 +1,4 @@
-"""CUDA graph trees (`mode="reduce-overhead"`), where the backend has a module of its own for them."""
+"""CUDA graph trees (`mode="reduce-overhead"`), if the backend has its own module for them."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-# What a program calls that ends in torch's module of trees.
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
+Stash = Callable[[str, object], None]
+
+# Functions of torch's module of trees, with the API that a program calls.
 _API = {"mark_step_begin": "torch.compiler.cudagraph_mark_step_begin"}
-# Where Inductor asks for the trees in a backward; torch 2.7 does so within the latter.
+# Functions in which Inductor uses the trees for a backward; torch 2.7 has only the second.
 _BACKWARD = ("maybe_handle_backward_generation", "cudagraph_post_compile")
 
 
 def steps(context: Context) -> Iterator[Patch]:
-    """The step that a program begins must begin in the backend's trees.
+    """A step that a program begins must begin in the backend's trees.
 
-    torch.compiler.cudagraph_mark_step_begin(), torch._dynamo.reset() and Inductor's backward ask torch's module, by its functions.
+    torch.compiler.cudagraph_mark_step_begin(), torch._dynamo.reset() and Inductor's backward call the functions of torch's module.
     """
     import torch._inductor.cudagraph_trees as trees
 
@@ -42,7 +48,7 @@ def steps(context: Context) -> Iterator[Patch]:
             yield Patch(trees, name, found, _API.get(name), to=f"{own.__name__}.{found.__name__}")
 
 
-def _counterpart(context: Context) -> Any:
+def _counterpart(context: Context) -> ModuleType:
     module = context.backend.graphs.trees
     if module is None:
         raise Skip(f"{context.backend.adapter} has no graph trees of its own")
@@ -52,8 +58,8 @@ def _counterpart(context: Context) -> Any:
         raise Skip(f"this {context.backend.adapter} has no graph trees: {missing}") from missing
 
 
-def _stash(context: Context, trees: Any) -> None:
-    """Give autograd's threads the trees of the module in force; torch's puts its own there when it is imported."""
+def _stash(context: Context, trees: ModuleType) -> None:
+    """Give autograd's threads the trees of the module in use; torch's module puts its own there when it is imported."""
     for name in ("tree_manager_containers", "tree_manager_locks"):
         if hasattr(trees.local, name):
             context.torch._C._stash_obj_in_tls(name, getattr(trees.local, name))
@@ -64,16 +70,16 @@ def _spelled(name: str, device_type: str) -> str:
 
 
 def backward(context: Context) -> Iterator[Patch]:
-    """A backward that runs beside the graph trees of its forward takes them to be imported, as on CUDA they are by then."""
+    """A backward that runs outside the graph trees of its forward assumes that they are imported, as they are by then on CUDA."""
     import torch._inductor.output_code as output_code
 
     name = next(name for name in _BACKWARD if hasattr(output_code, name))
     replacement = _with_graph_trees(getattr(output_code, name))
-    yield Patch(output_code, name, replacement, None, note="a backward beside the graph trees of its forward")
+    yield Patch(output_code, name, replacement, None, note="a backward outside the graph trees of its forward")
 
 
-def _with_graph_trees(original: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+def _with_graph_trees(original: Callable[P, R]) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         import torch._inductor.cudagraph_trees  # noqa: F401
 
         return original(*args, **kwargs)
@@ -82,10 +88,10 @@ def _with_graph_trees(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stash(context: Context) -> Iterator[Patch]:
-    """torch 2.7 takes no reference to what Inductor leaves for the threads of autograd.
+    """torch 2.7 takes no reference to the objects that Inductor stores for the threads of autograd.
 
-    There an object dies once another one takes its place, though the module that left it still holds it. One module of graph
-    trees never notices; the backend's and torch's own, which use the same places, end in a crash.
+    An object is therefore freed when another one is stored in its place, although the module that stored it still uses it. This
+    does no harm with one module of graph trees; the backend's and torch's own use the same places, and the process crashes.
     """
     stash = context.torch._C._stash_obj_in_tls
     if _takes_a_reference(stash):
@@ -96,12 +102,12 @@ def stash(context: Context) -> Iterator[Patch]:
         _with_a_reference(stash),
         None,
         until="torch 2.8",
-        note="what is left for autograd's threads is held",
+        note="objects stored for autograd's threads are kept alive",
     )
 
 
-def _takes_a_reference(stash: Callable[[str, Any], None]) -> bool:
-    probe: list[Any] = []
+def _takes_a_reference(stash: Stash) -> bool:
+    probe: list[object] = []
     before = sys.getrefcount(probe)
     stash("torchada", probe)
     taken = sys.getrefcount(probe) > before
@@ -110,13 +116,13 @@ def _takes_a_reference(stash: Callable[[str, Any], None]) -> bool:
     return taken
 
 
-def _with_a_reference(original: Callable[[str, Any], None]) -> Callable[[str, Any], None]:
-    def stash(key: str, value: Any) -> None:
+def _with_a_reference(original: Stash) -> Stash:
+    def stash(key: str, value: object) -> None:
         _take_a_reference(value)
         original(key, value)
 
     return disguise(stash, original)
 
 
-def _take_a_reference(value: Any) -> None:
+def _take_a_reference(value: object) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))

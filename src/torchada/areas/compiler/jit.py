@@ -1,19 +1,26 @@
 """Source code on its way into TorchScript: device names, `x.cuda()` and `x.is_cuda`.
 
-Scripted code never calls what is redirected in Python. Its names of devices reach torch's own parser, which the native mechanism
-redirects and the portable one cannot: it translates the names that are written where a device belongs. `cuda()` and `is_cuda`
-are no names of devices but operators of their own, for CUDA alone.
+Scripted code never calls what is redirected in Python. Its device names reach torch's own parser, which the native mechanism
+redirects and the portable one cannot, so the latter translates the names that the source has in the place of a device. `cuda()`
+and `is_cuda` are not device names but operators, and those exist for CUDA only.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torch._sources import ParsedDef
+
+    from torchada.redirect.types import P
+
+Translate = Callable[[str], str]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -22,11 +29,11 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(frontend, "parse_def", parse, None, note='torch.jit.script of x.cuda(), x.is_cuda, device="cuda"')
 
 
-def _parse_def(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    # Comparisons read the text of a device, so names stay as they are wherever torch's own parser reads them well.
-    translate = (lambda name: name) if context.mechanism.native else context.devices.translate
+def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P, ParsedDef]:
+    # Comparisons read the text of a device, so names stay unchanged wherever torch's own parser understands them.
+    translate: Translate = (lambda name: name) if context.mechanism.native else context.devices.translate
 
-    def parse_def(*args: Any, **kwargs: Any) -> Any:
+    def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
         parsed = original(*args, **kwargs)
         _Translated(context.backend.device_type, translate).visit(parsed.ast)
         return parsed
@@ -35,9 +42,9 @@ def _parse_def(context: Context, original: Callable[..., Any]) -> Callable[..., 
 
 
 class _Translated(ast.NodeTransformer):
-    """Changes a tree in place; every node keeps its position in the source, for TorchScript's messages."""
+    """Changes a tree in place; every node keeps its position in the source, which TorchScript's messages show."""
 
-    def __init__(self, device_type: str, translate: Callable[[Any], Any]) -> None:
+    def __init__(self, device_type: str, translate: Translate) -> None:
         self._device_type = device_type
         self._translate = translate
 
@@ -68,5 +75,5 @@ class _Translated(ast.NodeTransformer):
 
 
 def _is_of_another(node: ast.expr) -> bool:
-    """Whether this is an attribute, and not one of `self`: scripted modules may have methods and flags of such names."""
+    """Whether this is an attribute of something other than `self`: scripted modules may have methods and flags of such names."""
     return isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self"

@@ -1,7 +1,7 @@
-"""Files of torch.jit.save: written with CUDA's names, so that a CUDA machine reads them, and read with CUDA's names.
+"""Files of torch.jit.save: written with CUDA's names, so that a CUDA machine can read them, and read with CUDA's names.
 
-torch reads and writes them in C++. The native mechanism redirects the parser that reads; the portable one renames the devices in
-a copy of a file that has such names.
+torch reads and writes them in C++. The native mechanism redirects the parser that reads them; the portable one renames the
+devices in a copy of a file that has such names.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Concatenate, TypeVar
 
 from torchada.areas.compiler._archives import mentions, renamed
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
+S = TypeVar("S")  # a RecursiveScriptModule or a ScriptFunction
+U = TypeVar("U")  # a CompilationUnit
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -33,26 +39,32 @@ def patches(context: Context) -> Iterator[Patch]:
         )
 
 
-def _save_to_buffer(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _save_to_buffer(
+    context: Context, original: Callable[Concatenate[S, P], bytes]
+) -> Callable[Concatenate[S, P], bytes]:
     device_type = context.backend.device_type
 
-    def save_to_buffer(self: Any, *args: Any, **kwargs: Any) -> bytes:
+    def save_to_buffer(self: S, *args: P.args, **kwargs: P.kwargs) -> bytes:
         return renamed(original(self, *args, **kwargs), device_type, "cuda")
 
     return disguise(save_to_buffer, original)
 
 
-def _save(original: Callable[..., Any], to_buffer: Callable[..., Any]) -> Callable[..., Any]:
-    def save(self: Any, f: Any, *args: Any, **kwargs: Any) -> None:
+def _save(
+    original: Callable[..., None], to_buffer: Callable[Concatenate[S, P], bytes]
+) -> Callable[Concatenate[S, str | os.PathLike[str], P], None]:
+    def save(self: S, f: str | os.PathLike[str], *args: P.args, **kwargs: P.kwargs) -> None:
         Path(os.fspath(f)).write_bytes(to_buffer(self, *args, **kwargs))
 
     return disguise(save, original)
 
 
-def _load_buffer(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _load_buffer(
+    context: Context, original: Callable[Concatenate[U, bytes | str, P], R]
+) -> Callable[Concatenate[U, bytes | str, P], R]:
     device_type = context.backend.device_type
 
-    def import_ir_module_from_buffer(cu: Any, buffer: Any, *args: Any, **kwargs: Any) -> Any:
+    def import_ir_module_from_buffer(cu: U, buffer: bytes | str, *args: P.args, **kwargs: P.kwargs) -> R:
         if isinstance(buffer, bytes) and _is_from_cuda(io.BytesIO(buffer)):
             buffer = renamed(buffer, "cuda", device_type)
         return original(cu, buffer, *args, **kwargs)
@@ -60,8 +72,10 @@ def _load_buffer(context: Context, original: Callable[..., Any]) -> Callable[...
     return disguise(import_ir_module_from_buffer, original)
 
 
-def _load(original: Callable[..., Any], from_buffer: Callable[..., Any]) -> Callable[..., Any]:
-    def import_ir_module(cu: Any, filename: Any, *args: Any, **kwargs: Any) -> Any:
+def _load(
+    original: Callable[Concatenate[U, str, P], R], from_buffer: Callable[Concatenate[U, bytes | str, P], R]
+) -> Callable[Concatenate[U, str, P], R]:
+    def import_ir_module(cu: U, filename: str, *args: P.args, **kwargs: P.kwargs) -> R:
         if _is_from_cuda(filename):
             return from_buffer(cu, Path(filename).read_bytes(), *args, **kwargs)
         return original(cu, filename, *args, **kwargs)
@@ -69,8 +83,8 @@ def _load(original: Callable[..., Any], from_buffer: Callable[..., Any]) -> Call
     return disguise(import_ir_module, original)
 
 
-def _is_from_cuda(file: Any) -> bool:
-    """Whether devices of CUDA may stand in it. Anything but an archive is left to torch, and to its errors."""
+def _is_from_cuda(file: str | IO[bytes]) -> bool:
+    """Whether the file may contain devices of CUDA. Anything but an archive is left to torch and its errors."""
     try:
         with zipfile.ZipFile(file) as archive:
             return mentions(archive, "cuda")

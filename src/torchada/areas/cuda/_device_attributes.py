@@ -1,17 +1,21 @@
-"""Attributes of a device that torch does not show, asked of the backend's runtime library, which numbers them as CUDA does.
+"""Attributes of a device that torch does not show, read from the backend's runtime library, which numbers them as CUDA does.
 
-That it does is checked on the device itself before any number is believed: multiprocessors and compute capability are known to
-torch as well.
+Before any value is used, the numbering is checked on the device itself: torch also reports the number of multiprocessors and the
+compute capability, and both sources have to agree.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
 from torchada.redirect.names.libraries import NativeLibraries
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
+
+if TYPE_CHECKING:
+    Status = Callable[..., int]
 
 # cudaDeviceAttr, from CUDA's driver_types.h, by the names of torch.cuda.get_device_properties().
 NUMBERS = {
@@ -35,11 +39,11 @@ class DeviceAttributes:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._function: Any = None
+        self._function: Status | None = None
         self._doubt = ""
 
-    def read(self, name: str, properties: Any) -> int:
-        """The value, in the unit of cudaDeviceProp. Raises UnsupportedAttributeError where the runtime does not tell."""
+    def read(self, name: str, properties: object) -> int:
+        """The value, in the unit of cudaDeviceProp. Raises UnsupportedAttributeError if the runtime does not report it."""
         index = index_of(properties, self._context)
         if self._function is None and not self._doubt:
             self._doubt = self._find() or self._compare(index, properties)
@@ -60,23 +64,24 @@ class DeviceAttributes:
                 missing = str(failure)
             else:
                 return ""
-        return f"torch does not show it, and the runtime cannot be asked ({missing})"
+        return f"torch does not show it, and the runtime cannot be called ({missing})"
 
-    def _compare(self, index: int, properties: Any) -> str:
+    def _compare(self, index: int, properties: object) -> str:
         for name, number in _KNOWN_TO_TORCH.items():
             found, expected = self._ask(number, index), getattr(properties, name)
             if found != expected:
-                return f"the runtime numbers its attributes in a way of its own ({name}: {found}, but torch says {expected})"
+                return f"the runtime numbers its attributes differently ({name}: {found}, but torch reports {expected})"
         return ""
 
     def _ask(self, number: int, index: int) -> int | None:
         value = ctypes.c_int(-1)
+        assert self._function is not None  # read() has found it
         status = self._function(ctypes.byref(value), ctypes.c_int(number), ctypes.c_int(index))
         return value.value if status == 0 else None
 
 
-def index_of(properties: Any, context: Context) -> int:
-    """Which device has these properties; torch hands out one object for each. Copies are taken for those of the current one."""
+def index_of(properties: object, context: Context) -> int:
+    """The device that has these properties. torch returns one object for each device; a copy counts as the current device's."""
     namespace = context.namespace
     for index in range(namespace.device_count()):
         if namespace.get_device_properties(index) is properties:

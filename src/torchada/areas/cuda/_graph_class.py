@@ -1,6 +1,7 @@
-"""Methods for a backend's graph class, CUDA code's torch.cuda.CUDAGraph: what it lacks, and what a capture does besides.
+"""Methods for the backend's graph class, torch.cuda.CUDAGraph in CUDA code: what it lacks, and what a capture also does.
 
-A replay is the hot call and stays the backend's own: only a graph that checks its inputs gets another one, on the instance.
+Programs replay graphs often, so `replay` stays the backend's own. Only a graph that checks its inputs gets another one, on the
+instance.
 """
 
 from __future__ import annotations
@@ -12,11 +13,39 @@ from collections.abc import Callable
 from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada._warnings import warn
 
-Method = Callable[..., Any]
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Protocol
+
+    class Tracker(Protocol):
+        """torch.utils._cuda_debug._CUDAGraphInputLivenessTracker, which older versions of torch lack."""
+
+        def start(self) -> None: ...
+
+        def stop(self) -> None: ...
+
+        def check_alive(self, capture_pool: tuple[int, int], /) -> None: ...
+
+    class Graph(Protocol):
+        """A graph of the backend; `_torchada_tracker` is there while its inputs are checked."""
+
+        replay: Callable[[], object]
+        _torchada_tracker: Tracker
+
+        def capture_begin(self) -> None: ...
+
+        def pool(self) -> tuple[int, int]: ...
+
+        def enable_debug_mode(self) -> None: ...
+
+        def debug_dump(self, debug_path: str) -> None: ...
+
+
+Method = Callable[..., Any]  # of a graph class, whose attributes depend on the adapter
 
 
 def takes(function: Method, parameter: str) -> bool:
@@ -27,26 +56,26 @@ def takes(function: Method, parameter: str) -> bool:
 class Construction:
     """`CUDAGraph(keep_graph=False)` for a class without that argument.
 
-    The backend makes the executable when the capture ends, and keeps the recording in any case; so what is left of `keep_graph`
-    is whether instantiate() may be called.
+    The backend makes the executable when the capture ends, and keeps the recording in any case. So `keep_graph` only decides
+    whether instantiate() may be called.
     """
 
     def __init__(self, graph: Any) -> None:
         self._new, self._init, self._again = graph.__new__, graph.__init__, graph.reinstantiate_graph
 
-    def methods(self) -> dict[str, Any]:
+    def methods(self) -> dict[str, object]:
         new, init, again = self._new, self._init, self._again
 
-        def __new__(cls: type, keep_graph: bool = False) -> Any:
+        def __new__(cls: type, keep_graph: bool = False) -> object:
             instance = new(cls)
             if keep_graph:
                 instance._torchada_keep_graph = True
             return instance
 
-        def __init__(self: Any, keep_graph: bool = False) -> None:
+        def __init__(self: object, keep_graph: bool = False) -> None:
             init(self)
 
-        def instantiate(self: Any) -> None:
+        def instantiate(self: object) -> None:
             if not getattr(self, "_torchada_keep_graph", False):
                 raise RuntimeError("instantiate() is intended to be called by the user only when keep_graph=true")
             again(self)
@@ -55,12 +84,12 @@ class Construction:
 
 
 class InputCheck:
-    """`check_input_liveness`: torch's own tracker notes what a capture reads, and each replay asks whether it is still there."""
+    """`check_input_liveness`: torch's own tracker records what a capture reads, and each replay checks that it still exists."""
 
-    def __init__(self, torch: Any, replay: Method) -> None:
+    def __init__(self, torch: ModuleType, replay: Method) -> None:
         self._torch, self._replay = torch, replay
 
-    def start(self, graph: Any) -> None:
+    def start(self, graph: Graph) -> None:
         """Track the capture that has just begun."""
         from importlib import import_module
 
@@ -70,22 +99,23 @@ class InputCheck:
         tracker.start()
 
     @staticmethod
-    def stop(graph: Any) -> None:
+    def stop(graph: Graph) -> None:
         """The capture has ended."""
         tracker = getattr(graph, "_torchada_tracker", None)
         if tracker is not None:
             tracker.stop()
 
-    def forget(self, graph: Any) -> None:
-        """The recording is thrown away."""
+    def forget(self, graph: Graph) -> None:
+        """The recording is discarded."""
         self.stop(graph)
         vars(graph).pop("_torchada_tracker", None)
         vars(graph).pop("replay", None)
 
 
-def _checked_replay(graph: weakref.ref[Any], tracker: Any, replay: Method) -> Method:
+def _checked_replay(graph: weakref.ref[Graph], tracker: Tracker, replay: Method) -> Callable[[], None]:
     def checked() -> None:
-        alive: Any = graph()  # weak, for the graph holds this function
+        alive = graph()  # weak, because the graph holds this function
+        assert alive is not None
         tracker.check_alive(alive.pool())
         replay(alive)
 
@@ -93,7 +123,7 @@ def _checked_replay(graph: weakref.ref[Any], tracker: Any, replay: Method) -> Me
 
 
 class Dumps:
-    """A file for each capture, graph_<nanoseconds>.dot, in `folder`; None: no files."""
+    """Writes a file graph_<nanoseconds>.dot for each capture to `folder`; nothing if that is None."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = self._made(folder) if folder else None
@@ -108,54 +138,54 @@ class Dumps:
             return None
         return path
 
-    def prepare(self, graph: Any) -> None:
-        """Before the capture: the backend keeps what a dump needs in debug mode only."""
+    def prepare(self, graph: Graph) -> None:
+        """Called before the capture: only in debug mode the backend keeps what a dump needs."""
         if self._folder is not None:
             graph.enable_debug_mode()
 
-    def write(self, graph: Any) -> None:
-        """After the capture."""
+    def write(self, graph: Graph) -> None:
+        """Called after the capture."""
         if self._folder is not None:
             graph.debug_dump(os.fspath(self._folder / f"graph_{time.time_ns()}.dot"))
 
 
 class Executables:
-    """The graphs that hold an executable, for drivers that allow only so many: the failure beyond that says nothing of it."""
+    """The graphs that hold an executable. Some drivers limit their number, and their error beyond it does not name the cause."""
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        self._alive: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._alive: weakref.WeakSet[Graph] = weakref.WeakSet()
 
-    def add(self, graph: Any) -> None:
+    def add(self, graph: Graph) -> None:
         self._alive.add(graph)
 
-    def remove(self, graph: Any) -> None:
+    def remove(self, graph: Graph) -> None:
         self._alive.discard(graph)
 
     def explain(self, failure: RuntimeError) -> RuntimeError:
-        """`failure` of a capture, or an error that tells the likely cause and what to do."""
+        """`failure` of a capture, or an error that names the likely cause and what to do."""
         count = len(self._alive)
-        # The driver's own figure is near the documented one, and not the same on all.
+        # The real limit is near the documented one, and differs between drivers.
         if self._limit is None or count < self._limit * 0.9:
             return failure
         return RuntimeError(
             f"The capture of a graph has failed while {count} captured graphs are alive in this process, and the driver "
             f"allows about {self._limit} executable ones. Drop or reset() graphs that are not needed any more, or capture "
-            "fewer: fewer batch sizes, or larger pieces of the model. A graph cannot be kept without its executable, for the "
-            "adapter has no call that releases one alone."
+            "fewer: fewer batch sizes, or larger pieces of the model. A graph cannot be kept without its executable, because the "
+            "adapter has no call that releases only that."
         )
 
 
 def capture_methods(
     graph: type, native_liveness: bool, inputs: InputCheck, parts: SimpleNamespace
 ) -> dict[str, Method]:
-    """capture_begin, capture_end and reset that do the rest besides; `parts` has `dumps` and `executables`."""
+    """capture_begin, capture_end and reset with these additions; `parts` has `dumps` and `executables`."""
     begin, end, reset = (getattr(graph, name) for name in ("capture_begin", "capture_end", "reset"))
     dumps: Dumps = parts.dumps
     executables: Executables = parts.executables
 
-    def capture_begin(self: Any, *args: Any, **kwargs: Any) -> None:
-        check = False
+    def capture_begin(self: Graph, *args: object, **kwargs: object) -> None:
+        check: object = False
         if not native_liveness:
             check = kwargs.pop("check_input_liveness", args[2] if len(args) > 2 else False)
             args = args[:2]
@@ -164,7 +194,7 @@ def capture_methods(
         if check:
             inputs.start(self)
 
-    def capture_end(self: Any) -> None:
+    def capture_end(self: Graph) -> None:
         inputs.stop(self)
         try:
             end(self)
@@ -176,7 +206,7 @@ def capture_methods(
         executables.add(self)
         dumps.write(self)
 
-    def reset_(self: Any) -> None:
+    def reset_(self: Graph) -> None:
         inputs.forget(self)
         executables.remove(self)
         reset(self)

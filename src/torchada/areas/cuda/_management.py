@@ -1,32 +1,36 @@
 """The backend's management library: what nvidia-smi knows, under the function names of pynvml.
 
-It is imported when it is first asked, for few programs do.
+It is imported at its first use, because few programs use it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from torchada.areas.cuda._device_attributes import index_of
 from torchada.redirect.context import Context
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
+if TYPE_CHECKING:
+    from torchada.redirect.types import DeviceLike
+
 
 class Management:
-    """Stands where torch.cuda keeps the module pynvml: attributes are those of the backend's module of that kind."""
+    """Replaces the module pynvml in torch.cuda: its attributes are those of the backend's module of that kind."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.module(), name)
 
-    def module(self) -> Any:
-        """The module. Raises ModuleNotFoundError, as torch.cuda does without pynvml, with what to install."""
+    def module(self) -> ModuleType:
+        """The module. Raises ModuleNotFoundError, as torch.cuda does without pynvml, and names the package to install."""
         library = self._context.backend.management
         name, package = (library.module, library.package) if library else ("pynvml", "nvidia-ml-py")
         try:
@@ -36,20 +40,20 @@ class Management:
             raise ModuleNotFoundError(what, name=name) from missing
 
     def start(self) -> None:
-        """Make the library ready. Raises RuntimeError where the driver is not there, as torch.cuda does."""
+        """Initialize the library. Raises RuntimeError if there is no driver, as torch.cuda does."""
         module = self.module()
         try:
             module.nvmlInit()
         except Exception as failure:
             raise RuntimeError(f"the driver cannot be reached through {module.__name__}: {failure}") from failure
 
-    def handle(self, device: Any = None) -> Any:
-        """The library's handle of a device, by its place among the visible ones."""
+    def handle(self, device: DeviceLike = None) -> object:
+        """The library's handle of a device, which is given by its index among the visible ones."""
         self.start()
         return self.module().nvmlDeviceGetHandleByIndex(self._context.torch.cuda._get_nvml_device_index(device))
 
     def count(self) -> int:
-        """How many devices there are, visible or not."""
+        """The number of devices, visible or not."""
         self.start()
         return int(self.module().nvmlDeviceGetCount())
 
@@ -58,7 +62,7 @@ class Management:
         module = self.module()
         return [module.nvmlDeviceGetUUID(module.nvmlDeviceGetHandleByIndex(index)) for index in range(self.count())]
 
-    def uuid(self, properties: Any) -> UUID:
+    def uuid(self, properties: object) -> UUID:
         """The identity of the device that has these properties of torch's."""
         try:
             text = self.module().nvmlDeviceGetUUID(self.handle(index_of(properties, self._context)))

@@ -1,8 +1,12 @@
-"""The C functions below torch.cuda.memory's snapshots and histories, over a backend's Python functions."""
+"""The C functions that torch.cuda.memory's snapshots and histories call, written over the backend's Python functions."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import MemoryModule
 
 Snapshot = dict[str, Any]
 
@@ -10,16 +14,16 @@ Snapshot = dict[str, Any]
 class History:
     """`memory` is the backend's module of that name, with `_snapshot` and `_record_memory_history`.
 
-    What the backend has no counterpart of is done here (one pool's segments, no traces, actions to skip, a history to forget);
-    annotations by the compiler or the program are additions to a snapshot, which it then does not have.
+    What the backend has no counterpart for is done here: one pool's segments, no traces, actions to skip, clearing a history.
+    Annotations by the compiler or the program are not supported, and a snapshot then lacks them.
     """
 
-    def __init__(self, memory: Any) -> None:
+    def __init__(self, memory: MemoryModule) -> None:
         self._memory = memory
         self._skipped: frozenset[str] = frozenset()
 
-    def snapshot(self, selection: tuple[Any, ...] | None = None) -> Snapshot:
-        """All segments, or those of the pool (a, b), given as (a, b) or (a, b, include_traces); (0, 0) stands for all."""
+    def snapshot(self, selection: tuple[object, ...] | None = None) -> Snapshot:
+        """All segments, or those of the pool (a, b), given as (a, b) or (a, b, include_traces); (0, 0) selects all."""
         found: Snapshot = dict(self._memory._snapshot())
         pool, with_traces = (tuple(selection[:2]), selection[2:] != (False,)) if selection else ((0, 0), True)
         if pool != (0, 0):
@@ -33,7 +37,7 @@ class History:
     def _without_skipped(self, trace: list[Snapshot]) -> list[Snapshot]:
         return [entry for entry in trace if entry["action"] not in self._skipped]
 
-    def _prepare(self, clear_history: bool, skip_actions: Any) -> None:
+    def _prepare(self, clear_history: bool, skip_actions: Iterable[str] | None) -> None:
         if clear_history:
             self._memory._record_memory_history(None)
         self._skipped = frozenset(skip_actions or ())
@@ -47,9 +51,9 @@ class History:
         clear_history: bool = False,
         compile_context: bool = False,
         global_record_annotations: bool = False,
-        skip_actions: Any = (),
+        skip_actions: Iterable[str] | None = (),
     ) -> None:
-        """Begin to record, or with `enabled` None stop and forget."""
+        """Begin to record; if `enabled` is None, stop and clear the history."""
         self._prepare(clear_history, skip_actions)
         self._memory._record_memory_history(enabled, context, stacks, max_entries)
 
@@ -63,9 +67,9 @@ class History:
         clear_history: bool = False,
         compile_context: bool = False,
         global_record_annotations: bool = False,
-        skip_actions: Any = (),
+        skip_actions: Iterable[str] | None = (),
     ) -> None:
-        """As `record`, with the arguments of before torch 2.1."""
+        """As `record`, with the arguments that torch had before 2.1."""
         self._prepare(clear_history, skip_actions)
         self._memory._record_memory_history(
             enabled,

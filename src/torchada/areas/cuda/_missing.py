@@ -1,28 +1,28 @@
-"""What of torch.cuda cannot work, because a C function it ends in is in CUDA builds of torch alone: read from its code."""
+"""Finds functions of torch.cuda that cannot work because they call C functions of CUDA builds. It reads their code objects."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from types import CodeType, FunctionType
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
+from typing import TypeGuard
 
-# torch puts classes made by torch._utils._dummy_type where its own C code has none; they raise when they are called.
+# Builds of torch without CUDA have classes made by torch._utils._dummy_type in the place of C classes; calling one raises an error.
 _DUMMIES = "torch._utils"
 
 
 class Missing:
-    """Asks functions of torch for what they read: C functions of torch._C, and names of torch.cuda.
+    """Looks at what functions of torch read: C functions of torch._C, and names of torch.cuda.
 
-    `answered` are names of torch.cuda that work whatever they read, `absent` those that do not.
+    `answered` are names of torch.cuda that work whatever they read, `absent` those that do not work.
     """
 
-    def __init__(self, torch: Any, answered: frozenset[str], absent: frozenset[str]) -> None:
+    def __init__(self, torch: ModuleType, answered: frozenset[str], absent: frozenset[str]) -> None:
         self._native, self._answered, self._absent = vars(torch._C), answered, absent
         self._known: dict[int, bool] = {}
 
-    def stops(self, value: Any) -> bool:
-        """Whether `value`, a function or class of torch.cuda, ends in something that is not there."""
+    def stops(self, value: object) -> bool:
+        """Whether `value`, a function or class of torch.cuda, calls something that does not exist in this build."""
         if isinstance(value, type):
             return any(map(_is_dummy, value.__mro__)) or self.stops(vars(value).get("__init__"))
         if not is_torchs_own(value):
@@ -41,8 +41,8 @@ class Missing:
         return self.stops(function.__globals__.get(name))
 
 
-def is_torchs_own(value: Any) -> bool:
-    """Whether `value` is a function of torch.cuda as torch wrote it: not the backend's, and none of ours, which has its names."""
+def is_torchs_own(value: object) -> TypeGuard[FunctionType]:
+    """Whether `value` is torch's own function of torch.cuda, and not the backend's or a replacement of ours with the same name."""
     function = inspect.unwrap(value) if isinstance(value, FunctionType) else None
     return isinstance(function, FunctionType) and function.__globals__["__name__"].startswith("torch.cuda")
 
@@ -56,10 +56,10 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 class _Absent:
-    """In the place of an attribute that torch._C has not."""
+    """Stands for an attribute that torch._C lacks."""
 
     __module__ = _DUMMIES
 
 
-def _is_dummy(value: Any) -> bool:
+def _is_dummy(value: object) -> bool:
     return isinstance(value, type) and value.__module__ == _DUMMIES

@@ -1,13 +1,11 @@
-"""The backend's C functions and classes, found by the names that CUDA gives to theirs."""
+"""The backend's C functions and classes, found by the names of CUDA's."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from torchada.redirect.context import Context
 
 
-def native_names(context: Context) -> dict[str, tuple[str, Any]]:
+def native_names(context: Context) -> dict[str, tuple[str, object]]:
     """By CUDA's name ("_cuda_getDevice"), the backend's name and the object; only names in which the backend's own name occurs."""
     native = getattr(context.namespace, context.backend.native.module, None)
     names = [name for name in vars(native) if not name.startswith("__")] if native is not None else []

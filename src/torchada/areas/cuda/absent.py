@@ -1,15 +1,18 @@
-"""What NVIDIA has and nobody else: jiterator, GPUDirect Storage, green contexts, TunableOp, NVRTC. Each name says so when used."""
+"""APIs that only NVIDIA offers: jiterator, GPUDirect Storage, green contexts, TunableOp, NVRTC. Each raises a clear error."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import error, unsupported, unsupported_class
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction
 
 _JIT = (
     "it compiles CUDA source with NVRTC while the program runs; write the operation in PyTorch, or build an extension"
@@ -23,8 +26,8 @@ _ABSENT = {
     "torch.cuda.gds": {"gds_register_buffer": _GDS, "gds_deregister_buffer": _GDS, "GdsFile": _GDS},
     "torch.cuda.green_contexts": {"GreenContext": _GREEN},
 }
-# torch.cuda.tunable: what it is to say while it is off, which it always is.
-_OFF: dict[str, Any] = {
+# torch.cuda.tunable is always off; its functions return these values then.
+_OFF: dict[str, object] = {
     "is_enabled": False,
     "tuning_is_enabled": False,
     "record_untuned_is_enabled": False,
@@ -40,7 +43,7 @@ def patches(context: Context) -> Iterator[Patch]:
         for name, why in names.items():
             if module is not None and name in vars(module):
                 yield _refusing(context, module, name, why)
-    # Made where modules are imported, by code that may never call what it has made.
+    # The call raises and not the creation: programs create such functions at import, and may never call them.
     call = unsupported(context, "torch.cuda.jiterator", _JIT, context.torch.cuda.jiterator._JittedFunction.__call__)
     yield Patch(
         context.torch.cuda.jiterator._JittedFunction, "__call__", call, "torch.cuda.jiterator", kind="unsupported"
@@ -50,7 +53,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _module(context: Context, name: str) -> ModuleType | None:
-    module: Any = context.torch
+    module: object = context.torch
     for part in name.split(".")[1:]:
         module = getattr(module, part, None)
     return module if isinstance(module, ModuleType) else None
@@ -64,7 +67,7 @@ def _refusing(context: Context, module: ModuleType, name: str, why: str) -> Patc
 
 
 def _tunable(context: Context, tunable: ModuleType) -> Iterator[Patch]:
-    """Switching it off is what it is already; whatever else it is asked to do, it cannot."""
+    """It is always off: switching it off does nothing, and every other call raises an error."""
     for name in tunable.__all__:
         if name not in vars(tunable):
             continue
@@ -77,14 +80,14 @@ def _tunable(context: Context, tunable: ModuleType) -> Iterator[Patch]:
             yield _refusing(context, tunable, name, _TUNABLE)
 
 
-def _answer(value: Any, original: Any) -> Any:
-    def answer() -> Any:
+def _answer(value: object, original: AnyFunction) -> AnyFunction:
+    def answer() -> object:
         return value
 
     return disguise(answer, original)
 
 
-def _switch(context: Context, api: str, original: Any) -> Any:
+def _switch(context: Context, api: str, original: AnyFunction) -> AnyFunction:
     def switch(val: bool = True) -> None:
         if val:
             raise error(context, f"{api}(True)", _TUNABLE)

@@ -1,13 +1,13 @@
-"""torch.accelerator, where its generic way needs what the backend's guard and allocator may lack: it asks the namespace instead.
+"""torch.accelerator calls the backend's namespace where its generic code needs what the backend's guard and allocator may lack.
 
-The changes are made in torch._C, below the functions of torch.accelerator, so that these keep their checks of arguments and names
-imported earlier see them too. torch.accelerator.current_accelerator() goes on naming the backend's own device.
+The functions of torch._C that torch.accelerator calls are replaced. So the functions of torch.accelerator keep their argument
+checks, and names that were imported earlier are redirected too. torch.accelerator.current_accelerator() still returns the
+backend's own device.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -44,20 +44,20 @@ def patches(context: Context) -> Iterator[Patch]:
             )
 
 
-def _by_device(context: Context, name: str) -> Callable[..., Any]:
-    # Looked up at the call: programs and tools replace functions of the namespace.
+def _by_device(context: Context, name: str) -> Callable[[int], object]:
+    # Looked up at the call, because programs and tools replace functions of the namespace.
     namespace = context.namespace
 
-    def call(device_index: int) -> Any:
+    def call(device_index: int) -> object:
         return getattr(namespace, name)(device_index)
 
     return call
 
 
-def _without_argument(context: Context, name: str) -> Callable[..., Any]:
+def _without_argument(context: Context, name: str) -> Callable[[], object]:
     namespace = context.namespace
 
-    def call() -> Any:
+    def call() -> object:
         return getattr(namespace, name)()
 
     return call

@@ -1,6 +1,6 @@
-"""torch._C._cuda_*: the backend's own C functions under CUDA's names, for code that imports them from there.
+"""torch._C._cuda_*: the backend's own C functions under CUDA's names, for code that imports them from torch._C.
 
-Much of torch.cuda's Python (the raw allocator, streams of other libraries, memory fractions) works as it is on top of them.
+With them, much of torch.cuda's Python code works unchanged: the raw allocator, streams of other libraries, memory fractions.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from torchada.areas.cuda._native_names import native_names
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-# Its presence is how torch.cuda._is_compiled, and so is_available, find CUDA.
+# torch.cuda._is_compiled, and so is_available, detect CUDA by its presence.
 _DETECTION = "_cuda_getDeviceCount"
-# Not counterparts of anything: a submodule with names of its own, a number, and what the backend calls at its import.
+# Without a counterpart: a submodule with names of its own, a number, and a function that the backend calls at its import.
 _OWN = frozenset({"_cudart", "_cuda_version", "_cuda_register_device_hook"})
-# Of other arguments than CUDA's: cuda_pools answers them.
+# With arguments other than CUDA's; the area pools replaces them.
 _OTHER_ARGUMENTS = frozenset(
     {"_cuda_memorySnapshot", "_cuda_record_memory_history", "_cuda_record_memory_history_legacy"}
 )

@@ -1,18 +1,23 @@
-"""Copies between devices: what torch.cuda.comm and torch.nn.parallel call in torch._C, which has it in CUDA builds only.
+"""Copies between devices: the functions that torch.cuda.comm and torch.nn.parallel call in torch._C, which only CUDA builds have.
 
-Where the backend's own build of torch has torch.nn.parallel call the backend's native module instead, that stays, and gets what
-the module lacks of it.
+In the backend's own build of torch, torch.nn.parallel may call the backend's native module instead. Functions of that module are
+kept, and those that it lacks are added.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import Device, StreamLike, Tensor
+
+    Streams = Sequence[StreamLike | None] | None
 
 _NAMES = ("_broadcast", "_broadcast_out", "_broadcast_coalesced", "_scatter", "_scatter_out", "_gather", "_gather_out")
 
@@ -27,7 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(native, name, own, api, kind="emulated", to="torch.Tensor.copy_")
 
 
-def _function(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _function(name: str, method: Callable[..., object]) -> Callable[..., object]:
     call = plain(method)
     call.__name__ = call.__qualname__ = name
     call.__module__ = "torch._C"
@@ -40,11 +45,11 @@ class _Copies:
     def __init__(self, context: Context) -> None:
         self._torch, self._namespace, self._type = context.torch, context.namespace, context.backend.device_type
 
-    def broadcast(self, tensor: Any, devices: Sequence[int]) -> list[Any]:
+    def broadcast(self, tensor: Tensor, devices: Sequence[int]) -> list[Tensor]:
         """`tensor` on each of `devices`: itself where it is already."""
         return [self._copy(tensor, index) for index in devices]
 
-    def broadcast_out(self, tensor: Any, out_tensors: Sequence[Any]) -> list[Any]:
+    def broadcast_out(self, tensor: Tensor, out_tensors: Sequence[Tensor]) -> list[Tensor]:
         """`tensor` written into each of `out_tensors`, of its shape."""
         self._check_on_device(out_tensors, "output")
         for index, out in enumerate(out_tensors):
@@ -56,7 +61,9 @@ class _Copies:
             out.copy_(tensor, non_blocking=True)
         return list(out_tensors)
 
-    def broadcast_coalesced(self, tensors: Sequence[Any], devices: Sequence[int], buffer_size: int) -> list[list[Any]]:
+    def broadcast_coalesced(
+        self, tensors: Sequence[Tensor], devices: Sequence[int], buffer_size: int
+    ) -> list[list[Tensor]]:
         """For each of `devices` a list of all `tensors`, sent in pieces of `buffer_size` bytes; they lie on the first device."""
         first, *others = devices
         on_first = all(tensor.get_device() == first for tensor in tensors)
@@ -69,12 +76,12 @@ class _Copies:
 
     def scatter(
         self,
-        tensor: Any,
+        tensor: Tensor,
         devices: Sequence[int],
         chunk_sizes: Sequence[int] | None = None,
         dim: int = 0,
-        streams: Sequence[Any] | None = None,
-    ) -> list[Any]:
+        streams: Streams = None,
+    ) -> list[Tensor]:
         """Pieces of `tensor` along `dim`, the first on the first of `devices`; fewer than devices where it is too short."""
         _check(len(devices) > 0, "Expected at least one device to scatter to")
         _check_streams(streams, devices)
@@ -86,7 +93,7 @@ class _Copies:
                 f"Expected devices and chunk_sizes to be of same length, but got len(devices) = {len(devices)} and "
                 f"len(chunk_sizes) = {len(chunk_sizes)}",
             )
-            chunks = tensor.split(list(chunk_sizes), dim)
+            chunks = _split(tensor, list(chunk_sizes), dim)
         pieces = []
         for index, (chunk, device) in enumerate(zip(chunks, devices)):
             with self._on(streams, index):
@@ -94,8 +101,8 @@ class _Copies:
         return pieces
 
     def scatter_out(
-        self, tensor: Any, out_tensors: Sequence[Any], dim: int = 0, streams: Sequence[Any] | None = None
-    ) -> list[Any]:
+        self, tensor: Tensor, out_tensors: Sequence[Tensor], dim: int = 0, streams: Streams = None
+    ) -> list[Tensor]:
         """Pieces of `tensor` along `dim` written into `out_tensors`, whose sizes say where to cut."""
         _check(len(out_tensors) > 0, "Expected at least one output tensor to scatter to")
         self._check_on_device(out_tensors, "output")
@@ -108,49 +115,52 @@ class _Copies:
             f"Total size for output tensors along scatter dim {dim} does not match the input: expected {tensor.size(dim)}, but "
             f"got {sum(sizes)}",
         )
-        for index, (chunk, out) in enumerate(zip(tensor.split(sizes, dim), out_tensors)):
+        for index, (chunk, out) in enumerate(zip(_split(tensor, sizes, dim), out_tensors)):
             with self._on(streams, index):
                 out.copy_(chunk, non_blocking=True)
         return list(out_tensors)
 
-    def gather(self, tensors: Sequence[Any], dim: int, destination_index: int | None = None) -> Any:
+    def gather(self, tensors: Sequence[Tensor], dim: int, destination_index: int | None = None) -> Tensor:
         """`tensors` one after the other along `dim`, on the device of `destination_index`: None is the current one, -1 the CPU."""
         dim, shape = self._gathered_shape(tensors, dim)
-        device = self._torch.device("cpu" if destination_index == -1 else self._type)
+        device: Device = self._torch.device("cpu" if destination_index == -1 else self._type)
         if destination_index is not None and destination_index != -1:
             device = self._torch.device(self._type, destination_index)
-        out = self._torch.empty(shape, dtype=tensors[0].dtype, device=device, memory_format=self._format(tensors))
+        out: Tensor = self._torch.empty(
+            shape, dtype=tensors[0].dtype, device=device, memory_format=self._format(tensors)
+        )
         return _concatenate(tensors, out, dim)
 
-    def gather_out(self, tensors: Sequence[Any], out_tensor: Any, dim: int = 0) -> Any:
+    def gather_out(self, tensors: Sequence[Tensor], out_tensor: Tensor, dim: int = 0) -> Tensor:
         """`tensors` one after the other along `dim`, written into `out_tensor`, on a device or on the CPU."""
         dim, shape = self._gathered_shape(tensors, dim)
         fits = list(out_tensor.shape) == shape
         _check(fits, f"Expected out tensor to have shape {shape}, but got {_shape(out_tensor)}")
         return _concatenate(tensors, out_tensor, dim)
 
-    def _copy(self, tensor: Any, index: int) -> Any:
+    def _copy(self, tensor: Tensor, index: int) -> Tensor:
         if tensor.get_device() == index:
             return tensor
         return tensor.to(self._torch.device(self._type, index), non_blocking=True)
 
-    def _in_pieces(self, tensors: Sequence[Any], index: int, buffer_size: int) -> Any:
+    def _in_pieces(self, tensors: Sequence[Tensor], index: int, buffer_size: int) -> list[Tensor]:
         """All `tensors` on one other device; those of a piece are views of one buffer there."""
         utils = self._torch._utils
-        sent: list[Any] = []
+        sent: list[Tensor] = []
         for piece in utils._take_tensors(tensors, buffer_size):
             if piece[0].is_sparse:
                 flat = [self._copy(part, index) for part in utils._flatten_sparse_tensors(piece)]
                 copies = self._sparse(flat[0], flat[1], piece)
             else:
                 copies = utils._unflatten_dense_tensors(self._copy(utils._flatten_dense_tensors(piece), index), piece)
-            # The buffer is nobody's, so writing to one of them is no change of the others.
+            # Nothing else uses the buffer, so writing to one of the copies does not change the others.
             sent += [copy.data for copy in copies]
-        # torch knows them by their kind; both are on the device, so that the kinds are the same.
-        return utils._reorder_tensors_as(sent, tensors)
+        # torch matches them by type. Both are on the device, so the types are the same.
+        ordered: list[Tensor] = utils._reorder_tensors_as(sent, tensors)
+        return ordered
 
-    def _sparse(self, indices: Any, values: Any, like: Sequence[Any]) -> list[Any]:
-        """Sparse tensors as those in `like`. torch's own function for it makes them on the device of `like`."""
+    def _sparse(self, indices: Tensor, values: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+        """Sparse tensors like those in `like`. torch's own function would make them on the device of `like`."""
         unflatten = self._torch._utils._unflatten_dense_tensors
         parts = zip(
             unflatten(indices, [t._indices() for t in like]), unflatten(values, [t._values() for t in like]), like
@@ -158,7 +168,7 @@ class _Copies:
         make = self._torch.sparse_coo_tensor
         return [make(i, v, t.shape, is_coalesced=t.is_coalesced(), check_invariants=False) for i, v, t in parts]
 
-    def _gathered_shape(self, tensors: Sequence[Any], dim: int) -> tuple[int, list[int]]:
+    def _gathered_shape(self, tensors: Sequence[Tensor], dim: int) -> tuple[int, list[int]]:
         _check(len(tensors) > 0, "Expected at least one tensor to gather from")
         self._check_on_device(tensors, "input")
         dim = _wrapped(dim, tensors[0])
@@ -167,19 +177,18 @@ class _Copies:
         shape[dim] = sum(tensor.size(dim) for tensor in tensors)
         return dim, shape
 
-    def _format(self, tensors: Sequence[Any]) -> Any:
+    def _format(self, tensors: Sequence[Tensor]) -> object:
         last = self._torch.channels_last
         by_channel = all(
             t.dim() == 4 and t.is_contiguous(memory_format=last) and not t.is_contiguous() for t in tensors
         )
         return last if by_channel else self._torch.contiguous_format
 
-    def _on(self, streams: Sequence[Any] | None, index: int) -> AbstractContextManager[Any]:
+    def _on(self, streams: Streams, index: int) -> AbstractContextManager[object]:
         stream = streams[index] if streams is not None else None
-        context: AbstractContextManager[Any] = nullcontext() if stream is None else self._namespace.stream(stream)
-        return context
+        return nullcontext() if stream is None else self._namespace.stream(stream)
 
-    def _check_on_device(self, tensors: Sequence[Any], role: str) -> None:
+    def _check_on_device(self, tensors: Sequence[Tensor], role: str) -> None:
         for index, tensor in enumerate(tensors):
             name = "tensor" if role == "input" else "output tensor"
             _check(
@@ -188,7 +197,7 @@ class _Copies:
             )
 
 
-def _concatenate(tensors: Sequence[Any], out: Any, dim: int) -> Any:
+def _concatenate(tensors: Sequence[Tensor], out: Tensor, dim: int) -> Tensor:
     begin = 0
     for tensor in tensors:
         out.narrow(dim, begin, tensor.size(dim)).copy_(tensor, non_blocking=out.device.type != "cpu")
@@ -196,12 +205,17 @@ def _concatenate(tensors: Sequence[Any], out: Any, dim: int) -> Any:
     return out
 
 
+def _split(tensor: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
+    pieces: tuple[Tensor, ...] = tensor.split(sizes, dim)  # type: ignore[no-untyped-call]  # torch does not annotate it
+    return pieces
+
+
 def _check(holds: bool, message: str) -> None:
     if not holds:
         raise RuntimeError(message)
 
 
-def _check_shapes(tensors: Sequence[Any], model: Any, dim: int, role: str) -> None:
+def _check_shapes(tensors: Sequence[Tensor], model: Tensor, dim: int, role: str) -> None:
     """All have the shape of `model`, except along `dim`."""
     for index, tensor in enumerate(tensors):
         _check(
@@ -215,7 +229,7 @@ def _check_shapes(tensors: Sequence[Any], model: Any, dim: int, role: str) -> No
         )
 
 
-def _check_streams(streams: Sequence[Any] | None, devices: Sequence[int]) -> None:
+def _check_streams(streams: Streams, devices: Sequence[int]) -> None:
     if streams is None:
         return
     _check(
@@ -230,12 +244,12 @@ def _check_streams(streams: Sequence[Any] | None, devices: Sequence[int]) -> Non
         )
 
 
-def _wrapped(dim: int, tensor: Any) -> int:
-    rank: int = tensor.dim()
+def _wrapped(dim: int, tensor: Tensor) -> int:
+    rank = tensor.dim()
     if not -rank <= dim < rank:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {dim})")
     return dim % rank
 
 
-def _shape(tensor: Any) -> list[int]:
+def _shape(tensor: Tensor) -> list[int]:
     return list(tensor.shape)

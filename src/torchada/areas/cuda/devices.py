@@ -1,9 +1,9 @@
-"""What programs ask about devices: properties that CUDA has and the backend lacks, architectures, generators, visible devices."""
+"""What programs read about devices: properties that CUDA has and the backend lacks, architectures, generators, visible devices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.areas.cuda._device_attributes import NUMBERS, DeviceAttributes
 from torchada.areas.cuda._management import Management
@@ -13,6 +13,9 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.environment import visible_devices
 from torchada.redirect.unsupported import unsupported
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import DeviceLike, Generator, Namespace
 
 _PROPERTIES = "torch.cuda.get_device_properties()"
 
@@ -37,18 +40,18 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(cuda, "current_solver_handle", refuse, "torch.cuda.current_solver_handle", kind="unsupported")
 
 
-def _get_device_properties(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """torch_musa's has no default for `device`; CUDA's is the current device."""
+def _get_device_properties(context: Context, original: Callable[..., object]) -> Callable[..., object]:
+    """torch_musa's function has no default for `device`; CUDA's default is the current device."""
     namespace = context.namespace
 
-    def get_device_properties(device: Any = None) -> Any:
+    def get_device_properties(device: DeviceLike = None) -> object:
         return namespace.get_device_properties(namespace.current_device() if device is None else device)
 
     return disguise(get_device_properties, original)
 
 
 def _missing_properties(context: Context) -> Iterator[Patch]:
-    """The fields of cudaDeviceProp that the backend's class of properties has not, put on that class."""
+    """The fields of cudaDeviceProp that the backend's class of properties lacks, added to that class."""
     _, own = native_names(context).get("_CudaDeviceProperties", ("", None))
     if own is None:
         return
@@ -65,14 +68,14 @@ def _missing_properties(context: Context) -> Iterator[Patch]:
         yield Patch(own, "uuid", uuid, f"{_PROPERTIES}.uuid", to="the management library")
 
 
-def _reader(attributes: DeviceAttributes, name: str) -> Callable[[Any], int]:
-    def read(self: Any) -> int:
+def _reader(attributes: DeviceAttributes, name: str) -> Callable[[object], int]:
+    def read(self: object) -> int:
         return attributes.read(name, self)
 
     return read
 
 
-def _get_gencode_flags(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _get_gencode_flags(context: Context, original: Callable[[], str]) -> Callable[[], str]:
     """The flags of the backend's compiler: its architectures are numbers, not sm_80 and compute_80."""
     namespace, build = context.namespace, context.backend.build
     flag = build.compiler.arch_flag if build else "{}"
@@ -83,31 +86,31 @@ def _get_gencode_flags(context: Context, original: Callable[..., Any]) -> Callab
     return disguise(get_gencode_flags, original)
 
 
-def _nothing_to_check(original: Callable[..., Any]) -> Callable[..., Any]:
+def _nothing_to_check(original: Callable[[], None]) -> Callable[[], None]:
     def check() -> None:
-        """Builds of torch for CUDA compare NVIDIA's architectures here, and cannot read others."""
+        """CUDA builds of torch compare NVIDIA's architectures here, and cannot parse others."""
 
     return disguise(check, original)
 
 
-def _parse_visible_devices(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _parse_visible_devices(context: Context, original: Callable[[], object]) -> Callable[[], object]:
     """The devices that the backend's own variable leaves visible, which CUDA_VISIBLE_DEVICES is copied to."""
     variable = context.backend.visible_devices
 
-    def _parse_visible_devices() -> Any:
+    def _parse_visible_devices() -> object:
         found = visible_devices(variable)
         return original() if found is None else found
 
     return disguise(_parse_visible_devices, original)
 
 
-class DefaultGenerators(Sequence[Any]):
-    """torch.cuda.default_generators: one generator a device, and none before initialisation, as on CUDA."""
+class DefaultGenerators(Sequence["Generator"]):
+    """torch.cuda.default_generators: one generator for each device, and none before initialization, as on CUDA."""
 
-    def __init__(self, namespace: Any) -> None:
+    def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
 
-    def _now(self) -> tuple[Any, ...]:
+    def _now(self) -> tuple[Generator, ...]:
         return tuple(getattr(self._namespace, "default_generators", ()))
 
     def __getitem__(self, index: Any) -> Any:

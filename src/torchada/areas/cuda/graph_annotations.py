@@ -1,4 +1,4 @@
-"""Annotations of captured kernels (`torch.cuda.graph(..., enable_annotations=True)`) speak to NVIDIA's driver."""
+"""Annotations of captured kernels (`torch.cuda.graph(..., enable_annotations=True)`), which need NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _WHY = "annotations are kept by NVIDIA's driver; capture without enable_annotati
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    from torch.cuda import _graph_annotations as annotations  # here, for it is not yet an attribute of torch.cuda
+    # Imported here, because it is not yet an attribute of torch.cuda.
+    from torch.cuda import _graph_annotations as annotations
 
     api = "torch.cuda.graph(enable_annotations=True)"
     if hasattr(annotations, "enable_annotations"):

@@ -1,14 +1,14 @@
-"""CUDA graphs: torch.cuda.CUDAGraph is the backend's graph class, completed in place; what fills one is torch's own Python code.
+"""CUDA graphs: torch.cuda.CUDAGraph is the backend's graph class, to which the missing methods are added.
 
-`torch.cuda.graph` and `make_graphed_callables` are written in terms of torch.cuda, so they work as they are once its parts do, with
-every argument of the installed torch.
+`torch.cuda.graph` and `make_graphed_callables` stay torch's own. They are Python code over torch.cuda, so they work with every
+argument of the installed torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._graph_class import Construction, Dumps, Executables, InputCheck, capture_methods, takes
 from torchada.redirect.calls import disguise
@@ -16,10 +16,13 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import unsupported
 
-# A graph is made by its __new__; what the __init__ of a newer torch takes is no API of its own.
+if TYPE_CHECKING:
+    from torchada.areas.cuda._graph_class import Graph
+
+# Programs create a graph through __new__; the __init__ that newer versions of torch call is not an API of its own.
 _API = {"__new__": "torch.cuda.CUDAGraph", "__init__": None}
 _RAW = ("raw_cuda_graph", "raw_cuda_graph_exec", "get_graph_data")
-_NO_HANDLES = "its graphs are not CUDA's, and it gives no handles of them; replay() runs them"
+_NO_HANDLES = "its graphs are not CUDA's, and it has no handles for them; replay() runs them"
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -42,7 +45,7 @@ def _names(context: Context, graph: type) -> Iterator[Patch]:
         yield Patch(owner, "CUDAGraph", graph, f"{name}.CUDAGraph", to=to)
     for owner in (torch._C, torch.cuda.graphs):
         yield Patch(owner, "_graph_pool_handle", namespace.graph_pool_handle, "torch.cuda.graph_pool_handle")
-    # What torch.cuda.graphs has taken from torch._C, or made up where that lacks it.
+    # Names that torch.cuda.graphs imports from torch._C, or defines itself if torch._C lacks them.
     graphs, asked = torch.cuda.graphs, namespace.is_current_stream_capturing
     yield Patch(graphs, "_CUDAGraph", graph.__base__, None, note="the base class of torch.cuda.CUDAGraph")
     yield Patch(graphs, "_cuda_isCurrentStreamCapturing", asked, "torch.cuda.is_current_stream_capturing")
@@ -51,16 +54,16 @@ def _names(context: Context, graph: type) -> Iterator[Patch]:
         "_host_emptyCache",
         _host_empty_cache,
         None,
-        note="pinned memory that a capture gives back",
+        note="releasing pinned memory before a capture",
         kind="emulated",
     )
 
 
 def _host_empty_cache() -> None:
-    """What torch.cuda.graph calls before a capture. Pinned memory stays cached: the adapter has no call to give it back."""
+    """torch.cuda.graph calls it before a capture. Pinned memory stays cached, because the adapter has no call to release it."""
 
 
-def _captures(context: Context, graph: Any) -> Iterator[Patch]:
+def _captures(context: Context, graph: type[Graph]) -> Iterator[Patch]:
     parts = SimpleNamespace(
         dumps=Dumps(context.settings.graph_dumps), executables=Executables(context.backend.graphs.executables)
     )
@@ -72,7 +75,7 @@ def _captures(context: Context, graph: Any) -> Iterator[Patch]:
         yield Patch(graph, name, call, f"torch.cuda.CUDAGraph.{name}", to=f"{graph.__qualname__}.{name}")
 
 
-def _raw(context: Context, graph: Any, name: str) -> Patch:
+def _raw(context: Context, graph: type, name: str) -> Patch:
     own = getattr(graph, name.replace("cuda", context.backend.device_type), None)
     api = f"torch.cuda.CUDAGraph.{name}"
     if own is not None:

@@ -1,13 +1,13 @@
-"""What torch.cuda has and the backend's namespace has not: it says so, unless going on without it harms nobody.
+"""What torch.cuda has and the backend's namespace lacks: a call raises a clear error, or does nothing where that is harmless.
 
-Areas before this one have put in place what there is. What is still torch's own function over C functions of CUDA builds would
-end in an error about torch's insides.
+This area comes after those that replace what the backend offers. The functions that are still torch's own and call C functions of
+CUDA builds would raise errors about torch's internals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._missing import Missing, is_torchs_own
 from torchada.redirect.calls import disguise, plain
@@ -16,9 +16,12 @@ from torchada.redirect.engine import Kind, Patch, Skip
 from torchada.redirect.namespaces import holders
 from torchada.redirect.unsupported import error, unsupported
 
-# What a program may call where the backend has nothing of the kind, and what it is answered: nothing is cached, nothing is pending,
-# no figures are kept. docs/extending.md has the list.
-HARMLESS: dict[str, Any] = {
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction, DeviceLike
+
+# What a program may call although the backend lacks it, and what the call returns: nothing is cached, no work is pending, no
+# statistics are kept. docs/extending.md has the list.
+HARMLESS: dict[str, object] = {
     "empty_cache": None,
     "get_arch_list": [],
     "init": None,
@@ -31,9 +34,9 @@ HARMLESS: dict[str, Any] = {
     "_is_in_bad_fork": False,
     "_lazy_init": None,
 }
-# They look at what there is before they read it.
+# They check that a function exists before they call it.
 _CAREFUL = frozenset({"is_available", "is_bf16_supported", "_get_device_index"})
-# What functions of torch.cuda read there, or ask the namespace for where another area has put one of ours in their place.
+# What functions of torch.cuda read there, and what functions that another area has replaced read in the namespace.
 _READ = (
     "cudart",
     "_cudart",
@@ -56,8 +59,7 @@ _MODULES = ("", "memory", "random", "streams", "graphs", "profiler")
 _EMULATED: Kind = "emulated"
 _UNSUPPORTED: Kind = "unsupported"
 
-
-Calls = dict[str, Callable[..., Any]]
+Calls = dict[str, Callable[..., object]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -84,8 +86,8 @@ def _lacking(context: Context) -> Iterator[Patch]:
     yield from _everywhere(places)
 
 
-def _everywhere(places: dict[int, tuple[Any, str, Kind]]) -> Iterator[Patch]:
-    """Wherever a function is a global: torch.cuda and torch.cuda.memory hold the same ones."""
+def _everywhere(places: dict[int, tuple[AnyFunction, str, Kind]]) -> Iterator[Patch]:
+    """Patches for all modules that have one of the functions as a global: torch.cuda and torch.cuda.memory share theirs."""
     for module, name, value in holders(dict.fromkeys(places)) if places else ():
         replacement, path, kind = places[id(value)]
         yield Patch(module, name, replacement, f"torch.cuda.{path}", kind=kind)
@@ -95,8 +97,8 @@ def _has(context: Context, name: str) -> bool:
     return hasattr(context.namespace, context.backend.names.own(name).partition(".")[0])
 
 
-def _refused(context: Context, missing: Missing) -> Iterator[tuple[str, Any, str]]:
-    """What cannot work: its path in torch.cuda, what stands there, and why."""
+def _refused(context: Context, missing: Missing) -> Iterator[tuple[str, object, str]]:
+    """What cannot work: its path in torch.cuda, the function or class, and the reason."""
     for path in _MODULES:
         module = getattr(context.torch.cuda, path) if path else context.torch.cuda
         for name, value in list(vars(module).items()):
@@ -117,22 +119,22 @@ def _why(context: Context, name: str, stops: bool) -> str:
 
 
 def _answers(context: Context) -> Calls:
-    """What is called in the place of functions that cannot work, and harms nobody."""
+    """Harmless replacements for functions that cannot work."""
     return {**{name: _answer(value) for name, value in HARMLESS.items()}, "set_device": _set_device(context)}
 
 
-def _answer(value: Any) -> Callable[..., Any]:
-    def answer(*args: Any, **kwargs: Any) -> Any:
+def _answer(value: object) -> AnyFunction:
+    def answer(*args: object, **kwargs: object) -> object:
         return list(value) if isinstance(value, list) else value
 
     return answer
 
 
-def _set_device(context: Context) -> Callable[..., Any]:
-    """Where there is one device, it is always the current one."""
+def _set_device(context: Context) -> Callable[[DeviceLike], None]:
+    """If there is one device, it is always the current one."""
     cuda = context.torch.cuda
 
-    def set_device(device: Any) -> None:
+    def set_device(device: DeviceLike) -> None:
         index = cuda._get_device_index(device, optional=True)
         if index > 0 or cuda.device_count() > 1:
             raise error(context, "torch.cuda.set_device", f"torch.{context.backend.namespace} has no set_device")
@@ -141,7 +143,7 @@ def _set_device(context: Context) -> Callable[..., Any]:
 
 
 def _exchanges(context: Context) -> Calls:
-    """What torch.cuda.device and torch.cuda.device_of call. Two functions: dynamo tells them apart by identity."""
+    """What torch.cuda.device and torch.cuda.device_of call: two functions, because dynamo distinguishes them by identity."""
     cuda = context.torch.cuda
 
     def exchange(device: int) -> int:

@@ -1,15 +1,18 @@
-"""What torch.cuda has around memory and the backend has not: raw allocations, a process's share, pinned memory's statistics."""
+"""Memory functions of torch.cuda that the backend lacks: raw allocations, a process's share, statistics of pinned memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._native_names import native_names
 from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.unsupported import error, unsupported
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import DeviceLike, StreamLike, Tensor
 
 _HOST_STATISTICS = (
     "host_memory_stats",
@@ -21,7 +24,7 @@ _HOST_STATISTICS = (
 
 def patches(context: Context) -> Iterator[Patch]:
     native = native_names(context)
-    if "_cuda_cudaCachingAllocator_raw_alloc" not in native:  # where it is, torch's own functions work on top of it
+    if "_cuda_cudaCachingAllocator_raw_alloc" not in native:  # with it, torch's own functions work
         raw = _RawAllocations(context)
         yield from _replace(context, "caching_allocator_alloc", raw.allocate, "emulated", "a tensor of bytes")
         yield from _replace(context, "caching_allocator_delete", raw.delete, "emulated", "a tensor of bytes")
@@ -31,7 +34,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield from _replace(context, "get_per_process_memory_fraction", fractions.get, "emulated", "what was set last")
     if "_cuda_cudaCachingAllocator_enable" not in native:
         yield from _replace(context, "caching_allocator_enable", _enable(context), "emulated", "on, always")
-        refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _ALWAYS_ON)
+        refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _always_on(context))
         yield from _replace(context, "caching_allocator_disabled", refuse, "unsupported")
     for name in _HOST_STATISTICS:
         why = "the backend keeps no statistics of pinned memory"
@@ -41,8 +44,8 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _replace(context, "_host_allocator", refuse, "unsupported")
 
 
-def _replace(context: Context, name: str, call: Callable[..., Any], kind: Kind, to: str = "") -> Iterator[Patch]:
-    """Patches of `name` in torch.cuda.memory and torch.cuda, where this torch has it and the backend has no such function."""
+def _replace(context: Context, name: str, call: Callable[..., object], kind: Kind, to: str = "") -> Iterator[Patch]:
+    """Patches of `name` in torch.cuda.memory and torch.cuda, if this torch has it and the backend has no such function."""
     memory, cuda = context.torch.cuda.memory, context.torch.cuda
     original = vars(memory).get(name)
     if original is None or (kind != "adapted" and hasattr(context.namespace, name)):
@@ -53,27 +56,29 @@ def _replace(context: Context, name: str, call: Callable[..., Any], kind: Kind, 
             yield Patch(owner, name, replacement, f"torch.cuda.{name}", kind=kind, to=to)
 
 
-_ALWAYS_ON = (
-    "its allocator caches from start to end (PYTORCH_NO_MUSA_MEMORY_CACHING=1 switches it off for a whole process)"
-)
+def _always_on(context: Context) -> str:
+    text, device_type = "its allocator caches from start to end", context.backend.device_type.upper()
+    if not context.backend.native.module:
+        return text
+    return f"{text} (PYTORCH_NO_{device_type}_MEMORY_CACHING=1 switches it off for a whole process)"
 
 
-def _enable(context: Context) -> Callable[..., Any]:
+def _enable(context: Context) -> Callable[..., None]:
     def caching_allocator_enable(value: bool = True) -> None:
         if not value:
-            raise error(context, "torch.cuda.caching_allocator_enable(False)", _ALWAYS_ON)
+            raise error(context, "torch.cuda.caching_allocator_enable(False)", _always_on(context))
 
     return caching_allocator_enable
 
 
 class _RawAllocations:
-    """caching_allocator_alloc and _delete: memory of the caching allocator, held by tensors that nobody else sees."""
+    """caching_allocator_alloc and _delete: memory of the caching allocator, which private tensors hold."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._tensors: dict[int, Any] = {}
+        self._tensors: dict[int, Tensor] = {}
 
-    def allocate(self, size: int, device: Any = None, stream: Any = None) -> int:
+    def allocate(self, size: int, device: DeviceLike = None, stream: StreamLike | int | None = None) -> int:
         """The address of `size` bytes on `device`, for use on `stream` (an object or its number; default: the current one)."""
         torch, namespace = self._context.torch, self._context.namespace
         index = self._context.torch.cuda._get_device_index(device, optional=True)
@@ -82,30 +87,33 @@ class _RawAllocations:
         if stream is not None and not isinstance(stream, namespace.Stream):
             raise TypeError(f"expected a torch.cuda.Stream, its number or None as stream, but got {stream!r}")
         with namespace.stream(stream):
-            tensor = torch.empty(max(size, 1), dtype=torch.uint8, device=f"{self._context.backend.device_type}:{index}")
+            tensor: Tensor = torch.empty(
+                max(size, 1), dtype=torch.uint8, device=f"{self._context.backend.device_type}:{index}"
+            )
         address = int(tensor.data_ptr())
         self._tensors[address] = tensor
         return address
 
     def delete(self, mem_ptr: int) -> None:
-        """Give back what allocate() gave. Raises RuntimeError for any other address."""
+        """Release what allocate() has returned. Raises RuntimeError for any other address."""
         if self._tensors.pop(mem_ptr, None) is None:
             raise RuntimeError(f"{mem_ptr:#x} is not the address of memory from torch.cuda.caching_allocator_alloc")
 
 
 class _Fractions:
-    """set_per_process_memory_fraction, and what it was last told: the backend sets it, but does not say what it is."""
+    """set_per_process_memory_fraction, and the value that was set last, which the backend does not report."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._told: dict[int, float] = {}
+        self._set: dict[int, float] = {}
 
-    def set(self, fraction: float, device: Any = None) -> None:
+    def set(self, fraction: float, device: DeviceLike = None) -> None:
         """As torch.cuda's; the value is kept for get()."""
         index = self._context.torch.cuda._get_device_index(device, optional=True)
         self._context.namespace.set_per_process_memory_fraction(fraction, index)
-        self._told[index] = fraction
+        self._set[index] = fraction
 
-    def get(self, device: Any = None) -> float:
+    def get(self, device: DeviceLike = None) -> float:
         """The fraction set by this process, by default all of it."""
-        return self._told.get(self._context.torch.cuda._get_device_index(device, optional=True), 1.0)
+        fraction: float = self._set.get(self._context.torch.cuda._get_device_index(device, optional=True), 1.0)
+        return fraction

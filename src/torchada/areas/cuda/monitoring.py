@@ -1,17 +1,20 @@
 """torch.cuda.utilization, temperature, power_draw, clock_rate, memory_usage, device_memory_used and list_gpu_processes.
 
-They are torch's own functions, which ask a module they know as pynvml: they get the backend's module of that kind.
+They are torch's own functions, which call a module under the name pynvml; the backend's module of that kind is put there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._management import Management
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction, DeviceLike
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -28,15 +31,15 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(owner, "list_gpu_processes", processes, "torch.cuda.list_gpu_processes", kind="emulated")
 
 
-def _handler(management: Management, original: Callable[..., Any]) -> Callable[..., Any]:
-    def _get_pynvml_handler(device: Any = None) -> Any:
+def _handler(management: Management, original: AnyFunction) -> AnyFunction:
+    def _get_pynvml_handler(device: DeviceLike = None) -> object:
         return management.handle(device)
 
     return disguise(_get_pynvml_handler, original)
 
 
-def _count(management: Management, original: Callable[..., Any]) -> Callable[..., Any]:
-    """-1 where the library cannot tell, upon which torch asks the runtime."""
+def _count(management: Management, original: AnyFunction) -> AnyFunction:
+    """The number of devices, or -1 if the library does not report it; torch then calls the runtime."""
 
     def _raw_device_count_nvml() -> int:
         try:
@@ -47,7 +50,7 @@ def _count(management: Management, original: Callable[..., Any]) -> Callable[...
     return disguise(_raw_device_count_nvml, original)
 
 
-def _uuids(management: Management, original: Callable[..., Any]) -> Callable[..., Any]:
+def _uuids(management: Management, original: AnyFunction) -> AnyFunction:
     def _raw_device_uuid_nvml() -> list[str] | None:
         try:
             return management.uuids()
@@ -64,24 +67,24 @@ _FUNCTIONS = {
 }
 
 
-def _device_memory_used(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """Bytes in use on the whole device: the runtime knows them, and needs no library for it."""
+def _device_memory_used(context: Context, original: AnyFunction) -> AnyFunction:
+    """Bytes in use on the whole device. The runtime reports them, without the management library."""
     namespace = context.namespace
 
-    def device_memory_used(device: Any = None) -> int:
+    def device_memory_used(device: DeviceLike = None) -> int:
         free, total = namespace.mem_get_info(device)
         return int(total - free)
 
     return disguise(device_memory_used, original)
 
 
-def _list_gpu_processes(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """What is known: this process. The management library has no list of the others, and the text says so."""
+def _list_gpu_processes(context: Context, original: AnyFunction) -> AnyFunction:
+    """The text names this process. The management library cannot list the others, and the text says so."""
     import os
 
     namespace = context.namespace
 
-    def list_gpu_processes(device: Any = None) -> str:
+    def list_gpu_processes(device: DeviceLike = None) -> str:
         index = context.torch.cuda._get_device_index(device, optional=True)
         megabytes = namespace.memory_reserved(index) / (1024 * 1024)
         return (

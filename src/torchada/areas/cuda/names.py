@@ -1,17 +1,21 @@
-"""torch.cuda: what torch.musa has under the same name is written into the real module, and so costs what it costs there.
+"""torch.cuda: the objects that torch.musa has under the same names are put into the module itself, so calls cost the same there.
 
-`is_available` stays as it is unless TORCHADA_FORCE_CUDA_AVAILABLE=1: programs tell the platforms apart by it.
+`is_available` stays torch's own unless TORCHADA_FORCE_CUDA_AVAILABLE=1 is set, because programs distinguish platforms by it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction
 
 # Private names that well-known callers use.
 _PRIVATE = (
@@ -22,10 +26,10 @@ _PRIVATE = (
     "_set_stream_by_id",
     "_sleep",
 )
-# Public in both, but of different meaning, or an area of their own.
+# Public in both, but with different meanings, or handled by areas of their own.
 _OWN_AREA = frozenset({"is_available", "amp", "nccl", "get_device_properties", "check_error"})
-# Python of torch over other names of torch.cuda: as they are, they know every argument of the installed torch, and `device` and
-# `device_of` take -1 for a no-op as documented, which those of torch_musa 2.7.1 do not.
+# Python code of torch over other names of torch.cuda. Unchanged, they accept every argument of the installed torch. `device` and
+# `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support.
 _AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callables", "memory_snapshot"})
 
 
@@ -43,12 +47,12 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _submodules(context)
 
 
-def _everywhere(context: Context, replaced: dict[str, Any], same: frozenset[str]) -> Iterator[Patch]:
+def _everywhere(context: Context, replaced: dict[str, AnyFunction], same: frozenset[str]) -> Iterator[Patch]:
     """Patches of torch.cuda, and of the modules (torch.cuda.memory, .random) that hold the same objects under their own names."""
     cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
     originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
     name_of = {id(vars(cuda)[name]): name for name in replaced}
-    # torch.cuda first: what a report calls a function is its first name.
+    # torch.cuda first, because a report calls a function by its first name.
     found = sorted(holders(originals), key=lambda holder: holder[0] is not cuda)
     for module, name, original in found:
         if _is_the_backends(context, module):
@@ -59,7 +63,7 @@ def _everywhere(context: Context, replaced: dict[str, Any], same: frozenset[str]
         yield Patch(module, name, replaced[cuda_name], f"{module.__name__}.{name}", kind=kind, to=to)
 
 
-def _aliases(context: Context) -> Iterator[tuple[str, Any]]:
+def _aliases(context: Context) -> Iterator[tuple[str, AnyFunction]]:
     """Functions and classes that exist under the same name on both sides."""
     cuda, namespace = context.torch.cuda, context.namespace
     for name in (*cuda.__all__, *_PRIVATE):
@@ -69,7 +73,7 @@ def _aliases(context: Context) -> Iterator[tuple[str, Any]]:
 
 
 def _submodules(context: Context) -> Iterator[Patch]:
-    """What torch.cuda.memory and its like define and torch.cuda does not re-export."""
+    """What torch.cuda.memory and other submodules define and torch.cuda does not re-export."""
     for name in ("memory", "random", "streams", "graphs"):
         cuda_module = getattr(context.torch.cuda, name, None)
         own_module = getattr(context.namespace, name, context.namespace)
@@ -80,13 +84,13 @@ def _submodules(context: Context) -> Iterator[Patch]:
                 yield Patch(cuda_module, entry, own, f"torch.cuda.{name}.{entry}", kind="same", to=to)
 
 
-def _is_the_backends(context: Context, module: Any) -> bool:
+def _is_the_backends(context: Context, module: ModuleType) -> bool:
     return str(getattr(module, "__name__", "")).partition(".")[0] == context.backend.adapter
 
 
-def _exchange_device(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """A negative index changes nothing. A function of its own: dynamo tells the two of torch.cuda apart by identity."""
-    exchange: Callable[[int], int] = context.namespace._maybe_exchange_device
+def _exchange_device(context: Context, original: Callable[[int], int]) -> Callable[[int], int]:
+    """A negative index changes nothing. A new function, because dynamo distinguishes the two of torch.cuda by identity."""
+    exchange = context.namespace._maybe_exchange_device
 
     def _exchange_device(device: int) -> int:
         return exchange(device)
@@ -94,11 +98,11 @@ def _exchange_device(context: Context, original: Callable[..., Any]) -> Callable
     return disguise(_exchange_device, original)
 
 
-def _get_device_index(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """torch.cuda's, for devices of the backend: an int, a string or a device, and None for the current one if `optional`."""
+def _get_device_index(context: Context, original: Callable[..., int]) -> Callable[..., int]:
+    """torch.cuda's function for devices of the backend: an int, a string or a device, or None for the current one if `optional`."""
     torch, namespace, device_type = context.torch, context.namespace, context.backend.device_type
 
-    def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
         if isinstance(device, int):
             return device
         if isinstance(device, str):

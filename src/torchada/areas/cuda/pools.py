@@ -1,14 +1,13 @@
 """Memory pools, pluggable allocators and snapshots.
 
-torch.cuda.memory's own functions stay where they are written over a few C functions (`_snapshot`, `_dump_snapshot`,
-`_record_memory_history`, `memory_snapshot`...): those C functions are answered here, and every argument of the installed torch is
-understood.
+torch.cuda.memory's own functions stay if they are Python code over a few C functions (`_snapshot`, `_dump_snapshot`,
+`_record_memory_history`, `memory_snapshot`...). Those C functions are replaced here, so every argument of this torch works.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchada._warnings import warn
 from torchada.areas.cuda._graph_class import takes
@@ -17,11 +16,16 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import unsupported
 
+if TYPE_CHECKING:
+    from torch.cuda import MemPool
+
+    from torchada.redirect.types import AnyFunction
+
 _UNSUPPORTED = {
-    "_allocation_traceback": "its allocator tells where memory was allocated in snapshots only: see _snapshot()",
+    "_allocation_traceback": "its allocator reports where memory was allocated in snapshots only: see _snapshot()",
     "_set_memory_metadata": "its allocator keeps no text with an allocation",
     "_get_memory_metadata": "its allocator keeps no text with an allocation",
-    "_use_uvm": "managed memory of CUDA's is asked of CUDA's driver",
+    "_use_uvm": "managed memory is allocated by CUDA's driver",
 }
 
 
@@ -55,27 +59,27 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
     if not hasattr(pool, "snapshot"):
         yield Patch(pool, "snapshot", _pool_snapshot(history), "torch.cuda.MemPool.snapshot")
     if not hasattr(pool, "use_count"):
-        api, why = "torch.cuda.MemPool.use_count", "its pools do not tell how many use them"
+        api, why = "torch.cuda.MemPool.use_count", "its pools do not report how many users they have"
         yield Patch(pool, "use_count", unsupported(context, api, why), api, kind="unsupported")
 
 
-def _pool_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    def __init__(self: Any, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+def _pool_init(context: Context, original: AnyFunction) -> AnyFunction:
+    def __init__(self: object, allocator: object = None, use_on_oom: bool = False, no_split: bool = False) -> None:
         original(self, allocator)
         if not (use_on_oom or no_split):
             return
         wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
-        # Both are about when memory runs short or how it is cut, not about results: the program goes on.
+        # Both concern low memory or fragmentation, and not results, so the program goes on.
         warn(
-            f"torch.cuda.MemPool: {' and '.join(wanted)} is not known to {context.backend.name.upper()} pools, and has "
+            f"torch.cuda.MemPool: {context.backend.name.upper()} pools do not support {' and '.join(wanted)}, which has "
             "no effect"
         )
 
     return __init__
 
 
-def _pool_snapshot(history: History) -> Callable[..., Any]:
-    def snapshot(self: Any, include_traces: bool = True) -> Any:
+def _pool_snapshot(history: History) -> AnyFunction:
+    def snapshot(self: MemPool, include_traces: bool = True) -> object:
         """The segments of this pool, on all devices."""
         return history.snapshot((*self.id, include_traces))["segments"]
 

@@ -1,20 +1,28 @@
 """torch.profiler, torch.autograd.profiler and torch.cuda.profiler.
 
-The classes stay what they are. What CUDA code calls ProfilerActivity.CUDA and use_device="cuda" means the backend's device, and
-what it reads from events by names that say cuda is there, also where torch has removed them.
+The classes stay the same. ProfilerActivity.CUDA and use_device="cuda" mean the backend's device, and events have the attributes
+whose names contain cuda, even if torch has removed them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
 
-# torch renamed cuda_* to device_*, kept some of the old names, and means to remove those too.
+if TYPE_CHECKING:
+    from torch.autograd.profiler_util import FunctionEvent
+    from torch.profiler import ProfilerActivity
+
+    from torchada.redirect.types import AnyFunction
+
+    Activities = set[ProfilerActivity]
+
+# torch renamed cuda_* to device_*, kept some of the old names, and plans to remove those too.
 _OLD_NAMES = (
     "cuda_time",
     "cuda_time_str",
@@ -61,45 +69,43 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _vendor_tool(context)
 
 
-def _supported_activities(context: Context, original: Callable[[], set[Any]]) -> Callable[..., Any]:
+def _supported_activities(context: Context, original: Callable[[], Activities]) -> Callable[[], Activities]:
     activity = context.torch.profiler.ProfilerActivity
 
-    def _supported_activities() -> set[Any]:
+    def _supported_activities() -> Activities:
         return {*original(), activity.CUDA}
 
     return disguise(_supported_activities, original)
 
 
-def _kineto_init(
-    context: Context, original: Callable[..., Any], supported: Callable[[], set[Any]]
-) -> Callable[..., Any]:
+def _kineto_init(context: Context, original: AnyFunction, supported: Callable[[], Activities]) -> AnyFunction:
     activity = context.torch.profiler.ProfilerActivity
 
-    def on_device(entry: Any) -> Any:
-        if isinstance(entry, dict):  # an activity with the names of what to collect of it
+    def on_device(entry: object) -> object:
+        if isinstance(entry, dict):  # an activity with the names of the data to collect
             return {on_device(key): value for key, value in entry.items()}
         return activity.PrivateUse1 if entry == activity.CUDA else entry
 
-    def on_devices(activities: Iterable[Any]) -> list[Any]:
+    def on_devices(activities: Iterable[object]) -> list[object]:
         given = list(activities)
-        # Whoever passes on all of supported_activities() names the device twice.
+        # A program that passes all of supported_activities() names the device twice.
         twice = activity.CUDA in given
         return [on_device(entry) for entry in given if not (twice and entry == activity.PrivateUse1)]
 
-    def default() -> set[Any]:
+    def default() -> Activities:
         return {*supported(), activity.PrivateUse1}
 
-    def __init__(self: Any, *, activities: Iterable[Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self: object, *, activities: Iterable[object] | None = None, **kwargs: object) -> None:
         original(self, activities=default() if activities is None else on_devices(activities), **kwargs)
 
     return disguise(__init__, original)
 
 
-def _autograd_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _autograd_init(context: Context, original: AnyFunction) -> AnyFunction:
     devices, device_type = context.devices, context.backend.device_type
 
     def __init__(
-        self: Any, enabled: bool = True, *, use_cuda: bool = False, use_device: Any = None, **kwargs: Any
+        self: Any, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None, **kwargs: object
     ) -> None:
         use_device = device_type if use_cuda else devices.translate(use_device)
         original(self, enabled, use_device=use_device, **kwargs)
@@ -108,14 +114,14 @@ def _autograd_init(context: Context, original: Callable[..., Any]) -> Callable[.
     return disguise(__init__, original)
 
 
-def _parse_results(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """torch 2.7 looks for the times between its events around operators by the name that a backend has before it gets its own."""
+def _parse_results(context: Context, original: Callable[..., list[FunctionEvent]]) -> AnyFunction:
+    """torch 2.7 reads the times between its events around operators only if the device is called "privateuseone"."""
     by_events, device_type = (
         context.torch.autograd.ProfilerState.KINETO_PRIVATEUSE1_FALLBACK,
         context.backend.device_type,
     )
 
-    def _parse_kineto_results(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def _parse_kineto_results(self: Any, *args: object, **kwargs: object) -> list[FunctionEvent]:
         events = original(self, *args, **kwargs)
         if self.profiler_kind != by_events or any(event.is_legacy for event in events):
             return events
@@ -152,11 +158,11 @@ def _reading(name: str) -> property:
     return property(lambda event: getattr(event, name), doc=f"The old name of `{name}`.")
 
 
-def _event_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _event_init(context: Context, original: AnyFunction) -> AnyFunction:
     own = context.torch.autograd.DeviceType.PrivateUse1
     either = _device_type_of_both(context.torch.autograd.DeviceType)
 
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: FunctionEvent, *args: object, **kwargs: object) -> None:
         original(self, *args, **kwargs)
         if self.device_type == own:
             self.device_type = either
@@ -165,20 +171,20 @@ def _event_init(context: Context, original: Callable[..., Any]) -> Callable[...,
 
 
 def _device_type_of_both(device_type: Any) -> Any:
-    """DeviceType.PrivateUse1 by name, value and hash, which equals DeviceType.CUDA too: code for either finds its events.
+    """DeviceType.PrivateUse1 by name, value and hash, which also equals DeviceType.CUDA: code for either finds its events.
 
-    It is a subclass's instance, because Python asks the right-hand side first in `DeviceType.CUDA == event.device_type` then.
+    It is an instance of a subclass, because Python then calls its __eq__ first in `DeviceType.CUDA == event.device_type`.
     """
     own, cuda = device_type.PrivateUse1, device_type.CUDA
 
-    def __eq__(self: Any, other: Any) -> bool:
+    def __eq__(self: object, other: object) -> bool:
         return isinstance(other, device_type) and int(other) in (int(own), int(cuda))
 
     entries = {
         "__eq__": __eq__,
         "__ne__": lambda self, other: not __eq__(self, other),
         "__hash__": lambda self: hash(own),
-        # torch's own look the name up by equality.
+        # torch's own `name` is found by comparing values.
         "name": property(lambda self: own.name),
         "__str__": lambda self: str(own),
         "__repr__": lambda self: repr(own),
@@ -188,11 +194,11 @@ def _device_type_of_both(device_type: Any) -> Any:
 
 
 def _vendor_tool(context: Context) -> Iterator[Patch]:
-    """torch.cuda.profiler tells a profiler of NVIDIA's, from whose process the program runs, when to collect."""
+    """torch.cuda.profiler controls when an NVIDIA profiler that has started the program collects data."""
     profiler = context.torch.cuda.profiler
     for name in ("start", "stop"):
         call = disguise(_initialize(context), getattr(profiler, name))
-        yield Patch(profiler, name, call, f"torch.cuda.profiler.{name}", kind="emulated", to="no tool listens")
+        yield Patch(profiler, name, call, f"torch.cuda.profiler.{name}", kind="emulated", to="no tool collects data")
     if hasattr(profiler, "init"):  # CUDA 12 refuses it as well
         why = "start() and stop() need no preparation"
         refuse = unsupported(context, "torch.cuda.profiler.init", why, profiler.init)
@@ -200,7 +206,7 @@ def _vendor_tool(context: Context) -> Iterator[Patch]:
 
 
 def _initialize(context: Context) -> Callable[[], None]:
-    """The part of the call that a program can notice: afterwards the device is initialised."""
+    """The part of the call that a program can notice: the device is initialized afterwards."""
     cuda = context.torch.cuda
 
     def initialize() -> None:

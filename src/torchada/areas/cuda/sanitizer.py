@@ -1,4 +1,4 @@
-"""torch.cuda._sanitizer: finds races between streams by callbacks that CUDA's allocator and streams make, and no other's."""
+"""torch.cuda._sanitizer finds races between streams by callbacks, which only CUDA's allocator and streams make."""
 
 from __future__ import annotations
 

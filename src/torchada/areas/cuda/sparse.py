@@ -1,13 +1,16 @@
-"""torch.cuda.sparse.FloatTensor and its sisters, as classes of coordinate tensors on the device."""
+"""torch.cuda.sparse.FloatTensor and the other types of that kind, as classes of coordinate tensors on the device."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.names.types import SCALAR_TYPES
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import DType
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -20,22 +23,22 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(sparse, name, own, f"torch.cuda.sparse.{name}", kind="emulated", to=to)
 
 
-def _sparse_type(context: Context, name: str, dtype: Any) -> type:
+def _sparse_type(context: Context, name: str, dtype: DType) -> type:
     torch, device = context.torch, context.backend.device_type
 
     class Meta(type):
-        def __instancecheck__(cls, value: Any) -> bool:
+        def __instancecheck__(cls, value: object) -> bool:
             return isinstance(value, torch.Tensor) and (value.layout, value.device.type, value.dtype) == (
                 torch.sparse_coo,
                 device,
                 dtype,
             )
 
-    def __new__(cls: type, *args: Any) -> Any:
+    def __new__(cls: type, *args: object) -> object:
         """(indices, values[, size]), or the sizes of an empty tensor."""
         if not (args and isinstance(args[0], torch.Tensor)):
             args = (torch.empty((len(args), 0), dtype=torch.int64), torch.empty(0), args)
-        # Legacy constructors never checked invariants, nor warned of it.
+        # Legacy constructors have never checked invariants, and have never warned about that.
         return torch.sparse_coo_tensor(*args, dtype=dtype, device=device, check_invariants=False)
 
     return Meta(name, (), {"__new__": __new__, "__module__": "torch.cuda.sparse", "dtype": dtype, "is_cuda": True})

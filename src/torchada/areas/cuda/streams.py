@@ -1,16 +1,19 @@
-"""Streams and events: torch.cuda's classes are the backend's, and here they get the attributes that CUDA code reads."""
+"""Streams and events: torch.cuda's classes are the backend's. This area adds the attributes that CUDA code reads."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, signature
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction, DeviceLike, EventLike, StreamLike
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -32,19 +35,19 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _handle(context: Context, owner: type, kind: str, api: str) -> Patch:
-    # The backend's own descriptor under a second name: reading it costs what it costs there.
+    # The backend's own descriptor under a second name, so both names cost the same.
     own = f"{context.backend.device_type}_{kind}"
     return Patch(owner, f"cuda_{kind}", getattr_static(owner, own), api, to=f"{owner.__qualname__}.{own}")
 
 
-def _cuda_stream_protocol(self: Any) -> tuple[int, int]:
-    """Version and handle, as the CUDA stream protocol wants them. The handle is the backend's."""
+def _cuda_stream_protocol(self: StreamLike) -> tuple[int, int]:
+    """Version and handle, as the CUDA stream protocol requires. The handle is the backend's."""
     return 0, self.cuda_stream
 
 
-def _event_new(context: Context, event: Any) -> Callable[..., Any]:
-    """`external` means something in a capture only: there, recording it is work of the graph. Elsewhere it is an ordinary event."""
-    original = event.__new__
+def _event_new(context: Context, event: type[EventLike]) -> Callable[..., EventLike]:
+    """`external` has a meaning in a capture only, where recording the event becomes a node of the graph."""
+    original: Callable[..., EventLike] = event.__new__
 
     def __new__(
         cls: type,
@@ -52,7 +55,7 @@ def _event_new(context: Context, event: Any) -> Callable[..., Any]:
         blocking: bool = False,
         interprocess: bool = False,
         external: bool = False,
-    ) -> Any:
+    ) -> EventLike:
         made = original(cls, enable_timing, blocking, interprocess)
         if external:
             made.record = _outside_captures(context, weakref.ref(made), type(made).record)
@@ -62,10 +65,10 @@ def _event_new(context: Context, event: Any) -> Callable[..., Any]:
     return __new__
 
 
-def _outside_captures(context: Context, event: Any, original: Callable[..., Any]) -> Callable[..., Any]:
+def _outside_captures(context: Context, event: weakref.ref[EventLike], original: AnyFunction) -> AnyFunction:
     capturing = context.namespace.is_current_stream_capturing
 
-    def call(stream: Any = None) -> None:
+    def call(stream: StreamLike | None = None) -> None:
         if capturing():
             raise error(
                 context,
@@ -77,10 +80,10 @@ def _outside_captures(context: Context, event: Any, original: Callable[..., Any]
     return call
 
 
-def _from_external(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _from_external(context: Context, original: AnyFunction) -> AnyFunction:
     namespace = context.namespace
 
-    def get_stream_from_external(data_ptr: int, device: Any = None) -> Any:
+    def get_stream_from_external(data_ptr: int, device: DeviceLike = None) -> StreamLike:
         # Handle 0 is the default stream; a stream made with it would be a new one.
         return namespace.ExternalStream(data_ptr, device=device) if data_ptr else namespace.default_stream(device)
 

@@ -1,7 +1,7 @@
-"""torch.cuda.set_sync_debug_mode: warn of, or refuse, operations that make the host wait for the device.
+"""torch.cuda.set_sync_debug_mode: warn about operations that make the host wait for the device, or refuse them.
 
-CUDA does it where its runtime is called. Here it is the dispatcher that shows them: while the mode is on, and only then, a
-dispatch mode of torch's looks at every operation of the thread that has switched it on.
+On CUDA the calls of the runtime are checked. Here a dispatch mode of torch checks every operation of the thread that has switched
+the mode on, and only while it is on.
 """
 
 from __future__ import annotations
@@ -9,15 +9,22 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+
+    Arguments = tuple[Any, ...]  # of an operator, whose schema says what they are
+    Keywords = dict[str, Any]
+
 _LEVELS = {"default": 0, "warn": 1, "error": 2}
-# Operators whose result's size, or the result itself, the host has to know.
+# Operators whose result, or its size, the host needs.
 _WAITING = frozenset(
     f"aten::{name}"
     for name in (
@@ -46,7 +53,7 @@ def patches(context: Context) -> Iterator[Patch]:
         return watch.level
 
     for call in (set_sync_debug_mode, get_sync_debug_mode):
-        original: Callable[..., Any] = getattr(cuda, call.__name__)
+        original: Callable[..., object] = getattr(cuda, call.__name__)
         yield Patch(
             cuda,
             call.__name__,
@@ -71,7 +78,7 @@ class _Watch:
     def __init__(self, context: Context) -> None:
         self.level = 0
         self._context = context
-        self._mode: Any = None
+        self._mode: AbstractContextManager[object] | None = None
 
     def set(self, level: int) -> None:
         """Switch to 0 (off), 1 (warn) or 2 (raise)."""
@@ -85,7 +92,7 @@ class _Watch:
             self._mode = None
 
     def saw(self, name: str) -> None:
-        """A waiting operation is about to run."""
+        """Called before an operation for which the host waits."""
         if self.level == 2:
             raise RuntimeError(f"called a synchronizing CUDA operation: {name}")
         if self.level == 1:
@@ -97,7 +104,7 @@ class _Watch:
 
 
 def _caller() -> FrameType:
-    """The program's line: the innermost frame that is neither torch's nor ours."""
+    """The frame of the program: the innermost one that is neither torch's nor ours."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_back is not None:
         if frame.f_globals.get("__name__", "").partition(".")[0] not in ("torch", "torchada"):
@@ -107,20 +114,22 @@ def _caller() -> FrameType:
     return frame
 
 
-def _is_innermost(mode: Any) -> bool:
-    # Within another mode it cannot be left; it then stays, and lets everything pass.
+def _is_innermost(mode: object) -> bool:
+    # The mode cannot be left while another mode is on top of it. It then stays on the stack, and does nothing.
     from torch.utils._python_dispatch import _get_current_dispatch_mode
 
     return _get_current_dispatch_mode() is mode
 
 
-def _dispatch_mode(context: Context, watch: _Watch) -> Any:
+def _dispatch_mode(context: Context, watch: _Watch) -> AbstractContextManager[object]:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     device_type = context.backend.device_type
 
     class SyncDebugMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(
+            self, func: OpOverload[..., object], types: object, args: Arguments = (), kwargs: Keywords | None = None
+        ) -> object:
             kwargs = kwargs or {}
             name = func._schema.name
             if _waits(name, args, kwargs, device_type):
@@ -130,21 +139,21 @@ def _dispatch_mode(context: Context, watch: _Watch) -> Any:
     return SyncDebugMode()  # type: ignore[no-untyped-call]
 
 
-def _is_on(value: Any, device_type: str) -> bool:
+def _is_on(value: object, device_type: str) -> bool:
     device = getattr(value, "device", None)
     return device is not None and device.type == device_type
 
 
-def _waits(name: str, args: Any, kwargs: Any, device_type: str) -> bool:
+def _waits(name: str, args: Arguments, kwargs: Keywords, device_type: str) -> bool:
     """Whether the host has to wait for the outcome of this operation."""
     if name in _WAITING:
         return _is_on(args[0], device_type)
-    if name in _BY_MASK:  # how many places a mask chooses is counted on the device
+    if name in _BY_MASK:  # the device counts how many elements a mask selects
         return any(_is_on(index, device_type) and not index.dtype.is_signed for index in args[1] if index is not None)
     return name in _COPIES and _crosses(name, args, kwargs, device_type)
 
 
-def _crosses(name: str, args: Any, kwargs: Any, device_type: str) -> bool:
+def _crosses(name: str, args: Arguments, kwargs: Keywords, device_type: str) -> bool:
     """Whether a copy goes between host and device without `non_blocking`."""
     if kwargs.get("non_blocking") or (len(args) > 2 and args[2]):
         return False

@@ -1,4 +1,4 @@
-"""Which kernel runs: torch.library, dispatch keys, custom operators, attention's kernels, overrides in C++."""
+"""Which kernel runs: torch.library, dispatch keys, custom operators, the kernels of attention, operators overridden in C++."""
 
 AREAS = {
     "torch": ("library", "keys", "cpp_ops"),

@@ -1,6 +1,7 @@
-"""TORCHADA_ENABLE_CPP_OPS: operators whose kernel for the backend's device is missing, or not right, get one from torchada.
+"""TORCHADA_ENABLE_CPP_OPS: operators whose kernel for the backend's device is missing or wrong get one from torchada.
 
-It is decided when the backend is activated, before the program has a tensor: no result depends on when a compiler was done.
+The kernels are chosen when the backend is activated, before the program has a tensor, so that no result depends on when the
+compiler finished.
 """
 
 from __future__ import annotations

@@ -1,13 +1,16 @@
-"""flex_attention's list of devices: what it does in eager mode is made of operators that every device has."""
+"""flex_attention's list of supported devices: in eager mode it consists of operators that every device has."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    import torch
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -20,7 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
 def _validate_device(context: Context, original: Callable[..., None]) -> Callable[..., None]:
     device_type = context.backend.device_type
 
-    def _validate_device(query: Any, *rest: Any, **kwargs: Any) -> None:
+    def _validate_device(query: torch.Tensor, *rest: object, **kwargs: object) -> None:
         if query.device.type != device_type:
             original(query, *rest, **kwargs)
 

@@ -1,14 +1,14 @@
-"""Dispatch keys of CUDA in questions, sets, guards and Python kernels: they mean the keys of the backend's device.
+"""Dispatch keys of CUDA in queries, sets, guards and Python kernels: they mean the keys of the backend's device.
 
-Names and members of torch._C.DispatchKey stay what they are, for tables that have an entry for CUDA and one for the backend's
-key need both. What a program does with a CUDA key is translated: it asks for a kernel, puts the key into a set, excludes it,
-gives a kernel for it. What torch answers are the backend's keys: `highestPriorityTypeId()` is never CUDA.
+Names and members of torch._C.DispatchKey stay what they are, because tables that have an entry for CUDA and one for the backend's
+key need both. What a program does with a CUDA key is translated: it looks a kernel up, puts the key into a set, excludes it,
+registers a kernel for it. What torch returns are the backend's keys: `highestPriorityTypeId()` is never CUDA.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -16,8 +16,14 @@ from torchada.redirect.engine import Patch
 from torchada.redirect.names.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.namespaces import forget_functions
 
-# Functions of torch._C that take a dispatch key, by its position. Not all exist in every torch.
-_QUESTIONS = {
+if TYPE_CHECKING:
+    from torch._ops import OperatorBase
+
+Kernel = Callable[..., object]
+Decorator = Callable[[Kernel], Kernel]
+
+# Functions of torch._C that take a dispatch key, with its position. Some of them do not exist in every version of torch.
+_QUERIES = {
     "_dispatch_has_kernel_for_dispatch_key": 1,
     "_dispatch_has_computed_kernel_for_dispatch_key": 1,
     "_dispatch_get_computed_kernel_for_dispatch_key": 1,
@@ -32,7 +38,7 @@ _QUESTIONS = {
     "_dispatch_tls_set_dispatch_key_excluded": 0,
     "_dispatch_tls_set_dispatch_key_included": 0,
 }
-# Methods that take one after self. Guards that take a set need nothing: the set has the right keys.
+# Methods that take a key after self. Guards that take a set need no translation: the set has the right keys.
 _METHODS = (
     ("DispatchKeySet", "__init__"),
     ("DispatchKeySet", "has"),
@@ -46,7 +52,7 @@ _METHODS = (
 def patches(context: Context) -> Iterator[Patch]:
     keys = DispatchKeys(context)
     c = context.torch._C
-    for name, position in _QUESTIONS.items():
+    for name, position in _QUERIES.items():
         if name in vars(c):
             call = with_key(getattr(c, name), keys.translate, position)
             yield Patch(c, name, call, f'torch._C.{name}("CUDA")', refresh=forget_functions, to=keys.names["CUDA"])
@@ -61,14 +67,14 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _device_key(context: Context) -> Iterator[Patch]:
-    """The key for "cuda" is called CUDA under either mechanism, so that a kernel registered by device is known to be CUDA's."""
+    """The key for "cuda" is called CUDA under both mechanisms, so that a kernel registered by device is known to be CUDA's."""
     c = context.torch._C
     original = c._dispatch_key_for_device
 
-    def _dispatch_key_for_device(device_type: Any) -> Any:
-        return "CUDA" if device_type == "cuda" else original(device_type)
+    def _dispatch_key_for_device(device_type: str) -> str:
+        return "CUDA" if device_type == "cuda" else str(original(device_type))
 
-    if context.mechanism.native:  # the parser would say the backend's
+    if context.mechanism.native:  # the parser would return the backend's key
         call = disguise(_dispatch_key_for_device, original)
         api = 'torch._C._dispatch_key_for_device("cuda")'
         yield Patch(c, "_dispatch_key_for_device", call, api, refresh=forget_functions)
@@ -83,21 +89,21 @@ def _python_kernels(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
     yield Patch(base, "has_kernel_for_dispatch_key", has_kernel, api, to=own)
 
 
-def _py_impl(keys: DispatchKeys, original: Callable[..., Any]) -> Callable[..., Any]:
-    """A Python kernel for a CUDA key is kept under it, and serves the backend's key too unless that has one of its own."""
+def _py_impl(keys: DispatchKeys, original: Callable[..., Decorator]) -> Callable[..., Decorator]:
+    """A Python kernel for a CUDA key is kept under that key, and serves the backend's key too unless that has its own kernel."""
     to_own = keys.members
     to_cuda = {own: cuda for cuda, own in to_own.items()}
 
-    def py_impl(self: Any, k: Any) -> Any:
+    def py_impl(self: OperatorBase, k: Any) -> Decorator:
         register = original(self, k)
         own = to_own.get(k)
         if own is None and k not in to_cuda:
             return register
 
-        def inner(fn: Any) -> Any:
+        def inner(fn: Kernel) -> Kernel:
             kernels = self.py_kernels
             if own is None and k in kernels and kernels[k] is kernels.get(to_cuda[k]):
-                del kernels[k]  # was CUDA's
+                del kernels[k]  # it was CUDA's
             result = register(fn)
             if own is not None and own not in kernels:
                 original(self, own)(fn)
@@ -109,9 +115,9 @@ def _py_impl(keys: DispatchKeys, original: Callable[..., Any]) -> Callable[..., 
 
 
 def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
-    """Operators of higher order that torch has defined by now: torch.cond and its like fall through CUDA's autocast key.
+    """Higher-order operators that torch has already defined: torch.cond and similar ones fall through CUDA's autocast key.
 
-    Without this they find no kernel under torch.autocast. Those that are defined later do it by the calls redirected above.
+    Without this they find no kernel under torch.autocast. Those that are defined later use the calls redirected above.
     """
     for name, operator in context.torch._ops._higher_order_ops.items():
         kernels, mask = operator.py_kernels, operator.non_fallthrough_keys
@@ -127,19 +133,19 @@ def _higher_order_operators(context: Context, keys: DispatchKeys) -> Iterator[Pa
             elif not mask.has(cuda):
                 mask = mask.remove(own)
         if mask != operator.non_fallthrough_keys:
-            note = f"torch.ops.higher_order.{name} falls through what it does on CUDA"
+            note = f"torch.ops.higher_order.{name} falls through the same keys as on CUDA"
             yield Patch(operator, "non_fallthrough_keys", mask, None, note=note, refresh=operator._dispatch_cache.clear)
 
 
 def _random_operators(context: Context) -> Iterator[Patch]:
-    """Operators that save and restore the state of a generator, for checkpointing under torch.compile, choose it by this."""
+    """Operators that save and restore a generator's state, for checkpointing under torch.compile, choose it by this function."""
     module, torch, device_type = context.torch._prims.rng_prims, context.torch, context.backend.device_type
     original = module.get_device
 
-    def get_device(args: Any, kwargs: Any) -> Any:
-        found = original(args, kwargs)
+    def get_device(args: tuple[object, ...], kwargs: dict[str, object]) -> str | None:
+        found: str | None = original(args, kwargs)
         if found is None and any(isinstance(arg, torch.Tensor) and arg.device.type == device_type for arg in args):
-            found = device_type  # torch 2.7 looks for the types it knows
+            found = device_type  # torch 2.7 looks only for the types it knows
         return "cuda" if found == device_type else found
 
     yield Patch(module, "get_device", disguise(get_device, original), None, note="random operators under torch.compile")

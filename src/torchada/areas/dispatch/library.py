@@ -1,16 +1,18 @@
 """torch.library: kernels registered for CUDA serve the backend's device.
 
-Of two kernels for one operator, one for a CUDA key and one for the backend's own key, the latter is used, whichever came first:
-who wrote it meant this device. Kernels that were there before us are the backend's, and give way as CUDA's do on CUDA.
+Of two kernels for one operator, one for a CUDA key and one for the backend's own key, the latter is used, whichever came first,
+because its author meant this device. Kernels that were registered before torchada was active are the backend's, and a program's
+kernel replaces them as it replaces CUDA's on CUDA.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, method, positional
 from torchada.redirect.context import Context
@@ -19,7 +21,14 @@ from torchada.redirect.entry_point import translating
 from torchada.redirect.names.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.unsupported import error
 
-Function = Callable[..., Any]
+if TYPE_CHECKING:
+    from torch._C import DispatchKey
+    from torch._library.custom_ops import CustomOpDef
+    from torch._ops import OpOverload
+    from torch.library import Library
+
+Function = Callable[..., object]
+Decorator = Callable[[Function], object]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -33,7 +42,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _dispatcher(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
-    """Where torch.library hands a key to C++. Names given to torch.library itself stay CUDA's, in its records and errors."""
+    """Where torch.library passes a key to C++. Names given to torch.library itself stay CUDA's in its records and errors."""
     c, own = context.torch._C, keys.names["CUDA"]
     create = with_key(c._dispatch_library, keys.registered, 2)
     yield Patch(c, "_dispatch_library", create, 'torch.library.Library(ns, kind, "CUDA")', to=own)
@@ -47,10 +56,10 @@ def _dispatcher(context: Context, keys: DispatchKeys) -> Iterator[Patch]:
 
 
 def _fallback(context: Context, keys: DispatchKeys, original: Function) -> Function:
-    """A key has one fallback. CUDA's has none until a program gives one; the backend's may have been given by the backend."""
+    """A key has one fallback. CUDA's has none until a program registers one; the backend may have registered one for its key."""
     taken, key_type = context.torch._C._dispatch_has_backend_fallback, context.torch._C.DispatchKey
 
-    def fallback(self: Any, dispatch: Any, *args: Any, **kwargs: Any) -> Any:
+    def fallback(self: object, dispatch: str | DispatchKey, *args: object, **kwargs: object) -> object:
         key = keys.registered(dispatch)
         if key is not dispatch and isinstance(dispatch, str):
             members = key_type.__members__
@@ -65,7 +74,7 @@ def _impl(context: Context, keys: DispatchKeys, original: Function) -> Function:
     library, signature = context.torch.library, inspect.signature(original)
     before_us = _registered_before(library)
 
-    def impl(*args: Any, **kwargs: Any) -> Any:
+    def impl(*args: object, **kwargs: object) -> object:
         given = signature.bind(*args, **kwargs).arguments
         key = given.get("dispatch_key") or given["self"].dispatch_key
         place = _place(given["self"], given["op_name"])
@@ -74,21 +83,21 @@ def _impl(context: Context, keys: DispatchKeys, original: Function) -> Function:
             return None  # the backend's own kernel is in place
         with warnings.catch_warnings():
             if key in keys.cuda and f"{place}{keys.cuda[key]}" in library._impls:
-                # It goes over CUDA's, as announced.
+                # It replaces the kernel for CUDA, as the module's docstring says, and torch would warn.
                 warnings.filterwarnings("ignore", "Warning only once for all operators", UserWarning)
             return original(*args, **kwargs)
 
     return disguise(impl, original)
 
 
-def _place(library: Any, op_name: Any) -> str:
-    """The operator in the words of torch.library._impls, up to the key."""
+def _place(library: Library, op_name: str | OpOverload) -> str:
+    """The operator as torch.library._impls writes it, up to the key."""
     name = op_name if isinstance(op_name, str) else getattr(op_name, "_name", "")
     return f"{library.ns}/{name.split('::')[-1]}/"
 
 
 @cache
-def _registered_before(library: Any) -> frozenset[str]:
+def _registered_before(library: ModuleType) -> frozenset[str]:
     return frozenset(library._impls)
 
 
@@ -105,8 +114,8 @@ def _autocast(context: Context) -> Iterator[Patch]:
     definition, custom_ops = library.CustomOpDef, context.torch._library.custom_ops
     api = 'torch.library.register_autocast(op, "cuda")'
     if "cuda" in library.register_autocast.__code__.co_consts:
-        # Up to torch 2.7 it takes "cpu" and "cuda" by these names alone, and the key is translated on its way. What is left is
-        # the question which tensors are to be cast.
+        # Up to torch 2.7 it accepts only the names "cpu" and "cuda", and the key is translated on its way to C++. What remains is
+        # the decision which tensors are cast.
         cast = positional(custom_ops._cast, devices, 1, "device_type")
         for module in (custom_ops, library):
             yield Patch(module, "_cast", cast, None, until="torch 2.8", note=api)
@@ -117,17 +126,19 @@ def _autocast(context: Context) -> Iterator[Patch]:
     yield Patch(definition, "register_autocast", register, 'torch.library.CustomOpDef.register_autocast("cuda")')
 
 
-def _register_kernel(context: Context, original: Function) -> Function:
-    """Kernels for "cuda" are known under the backend's device type, too: it is what the devices of arguments say."""
+def _register_kernel(context: Context, original: Callable[..., Decorator]) -> Function:
+    """Kernels for "cuda" are also kept under the backend's device type, because arguments have devices of that type."""
     own = context.backend.device_type
 
-    def register_kernel(self: Any, device_types: Any, fn: Any = None, /) -> Any:
+    def register_kernel(
+        self: CustomOpDef, device_types: str | Iterable[str] | None, fn: Function | None = None, /
+    ) -> object:
         if not (device_types is None or isinstance(device_types, str)):
             device_types = list(device_types)
         types = (device_types,) if isinstance(device_types, str) else device_types or ()
         register = original(self, device_types)
 
-        def inner(fn: Any) -> Any:
+        def inner(fn: Function) -> object:
             kernels = self._backend_fns
             shared = own not in kernels or _is_shared(self, own)
             if shared and own in types:
@@ -145,7 +156,7 @@ def _register_kernel(context: Context, original: Function) -> Function:
 def _set_kernel_enabled(context: Context, original: Function) -> Function:
     own = context.backend.device_type
 
-    def set_kernel_enabled(self: Any, device_type: Any, *args: Any, **kwargs: Any) -> Any:
+    def set_kernel_enabled(self: CustomOpDef, device_type: str, *args: object, **kwargs: object) -> object:
         if device_type in ("cuda", own) and own in self._backend_fns:
             device_type = "cuda" if _is_shared(self, own) else own
         return original(self, device_type, *args, **kwargs)
@@ -153,7 +164,7 @@ def _set_kernel_enabled(context: Context, original: Function) -> Function:
     return disguise(set_kernel_enabled, original)
 
 
-def _is_shared(definition: Any, own: str) -> bool:
+def _is_shared(definition: CustomOpDef, own: str) -> bool:
     """Whether the kernel for the backend's device is the one for "cuda"."""
     kernels = definition._backend_fns
     return own in kernels and kernels[own] is kernels.get("cuda")

@@ -1,33 +1,48 @@
-"""torch.library.opcheck with tensors of the device: one of its checks knows CPU, CUDA and XPU alone."""
+"""torch.library.opcheck with tensors of the device: one of its checks knows only CPU, CUDA and XPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.names.dispatch_keys import DispatchKeys
 
+if TYPE_CHECKING:
+    import torch
+
+    class Operator(Protocol):
+        """torch._ops.OpOverload, whose own methods have no types."""
+
+        def name(self) -> str: ...
+
+        def __call__(self, *args: object, **kwargs: object) -> object: ...
+
+    Arguments: TypeAlias = tuple[object, ...]
+    Keywords: TypeAlias = dict[str, object]
+    Check: TypeAlias = Callable[[Operator, Arguments, Keywords], None]
+
 
 def patches(context: Context) -> Iterator[Patch]:
     from torch.testing._internal import optests
     from torch.testing._internal.optests import autograd_registration, generate_tests
 
-    original: Any = autograd_registration.autograd_registration_check
+    original = autograd_registration.autograd_registration_check
     check = disguise(_check(context, original), original)
     for module in (autograd_registration, generate_tests, optests):
         yield Patch(module, "autograd_registration_check", check, None, note="torch.library.opcheck of CUDA tensors")
 
 
-def _check(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """The check as it is done for CUDA: without a kernel for autograd, no new output may require a gradient."""
+def _check(context: Context, original: Check) -> Check:
+    """The check that torch does for CUDA: without a kernel for autograd, no new output may require a gradient."""
     torch, device_type = context.torch, context.backend.device_type
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     differentiated = (DispatchKeys(context).names["AutogradCUDA"], "Autograd", "CompositeImplicitAutograd")
 
-    def autograd_registration_check(op: Any, args: Any, kwargs: Any) -> None:
+    def autograd_registration_check(op: Operator, args: Arguments, kwargs: Keywords) -> None:
         given = _tensors(torch, (args, kwargs))
         if not any(tensor.device.type == device_type for tensor in given):
             original(op, args, kwargs)
@@ -48,8 +63,8 @@ def _check(context: Context, original: Callable[..., Any]) -> Callable[..., Any]
     return autograd_registration_check
 
 
-def _outputs(torch: Any, op: Any, args: Any, kwargs: Any) -> list[Any]:
-    """What `op` returns where nothing is done in the place of a missing autograd kernel."""
+def _outputs(torch: ModuleType, op: Operator, args: Arguments, kwargs: Keywords) -> list[torch.Tensor]:
+    """What `op` returns while torch does nothing in place of a missing autograd kernel."""
     mode = torch._C._get_autograd_fallback_mode()
     torch._C._set_autograd_fallback_mode("nothing")
     try:
@@ -58,5 +73,5 @@ def _outputs(torch: Any, op: Any, args: Any, kwargs: Any) -> list[Any]:
         torch._C._set_autograd_fallback_mode(mode)
 
 
-def _tensors(torch: Any, tree: Any) -> list[Any]:
+def _tensors(torch: ModuleType, tree: object) -> list[torch.Tensor]:
     return [leaf for leaf in torch.utils._pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]

@@ -1,14 +1,17 @@
-"""torch.nn.attention.varlen is made of CUDA's flash attention kernels: a clear error where the backend has none of that kind."""
+"""torch.nn.attention.varlen calls CUDA's flash attention kernels: a clear error where the backend has no such kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
 
 _KERNEL = "aten::_flash_attention_forward"
 _WHY = f"it has no kernel for {_KERNEL}; use torch.nn.functional.scaled_dot_product_attention on each sequence"
@@ -26,10 +29,10 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(varlen, name, _refuse(context, api, original), api, kind="unsupported")
 
 
-def _refuse(context: Context, api: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _refuse(context: Context, api: str, original: Callable[P, R]) -> Callable[P, R]:
     torch, device_type = context.torch, context.backend.device_type
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given = (*args, *kwargs.values())
         if any(isinstance(value, torch.Tensor) and value.device.type == device_type for value in given):
             raise error(context, api, _WHY)

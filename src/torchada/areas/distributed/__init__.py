@@ -1,4 +1,4 @@
-"""torch.distributed: process groups by the name of NCCL, device meshes, data parallelism, launchers, remote calls."""
+"""torch.distributed: process groups named "nccl", device meshes, data parallelism, launchers, remote calls."""
 
 AREAS = {
     "torch": (

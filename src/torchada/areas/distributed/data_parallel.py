@@ -1,14 +1,20 @@
-"""DistributedDataParallel's hook that sends bfloat16 asks for a version of CUDA, and otherwise for what there is."""
+"""DistributedDataParallel's bf16_compress_hook: torch accepts it only with a version of CUDA, which the backend does not have."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torch.nn.parallel import DistributedDataParallel
+
+    Hook = Callable[..., object]
+    Check = Callable[[DistributedDataParallel, Hook], None]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -20,16 +26,16 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(parallel, "_check_comm_hook", check, None, to=to, note=note)
 
 
-def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
-    def _check_comm_hook(self: Any, hook: Any) -> None:
+def _check_comm_hook(original: Check) -> Check:
+    def _check_comm_hook(self: DistributedDataParallel, hook: Hook) -> None:
         if not getattr(hook, "__name__", "").startswith("bf16_compress"):
             original(self, hook)
             return
 
-        def under_another_name(state: Any, bucket: Any) -> Any:
+        def under_another_name(state: object, bucket: object) -> object:
             return hook(state, bucket)
 
-        # The rest of the check, which looks at the signature.
+        # The rest of the check looks at the signature.
         under_another_name.__signature__ = inspect.signature(hook)  # type: ignore[attr-defined]
         original(self, under_another_name)
 

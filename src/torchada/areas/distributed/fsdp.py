@@ -1,14 +1,21 @@
-"""fully_shard's gradients divided by a number of the user's: NCCL multiplies while it reduces, other libraries only add."""
+"""fully_shard with a gradient divisor set by the user: NCCL multiplies while it reduces, other libraries can only add."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torch.distributed import ReduceOp
+
+    from torchada.redirect.types import P
+
+    Factors = tuple[float | None, float | None, ReduceOp | ReduceOp.RedOpType, ReduceOp | ReduceOp.RedOpType]
 
 _FUNCTION, _ONLY_ADDING = "_get_gradient_divide_factors", "force_sum_reduction_for_comms"
 
@@ -18,16 +25,16 @@ def patches(context: Context) -> Iterator[Patch]:
 
     original = getattr(_fsdp_collectives, _FUNCTION)
     if _ONLY_ADDING not in inspect.signature(original).parameters:
-        raise Skip("this torch knows no libraries that only add")
+        raise Skip("this torch does not support libraries that can only add")
     note, to = "FSDPModule.set_gradient_divide_factor", "a division after the reduction"
     yield Patch(_fsdp_collectives, _FUNCTION, _adding(context, original), None, to=to, note=note)
 
 
-def _adding(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _adding(context: Context, original: Callable[P, Factors]) -> Callable[P, Factors]:
     operators = context.torch.distributed.ReduceOp
     signature = inspect.signature(original)
 
-    def factors(*args: Any, **kwargs: Any) -> Any:
+    def factors(*args: P.args, **kwargs: P.kwargs) -> Factors:
         found = original(*args, **kwargs)
         if all(operator in (operators.SUM, operators.AVG) for operator in found[2:]):
             return found

@@ -1,15 +1,21 @@
-"""What torch.distributed works out for itself about groups by the name of CUDA: the size of subgroups, the devices of a split."""
+"""What torch.distributed derives from the name of CUDA for groups: the size of subgroups, the devices of a split."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.entry_point import EntryPoint
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from torchada.redirect.types import R
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -23,16 +29,16 @@ def patches(context: Context) -> Iterator[Patch]:
     if hasattr(c10d, "_parse_backend_string"):
         parse = _parse_backend_string(context, c10d._parse_backend_string)
         yield Patch(c10d, "_parse_backend_string", parse, 'torch.distributed.split_group(backend="nccl")')
-    # Torch has it where it was built with NCCL, and calls CUDA in it.
+    # torch has this function if it was built with NCCL, and uses CUDA in it.
     hashes, note = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
     yield Patch(native, "_hash_tensors", hashes, None, "emulated", "a hash of the tensor on the CPU", note=note)
 
 
-def _new_subgroups(context: Context, original: Callable[..., Any]) -> EntryPoint:
-    """As many processes as there are devices, where torch asks torch.cuda.is_available(), which stays honest."""
+def _new_subgroups(context: Context, original: Callable[..., R]) -> EntryPoint:
+    """As many processes as devices; torch would consult torch.cuda.is_available(), which stays False."""
     namespace = context.namespace
 
-    def new_subgroups(*args: Any, **kwargs: Any) -> Any:
+    def new_subgroups(*args: object, **kwargs: object) -> R:
         if not args and kwargs.get("group_size") is None and namespace.is_available():
             kwargs["group_size"] = namespace.device_count()
         elif args and args[0] is None and namespace.is_available():
@@ -45,22 +51,23 @@ def _new_subgroups(context: Context, original: Callable[..., Any]) -> EntryPoint
 def _parse_backend_string(
     context: Context, original: Callable[[str], dict[str, str]]
 ) -> Callable[[str], dict[str, str]]:
-    """Each device once, under the backend's name of it, so that those of "nccl" and "cpu:gloo,cuda:nccl" can be compared."""
+    """Each device once, by the backend's name for it, so that the devices of "nccl" and "cpu:gloo,cuda:nccl" can be compared."""
     translate, backend = context.devices.translate, context.backend
 
     def parse(text: str) -> dict[str, str]:
         if text.lower() in backend.collectives.names.values():
-            return {backend.device_type: text.lower()}  # torch looks for a device whose default it is
+            return {backend.device_type: text.lower()}  # torch would look for a device whose default backend it is
         return {translate(device): name for device, name in original(text).items()}
 
     return disguise(parse, original)
 
 
-def _hash_tensors(torch: Any) -> Callable[[Any], int]:
-    def _hash_tensors(tensors: Any) -> int:
+def _hash_tensors(torch: ModuleType) -> Callable[[Iterable[Tensor]], int]:
+    def _hash_tensors(tensors: Iterable[Tensor]) -> int:
         digest = blake2b(digest_size=8)
         for tensor in tensors:
-            digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+            data: Any = tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy()
+            digest.update(data)  # a buffer, which mypy does not see in an array of NumPy
         return int.from_bytes(digest.digest(), "little")
 
     return _hash_tensors

@@ -1,17 +1,20 @@
 """torchrun --nproc-per-node=gpu: as many processes as there are devices.
 
-Torch asks torch.cuda.is_available(), which stays honest, and takes a third party's device by its name. The option is read here
-and not in torch.distributed.run, whose functions `python -m torch.distributed.run` has a copy of.
+torch consults torch.cuda.is_available(), which stays False, and accepts a third party's device by its name. The option is changed
+where argparse reads it and not in torch.distributed.run, because `python -m torch.distributed.run` has its own copy of that module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from argparse import Action, ArgumentParser, Namespace
 
 _OPTION = "nproc_per_node"
 
@@ -26,7 +29,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _init(original: Callable[..., None], device_type: str) -> Callable[..., None]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Action, *args: object, **kwargs: object) -> None:
         original(self, *args, **kwargs)
         if self.dest == _OPTION and self.default == "gpu":  # PET_NPROC_PER_NODE
             self.default = device_type
@@ -35,7 +38,9 @@ def _init(original: Callable[..., None], device_type: str) -> Callable[..., None
 
 
 def _call(original: Callable[..., None], device_type: str) -> Callable[..., None]:
-    def __call__(self: Any, parser: Any, namespace: Any, values: Any, option_string: Any = None) -> None:
+    def __call__(
+        self: Action, parser: ArgumentParser, namespace: Namespace, values: object, option_string: str | None = None
+    ) -> None:
         own = device_type if self.dest == _OPTION and values == "gpu" else values
         original(self, parser, namespace, own, option_string)
 

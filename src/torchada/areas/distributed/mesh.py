@@ -1,4 +1,4 @@
-"""DeviceMesh("cuda") is a mesh of the backend's devices: torch compares its device type with those of tensors."""
+"""DeviceMesh("cuda") is a mesh of the backend's devices, because torch compares its device type with those of tensors."""
 
 from __future__ import annotations
 

@@ -1,19 +1,35 @@
-"""torch.distributed's backend "nccl": the group stays what the program called it, and the backend's library does the work.
+"""torch.distributed's backend "nccl": the group keeps the name that the program gave it, and the backend's library does the work.
 
-Torch makes a group of that name by naming `ProcessGroupNCCL`, and treats it by its name ever after: options, splitting, timeouts,
-the ways of gradients, `get_backend()`. So there is nothing to translate: the class is the backend's own, which has the same
-constructor and options, and the device of the group is `torch.device("cuda")`, as ever.
+torch makes a group of that name with the class `ProcessGroupNCCL`, and goes by its name from then on: options, splitting,
+timeouts, gradients, `get_backend()`. The name therefore needs no translation: the class is the backend's own, which has the same
+constructor and options, and the device of the group is still `torch.device("cuda")`.
 
-A group that a program has made by the backend's own name ("mccl") keeps that name, and torch treats it as a third party's.
+A group that a program makes with the backend's own name ("mccl") keeps that name, and torch treats it as a third party's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    class Options(Protocol):
+        """What is used of a process group's options."""
+
+        _timeout: timedelta
+
+    class GroupClass(Protocol):
+        """A class in the place of ProcessGroupNCCL."""
+
+        __name__: str
+
+        def Options(self) -> Options: ...
+
 
 _NAME = "nccl"
 
@@ -30,7 +46,7 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from _defaults(context)
 
 
-def _class(context: Context, group: type) -> Iterator[Patch]:
+def _class(context: Context, group: GroupClass) -> Iterator[Patch]:
     distributed = context.torch.distributed
     c10d, to = distributed.distributed_c10d, f"torch.distributed.{group.__name__}"
     for module in (distributed, c10d, context.torch._C._distributed_c10d):
@@ -45,7 +61,7 @@ def _class(context: Context, group: type) -> Iterator[Patch]:
         )
 
 
-def _availability(context: Context, group: Any) -> Iterator[Patch]:
+def _availability(context: Context, group: GroupClass) -> Iterator[Patch]:
     distributed, native = context.torch.distributed, context.torch._C._distributed_c10d
     c10d, to = (
         distributed.distributed_c10d,
@@ -53,13 +69,13 @@ def _availability(context: Context, group: Any) -> Iterator[Patch]:
     )
     yield Patch(c10d, "_NCCL_AVAILABLE", True, "torch.distributed.is_nccl_available", to=to)
     timeout = group.Options()._timeout
-    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, None, note="the timeout of NCCL")
+    yield Patch(native, "_DEFAULT_PG_NCCL_TIMEOUT", timeout, None, note="the default timeout of NCCL groups")
     for module in (distributed.constants, c10d):
         yield Patch(module, "default_pg_nccl_timeout", timeout, "torch.distributed.constants.default_pg_nccl_timeout")
 
 
 def _defaults(context: Context) -> Iterator[Patch]:
-    """What torch chooses for a device when no backend is named: the library by the name that CUDA code knows."""
+    """What torch chooses for a device if the program names no backend: the library, by the name that CUDA code uses."""
     c10d = context.torch.distributed.distributed_c10d
     table, api = c10d.Backend.default_device_backend_map, "torch.distributed.get_default_backend_for_device"
     yield Patch(table, context.backend.device_type, _NAME, api, to="the backend of the device")

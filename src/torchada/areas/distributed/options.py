@@ -1,10 +1,9 @@
-"""ProcessGroupNCCL.Options().config, by which programs tune NCCL's communicators: set, read back, and otherwise without effect."""
+"""ProcessGroupNCCL.Options().config, with which programs tune NCCL's communicators: it can be set and read, and has no effect."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from torchada.redirect.context import Context
@@ -15,7 +14,7 @@ _UNDEFINED = -(2**31)
 
 @dataclass(eq=False)
 class NCCLConfig:
-    """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; misspelt ones are errors even so."""
+    """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; a misspelt name is an error nevertheless."""
 
     blocking: int = _UNDEFINED
     cga_cluster_size: int = _UNDEFINED
@@ -32,7 +31,7 @@ class NCCLConfig:
     net_name: str | None = None
     comm_name: str | None = None
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name not in self.__dataclass_fields__:
             raise AttributeError(f"'NCCLConfig' object has no attribute {name!r}")
         object.__setattr__(self, name, value)
@@ -41,24 +40,24 @@ class NCCLConfig:
 def patches(context: Context) -> Iterator[Patch]:
     group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
     if group is None or hasattr(group.Options, "config"):
-        raise Skip(f"{context.backend.adapter} has its own answer")
+        raise Skip(f"{context.backend.adapter} has such options of its own, or no process group for NCCL")
     api, to = "torch.distributed.ProcessGroupNCCL.Options.config", "nothing: preferences are remembered"
     yield Patch(group.Options, "config", _config(), api, kind="emulated", to=to)
     yield Patch(
         group, "NCCLConfig", NCCLConfig, "torch.distributed.ProcessGroupNCCL.NCCLConfig", kind="emulated", to=to
     )
     for number, name in enumerate(("DEFAULT", "EFFICIENCY", "ZERO")):
-        why = f"torch.distributed.ProcessGroupNCCL.NCCL_CTA_POLICY_{name}"
-        yield Patch(group, f"NCCL_CTA_POLICY_{name}", number, why, kind="emulated", to=to)
+        api = f"torch.distributed.ProcessGroupNCCL.NCCL_CTA_POLICY_{name}"
+        yield Patch(group, f"NCCL_CTA_POLICY_{name}", number, api, kind="emulated", to=to)
 
 
 def _config() -> property:
-    configs: WeakKeyDictionary[Any, NCCLConfig] = WeakKeyDictionary()
+    configs: WeakKeyDictionary[object, NCCLConfig] = WeakKeyDictionary()
 
-    def get(self: Any) -> NCCLConfig:
+    def get(self: object) -> NCCLConfig:
         return configs.setdefault(self, NCCLConfig())
 
-    def put(self: Any, config: NCCLConfig) -> None:
+    def put(self: object, config: NCCLConfig) -> None:
         configs[self] = config
 
     return property(get, put, doc="Preferences for NCCL's communicators; without effect here.")

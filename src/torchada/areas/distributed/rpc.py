@@ -1,16 +1,21 @@
-"""torch.distributed.rpc between devices: TensorPipe, which carries it, knows the memory of CUDA and of the CPU only."""
+"""torch.distributed.rpc between devices: TensorPipe, its transport, supports only the memory of CUDA and of the CPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
 
-_WHY = "TensorPipe moves the memory of CUDA's own devices and of the CPU only; send tensors as x.cpu(), without device maps"
+if TYPE_CHECKING:
+    from torchada.redirect.types import DeviceLike, R
+
+    Devices = list[DeviceLike] | dict[DeviceLike, DeviceLike]
+
+_WHY = "TensorPipe moves only the memory of CUDA's own devices and of the CPU; send tensors as x.cpu(), without device maps"
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -23,10 +28,10 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(options, name, _refusing(context, getattr(options, name), api), api, kind="unsupported")
 
 
-def _refusing(context: Context, original: Callable[..., Any], api: str) -> Callable[..., Any]:
+def _refusing(context: Context, original: Callable[[Devices], R], api: str) -> Callable[[Devices], R]:
     device, own = context.torch.device, context.backend.device_type
 
-    def convert(devices: Any) -> Any:
+    def convert(devices: Devices) -> R:
         named = [*devices, *devices.values()] if isinstance(devices, dict) else list(devices)
         if any(device(each).type == own for each in named):
             raise error(context, api, _WHY)

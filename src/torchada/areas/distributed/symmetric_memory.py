@@ -1,16 +1,19 @@
-"""torch.distributed._symmetric_memory: memory that every device of a group reads and writes, by NVLink, NVSHMEM or NCCL."""
+"""torch.distributed._symmetric_memory: memory that all devices of a group read and write, through NVLink, NVSHMEM or NCCL."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
 
-_WHY = "{} gives torch no allocator of such memory; the collectives of torch.distributed do its work"
-# Those that make or need such memory. Whether there is any is asked of others, which answer as where there is none.
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
+_WHY = "{} gives torch no allocator for such memory; use the collectives of torch.distributed instead"
+# Functions that make or need such memory. Those that query it stay: they report that there is none.
 _FUNCTIONS = ("empty_strided_p2p", "rendezvous", "set_backend", "get_mempool_allocator")
 
 
@@ -26,8 +29,8 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(memory, name, refuse, api, kind="unsupported")
 
 
-def _refusing(context: Context, original: Callable[..., Any], api: str) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
+def _refusing(context: Context, original: Callable[P, R], api: str) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return original(*args, **kwargs)
         except RuntimeError as reason:

@@ -1,14 +1,17 @@
-"""NCCL_* and TORCH_NCCL_*, as CUDA users set them before they make a process group, under the names that the library reads."""
+"""NCCL_* and TORCH_NCCL_*, which CUDA users set before they make a process group, under the names that the library reads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Concatenate
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.collective_variables import MirroredVariables
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import P
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -19,12 +22,14 @@ def patches(context: Context) -> Iterator[Patch]:
     variables = MirroredVariables(context.backend.collectives.variables, library)
     note, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
     yield Patch(variables, "NCCL", library, None, to=to, note=note)
-    # Whoever makes a group comes here, by whichever name, and before the library is started.
+    # Every group passes through here, under any name, before the library starts.
     yield Patch(group, "__init__", _init(group.__init__, variables), None, to=to, note=f"{note}, when a group is made")
 
 
-def _init(original: Callable[..., None], variables: MirroredVariables) -> Callable[..., None]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+def _init(
+    original: Callable[Concatenate[object, P], None], variables: MirroredVariables
+) -> Callable[Concatenate[object, P], None]:
+    def __init__(self: object, *args: P.args, **kwargs: P.kwargs) -> None:
         variables.bring_up_to_date()
         original(self, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Packages of third parties that ask for a device by the name of CUDA: one file a library."""
+"""Packages of third parties that use a device by the name of CUDA: one file for each library."""
 
 AREAS = {
     "lightning.pytorch.accelerators.cuda": ("lightning.trainer_and_fabric",),

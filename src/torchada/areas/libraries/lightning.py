@@ -1,22 +1,25 @@
-"""lightning's Trainer and Fabric with accelerator="gpu": its accelerators accept a device only if the type is called "cuda".
+"""Lightning's Trainer and Fabric with accelerator="gpu": the accelerators accept a device only if its type is "cuda".
 
-The class exists once in each of lightning's packages: lightning, and the older pytorch_lightning and lightning_fabric.
+The class exists once in each of Lightning's packages: lightning, and the older pytorch_lightning and lightning_fabric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
+if TYPE_CHECKING:
+    import torch
+
 _TRIED = "lightning 2.6.6"
 
 
 def trainer_and_fabric(context: Context) -> Iterator[Patch]:
-    # The first imports the second, and `import lightning` both.
+    # lightning.pytorch imports lightning.fabric, and `import lightning` imports both.
     import lightning.fabric.accelerators.cuda as fabric
     import lightning.pytorch.accelerators.cuda as trainer
 
@@ -41,11 +44,11 @@ def _accelerator(context: Context, accelerator: type, package: str) -> Patch:
     return Patch(accelerator, "setup_device", setup, f"{package}.accelerators.CUDAAccelerator", since=_TRIED)
 
 
-def _setup_device(context: Context, original: Callable[..., None]) -> Callable[..., None]:
+def _setup_device(context: Context, original: Callable[[object, torch.device], None]) -> Callable[..., None]:
     device_type, cuda = context.backend.device_type, context.torch.cuda
 
-    # Besides the check, the original advises NVIDIA's newer GPUs to use TF32.
-    def setup_device(self: Any, device: Any) -> None:
+    # Besides the check, the original suggests TF32 for NVIDIA's newer GPUs.
+    def setup_device(self: object, device: torch.device) -> None:
         if device.type == device_type:
             cuda.set_device(device)
         else:

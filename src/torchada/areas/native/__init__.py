@@ -1,4 +1,4 @@
-"""Native code: CUDA's C libraries opened by name, the runtime's binding, and C++ and CUDA extensions that are built."""
+"""Native code: CUDA's C libraries opened by name, the binding of the runtime, and building C++ and CUDA extensions."""
 
 AREAS = {
     "torch": ("runtime", "cdll", "build_version"),

@@ -1,7 +1,7 @@
-"""ctypes.CDLL("libcudart.so") and its like: a library opened under CUDA's name is the backend's, with CUDA's function names.
+"""ctypes.CDLL("libcudart.so") and similar calls: a library opened by CUDA's name is the backend's, with CUDA's function names.
 
-Libraries opened under any other name are left alone, and so is CUDA's own where it can be loaded and its counterpart cannot. What
-a program has opened stays as it is when the area is undone.
+Libraries opened by any other name are not changed, nor is CUDA's own if it can be loaded and its counterpart cannot. Libraries
+that a program has opened do not change when the area is undone.
 """
 
 from __future__ import annotations
@@ -9,23 +9,26 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.names.libraries import NativeLibraries
 
+if TYPE_CHECKING:
+    from ctypes import _CDLLFuncPointer as FuncPtr
+
 
 def patches(context: Context) -> Iterator[Patch]:
     libraries = NativeLibraries(context.backend)
     init = _init(libraries, context.backend.name.upper(), ctypes.CDLL.__init__)
-    # ctypes.cdll, PyDLL and classes of the program's own all come through here.
-    yield Patch(ctypes.CDLL, "__init__", init, 'ctypes.CDLL("libcudart.so")', to="the backend's library of that kind")
+    # ctypes.cdll, PyDLL and classes that the program defines all pass through here.
+    yield Patch(ctypes.CDLL, "__init__", init, 'ctypes.CDLL("libcudart.so")', to="the backend's library")
 
 
 def _init(libraries: NativeLibraries, platform: str, original: Callable[..., None]) -> Callable[..., None]:
-    def __init__(self: Any, name: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: ctypes.CDLL, name: Any, *args: object, **kwargs: object) -> None:
         library = libraries.in_file(name)
         if library is None:
             original(self, name, *args, **kwargs)
@@ -51,8 +54,8 @@ def _init(libraries: NativeLibraries, platform: str, original: Callable[..., Non
     return disguise(__init__, original)
 
 
-def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> Any:
-    """The type of a library's functions, looked up under the backend's names. Each library has a type of its own."""
+def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> type[FuncPtr]:
+    """The type of a library's functions, looked up by the backend's names. Each library has its own type."""
 
     class _FuncPtr(base):  # type: ignore[misc]
         _flags_ = base._flags_

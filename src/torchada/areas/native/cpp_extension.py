@@ -1,21 +1,29 @@
 """torch.utils.cpp_extension: CUDAExtension, BuildExtension, load and load_inline build for the backend.
 
-Torch's functions and classes stay what they are, and do most of the work. Changed is what they ask: where CUDA is and what its
-folders are, which architectures to compile for, what to hand to ninja, what an extension's sources are.
+torch's functions and classes stay what they are, and do most of the work. torchada changes the values that they use: where CUDA
+is and what its folders are, which architectures to compile for, what ninja is given, what an extension's sources are.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-Function = Callable[..., Any]
+if TYPE_CHECKING:
+    from torch.utils.cpp_extension import BuildExtension
+
+    from torchada.building.toolkit import Toolkit
+    from torchada.redirect.types import P, R
+
+Function = Callable[..., object]
+Strings = Callable[..., list[str]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -37,7 +45,7 @@ def patches(context: Context) -> Iterator[Patch]:
     def others() -> list[str]:
         return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
 
-    changed: dict[str, Callable[[Function], Function]] = {
+    changed: dict[str, Callable[[Any], Function]] = {
         "_find_cuda_home": lambda original: lambda: home,
         "_join_cuda_home": lambda original: partial(_join_cuda_home, toolkit, home),
         "include_paths": partial(_include_paths, toolkit, home),
@@ -53,25 +61,25 @@ def patches(context: Context) -> Iterator[Patch]:
         original = getattr(cpp_extension, name, None)
         if original is not None:
             yield Patch(cpp_extension, name, _like(change(original), original), at(name), to=to)
-    # In newer torch a first use of the name loads setuptools' command, which is not ours to do.
+    # In newer torch the first use of the name loads setuptools' command, and only the program should cause that.
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
     method = _build_extensions(toolkit, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
-    _say_what_is_asked(context)
+    _explain_missing_cuda(context)
 
 
-def _place(module: Any, name: str) -> str:
+def _place(module: ModuleType, name: str) -> str:
     return f"{module.__name__}.{name}"
 
 
-def _like(replacement: Function, original: Function) -> Function:
-    def call(*args: Any, **kwargs: Any) -> Any:
+def _like(replacement: Callable[P, R], original: Function) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         return replacement(*args, **kwargs)
 
     return disguise(call, original)
 
 
-def _join_cuda_home(toolkit: Any, home: str | None, *paths: str) -> str:
+def _join_cuda_home(toolkit: Toolkit, home: str | None, *paths: str) -> str:
     import os
 
     if home is None:
@@ -79,10 +87,10 @@ def _join_cuda_home(toolkit: Any, home: str | None, *paths: str) -> str:
     return os.path.join(home, *paths)
 
 
-def _device_paths(original: Function, own: Callable[[], list[str]]) -> Function:
-    """`original` with the backend's paths first where CUDA's are asked for; they are asked by the first argument."""
+def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
+    """`original` with the backend's paths first if the call, by its first argument, is for CUDA's."""
 
-    def call(*args: Any, **kwargs: Any) -> list[str]:
+    def call(*args: object, **kwargs: object) -> list[str]:
         bound = inspect.signature(original).bind(*args, **kwargs)
         if bound.arguments.get("device_type") != "cuda":
             return list(original(*args, **kwargs))
@@ -92,16 +100,16 @@ def _device_paths(original: Function, own: Callable[[], list[str]]) -> Function:
     return call
 
 
-def _include_paths(toolkit: Any, home: str | None, original: Function) -> Function:
+def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
     return _device_paths(original, lambda: [*toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")])
 
 
-def _library_paths(toolkit: Any, home: str | None, original: Function) -> Function:
+def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
     return _device_paths(original, lambda: [*toolkit.library_dirs(), _join_cuda_home(toolkit, home, "lib64")])
 
 
-def _arch_flags(toolkit: Any, original: Function) -> Function:
-    def arch_flags(cflags: Any = None) -> list[str]:
+def _arch_flags(toolkit: Toolkit, original: Strings) -> Strings:
+    def arch_flags(cflags: Sequence[str] | None = None) -> list[str]:
         from torchada.building.architectures import required_flags
 
         start = toolkit.arch_flag.split("{}")[0]
@@ -110,7 +118,9 @@ def _arch_flags(toolkit: Any, original: Function) -> Function:
     return arch_flags
 
 
-def _build_directory(context: Context, cpp_extension: Any, original: Function) -> Function:
+def _build_directory(
+    context: Context, cpp_extension: ModuleType, original: Callable[[str, bool], str]
+) -> Callable[[str, bool], str]:
     def build_directory(name: str, verbose: bool) -> str:
         from torchada.building.adapter import build_directory as own
         from torchada.building.environment import variable
@@ -123,8 +133,8 @@ def _build_directory(context: Context, cpp_extension: Any, original: Function) -
     return build_directory
 
 
-def _is_cuda_file(toolkit: Any, original: Function) -> Function:
-    """Ported sources are for the same compiler, under their new names."""
+def _is_cuda_file(toolkit: Toolkit, original: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Ported sources are compiled by the same compiler, under their new names."""
 
     def is_cuda_file(path: str) -> bool:
         from torchada.building.extension import is_own_source
@@ -134,8 +144,8 @@ def _is_cuda_file(toolkit: Any, original: Function) -> Function:
     return is_cuda_file
 
 
-def _write_ninja_file(original: Function) -> Function:
-    def write_ninja_file(*args: Any, **kwargs: Any) -> None:
+def _write_ninja_file(original: Callable[..., None]) -> Callable[..., None]:
+    def write_ninja_file(*args: object, **kwargs: object) -> None:
         from torchada.building.ninja import complete
 
         original(*args, **kwargs)
@@ -144,8 +154,8 @@ def _write_ninja_file(original: Function) -> Function:
     return write_ninja_file
 
 
-def _build_library(toolkit: Any, foreign: Callable[[], list[str]], original: Function) -> Function:
-    def build_library(*args: Any, **kwargs: Any) -> Any:
+def _build_library(toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[..., R]) -> Callable[..., R]:
+    def build_library(*args: object, **kwargs: object) -> R:
         from torchada.building.jit import adapted
 
         bound = inspect.signature(original).bind(*args, **kwargs)
@@ -155,8 +165,8 @@ def _build_library(toolkit: Any, foreign: Callable[[], list[str]], original: Fun
     return build_library
 
 
-def _ldflags(toolkit: Any, original: Function) -> Function:
-    def prepare_ldflags(*args: Any, **kwargs: Any) -> list[str]:
+def _ldflags(toolkit: Toolkit, original: Strings) -> Strings:
+    def prepare_ldflags(*args: object, **kwargs: object) -> list[str]:
         from torchada.building.jit import link_flags
 
         bound = inspect.signature(original).bind(*args, **kwargs)
@@ -166,8 +176,10 @@ def _ldflags(toolkit: Any, original: Function) -> Function:
     return prepare_ldflags
 
 
-def _build_extensions(toolkit: Any, foreign: Callable[[], list[str]], original: Function) -> Function:
-    def build_extensions(self: Any) -> None:
+def _build_extensions(
+    toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[[BuildExtension], None]
+) -> Callable[[BuildExtension], None]:
+    def build_extensions(self: BuildExtension) -> None:
         from torchada.building.extension import prepared
 
         with prepared(self, toolkit, foreign()):
@@ -176,8 +188,8 @@ def _build_extensions(toolkit: Any, foreign: Callable[[], list[str]], original: 
     return disguise(build_extensions, original)
 
 
-def _say_what_is_asked(context: Context) -> None:
-    """A setup.py that fails at the truth says so in its own words; pip shows this line beside them."""
+def _explain_missing_cuda(context: Context) -> None:
+    """A setup.py that fails because there is no CUDA prints its own error; pip shows this line next to it."""
     from torchada.building.scripts import is_setup_script
 
     if is_setup_script() and not context.settings.force_cuda_available:
@@ -187,6 +199,6 @@ def _say_what_is_asked(context: Context) -> None:
         say(
             [
                 f"this setup.py builds for {name}, where torch.cuda.is_available() is False and torch.version.cuda is "
-                f"{version}; if it wants them otherwise, set TORCHADA_FORCE_CUDA_AVAILABLE=1"
+                f"{version}; if it needs other values, set TORCHADA_FORCE_CUDA_AVAILABLE=1"
             ]
         )

@@ -1,6 +1,6 @@
-"""torch.cuda.cudart(), and the errors of the runtime: the backend's own, under CUDA's names.
+"""torch.cuda.cudart() and the errors of the runtime: the backend's own, under CUDA's names.
 
-torch.cuda.cudaStatus is a class of two constants that torch has on every platform, and stays.
+torch.cuda.cudaStatus is a class of two constants that torch has on every platform, and is not changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from enum import IntEnum
 from operator import attrgetter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -17,7 +17,10 @@ from torchada.redirect.engine import Kind, Patch, Skip
 from torchada.redirect.names.libraries import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
-# What torch's binding of libcudart has.
+if TYPE_CHECKING:
+    from torchada.redirect.types import T
+
+# The functions that torch's binding of libcudart has.
 _FUNCTIONS = (
     "cudaGetErrorString",
     "cudaHostRegister",
@@ -40,17 +43,17 @@ def patches(context: Context) -> Iterator[Patch]:
     if not hasattr(context.namespace, "_lazy_init"):
         raise Skip(f"torch.{context.backend.namespace} has no runtime of that kind")
     cuda = context.torch.cuda
-    replaced = {"cudart": _cudart(context, cuda.cudart)}
+    replaced: dict[str, object] = {"cudart": _cudart(context, cuda.cudart)}
     for name in ("check_error", "CudaError", "DeferredCudaCallError"):
         replaced[name] = _own(context, name)
-    # torch.cuda.profiler has imported some of them.
+    # torch.cuda.profiler has imported some of these names.
     for module in (cuda, cuda.profiler):
         for name, own in replaced.items():
             if name in vars(module):
                 yield _patch(context, module, name, own)
 
 
-def _patch(context: Context, module: Any, name: str, own: Any) -> Patch:
+def _patch(context: Context, module: ModuleType, name: str, own: object) -> Patch:
     path = context.backend.names.own(name)
     to = f"torch.{context.backend.namespace}.{path}"
     kind: Kind = "adapted" if name == "cudart" else "same"
@@ -61,7 +64,7 @@ def _own(context: Context, name: str) -> Any:
     return attrgetter(context.backend.names.own(name))(context.namespace)
 
 
-def _cudart(context: Context, original: Callable[[], Any]) -> Callable[[], Any]:
+def _cudart(context: Context, original: Callable[[], ModuleType]) -> Callable[[], ModuleType]:
     lazy_init = context.namespace._lazy_init
     binding: ModuleType | None = None
 
@@ -75,10 +78,10 @@ def _cudart(context: Context, original: Callable[[], Any]) -> Callable[[], Any]:
     return disguise(cudart, original)
 
 
-def _binding(context: Context, runtime: Any) -> ModuleType:
-    """CUDA's binding over the backend's `runtime`: what only CUDA's has is emulated for profilers, and unsupported otherwise."""
+def _binding(context: Context, runtime: ModuleType) -> ModuleType:
+    """CUDA's binding over the backend's `runtime`: functions that it lacks are emulated for profilers, otherwise unsupported."""
     libraries = NativeLibraries(context.backend)
-    module = ModuleType("torch._C._cudart", f"libcudart's functions, answered by {runtime.__name__}")
+    module = ModuleType("torch._C._cudart", f"libcudart's functions, implemented by {runtime.__name__}")
     entries = vars(module)
     entries["cudaOutputMode"] = cudaOutputMode
     entries["cudaError"] = error = getattr(runtime, libraries.symbols("cudaError")[0])
@@ -92,10 +95,10 @@ def _binding(context: Context, runtime: Any) -> ModuleType:
     return module
 
 
-def _succeeding(name: str, success: Any) -> Callable[..., Any]:
-    """Without a profiler that listens, CUDA's calls do nothing and succeed."""
+def _succeeding(name: str, success: T) -> Callable[..., T]:
+    """While no profiler is attached, CUDA's functions do nothing and succeed."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> T:
         return success
 
     call.__name__ = call.__qualname__ = name

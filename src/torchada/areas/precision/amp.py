@@ -1,19 +1,23 @@
-"""Automatic mixed precision: autocast, GradScaler, custom_fwd / custom_bwd, and the questions about autocast's state.
+"""Automatic mixed precision: autocast, GradScaler, custom_fwd / custom_bwd, and the functions that read and set autocast's state.
 
-torch.autocast, torch.amp.autocast and torch.cuda.amp.autocast are one class and its subclass under several names, so what
-changes is the class's __init__, and every name sees it.
+torch.autocast, torch.amp.autocast and torch.cuda.amp.autocast are one class and its subclass under several names. The __init__ of
+the class is replaced, and so every name is redirected.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction, DeviceLike, DType
 
 _STATE = (
     "is_autocast_enabled",
@@ -33,14 +37,17 @@ def patches(context: Context) -> Iterator[Patch]:
         call = translating(getattr(mode, name), devices, "device_type", 1)
         for owner in (mode, torch.amp):
             yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
-    made: dict[int, Callable[..., Any]] = {}
+    made: dict[int, AnyFunction] = {}
     for owner in (torch._C, torch):
         yield from _state(context, owner, made)
     yield from _availability(context)
 
 
 def _availability(context: Context) -> Iterator[Patch]:
-    """Scalers outside torch switch themselves off by it. torch's asks is_available(), which stays honest, and looks for XLA."""
+    """Gradient scalers outside torch call it and switch themselves off if it answers True.
+
+    torch's own calls is_available(), which stays honest, and looks for XLA.
+    """
     amp, name = context.torch.cuda.amp, "amp_definitely_not_available"
     own = getattr(context.namespace, name, None)
     for owner in (amp, amp.common):
@@ -49,9 +56,12 @@ def _availability(context: Context) -> Iterator[Patch]:
             yield Patch(owner, name, own, f"{owner.__name__}.{name}", kind="same", to=to)
 
 
-def _state(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) -> Iterator[Patch]:
-    """The functions of `owner`. One function in torch and torch._C stays one (`made`): torch.compile knows it by its place."""
-    # Each of them parses a device string.
+def _state(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) -> Iterator[Patch]:
+    """Patches for the functions of `owner`.
+
+    A function that torch and torch._C share gets one replacement (`made`), because torch.compile knows functions by identity.
+    """
+    # Each of _STATE parses a device string, which the native mechanism translates.
     for name in () if context.mechanism.native else _STATE:
         if name in vars(owner):
             original = getattr(owner, name)
@@ -60,31 +70,32 @@ def _state(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) ->
     yield from _gpu_dtype(context, owner, made)
 
 
-def _gpu_dtype(context: Context, owner: Any, made: dict[int, Callable[..., Any]]) -> Iterator[Patch]:
-    """The older names, which mean CUDA's autocast by their names alone."""
+def _gpu_dtype(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) -> Iterator[Patch]:
+    """The older names, which take no device type and always mean CUDA's autocast."""
     torch, device_type = context.torch, context.backend.device_type
 
-    def get_autocast_gpu_dtype() -> Any:
-        return torch.get_autocast_dtype(device_type)
+    def get_autocast_gpu_dtype() -> DType:
+        dtype: DType = torch.get_autocast_dtype(device_type)
+        return dtype
 
-    def set_autocast_gpu_dtype(dtype: Any) -> None:
+    def set_autocast_gpu_dtype(dtype: DType) -> None:
         torch.set_autocast_dtype(device_type, dtype)
 
     for call in (get_autocast_gpu_dtype, set_autocast_gpu_dtype):
         original = vars(owner).get(call.__name__)
         if original is not None:
-            call = made.setdefault(id(original), disguise(call, original))
-            yield Patch(owner, call.__name__, call, f"torch.{call.__name__}")
+            replacement = made.setdefault(id(original), disguise(call, original))
+            yield Patch(owner, call.__name__, replacement, f"torch.{call.__name__}")
 
 
-def _init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """autocast's, which a training step runs in every iteration: parameters that have names need no unpacking."""
+def _init(context: Context, original: AnyFunction) -> AnyFunction:
+    """The __init__ of autocast. A training step calls it in every iteration, and named parameters spare it the unpacking."""
     if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
         return method(original, context.devices, "device_type")
     get = context.devices.get
 
     def __init__(
-        self: Any, device_type: Any, dtype: Any = None, enabled: Any = True, cache_enabled: Any = None
+        self: object, device_type: object, dtype: object = None, enabled: object = True, cache_enabled: object = None
     ) -> None:
         if isinstance(device_type, str):
             device_type = get(device_type, device_type)
@@ -93,21 +104,24 @@ def _init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
     return disguise(__init__, original)
 
 
-def _by_device_type(original: Callable[..., Any], context: Context, *, sets: bool) -> Callable[..., Any]:
-    """`original`, with a device type as its first argument; entering and leaving autocast makes seven such calls.
+def _by_device_type(original: AnyFunction, context: Context, *, sets: bool) -> AnyFunction:
+    """`original`, whose first argument is a device type, with that argument translated.
 
-    autocast asks with the very string that its __init__ was given, and the value in its place: such a call costs no more than a
-    frame; what has to be packed or looked up costs more. A setter's value has one of two names.
+    Entering and leaving autocast makes seven such calls. They pass the very string object that autocast's __init__ was given, and
+    the value by position; for these the fast path costs one Python frame and no packing or look-up. The keyword for a setter's
+    value is `enabled` or `dtype`.
     """
     get, unset = context.devices.get, object()
     own = get("cuda")
 
-    def ask(device_type: Any = None) -> Any:
+    def ask(device_type: object = None) -> object:
         if device_type is own:
             return original(own)
         return original() if device_type is None else original(get(device_type, device_type))
 
-    def put(device_type: Any = unset, value: Any = unset, enabled: Any = unset, dtype: Any = unset) -> Any:
+    def put(
+        device_type: object = unset, value: object = unset, enabled: object = unset, dtype: object = unset
+    ) -> object:
         if device_type is own and enabled is dtype and value is not unset:
             return original(own, value)
         places = (get(device_type, device_type), value)
@@ -120,11 +134,11 @@ def _by_device_type(original: Callable[..., Any], context: Context, *, sets: boo
     return disguise(put if sets else ask, original)
 
 
-def _scaler_init(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _scaler_init(context: Context, original: AnyFunction) -> AnyFunction:
     # The default of `device` is "cuda".
     translate = context.devices.translate
 
-    def __init__(self: Any, device: Any = "cuda", *args: Any, **kwargs: Any) -> None:
+    def __init__(self: object, device: DeviceLike = "cuda", *args: object, **kwargs: object) -> None:
         original(self, translate(device), *args, **kwargs)
 
     return disguise(__init__, original)

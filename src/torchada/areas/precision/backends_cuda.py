@@ -1,18 +1,26 @@
-"""torch.backends.cuda: what there asks for CUDA's libraries. The flags of attention and of reduced precision work as they are.
+"""torch.backends.cuda: the functions that call CUDA's libraries. The flags of attention and of reduced precision work as they are.
 
-`is_built` tells platforms apart, as torch.cuda.is_available does, and like it stays honest unless TORCHADA_FORCE_CUDA_AVAILABLE=1.
+Programs distinguish platforms by `is_built`, as by torch.cuda.is_available. Like that function it stays honest unless
+TORCHADA_FORCE_CUDA_AVAILABLE=1 is set.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Concatenate
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
+
+if TYPE_CHECKING:
+    from enum import Enum
+
+    from torch.backends.cuda import SDPAParams
+
+    from torchada.redirect.types import P
 
 # CUDA's default for the number of plans that cuFFT keeps.
 _PLANS = 4096
@@ -35,7 +43,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _is_built(original: Callable[[], bool]) -> Callable[[], bool]:
-    """True for programs. torch's private packages ask whether torch._C has CUDA's native part, and import from it if so."""
+    """True for programs. torch's private packages get torch's own answer: if it is True, they import CUDA's part of torch._C."""
 
     def is_built() -> bool:
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
@@ -46,11 +54,14 @@ def _is_built(original: Callable[[], bool]) -> Callable[[], bool]:
 
 
 def _attention(context: Context) -> Iterator[Patch]:
-    """can_use_flash_attention and its like ask about CUDA's kernels; a CUDA build of torch would ask the NVIDIA driver."""
+    """can_use_flash_attention and similar functions are about CUDA's kernels: False for tensors of the device.
+
+    A CUDA build of torch would ask the NVIDIA driver.
+    """
     native, device_type = context.torch._C, context.backend.device_type
 
-    def on_cuda(original: Callable[..., bool]) -> Callable[..., bool]:
-        def can_use(params: Any, *args: Any, **kwargs: Any) -> bool:
+    def on_cuda(original: Callable[Concatenate[SDPAParams, P], bool]) -> Callable[Concatenate[SDPAParams, P], bool]:
+        def can_use(params: SDPAParams, *args: P.args, **kwargs: P.kwargs) -> bool:
             return params.query.device.type != device_type and original(params, *args, **kwargs)
 
         return disguise(can_use, original)
@@ -63,7 +74,7 @@ def _attention(context: Context) -> Iterator[Patch]:
 
 
 def _plan_cache(context: Context) -> Iterator[Patch]:
-    """A cache without plans, which remembers its limit: the backend keeps plans out of sight."""
+    """A cache that holds no plans and remembers its limit, because the backend does not show the plans that it keeps."""
     torch = context.torch
     limits: dict[int, int] = {}
 
@@ -95,7 +106,7 @@ def _plan_cache(context: Context) -> Iterator[Patch]:
         call = disguise(function, getattr(torch, name))
         yield Patch(torch, name, call, None, note=f"torch.{name}, which cufft_plan_cache calls", kind="emulated")
     cache = torch.backends.cuda.cuFFTPlanCache
-    # Its properties hold the functions of the time torch was imported.
+    # Its properties hold the functions that were there when torch was imported.
     prop, read_only = torch.backends.cuda.cuFFTPlanCacheAttrContextProp, vars(cache)["size"].setter
     api = "torch.backends.cuda.cufft_plan_cache"
     yield Patch(cache, "size", prop(size, read_only), f"{api}.size", kind="emulated")
@@ -103,15 +114,18 @@ def _plan_cache(context: Context) -> Iterator[Patch]:
 
 
 def _preference(context: Context, library: str) -> Iterator[Patch]:
-    """preferred_linalg_library("cusolver") and its like: a wish that is remembered; the backend has one library for each."""
+    """preferred_linalg_library("cusolver") and similar calls: the choice is remembered and has no effect.
+
+    The backend has one library for each purpose.
+    """
     native = context.torch._C
-    chosen: list[Any] = []
+    chosen: list[Enum] = []
     get, put = (getattr(native, f"_{verb}_{library}_preferred_backend") for verb in ("get", "set"))
 
-    def read() -> Any:
+    def read() -> object:
         return chosen[-1] if chosen else get()
 
-    def write(backend: Any) -> None:
+    def write(backend: Enum) -> None:
         chosen[:] = [] if backend.name == "Default" else [backend]
 
     api = f"torch.backends.cuda.preferred_{library}_library"

@@ -1,15 +1,18 @@
 """torch.backends.cudnn. Its switches are torch's own and work as they are; TF32 has an area of its own.
 
-`is_available` and `version` tell platforms apart, and so stay honest (False, None) unless TORCHADA_FORCE_CUDA_AVAILABLE=1: then
-they answer for the backend's library. Its version numbers are lower than cuDNN's: who compares them takes the older way.
-The entries are put on the module object in front, not into the module behind it, whose own functions go on asking for cuDNN
-itself before they call it. `is_acceptable` stays False for the same reason: cuDNN's kernels cannot take the backend's tensors.
+Programs distinguish platforms by `is_available` and `version`, and so these stay honest (False, None) unless
+TORCHADA_FORCE_CUDA_AVAILABLE=1 is set: then they answer for the backend's library. Its version numbers are lower than cuDNN's, so a
+program that compares them takes the code path for older versions.
+
+The entries are put on the module object that programs see, and not into the module behind it, because the functions there call
+`is_available` before they call cuDNN itself. `is_acceptable` stays False for the same reason: cuDNN's kernels cannot take the
+backend's tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -22,7 +25,7 @@ def patches(context: Context) -> Iterator[Patch]:
     library = getattr(context.torch.backends, context.backend.names.dnn or "", None)
     if context.settings.force_cuda_available and library is not None:
         yield from _detection(context, cudnn, library)
-    import torch.backends.cudnn.rnn as rnn  # a small module, which older torch imports on first use
+    import torch.backends.cudnn.rnn as rnn  # a small module that older versions of torch import on first use
 
     why = "cuDNN's recurrent kernels are CUDA's own; torch.nn.RNN, LSTM and GRU run without them"
     for name in ("get_cudnn_mode", "init_dropout_state"):
@@ -30,7 +33,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(rnn, name, unsupported(context, api, why, getattr(rnn, name)), api, kind="unsupported")
 
 
-def _detection(context: Context, cudnn: Any, library: Any) -> Iterator[Patch]:
+def _detection(context: Context, cudnn: ModuleType, library: ModuleType) -> Iterator[Patch]:
     namespace, name = context.namespace, f"torch.backends.{context.backend.names.dnn}"
 
     def is_available() -> bool:

@@ -1,44 +1,56 @@
 """TF32: CUDA has a switch for matrix products and one for convolutions, the backend one for both.
 
-The backend's is on unless the program has refused TF32 to one of the two: precision that was asked for is not given away because
-the other switch allows it. All that sets CUDA's switches ends in torch._C: allow_tf32, set_float32_matmul_precision,
-fp32_precision, cudnn.flags. torch's own flags are set as well, for the CPU's kernels read them.
+The backend's switch is on unless the program has refused TF32 by one of the two: precision that the program asked for is not given
+up because the other switch allows TF32. Every way to set CUDA's switches ends in torch._C: allow_tf32,
+set_float32_matmul_precision, fp32_precision, cudnn.flags. torch's own flags are set as well, because the CPU's kernels read them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from torchada.redirect.types import AnyFunction, R
+
+    class Library(Protocol):
+        """The module of the backend's library for neural networks, in torch.backends."""
+
+        allow_tf32: bool
+
+
 MATMUL, CONVOLUTION = "matmul", "conv"
 
 
 class Switch:
-    """The backend's one switch, behind CUDA's two."""
+    """CUDA's two switches over the backend's one."""
 
-    def __init__(self, module: Any, unfrozen: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(self, module: Library, unfrozen: Callable[[], AbstractContextManager[None]]) -> None:
         self._module = module
         self._unfrozen = unfrozen
         self._refused: set[str] = set()
 
     def allowed(self, what: str) -> bool:
-        """What CUDA's switch for `what` reads: permission, which is not withdrawn by the other switch's refusal."""
+        """What CUDA's switch for `what` reads. TF32 that is refused by the other switch alone is still allowed by this one."""
         return bool(self._module.allow_tf32) or (bool(self._refused) and what not in self._refused)
 
     def allow(self, what: str, allowed: bool) -> None:
-        """The program sets CUDA's switch for `what`."""
+        """Set CUDA's switch for `what`, as the program asked."""
         (self._refused.discard if allowed else self._refused.add)(what)
-        # As torch._C's setters, which go on working after torch.backends.disable_global_flags().
+        # torch._C's setters also work after torch.backends.disable_global_flags().
         with self._unfrozen():
             self._module.allow_tf32 = not self._refused
 
     def follow(self, what: str, allowed: bool) -> None:
-        """As `allow`, where setting the switch to what it is anyway shall not count: what the backend's own name set stays."""
+        """As `allow`, but a setting that the program repeats does nothing: what was set by the backend's own name stays."""
         if allowed == (what in self._refused):
             self.allow(what, allowed)
 
@@ -71,13 +83,13 @@ def _switch_name(context: Context) -> str:
     return f"torch.backends.{context.backend.names.dnn}.allow_tf32"
 
 
-def _get_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[], bool]:
+def _get_matmul(switch: Switch, original: AnyFunction) -> Callable[[], bool]:
     return lambda: switch.allowed(MATMUL)
 
 
-def _set_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[bool], None]:
+def _set_matmul(switch: Switch, original: Callable[[bool], object]) -> Callable[[bool], None]:
     def call(allowed: bool) -> None:
-        # dynamo puts back what it has read, and then requires torch's own flag, which C++ reads, to be what it was.
+        # dynamo sets the value that it has read, and then requires that torch's own flag, which C++ reads, is unchanged.
         if allowed != switch.allowed(MATMUL):
             original(allowed)
             switch.allow(MATMUL, allowed)
@@ -85,11 +97,11 @@ def _set_matmul(switch: Switch, original: Callable[..., Any]) -> Callable[[bool]
     return call
 
 
-def _get_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[], str]:
-    """torch's own answer, unless the backend does something else; saving it and setting it again changes nothing."""
+def _get_precision(switch: Switch, original: Callable[[], str]) -> Callable[[], str]:
+    """torch's own answer unless the backend computes otherwise. Setting the value that was read changes nothing."""
 
     def call() -> str:
-        precision: str = original()
+        precision = original()
         if switch.allowed(MATMUL) == (precision != "highest"):
             return precision
         return "high" if precision == "highest" else "highest"
@@ -97,7 +109,7 @@ def _get_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[],
     return call
 
 
-def _set_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[str], None]:
+def _set_precision(switch: Switch, original: Callable[[str], object]) -> Callable[[str], None]:
     def call(precision: str) -> None:
         original(precision)
         switch.allow(MATMUL, precision != "highest")
@@ -105,7 +117,7 @@ def _set_precision(switch: Switch, original: Callable[..., Any]) -> Callable[[st
     return call
 
 
-def _set_convolution(switch: Switch, original: Callable[..., Any]) -> Callable[[bool], None]:
+def _set_convolution(switch: Switch, original: Callable[[bool], object]) -> Callable[[bool], None]:
     def call(allowed: bool) -> None:
         original(allowed)
         switch.follow(CONVOLUTION, allowed)
@@ -113,25 +125,27 @@ def _set_convolution(switch: Switch, original: Callable[..., Any]) -> Callable[[
     return call
 
 
-def _set_fp32_precision(switch: Switch, native: Any, original: Callable[..., Any]) -> Callable[..., Any]:
-    """The newer names form a tree (generic, cuda, cuda.matmul ...), so one assignment may change both."""
+def _set_fp32_precision(
+    switch: Switch, native: ModuleType, original: Callable[[str, str, str], R]
+) -> Callable[[str, str, str], R]:
+    """The newer names form a tree (generic, cuda, cuda.matmul ...), so one assignment may change both switches."""
 
     def precisions() -> dict[str, str]:
         return {what: native._get_fp32_precision_getter("cuda", what) for what in (MATMUL, CONVOLUTION)}
 
-    def call(backend: str, operator: str, precision: str) -> Any:
+    def call(backend: str, operator: str, precision: str) -> R:
         before = precisions()
         result = original(backend, operator, precision)
         for what, now in precisions().items():
             if now != before[what] or (backend, operator) == ("cuda", what):
-                switch.allow(what, now != "ieee")  # "none" leaves it to the backend
+                switch.allow(what, now != "ieee")  # "none" leaves the choice to the backend
         return result
 
     return call
 
 
 def _cudnn(context: Context, switch: Switch) -> Patch:
-    """A property of the module's class, made of functions that were looked up when torch was imported."""
+    """The patch for `allow_tf32` of cudnn, a property that holds the functions that were there when torch was imported."""
     backends, native = context.torch.backends, context.torch._C
 
     def read() -> bool:

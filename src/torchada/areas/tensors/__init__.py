@@ -1,4 +1,4 @@
-"""Tensors and what holds them: devices, factories, methods, modules, storages, random state, checkpoints, other processes."""
+"""Tensors and what holds them: devices, factories, methods, modules, storages, random state, checkpoints, sharing, DLPack."""
 
 AREAS = {
     "torch": (

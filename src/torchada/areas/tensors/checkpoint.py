@@ -1,17 +1,20 @@
-"""torch.utils.checkpoint keeps the device's random state only where the device's module says, by `_initialized`, that it is in use.
+"""torch.utils.checkpoint keeps the device's random state only if the attribute `_initialized` of the device's module is true.
 
-torch.cuda's flag is for ever False here, and the backend's may be a copy from the time of its import. Believed, either makes the
-recomputation draw other dropout masks: wrong gradients, and no message.
+torch.cuda's flag is always False here, and the backend's may be a copy that was made at its import. With either value the
+recomputation would draw other dropout masks: the gradients would be wrong, without any message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import Namespace
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -24,23 +27,23 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Live:
-    """The namespace, with a flag `_initialized` that is asked when it is read."""
+    """The namespace, with an attribute `_initialized` that is computed each time it is read."""
 
-    def __init__(self, namespace: Any) -> None:
+    def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
 
     @property
     def _initialized(self) -> bool:
         return bool(self._namespace.is_initialized())
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._namespace, name)
 
 
-def _get_device_module(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _get_device_module(context: Context, original: Callable[[str], object]) -> Callable[[str], object]:
     ours, live = ("cuda", context.backend.device_type), _Live(context.namespace)
 
-    def _get_device_module(device: str = "cuda") -> Any:
+    def _get_device_module(device: str = "cuda") -> object:
         return live if device in ours else original(device)
 
     return disguise(_get_device_module, original)

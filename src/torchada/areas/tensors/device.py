@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect import native
 from torchada.redirect.calls import positional
@@ -11,6 +11,9 @@ from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import Device, DeviceLike
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -38,20 +41,20 @@ def _portable(context: Context) -> Iterator[Patch]:
 
 
 def _device_new(context: Context, construct: New) -> New:
-    """torch.device's constructor. Devices are values without state, so what was made once is handed out again."""
+    """The constructor of torch.device. Devices are values without state, so a device that was made once is returned again."""
     names = context.devices
     known = dict(_known_devices(context))
     find = known.get
-    remembered = (str, context.torch.device)  # an int means the accelerator of the moment
+    remembered = (str, context.torch.device)  # not an int, which means the current accelerator
     in_mode = context.torch._C._is_torch_function_mode_enabled
 
-    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+    def __new__(cls: type, *args: object, **kwargs: object) -> object:
         if not kwargs:
             try:
                 device = find(args)
             except TypeError:  # unhashable: torch's own error names it
                 device = None
-            # A __torch_function__ mode is entitled to see the call, and the C constructor shows it.
+            # A __torch_function__ mode has to see the call, and the C constructor passes it on.
             if device is not None and not in_mode():
                 return device
         if args:
@@ -64,7 +67,7 @@ def _device_new(context: Context, construct: New) -> New:
     return __new__
 
 
-def _known_devices(context: Context) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def _known_devices(context: Context) -> Iterator[tuple[tuple[object, ...], Device]]:
     device, device_type = context.torch.device, context.backend.device_type
     for index in (None, *range(128)):
         suffix = "" if index is None else f":{index}"
@@ -79,18 +82,18 @@ def _known_devices(context: Context) -> Iterator[tuple[tuple[Any, ...], Any]]:
         yield (device(name),), device(name)
 
 
-def _reduce(context: Context) -> Callable[[Any], Any]:
+def _reduce(context: Context) -> Callable[[Device], tuple[type[Device], tuple[str | int, ...]]]:
     device, device_type = context.torch.device, context.backend.device_type
 
-    def __reduce__(self: Any) -> Any:
+    def __reduce__(self: Device) -> tuple[type[Device], tuple[str | int, ...]]:
         name = "cuda" if self.type == device_type else self.type
         return device, (name,) if self.index is None else (name, self.index)
 
     return __reduce__
 
 
-def _get_device_module(context: Context, original: Callable[..., Any]) -> EntryPoint:
-    def get_device_module(device: Any = None) -> Any:
+def _get_device_module(context: Context, original: Callable[[DeviceLike], object]) -> EntryPoint:
+    def get_device_module(device: DeviceLike = None) -> object:
         if isinstance(device, str) and device in context.devices.table:
             return context.torch.cuda
         return original(device)

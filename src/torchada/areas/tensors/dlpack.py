@@ -1,18 +1,23 @@
 """DLPack, and CUDA's array interface, which tensors of the device do not have.
 
-DLPack's number for devices of this kind is "extension", so that libraries which know CUDA's memory refuse them, rather than
-read from addresses that mean nothing to them.
+In DLPack these devices are of the type "extension". Libraries that read CUDA's memory refuse them, and do not read from addresses
+that are not valid in CUDA.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torch.utils.dlpack import DLDeviceType
+
+    from torchada.redirect.types import R, Tensor
 
 # CUDA's numbers for streams in DLPack.
 _NO_STREAM, _AMBIGUOUS, _DEFAULT_STREAM, _PER_THREAD_STREAM = -1, 0, 1, 2
@@ -24,19 +29,19 @@ def patches(context: Context) -> Iterator[Patch]:
     device = _dlpack_device(context, tensor.__dlpack_device__)
     yield Patch(tensor, "__dlpack_device__", device, None, note="torch.from_dlpack of a CUDA tensor")
     interface = _array_interface(context, vars(tensor)["__cuda_array_interface__"])
-    note = "the address of a tensor means nothing to a library for CUDA"
+    note = "the address of a tensor is not valid in a library for CUDA"
     yield Patch(tensor, "__cuda_array_interface__", interface, "Tensor.__cuda_array_interface__", note=note)
 
 
-def _dlpack(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _dlpack(context: Context, original: Callable[..., R]) -> Callable[..., R]:
     device_type = context.backend.device_type
     default = inspect.signature(original).parameters["stream"].default
 
-    def __dlpack__(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def __dlpack__(self: Tensor, *args: Any, **kwargs: Any) -> R:
         capsule = original(self, *args, **kwargs)
         if self.device.type == device_type:
             stream = args[0] if args else kwargs.get("stream", default)
-            # Older releases: None is the default and asks for nothing. Newer ones: it means the default stream.
+            # In older releases None is the default and means no synchronization; in newer ones it means the default stream.
             if stream != _NO_STREAM and not (stream is None and default is None):
                 _wait_on(context, stream)
         return capsule
@@ -59,13 +64,14 @@ def _wait_on(context: Context, number: int | None) -> None:
         consumer.wait_event(current.record_event())
 
 
-def _dlpack_device(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+def _dlpack_device(
+    context: Context, original: Callable[[Tensor], tuple[DLDeviceType, int]]
+) -> Callable[[Tensor], tuple[DLDeviceType, int]]:
     device_type = context.backend.device_type
 
-    def __dlpack_device__(self: Any) -> tuple[Any, int]:
+    def __dlpack_device__(self: Tensor) -> tuple[DLDeviceType, int]:
         if self.device.type != device_type:
-            answer: tuple[Any, int] = original(self)
-            return answer
+            return original(self)
         from torch.utils.dlpack import DLDeviceType
 
         return DLDeviceType.kDLExtDev, self.device.index or 0
@@ -77,7 +83,7 @@ def _array_interface(context: Context, original: property) -> property:
     get, name = original.fget, context.backend.name.upper()
     assert get is not None
 
-    def __cuda_array_interface__(self: Any) -> Any:
+    def __cuda_array_interface__(self: Tensor) -> object:
         if self.device.type == context.backend.device_type:
             raise AttributeError(f"Can't get __cuda_array_interface__ on a tensor in the memory of a {name} device")
         return get(self)

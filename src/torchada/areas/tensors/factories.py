@@ -1,22 +1,26 @@
-"""Every function of the installed torch that makes a tensor on a device: found by its schema, not by a list."""
+"""Every function of the installed torch that makes a tensor on a device. They are found by their schemas, not by a list."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import Function, keyword, positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.namespaces import device_functions, device_position, forget_functions, holders
 
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction
+
 
 def patches(context: Context) -> Iterator[Patch]:
     if context.mechanism.native:
         raise Skip("PyTorch's own parser translates the device strings of these calls")
     torch = context.torch
-    replaced: dict[int, Any] = {}
-    originals: dict[int, Any] = {}
+    replaced: dict[int, AnyFunction] = {}
+    originals: dict[int, AnyFunction] = {}
     functions = list(device_functions(torch))
     for namespace, name, function in functions:
         originals[id(function)] = function
@@ -38,21 +42,22 @@ def patches(context: Context) -> Iterator[Patch]:
                 refresh=forget_functions,
             )
     builtins = _Builtins(torch, functions)
-    yield Patch(builtins, "builtins", True, None, note="TorchScript knows redirected functions as builtins")
+    yield Patch(builtins, "builtins", True, None, note="TorchScript treats redirected functions as builtins")
 
 
 class _Builtins:
-    """TorchScript's table of builtins, by the identity of the function: what stands in the place of one becomes one as well.
+    """TorchScript's table of builtins, which is keyed by the identity of functions: replacements of builtins are added to it.
 
-    Entries are added, and the table is not made anew, for others have put theirs into it since.
+    The table is not built again, because other code may have added entries since.
     """
 
     __torchada_owner__ = True
 
-    def __init__(self, torch: Any, functions: list[tuple[Any, str, Any]]) -> None:
+    def __init__(self, torch: ModuleType, functions: list[tuple[object, str, AnyFunction]]) -> None:
         self._table: dict[int, str] = torch.jit._builtins._get_builtin_table()
         self._functions = functions
-        self._added: dict[int, Any] = {}  # the functions too: while they live, no other has their identity
+        # With the functions: while they live, no other object has their identity.
+        self._added: dict[int, AnyFunction] = {}
 
     def get(self, name: str) -> bool:
         return bool(self._added)

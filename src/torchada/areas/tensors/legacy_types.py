@@ -1,9 +1,8 @@
-"""torch.cuda.FloatTensor(...) and its sisters, and torch.set_default_tensor_type with one of them."""
+"""torch.cuda.FloatTensor(...) and the other types of that kind, and torch.set_default_tensor_type with one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -27,11 +26,11 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(torch, "set_default_tensor_type", default, 'torch.set_default_tensor_type("torch.cuda.FloatTensor")')
 
 
-def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[..., Any]) -> EntryPoint:
-    # torch knows a default tensor type for CPU and CUDA only; a default dtype with a default device is the same thing.
+def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[[object], object]) -> EntryPoint:
+    # torch has a default tensor type for CPU and CUDA only. A default dtype and a default device together do the same.
     torch = context.torch
 
-    def set_default_tensor_type(t: Any) -> None:
+    def set_default_tensor_type(t: object) -> None:
         dtype = types.scalar_type(t)
         if dtype is not None:
             torch.set_default_dtype(dtype)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, keyword, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.names.types import LegacyTypes
 from torchada.redirect.namespaces import takes_device
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import AnyFunction, Device, DeviceLike, Tensor
 
 # new_tensor and Tensor.new have no schema.
 _METHODS_WITHOUT_SCHEMA = ("new_tensor", "new")
@@ -34,31 +37,33 @@ def _device_methods(context: Context) -> Iterator[str]:
             yield name
 
 
-def _static_methods(tensor: Any) -> Iterator[str]:
-    """What makes tensors of a subclass that holds others."""
+def _static_methods(tensor: type[Tensor]) -> Iterator[str]:
+    """Names of the functions that make tensors of a subclass that wraps other tensors."""
     return (name for name in ("_make_wrapper_subclass", "_make_dtensor") if hasattr(tensor, name))
 
 
-def _cuda(context: Context) -> Callable[..., Any]:
+def _cuda(context: Context) -> Callable[..., Tensor]:
     torch, device_type = context.torch, context.backend.device_type
-    overridden, handle = torch._C._has_torch_function_unary, torch.overrides.handle_torch_function
+    overridden = torch._C._has_torch_function_unary
+    handle: Callable[..., Tensor] = torch.overrides.handle_torch_function
     preserve, current = torch.preserve_format, torch.device(device_type)
-    known: dict[Any, Any] = {}
+    known: dict[object, Device] = {}
     remembered = frozenset({int, str, torch.device})  # not their subclasses, nor a float, which equals an int
 
-    def find(device: Any) -> Any:
-        target = torch.device(device)
+    def find(device: DeviceLike) -> Device:
+        target: Device = torch.device(device)
         if target.type != device_type:
-            raise RuntimeError("Invalid device, must be cuda device")  # as torch says it
+            raise RuntimeError("Invalid device, must be cuda device")  # torch's own words
         if type(device) in remembered:
             known[device] = target
         return target
 
-    to = (
-        torch._C.TensorBase.to
-    )  # not Tensor.to: like CUDA's own, this is no call of a method that a subclass may have changed
+    # Not Tensor.to: CUDA's own does not call a method that a subclass may have overridden.
+    to: Callable[..., Tensor] = torch._C.TensorBase.to
 
-    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = preserve) -> Any:
+    def cuda(
+        self: Tensor, device: DeviceLike = None, non_blocking: bool = False, memory_format: object = preserve
+    ) -> Tensor:
         if overridden(self):
             arguments = {"device": device, "non_blocking": non_blocking, "memory_format": memory_format}
             return handle(torch.Tensor.cuda, (self,), self, **arguments)
@@ -74,15 +79,15 @@ def _cuda(context: Context) -> Callable[..., Any]:
     return disguise(cuda, torch._C.TensorBase.cuda, "Tensor.cuda")
 
 
-def _is_cuda(context: Context) -> Any:
-    # The very property that native code uses, so it costs the same.
+def _is_cuda(context: Context) -> object:
+    # The very property that code for the backend reads, so both cost the same.
     return vars(context.torch.Tensor)[f"is_{context.backend.device_type}"]
 
 
-def _type(context: Context) -> Callable[..., Any]:
+def _type(context: Context) -> AnyFunction:
     original, names = context.torch.Tensor.type, LegacyTypes(context)
 
-    def type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    def type(self: Tensor, dtype: object = None, non_blocking: bool = False, **kwargs: object) -> object:
         if dtype is None:
             return names.as_cuda(original(self, **kwargs))
         scalar_type = names.scalar_type(dtype)

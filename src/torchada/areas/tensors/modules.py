@@ -1,7 +1,7 @@
-"""nn.Module.to, .cuda and whatever else moves a module's parameters.
+"""nn.Module.to, .cuda and the other methods that move a module's parameters.
 
-Module.cuda needs no translation, it calls Tensor.cuda; nor does Module.to_empty, it calls torch.empty_like. That parameters stay
-the objects they are is the work of the area tensor_data.
+Module.cuda needs no translation, because it calls Tensor.cuda, and neither does Module.to_empty, which calls torch.empty_like. The
+area tensor_data sees to it that parameters stay the same objects.
 """
 
 from __future__ import annotations
@@ -21,5 +21,5 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(functions, "_parse_to", parse, 'Module.to("cuda")')
     allowed = [*uninitialized._allowed_methods, torch.Tensor.to, torch.Tensor.cuda]
     yield Patch(
-        uninitialized, "_allowed_methods", allowed, None, note="lazy modules move before they know their shapes"
+        uninitialized, "_allowed_methods", allowed, None, note="lazy modules can be moved before their shapes are known"
     )

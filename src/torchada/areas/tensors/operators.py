@@ -1,14 +1,22 @@
-"""torch.ops.aten.zeros(..., device="cuda"): operators called by their own names, whose binding parses device strings itself."""
+"""torch.ops.aten.zeros(..., device="cuda"): operators that are called by name; their binding parses device strings itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torch import FunctionSchema
+    from torch._ops import OpOverload, OpOverloadPacket
+
+    from torchada.redirect.types import AnyFunction
+
+    Operator: TypeAlias = OpOverload[..., object] | OpOverloadPacket[..., object]
 
 _DEVICE = frozenset({"Device", "Optional[Device]"})
 
@@ -26,14 +34,14 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(owner, "__call__", call, 'torch.ops.<namespace>.<operator>(device="cuda")')
 
 
-def _call(context: Context, original: Callable[..., Any], schemas: Callable[[Any], list[Any]]) -> Callable[..., Any]:
-    """`original` with strings translated where the schema has a device; a custom operator may take other strings."""
+def _call(context: Context, original: AnyFunction, schemas: Callable[[Operator], list[FunctionSchema]]) -> AnyFunction:
+    """`original` with strings translated where the schema has a device. A custom operator may take other strings as well."""
     translate = context.devices.translate
-    # To ask for schemas costs more than the call. A packet that gets another overload is the same, and its _op is not.
+    # Looking up schemas costs more than the call. A packet that gets another overload stays the same object, but its _op changes.
     places = cache(lambda op, _: _places(schemas(op)))
 
-    def __call__(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        # Most calls have no string at all, and pay for this look alone.
+    def __call__(self: Operator, /, *args: object, **kwargs: object) -> object:
+        # Most calls have no string at all, and pay for this loop alone.
         for value in (*args, *kwargs.values()) if kwargs else args:
             if isinstance(value, str):
                 of_devices = places(self, self._op)
@@ -46,7 +54,7 @@ def _call(context: Context, original: Callable[..., Any], schemas: Callable[[Any
     return disguise(__call__, original)
 
 
-def _places(schemas: list[Any]) -> set[int | str]:
+def _places(schemas: list[FunctionSchema]) -> set[int | str]:
     """Positions and names of arguments that are devices, in any of the overloads."""
     arguments = [found for schema in schemas for found in enumerate(schema.arguments) if str(found[1].type) in _DEVICE]
     return {place for place, _ in arguments} | {argument.name for _, argument in arguments}

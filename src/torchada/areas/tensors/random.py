@@ -1,7 +1,7 @@
 """torch.random.fork_rng(device_type="cuda"). Seeds and states are names of torch.cuda, and torch.manual_seed seeds every device.
 
-Programs for several accelerators (the Trainer of transformers) ask each for a module `random`, as torch.cuda has it; where the
-backend's has none, a training that is resumed would go on with other random numbers.
+Programs for several accelerators (the Trainer of transformers) use the module `random` of each, as torch.cuda has one. Where the
+backend's namespace has none, a training that is resumed would go on with other random numbers.
 """
 
 from __future__ import annotations

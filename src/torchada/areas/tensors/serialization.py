@@ -1,16 +1,23 @@
-"""Checkpoints: written with CUDA's tags, so that a CUDA machine reads them; read with CUDA's tags and the backend's own."""
+"""Checkpoints: they are written with CUDA's tags, so that a CUDA machine can read them, and read with these or the backend's."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
-# Before every other package: torch's are at 10 and up, torch_musa's at 999.
+if TYPE_CHECKING:
+    import torch
+
+    from torchada.redirect.types import HasDevice, Tensor
+
+    Reduced = tuple[object, tuple[object, ...]]  # what __reduce_ex__ returns
+
+# Before every other entry: torch's have priorities from 10 on, torch_musa's has 999.
 _PRIORITY = 5
 
 
@@ -26,31 +33,31 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(tensor, "_reduce_ex_internal", reduce, None, note="torch.save of sparse tensors, with cuda's tag")
 
 
-def _tagger(context: Context) -> Callable[[Any], str | None]:
+def _tagger(context: Context) -> Callable[[HasDevice], str | None]:
     device_type = context.backend.device_type
 
-    def cuda_tag(storage: Any) -> str | None:
+    def cuda_tag(storage: HasDevice) -> str | None:
         device = storage.device
         return f"cuda:{device.index}" if device.type == device_type else None
 
     return cuda_tag
 
 
-def _deserializer(context: Context) -> Callable[[Any, str], Any]:
+def _deserializer(context: Context) -> Callable[[torch.UntypedStorage, str], object]:
     location_of = re.compile(rf"(?:cuda|{context.backend.device_type})(?::(\d+))?")
 
-    def cuda_deserialize(storage: Any, location: str) -> Any:
+    def cuda_deserialize(storage: torch.UntypedStorage, location: str) -> object:
         match = location_of.fullmatch(location)
         return storage.to(device=_device(context, location, match[1])) if match else None
 
     return cuda_deserialize
 
 
-def _reduce(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
-    """PyTorch saves a tensor of such a device that has no storage, a sparse one, with the device's name as a string."""
+def _reduce(context: Context, original: Callable[[Tensor, int], Reduced]) -> Callable[[Tensor, int], Reduced]:
+    """PyTorch saves a tensor without a storage, such as a sparse one, on such a device with the device's name as a string."""
     device_type = context.backend.device_type
 
-    def _reduce_ex_internal(self: Any, proto: Any) -> Any:
+    def _reduce_ex_internal(self: Tensor, proto: int) -> Reduced:
         rebuild, args = original(self, proto)
         if self.device.type != device_type:
             return rebuild, args
@@ -60,8 +67,8 @@ def _reduce(context: Context, original: Callable[..., Any]) -> Callable[..., Any
     return disguise(_reduce_ex_internal, original)
 
 
-def _device(context: Context, location: str, index: str | None) -> Any:
-    """The device of a location tag; its absence is a RuntimeError that says what to do, as on CUDA."""
+def _device(context: Context, location: str, index: str | None) -> torch.device:
+    """The device of a location tag. If it does not exist, a RuntimeError says what to do, as on CUDA."""
     namespace, device_type = context.namespace, context.backend.device_type
     if not namespace.is_available():
         raise RuntimeError(
@@ -75,4 +82,5 @@ def _device(context: Context, location: str, index: str | None) -> Any:
             f"Attempting to deserialize object on CUDA device {number} but torch.cuda.device_count() is {count}. "
             "Please use torch.load with map_location to map your storages to an existing device."
         )
-    return context.torch.device(device_type, number)
+    device: torch.device = context.torch.device(device_type, number)
+    return device

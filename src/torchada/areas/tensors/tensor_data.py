@@ -1,14 +1,14 @@
 """`x.data = y` where one of them is on the device and the other on the CPU, and modules that move as a whole.
 
-PyTorch gives a tensor new data in place only between the device types it lists as dense, and PrivateUse1 is not among them: the
-assignment would be refused; and Module.to, which asks first, would make new parameters, so that optimizers held on to the old
-ones and tied weights came apart, without a word. Builds of torch that come with a backend may have added it, and then nothing
-happens here.
+PyTorch replaces the data of a tensor in place only between the device types that it lists as dense, and PrivateUse1 is not among
+them. The assignment would be refused. Module.to, which checks first, would make new parameters: optimizers would go on with the
+old ones and tied weights would come apart, without any message. Builds of torch that come with a backend may list PrivateUse1, and
+then the patches change nothing.
 
-What refuses is an operator, `aten::_has_compatible_shallow_copy_type`, and the copying itself does not care. So the operator
-gets another answer for the time of the assignment: the tensor stays what it is for views, optimizers and the autograd graph, as on
-CUDA. Swapping two tensors would not do: gradients of a graph made before would go to the one that nobody sees any more. Nor would
-a kernel that stays: whatever is on the device would pay for a call from C++ to Python with every assignment.
+The check is an operator, `aten::_has_compatible_shallow_copy_type`; the copying itself works for any device. So the operator gets
+another answer during the assignment, and the tensor stays the same object for views, optimizers and the autograd graph, as on CUDA.
+Swapping two tensors would not work, because a graph that was made before would send its gradients to the tensor that the program no
+longer sees. A kernel that stays registered would cost every assignment on the device a call from C++ to Python.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
-_OPERATOR = "_has_compatible_shallow_copy_type"
-Fits = Callable[[Any, Any], bool]
+if TYPE_CHECKING:
+    from torchada.redirect.types import Tensor
 
-# A subclass with __torch_function__ comes here again on its way, within the first assignment.
+    Fits = Callable[[Tensor, Tensor], bool]
+
+_OPERATOR = "_has_compatible_shallow_copy_type"
+
+# Reentrant, because an assignment to a subclass with __torch_function__ makes another one within itself.
 _lock = RLock()
 _registered = False
 
@@ -39,31 +44,33 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(torch.Tensor, "data", data, None, note='x.data = x.data.to("cuda")')
 
 
-def _fits(torch: Any, key: str) -> Fits:
-    """Whether both tensors are dense, on the CPU or the device. The dispatch keys of sparse and nested tensors are others."""
+def _fits(torch: ModuleType, key: str) -> Fits:
+    """Whether both tensors are dense and on the CPU or the device. Sparse and nested tensors have other dispatch keys."""
     keys_of, members = torch._C._dispatch_keys, torch._C.DispatchKey.__members__
     cpu, own = members["CPU"], members[key]
 
-    def fits(tensor: Any, source: Any) -> bool:
+    def fits(tensor: Tensor, source: Tensor) -> bool:
         return all(keys.has(cpu) or keys.has(own) for keys in (keys_of(tensor), keys_of(source)))
 
     return fits
 
 
 def _asked_first(original: Fits, fits: Fits) -> Fits:
-    # torch.compile has a function of its own for it and compares the parameters' names, but not where there are none.
-    def asked(*tensors: Any) -> bool:
+    # torch.compile has a replacement for it and compares the names of its parameters, except where there are none.
+    def asked(*tensors: Tensor) -> bool:
         return original(*tensors) or fits(*tensors)
 
     return disguise(asked, original)
 
 
-def _set_data(context: Context, original: Callable[[Any, Any], None], fits: Fits) -> Callable[[Any, Any], None]:
+def _set_data(
+    context: Context, original: Callable[[Tensor, Tensor], None], fits: Fits
+) -> Callable[[Tensor, Tensor], None]:
     torch, key = context.torch, context.backend.names.dispatch_key
     types = {"cpu", context.backend.device_type}
 
-    def set_data(self: Any, value: Any) -> None:
-        # What is cheap comes first: most data stays where it is, and to let torch refuse would cost more than all the rest.
+    def set_data(self: Tensor, value: Tensor) -> None:
+        # The cheap check comes first: most data stays on its device, and an attempt that torch refuses costs more than the rest.
         try:
             stays = self.is_cuda is value.is_cuda
         except AttributeError:  # no tensor: torch's own error names it
@@ -71,7 +78,7 @@ def _set_data(context: Context, original: Callable[[Any, Any], None], fits: Fits
         if stays or {self.device.type, value.device.type} != types:
             original(self, value)
             return
-        # Out of torch.compile's sight, which has no business with what is registered.
+        # Not traced by torch.compile: what is registered here is not part of the program.
         frames = torch._C._dynamo.eval_frame
         before = frames.set_eval_frame(None)
         try:
@@ -84,7 +91,7 @@ def _set_data(context: Context, original: Callable[[Any, Any], None], fits: Fits
 
 
 @contextmanager
-def _answered_by(torch: Any, fits: Fits, key: str) -> Iterator[None]:
+def _answered_by(torch: ModuleType, fits: Fits, key: str) -> Iterator[None]:
     global _registered
     with _lock:
         if _registered:
@@ -92,7 +99,8 @@ def _answered_by(torch: Any, fits: Fits, key: str) -> Iterator[None]:
             return
         library = torch.library.Library("aten", "IMPL")
         try:
-            # For autograd's key, too: what CompositeImplicitAutograd serves no longer would be seen by __torch_dispatch__.
+            # For autograd's key as well: CompositeImplicitAutograd no longer serves the operator then, and __torch_dispatch__ would
+            # see it.
             for each in (key, f"Autograd{key}"):
                 library.impl(_OPERATOR, fits, each)
             _registered = True

@@ -1,4 +1,4 @@
-// torch.isfinite of floating-point numbers, in one pass: PyTorch's own makes three and ends in a product of truth values, for which
+// torch.isfinite of floating-point numbers, in one pass: PyTorch's own makes three and ends in a product of booleans, for which
 // torch_musa before 2.13.0 makes the host wait.
 #include "override.h"
 
@@ -28,7 +28,7 @@ __global__ void isfinite_kernel(const scalar_t* values, bool* out, int64_t count
 
 at::Tensor is_finite(const at::Tensor& self) {
   if (!at::isFloatingType(self.scalar_type())) {
-    return torchada::original<&is_finite>(self); // complex numbers; integers all are
+    return torchada::original<&is_finite>(self); // complex numbers; integers, which are all finite
   }
   const c10::musa::MUSAGuard guard(self.device());
   const auto values = self.is_non_overlapping_and_dense() ? self : self.contiguous();

@@ -1,4 +1,4 @@
-// What mm and bmm ask of out_dtype, as CUDA does.
+// The checks of out_dtype in mm and bmm, as on CUDA.
 #pragma once
 
 #include "override.h"

@@ -6,8 +6,8 @@
 //     static at::Tensor log(const at::Tensor& self) { ... }
 //     TORCHADA_OVERRIDE("log", log);              // or ("log", log, "2.11.0"): not needed from this torch_musa on
 //
-// One operator of `aten` a file, in the signature of its schema; docs/how-to/cpp-overrides.md has the rest. What the macro keeps is
-// registered when the loader says so, as TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) would at once, and taken back when it says so.
+// One operator of `aten` per file, with the signature of its schema; docs/how-to/cpp-overrides.md has the rest. The loader
+// registers what the macro records, as TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) would at once, and can take it back.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -24,22 +24,22 @@
 namespace torchada {
 
 struct Override {
-  const char* file; // where it is written
+  const char* file; // the source file
   uint32_t line;
   const char* name; // "mm.dtype": an operator of aten, with its overload
-  const char* until; // the version of the device's adapter that needs it no more; empty for none
+  const char* until; // the first version of the device's adapter that no longer needs it; empty for none
   void (*impl)(torch::Library&, const char* name);
   void (*begin)(const c10::OperatorHandle&, c10::DispatchKey, const char* name, bool logged);
   std::unique_ptr<torch::Library> registered;
 };
 
-// Never destroyed: at the end of the process the dispatcher may be gone already.
+// Never destroyed, because the dispatcher may be gone already at the end of the process.
 inline std::vector<Override>& overrides() {
   static auto* const all = new std::vector<Override>;
   return *all;
 }
 
-// The dispatcher shows nobody the kernel of a key. An explicit instantiation may name what is private, by the rules of C++.
+// The dispatcher gives no access to the kernel of a key. By the rules of C++, an explicit instantiation may name private members.
 template <auto definition>
 struct Reach {
   friend const c10::impl::OperatorEntry& entry_of(const c10::OperatorHandle& op) {
@@ -49,7 +49,7 @@ struct Reach {
 const c10::impl::OperatorEntry& entry_of(const c10::OperatorHandle& op);
 template struct Reach<&c10::OperatorHandle::operatorDef_>;
 
-// What is around one kernel. Its address is part of the type, so each kernel has its own.
+// The wrapper of one kernel. The kernel's address is part of the type, so each kernel has its own wrapper.
 template <auto kernel, class Function = decltype(kernel)>
 struct Around;
 
@@ -65,7 +65,7 @@ struct Around<kernel, Result (*)(Arguments...)> {
     if (logged) {
       std::fprintf(stderr, "torchada: aten::%s called\n", name);
     }
-    // Autograd has been here, or is not concerned: what the kernel calls is not recorded.
+    // Autograd has run already, or is not concerned: what the kernel calls is not recorded.
     at::AutoDispatchBelowADInplaceOrView below_autograd;
     return kernel(std::forward<Arguments>(arguments)...);
   }
@@ -89,7 +89,7 @@ struct Around<kernel, Result (*)(Arguments...)> {
   }
 };
 
-// Within a kernel: what the operator would do without it, be it the adapter's kernel, PyTorch's composite one or a fallback.
+// Within a kernel: what the operator would do without it, whether by the adapter's kernel, PyTorch's composite one or a fallback.
 template <auto kernel, class... Arguments>
 decltype(auto) original(Arguments&&... arguments) {
   return Around<kernel>::call_before(std::forward<Arguments>(arguments)...);
@@ -101,7 +101,7 @@ bool add(const char* file, uint32_t line, const char* name, const char* until = 
   return true;
 }
 
-// The dispatcher warns, once in a process, when a kernel is put over another; here that is what is wanted.
+// The dispatcher warns, once in a process, when a kernel is put over another; here that is intended.
 struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
@@ -127,10 +127,10 @@ inline void enable(Override& override, const char* key_name, bool logged) {
 #define TORCHADA_OVERRIDE(name, kernel, ...) \
   static const bool C10_CONCATENATE(torchada_override_, C10_UID) = torchada::add<&kernel>(__FILE__, __LINE__, name, ##__VA_ARGS__)
 
-// What the loader calls. Each file is a library of its own, so these are its own, too.
+// Called by the loader. Each file is a library of its own, so these functions are, too.
 extern "C" {
 
-// How many overrides this library has.
+// The number of overrides in this library.
 __attribute__((visibility("default"))) int torchada_count() {
   return static_cast<int>(torchada::overrides().size());
 }
@@ -143,7 +143,7 @@ __attribute__((visibility("default"))) const char* torchada_until(int index) {
   return torchada::overrides().at(index).until;
 }
 
-// Puts a kernel in force for a dispatch key. Null, or what went wrong, good until the next call.
+// Registers a kernel for a dispatch key. Returns null, or the error, which is valid until the next call.
 __attribute__((visibility("default"))) const char* torchada_enable(int index, const char* key, int logged) {
   static std::string problem;
   try {
@@ -155,7 +155,7 @@ __attribute__((visibility("default"))) const char* torchada_enable(int index, co
   }
 }
 
-// Takes it back: the kernel that was in force before is so again.
+// Takes it back: the kernel that was in force before is in force again.
 __attribute__((visibility("default"))) void torchada_disable(int index) {
   torchada::overrides().at(index).registered.reset();
 }

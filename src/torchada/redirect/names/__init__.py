@@ -1,1 +1,1 @@
-"""Tables of names that more than one wing needs, and what looks names up in them."""
+"""Tables of names that more than one wing needs, and the classes that look names up in them."""

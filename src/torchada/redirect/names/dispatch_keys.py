@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -11,7 +11,8 @@ from torchada.redirect.engine import Skip
 from torchada.redirect.unsupported import error
 
 Function = Callable[..., Any]
-# What PyTorch's bindings call a dispatch key where they name their arguments.
+T = TypeVar("T")
+# The names that PyTorch's bindings give to an argument that is a dispatch key.
 _KEYWORDS = ("dispatch", "dispatch_key")
 
 
@@ -24,7 +25,7 @@ class DispatchKeys:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        existing = context.torch._C.DispatchKey.__members__
+        existing: dict[str, Any] = context.torch._C.DispatchKey.__members__
         counterparts = context.backend.names.dispatch_keys
         of_cuda = [name for name in existing if name.endswith("CUDA")]
         self.names = {name: counterparts[name] for name in of_cuda if counterparts.get(name) in existing}
@@ -36,25 +37,28 @@ class DispatchKeys:
         missing = [name for name in of_cuda if name not in self.names]
         self._missing = [key for name in missing for key in (name, existing[name])]
 
-    def translate(self, key: Any) -> Any:
-        """The backend's key for one of CUDA's, for questions; anything else, unhashable things too, comes back as it is."""
+    def translate(self, key: T) -> T:
+        """The backend's key for one of CUDA's, for queries; anything else, unhashable values too, comes back unchanged."""
         try:
-            return self._table.get(key, key)
+            own: T = self._table.get(key, key)
         except TypeError:
             return key
+        return own
 
-    def registered(self, key: Any) -> Any:
-        """As `translate`, for what registers a kernel: UnsupportedError where no kernel for that key would ever be called."""
+    def registered(self, key: T) -> T:
+        """The same for a kernel that is registered: UnsupportedError where no kernel for that key would ever be called."""
         if key in self._missing:
             name = getattr(key, "name", key)
             raise error(self._context, f"dispatch key {name}", "no key of its device corresponds to it")
         return self.translate(key)
 
 
-def with_key(original: Function, translate: Callable[[Any], Any], position: int, path: str | None = None) -> Function:
+def with_key(
+    original: Function, translate: Callable[[object], object], position: int, path: str | None = None
+) -> Function:
     """`original`, with the dispatch key at `position`, or given by keyword, translated; `path` is its place within torch."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         if len(args) > position:
             args = (*args[:position], translate(args[position]), *args[position + 1 :])
         elif kwargs:

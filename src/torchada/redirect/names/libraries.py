@@ -1,4 +1,4 @@
-"""Names of CUDA's C libraries and of the functions in them: what stands in for each, and where it is to be found."""
+"""Names of CUDA's C libraries and of the functions in them: the counterpart of each, and where to find it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torchada.backends.descriptor import Backend, NativeLibrary
@@ -15,12 +15,12 @@ _MAPS = Path("/proc/self/maps")
 
 
 class NativeLibraries:
-    """The backend's tables of libraries, ready for questions."""
+    """Looks names up in the backend's tables of libraries."""
 
     def __init__(self, backend: Backend) -> None:
         self._libraries = backend.native.libraries
         names = "|".join(map(re.escape, self._libraries))
-        # Wheels put a hash into the names of the libraries they bring: libcudart-d0da41ae.so.11.0.
+        # Wheels put a hash into the names of the libraries they contain: libcudart-d0da41ae.so.11.0.
         self._file = re.compile(rf"lib({names})(?:-[0-9a-f]+)?\.so(?:\.\d+)*") if names else None
         rules = [(cuda, own, each) for each in self._libraries.values() for cuda, own in each.prefixes.items()]
         # The longest first: "cublasLt" before "cublas".
@@ -31,15 +31,15 @@ class NativeLibraries:
         """The counterpart of the library that -l`name` would link ("cudart")."""
         return self._libraries.get(name)
 
-    def in_file(self, name: Any) -> NativeLibrary | None:
-        """The counterpart of a library given as dlopen takes it: a file name or path (str, bytes, path-like)."""
+    def in_file(self, name: object) -> NativeLibrary | None:
+        """The counterpart of a library given as for dlopen: a file name or path (str, bytes, path-like)."""
         if self._file is None or not isinstance(name, (str, bytes, os.PathLike)):
             return None
         match = self._file.fullmatch(os.path.basename(os.fsdecode(name)))
         return self._libraries[match[1]] if match else None
 
     def symbols(self, name: str) -> list[str]:
-        """What a function of CUDA's may be called in its counterpart, likeliest first; other names as they are."""
+        """The names that a function of CUDA may have in the counterpart, the likeliest first; other names unchanged."""
         if name in self._renames:
             return [self._renames[name]]
         for cuda, own, library in self._rules:
@@ -50,15 +50,14 @@ class NativeLibraries:
         return [name]
 
     def files(self, library: NativeLibrary) -> Iterator[str]:
-        """What to hand to dlopen for a library, one after the other: its name, then where this process has found its kin."""
+        """What to try with dlopen for a library, in order: its name, then paths next to related libraries that are loaded."""
         yield f"lib{library.name}.so"
         yield from self.loaded(library)
 
     def loaded(self, library: NativeLibrary) -> Iterator[str]:
-        """Paths of a library that this process has loaded, or of one beside those of the backend's that it has.
+        """Paths of a library that this process has loaded, or that is in the folder of a loaded library of the backend.
 
-        Without its development package a library has no plain name, and the loader does not look where the adapter's own rpath
-        leads.
+        Without its development package a library has no unversioned name, and the loader does not search the adapter's rpath.
         """
         known = {each.name for each in self._libraries.values()}
         paths = [path for path in _mapped_files() if _library_name(path) in known]
@@ -72,7 +71,7 @@ def _library_name(path: Path) -> str:
 
 
 def _mapped_files() -> list[Path]:
-    """The files that are mapped into this process; none where the system does not tell."""
+    """The files that are mapped into this process; none if the system does not list them."""
     try:
         lines = _MAPS.read_text(errors="surrogateescape").splitlines()
     except OSError:

@@ -1,10 +1,14 @@
-"""The types that older code names: torch.cuda.FloatTensor and its sisters, as strings and as classes."""
+"""The types that older code uses: torch.cuda.FloatTensor and the similar ones, as strings and as classes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch import dtype as DType
 
 SCALAR_TYPES = {
     "Float": "float32",
@@ -26,7 +30,7 @@ class LegacyTypes:
     def __init__(self, context: Context) -> None:
         torch, namespace = context.torch, context.backend.namespace
         self._torch, self._device_type = torch, context.backend.device_type
-        self._dtypes: dict[Any, Any] = {}
+        self._dtypes: dict[object, DType] = {}
         self._cuda_names: dict[str, str] = {}
         for prefix, dtype in SCALAR_TYPES.items():
             cuda = f"torch.cuda.{prefix}Tensor"
@@ -43,22 +47,23 @@ class LegacyTypes:
         torch, device_type, dtype = self._torch, self._device_type, getattr(self._torch, SCALAR_TYPES[prefix])
 
         class Meta(type):
-            def __instancecheck__(cls, value: Any) -> bool:
+            def __instancecheck__(cls, value: object) -> bool:
                 return isinstance(value, torch.Tensor) and value.dtype is dtype and value.device.type == device_type
 
-        def __new__(cls: type, *args: Any) -> Any:
-            return getattr(torch, f"{prefix}Tensor")(*args).to(device_type)
+        def __new__(cls: type, *args: object) -> Tensor:
+            tensor: Tensor = getattr(torch, f"{prefix}Tensor")(*args)
+            return tensor.to(device_type)
 
         made = Meta(f"{prefix}Tensor", (), {"__new__": __new__, "__module__": "torch.cuda", "dtype": dtype})
         self._dtypes[made] = dtype
         return made
 
     def as_cuda(self, name: str) -> str:
-        """The name that CUDA code expects for what the backend calls `name`."""
+        """The name that CUDA code expects for the type that the backend calls `name`."""
         return self._cuda_names.get(name, name)
 
-    def scalar_type(self, legacy: Any) -> Any:
-        """The dtype of a legacy type that lives on the device, given as a string or a class; None for anything else."""
+    def scalar_type(self, legacy: object) -> DType | None:
+        """The dtype of a legacy type for the device, given as a string or a class; None for anything else."""
         try:
             return self._dtypes.get(legacy)
         except TypeError:

@@ -6,16 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from torchada.redirect.engine import Patch
 
 
-@dataclass(frozen=True)
-class Mechanism:
-    """How device strings are translated in this process, and why so."""
+class Mechanism(NamedTuple):
+    """How device strings are translated in this process, and why."""
 
     native: bool
     why: str
@@ -27,7 +25,7 @@ class Mechanism:
 
 def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_for: str = "") -> Mechanism:
     """`wanted` is TORCHADA_NATIVE: "0", "1" or "auto"; `late` says that torch was in use before the hook came; `recorded_for`
-    names the variable that wants calls recorded, for nobody sees who calls the parser.
+    names the variable that asks for a record of calls, because the parser's callers cannot be recorded.
     """
     if wanted == "0":
         return Mechanism(False, "TORCHADA_NATIVE=0")
@@ -82,9 +80,9 @@ def _module() -> ModuleType:
 
 
 def _check(parser: Any, torch: Any, device_type: str) -> None:
-    """Arm, look at what PyTorch makes of device strings, disarm; raises when anything is not as it must be."""
+    """Arm the mechanism, check how PyTorch reads device strings, and disarm it; raises when any answer is not as expected."""
     if torch.version.cuda and torch.cuda.device_count() > 0:
-        raise RuntimeError("a CUDA device is in reach, and it must stay spellable")
+        raise RuntimeError("a CUDA device is usable, and programs must still be able to name it")
     readers = list(_readers(torch))
     parser.arm(device_type)
     try:
@@ -99,7 +97,7 @@ def _check(parser: Any, torch: Any, device_type: str) -> None:
 
 
 def _readers(torch: Any) -> Iterator[Callable[[str], Any]]:
-    """Ways from a string to a device: both of libtorch_python, and TorchScript's, in libtorch_cpu."""
+    """The ways from a string to a device: two in libtorch_python, and TorchScript's in libtorch_cpu."""
     yield torch.device
     yield lambda name: torch._C._nn._parse_to(name)[0]
     if hasattr(torch._C, "_jit_get_operation"):
@@ -116,4 +114,4 @@ def _refusal(torch: Any, name: str) -> str:
 
 def _expect(found: str, expected: str) -> None:
     if found != expected:
-        raise RuntimeError(f"self-check: PyTorch says {found!r} where {expected!r} was expected")
+        raise RuntimeError(f"self-check: PyTorch answers {found!r} where {expected!r} was expected")

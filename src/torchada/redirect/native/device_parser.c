@@ -5,7 +5,7 @@
  * function is found by its mangled name, the string is read in the layout that libstdc++ has given it since 2015, and Python makes
  * sure of the result before it relies on it.
  *
- * ELF and glibc, x86-64 and aarch64. Elsewhere the module compiles, and arm() says that it cannot.
+ * ELF and glibc, x86-64 and aarch64. Elsewhere the module compiles, and arm() reports that it cannot work.
  */
 #include <Python.h>
 
@@ -31,22 +31,22 @@ typedef struct {
 } string;
 
 #define LONGEST_DEVICE_TYPE 11 /* with ":127" it still fits into a local string */
-#define DEVICES 129            /* one without an index, and those that an int8 numbers */
+#define DEVICES 129            /* one without an index, and one for each index of an int8 */
 
-/* What "cuda" means, and the devices that were made for it: their two bytes, a type and an index, and MADE. */
+/* What "cuda" stands for, and the devices that were made for it: their two bytes, a type and an index, and MADE. */
 typedef struct {
-    char name[LONGEST_DEVICE_TYPE + 1]; /* "musa", say */
+    char name[LONGEST_DEVICE_TYPE + 1]; /* for example "musa" */
     atomic_uint made[DEVICES];
 } replacement;
 #define MADE 0x10000u
 
-/* NULL while nothing is armed: a call that comes late changes nothing then. */
+/* NULL while nothing is armed: a late call then changes nothing. */
 static _Atomic(replacement *) device_type;
 
 enum { OTHER_INDEX = DEVICES, NOT_CUDA };
 
-/* Where among the devices `text` belongs. OTHER_INDEX: torch may refuse it. Anything else, "cuda:x", is NOT_CUDA and goes on as it
- * is: the error then names what the user wrote. */
+/* The position of `text` among the devices. OTHER_INDEX: torch may refuse it. Anything else, such as "cuda:x", is NOT_CUDA and is
+ * passed on unchanged, so that the error names what the user wrote. */
 static unsigned place_of(const string *text)
 {
     if (text->size < 4 || text->size > 8 || memcmp(text->data, "cuda", 4) != 0)
@@ -72,7 +72,7 @@ static constructor_function *original(void)
     return (constructor_function *)constructor.address;
 }
 
-/* Keep what the constructor makes of `renamed`, if a device is what it has been so far: two bytes and nothing beside them. */
+/* Keep what the constructor makes of `renamed`, if a device still is two bytes and nothing else. */
 static void learn(atomic_uint *made, const string *renamed)
 {
     unsigned char of_zeros[64], of_ones[64], zeros[64], ones[64];
@@ -124,7 +124,7 @@ static PyObject *error(const char *doing, const char *why)
     return PyErr_Format(PyExc_RuntimeError, "%s c10::Device(const std::string&): %s", doing, why);
 }
 
-/* Never freed, for a thread may be reading it whenever that would be. Programs arm with one name. */
+/* Never freed, because a thread may be reading it at any time. Programs arm with one name. */
 static replacement *kept(const char *name)
 {
     static replacement types[4];
@@ -139,7 +139,7 @@ static replacement *kept(const char *name)
 
 static PyObject *redirect(replacement *type)
 {
-    /* Once: where putting back has failed, the definition is not what the library said. */
+    /* Only once: after a failed attempt to put it back, the definition is not the library's own. */
     const char *why = constructor.address ? NULL : find_function(&constructor);
     if (why)
         return error("finding", why);

@@ -1,12 +1,12 @@
-/* Lead the calls of a function elsewhere, by changing what the dynamic linker has written and what it will read.
+/* Redirect the calls of a function, by changing what the dynamic linker has written and what it will read.
  *
  * A library calls another's function through a slot of its own global offset table. The linker fills the slot in when the library
  * is loaded, or at the first call, with what the symbol table of the defining library says. So two kinds of places are changed:
- * the symbol's entry in that table, from which every library loaded later learns the new address, by whatever way it is loaded, and
- * every slot that the linker has filled in already. Slots it has not are left to it.
+ * the symbol's entry in that table, from which every library loaded later gets the new address, in whatever way it is loaded, and
+ * every slot that the linker has filled in already. The other slots are left to the linker.
  *
- * No address of a slot is kept: putting back walks the libraries that are there then, so one that has been unloaded is not touched.
- * Walking and writing happen within dl_iterate_phdr, which keeps libraries from going away meanwhile. */
+ * No address of a slot is kept: undo walks the libraries that are loaded by then, so one that has been unloaded is not touched.
+ * Walking and writing happen within dl_iterate_phdr, during which no library can be unloaded. */
 #define _GNU_SOURCE
 #include "linked_function.h"
 
@@ -70,7 +70,7 @@ static int read_library(const struct dl_phdr_info *info, library *found)
     return found->symbols && found->names;
 }
 
-/* What the library itself defines under this name, found as the linker finds it. */
+/* The library's own definition of this name, found as the linker finds it. */
 static ElfW(Sym) *definition(const library *in, const char *name)
 {
     if (in->hashes == NULL || in->hashes[0] == 0)
@@ -93,8 +93,8 @@ static ElfW(Sym) *definition(const library *in, const char *name)
     }
 }
 
-/* What is not defined has no hash, and stands before what has. A library that defines nothing for others to see has an empty table
-   of hashes, and nobody says how many symbols it has but those who use them. */
+/* Symbols that are not defined have no hash, and precede those that have one. A library without exported definitions has an empty
+   hash table; how many symbols it has is then known only from the relocations that use them. */
 static size_t end_of_undefined(const library *in)
 {
     if (in->hashes && in->hashes[1] > 1)
@@ -107,8 +107,8 @@ static size_t end_of_undefined(const library *in)
     return last + 1;
 }
 
-/* The number of the symbol of this name in the library's table, defined there or asked of others; 0 when it is not there. Looked up
-   first, because libraries have hundreds of thousands of relocations, and few concern us. */
+/* The number of the symbol of this name in the library's table, defined or imported; 0 when it is not there. Looked up first,
+   because libraries have hundreds of thousands of relocations, and few concern us. */
 static size_t symbol_number(const library *in, const char *name)
 {
     const ElfW(Sym) *own = definition(in, name);
@@ -156,12 +156,12 @@ const char *find_function(linked_function *function)
 
 /* ---- writing ------------------------------------------------------------------------------------------------------------------ */
 
-/* Of a page that the linker makes read-only once it has relocated the library, which may be going on in another thread. */
+/* The protection of a page that the linker makes read-only once it has relocated the library, perhaps now in another thread. */
 static int protection_now(uintptr_t page)
 {
     char line[256], permissions[5];
     uintptr_t start, end;
-    int found = PROT_READ | PROT_WRITE; /* where the kernel does not tell, it is left writable */
+    int found = PROT_READ | PROT_WRITE; /* where the kernel does not say, the page is left writable */
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && fgets(line, sizeof line, maps)) {
         if (sscanf(line, "%lx-%lx %4s", &start, &end, permissions) != 3 || page < start || page >= end)
@@ -189,8 +189,8 @@ static int protection(const library *of, uintptr_t page, size_t page_size)
     return found;
 }
 
-/* Replace the word at `place` if it is `from`; the page ends up as protected as it was. Returns 0 or an errno. Other threads may be
-   calling through it, and running code of the same page, all the time. */
+/* Replace the word at `place` if it is `from`; afterwards the page is protected as before. Returns 0 or an errno. Meanwhile, other
+   threads may call through it and run code of the same page. */
 static int replace(const library *of, void *place, uintptr_t from, uintptr_t to)
 {
     _Atomic(uintptr_t) *word = place;
@@ -201,7 +201,7 @@ static int replace(const library *of, void *place, uintptr_t from, uintptr_t to)
     int before = protection(of, page, page_size);
     if (!(before & PROT_WRITE) && mprotect((void *)page, page_size, before | PROT_WRITE) != 0)
         return errno;
-    atomic_compare_exchange_strong(word, &from, to); /* unless the linker has been here */
+    atomic_compare_exchange_strong(word, &from, to); /* unless the linker has changed it */
     if (!(before & PROT_WRITE))
         mprotect((void *)page, page_size, before);
     return 0;
@@ -269,7 +269,7 @@ static int change_slots(struct dl_phdr_info *info, size_t size, void *argument)
     return 0;
 }
 
-/* Asked as it will be asked for a library loaded later. */
+/* The same look-up as for a library that is loaded later. */
 static const char *ask_the_linker(const linked_function *function, uintptr_t expected)
 {
     void *defining = dlopen(function->library, RTLD_LAZY | RTLD_NOLOAD);
@@ -283,7 +283,7 @@ const char *lead_calls(linked_function *function, uintptr_t from, uintptr_t to)
 {
     change wanted = {function, from, to};
     function->call_sites = 0;
-    /* The definition first: what the linker fills in from now on is right. */
+    /* The definition first, so that what the linker fills in from now on is right. */
     if (dl_iterate_phdr(change_definition, &wanted) != 0 || dl_iterate_phdr(change_slots, &wanted) != 0)
         return reason;
     return ask_the_linker(function, to);

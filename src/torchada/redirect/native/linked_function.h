@@ -1,4 +1,4 @@
-/* A function that the libraries of this process call across their borders, and where the dynamic linker leads these calls. */
+/* A function that libraries of this process call in another library, and the target to which the dynamic linker binds the calls. */
 #ifndef TORCHADA_LINKED_FUNCTION_H
 #define TORCHADA_LINKED_FUNCTION_H
 
@@ -16,7 +16,7 @@ typedef struct {
     const char *const *names; /* mangled; several are aliases of one address; NULL at the end */
     uintptr_t address;        /* where it is, and in which library: filled in by find_function */
     const char *library;
-    int call_sites;           /* the slots of loaded libraries that are for it; counted by lead_calls */
+    int call_sites;           /* the number of its slots in loaded libraries; counted by lead_calls */
 } linked_function;
 
 /* Each returns NULL, or says why it could not be done; the text is valid until the next call. Not to be called by two threads at
@@ -25,7 +25,7 @@ typedef struct {
 /* Find the one library that defines the function. */
 const char *find_function(linked_function *function);
 
-/* Lead calls that go to the address `from` to the address `to`: those of the libraries that are loaded, and of any loaded later. */
+/* Redirect calls from the address `from` to the address `to`, in the libraries that are loaded and in any loaded later. */
 const char *lead_calls(linked_function *function, uintptr_t from, uintptr_t to);
 #endif
 

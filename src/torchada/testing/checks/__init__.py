@@ -1,1 +1,1 @@
-"""The single checks, by subject. Each is a function of what is checked, and raises Wrong where something is wrong."""
+"""The single checks, by subject. Each is a function that takes the Subject and raises Wrong where something is wrong."""

@@ -11,7 +11,7 @@ from torchada.testing.subject import Subject, expect
 
 @contextmanager
 def _on(subject: Subject, index: int) -> Iterator[None]:
-    """Make a device the current one, and another one afterwards what it was."""
+    """Make a device the current one within the block, and restore the previous one afterwards."""
     before = subject.namespace.current_device()
     subject.namespace.set_device(index)
     try:

@@ -1,4 +1,4 @@
-"""What the allocator says of itself."""
+"""The allocator's statistics."""
 
 from __future__ import annotations
 

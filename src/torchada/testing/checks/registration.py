@@ -64,7 +64,7 @@ def _takes(function: Any, arguments: tuple[Any, ...]) -> bool:
         inspect.signature(function).bind(*arguments)
     except TypeError:
         return False
-    except ValueError:  # written in C, and does not say
+    except ValueError:  # written in C, without a signature
         return True
     return True
 

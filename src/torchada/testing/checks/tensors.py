@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 from torchada.testing.subject import Subject, expect
@@ -78,12 +79,18 @@ def numbers(subject: Subject) -> None:
 
 
 def mixed(subject: Subject) -> None:
+    torch = subject.torch
     host, own = subject.numbers(3)
-    try:
-        own + host
-    except RuntimeError:
-        return
-    expect(False, "the sum of a tensor on the device and one of the CPU is accepted; on CUDA it is an error")
+    mixtures: dict[str, Callable[[], Any]] = {
+        "x + y": lambda: own + host,
+        "torch.where(x > 0, x, y)": lambda: torch.where(own > 0, own, host),
+    }
+    for text, mix in mixtures.items():
+        try:
+            mix()
+        except RuntimeError:
+            continue
+        expect(False, f"{text} is accepted for x on the device and y on the CPU; on CUDA it is an error")
 
 
 def gradients(subject: Subject) -> None:
@@ -126,7 +133,7 @@ def saved(subject: Subject) -> None:
 def tagged(subject: Subject) -> None:
     _, own = subject.numbers(4)
     found = subject.torch.serialization.location_tag(own.untyped_storage())
-    # Where torchada redirects, files say what a CUDA machine reads.
+    # Where torchada redirects, files contain the names that a CUDA machine reads.
     expected = (f"{subject.backend.device_type}:0", "cuda:0")
     expect(found in expected, f"torch.save notes {found!r} as the place of a storage; it cannot be found again by that")
 
