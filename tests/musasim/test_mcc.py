@@ -167,7 +167,11 @@ def test_dependency_files_make_ninja_build_what_has_changed(home: Path, tmp_path
             "__host__ function 'h' in __global__",
         ),
         ("int h() { return 1; }\n__device__ int d() {\n return h(); }", 3, "'h' in __device__ function 'd'"),
-        ('__global__ void k() {\n asm volatile("bar.sync 0;");\n}', 2, "'bar.sync' is not an instruction of this device"),
+        (
+            '__global__ void k() {\n asm volatile("bar.sync 0;");\n}',
+            2,
+            "'bar.sync' is not an instruction of this device",
+        ),
     ],
 )
 def test_sources_that_are_refused(text: str, line: int, reason: str, tmp_path: Path) -> None:
