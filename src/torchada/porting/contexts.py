@@ -100,7 +100,7 @@ _ARGUMENT = {
 
 def _dispatch_key(word: str, place: Place) -> Change | None:
     before = place.before
-    last = place.joined[-1:]
+    last = before.rstrip()[-1:]
     if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _is_implemented(before)):
         return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
     if last in (b"(", b",") and place.follows(b",", b")"):

@@ -80,7 +80,7 @@ class Notes:
                 end = end if end >= 0 else len(text)
                 source = text[start:end].decode("utf-8", "replace").strip()[:200]
             result.append(Finding(kind, name, reason, max(line, 1), offset - start + 1, source))
-        return sorted(result, key=lambda each: (each.line, each.column))
+        return sorted(result, key=lambda each: (each.line, each.column)) if findings else result
 
 
 def moved(finding: Finding, lines: int) -> Finding:
