@@ -18,6 +18,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("sources", nargs="+", metavar="SRC", help="a folder or a file")
     parser.add_argument("-o", "--output", metavar="OUT", help="the folder to write, as a whole or not at all")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace files in the output folder that this command did not write, or that were changed since",
+    )
     parser.add_argument("--diff", action="store_true", help="print what changes, as a unified diff")
     parser.add_argument(
         "--report",
@@ -36,7 +41,7 @@ def port(options: argparse.Namespace) -> int:
 
     check_reports(options, _SUFFIXES)
     try:
-        tree = port_tree(options.sources, options.output, processes=options.jobs)
+        tree = port_tree(options.sources, options.output, processes=options.jobs, force=options.force)
         if options.diff:
             _print_diff(port_tree(options.sources, None, keep_texts=True).texts)
         for file in options.report:

@@ -87,6 +87,11 @@ def _moved(place: Place) -> Change | None:
     return Change(place.start, call.end(), b"to(at::k%b)" % DEVICE_KEY.encode())
 
 
+def _is_implemented(before: bytes) -> bool:
+    """Whether this is an argument of TORCH_LIBRARY_IMPL. The plain question is the quick one, and the answer mostly no."""
+    return b"TORCH_LIBRARY_IMPL" in before and _IMPLEMENTS.search(statement(before)) is not None
+
+
 _ARGUMENT = {
     word: f"{word} as an argument: where a macro makes a device type or a dispatch key of it, it must be {key}"
     for word, key in DISPATCH_KEYS.items()
@@ -96,7 +101,7 @@ _ARGUMENT = {
 def _dispatch_key(word: str, place: Place) -> Change | None:
     before = place.before
     last = place.joined[-1:]
-    if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _IMPLEMENTS.search(statement(before))):
+    if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _is_implemented(before)):
         return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
     if last in (b"(", b",") and place.follows(b",", b")"):
         return Change(place.start, place.end, word.encode(), _ARGUMENT[word])

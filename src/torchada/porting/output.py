@@ -1,58 +1,48 @@
-"""The folder that a ported tree is written to: it appears as a whole, and its next version takes over what has not changed.
+"""What an output folder holds from the last time, and what of it can be taken over.
 
-A manifest in it says what each file was made of. A file is taken over when the rules and the names of all files are the same as
-then, and its source has the same time and size, or else the same contents.
+A file is taken over when the rules and the names of all files are the same as then, and its source has the same time and size, or
+else the same contents.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import tempfile
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
+from torchada.porting import manifest
 from torchada.porting.findings import Finding, PortingError
+from torchada.porting.manifest import Record, is_as_written
 from torchada.porting.project import Project
-from torchada.porting.tree import MANIFEST, Entry, stamp_of
+from torchada.porting.tree import Entry, stamp_of
 from torchada.porting.work import digest, read
 
-_FORMAT = 1
 _CLOCK_NS = 100_000_000  # the clock that stamps files is coarser than this is not
 _MODULES = Path(__file__).parent
 
-Record = dict[str, Any]
-
 
 class Previous:
-    """What `folder` holds from the last time. PortingError where it holds something else."""
+    """What `folder` holds from the last time. `ours` are the records of what we wrote there, by target."""
 
     def __init__(self, folder: Path, key: str) -> None:
+        if folder.exists() and not folder.is_dir():
+            raise PortingError(f"{folder} is not a folder")
         self.folder = folder
-        self.records: dict[str, Record] = {}
-        self.complete = False
-        self._when = 0
-        if not folder.exists():
-            return
-        if not folder.is_dir() or (any(folder.iterdir()) and not (folder / MANIFEST).is_file()):
-            raise PortingError(f"{folder} exists and was not made by this command; name another folder or remove it")
-        try:
-            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return
-        if manifest.get("format") == _FORMAT and manifest.get("key") == key:
-            self.records = manifest["files"]
-            self._when = manifest["when"]
+        found = manifest.read(folder)
+        self.is_known = found is not None
+        self.ours = {} if found is None else {record["target"]: record for record in found.files.values()}
+        is_usable = found is not None and found.key == key
+        self.records = found.files if found is not None and is_usable else {}
+        self._when = found.when if found is not None and is_usable else 0
 
     def unchanged(self, entry: Entry) -> Record | None:
         """The record of `entry` if nothing about it has changed, neither its source nor what was made of it."""
         record = self.records.get(entry.path)
-        if record is None or record["target"] != entry.target or not self._is_as_written(record):
+        if record is None or record["target"] != entry.target:
+            return None
+        if not is_as_written(f"{self.folder}/{entry.target}", record):
             return None
         is_old = max(entry.stamp[:2]) < self._when - _CLOCK_NS
         if is_old and tuple(record["stamp"]) == entry.stamp and record["mode"] == entry.mode:
@@ -60,13 +50,6 @@ class Previous:
         if entry.stamp[2] != record["stamp"][2] or record["mode"] != entry.mode:
             return None
         return record if record["digest"] == content(entry) else None
-
-    def _is_as_written(self, record: Record) -> bool:
-        try:
-            status = os.stat(f"{self.folder}/{record['target']}")
-        except OSError:
-            return False
-        return bool([status.st_mtime_ns, status.st_size] == record["output"])
 
 
 def content(entry: Entry) -> str:
@@ -93,62 +76,21 @@ def key_of(project: Project, found: Sequence[Entry], lines: bool) -> str:
     return digest(repr((_our_stamps(), project, names, lines, roots)).encode("utf-8", "surrogateescape"))
 
 
-def record_of(entry: Entry, output: Path, source_digest: str, findings: Sequence[Finding], replacements: int) -> Record:
-    """What the manifest keeps of a file that has just been written to `output`."""
+def record_of(
+    entry: Entry, output: Path, digests: tuple[str, str], findings: Sequence[Finding], replacements: int
+) -> Record:
+    """What the manifest keeps of a file that was just written to `output`; `digests` are the source's and the result's."""
     status = os.stat(output)
     return {
         "target": entry.target,
         "stamp": entry.stamp,
         "mode": entry.mode,
-        "digest": source_digest,
+        "digest": digests[0],
+        "written": digests[1],
         "output": [status.st_mtime_ns, status.st_size],
         "findings": findings,
         "replacements": replacements,
     }
-
-
-@contextmanager
-def replacing(folder: Path) -> Iterator[Path]:
-    """A new folder beside `folder` that takes its place when the block ends well; otherwise nothing is left of it.
-
-    PortingError for what the file system refuses.
-    """
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".porting", dir=folder.parent))
-    except OSError as error:
-        raise PortingError(f"{folder}: {error.strerror}") from error
-    try:
-        yield new
-        os.chmod(new, 0o777 & ~_umask())
-        _exchange(folder, new)
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise PortingError(f"{folder}: nothing was written: {error.strerror}{where}") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def _exchange(folder: Path, new: Path) -> None:
-    if not folder.exists():
-        os.rename(new, folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".old", dir=folder.parent))
-    try:
-        os.rename(folder, old)
-        try:
-            os.rename(new, folder)
-        except OSError:
-            os.rename(old, folder)
-            raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def take_over(old: Path, new: Path) -> None:
@@ -158,9 +100,3 @@ def take_over(old: Path, new: Path) -> None:
         os.link(old, new)
     except OSError:
         shutil.copy2(old, new)
-
-
-def write_manifest(folder: Path, key: str, records: Mapping[str, Record], when: int | None = None) -> None:
-    """Say in `folder` what it was made of; `when` the sources were looked at, in ns."""
-    manifest = {"format": _FORMAT, "key": key, "when": time.time_ns() if when is None else when, "files": records}
-    (folder / MANIFEST).write_text(json.dumps(manifest, separators=(",", ":")), encoding="utf-8")

@@ -13,20 +13,13 @@ from pathlib import Path
 from torchada.porting import project as projects
 from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
 from torchada.porting.includes import renamed
-from torchada.porting.output import (
-    Previous,
-    Record,
-    content,
-    key_of,
-    record_of,
-    replacing,
-    take_over,
-    write_manifest,
-)
+from torchada.porting.manifest import Manifest, Record, write
+from torchada.porting.output import Previous, key_of, record_of, take_over
+from torchada.porting.place import Place, locked, replacing
 from torchada.porting.project import Project
 from torchada.porting.translate import Resolve, Translator
 from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries, single_entries
-from torchada.porting.work import Job, Porter, do, read, with_line_directive
+from torchada.porting.work import Job, Porter, digest, do, read, with_line_directive
 
 Roots = str | Path | Sequence[str | Path]
 
@@ -105,14 +98,16 @@ def port_tree(
     lines: bool = False,
     most_bytes: int = MOST_BYTES,
     keep_texts: bool = False,
+    force: bool = False,
 ) -> Tree:
     """Port the trees, or files, at `roots` into the folder `output`; with None nothing is written and the result only told.
 
     Sources are ported (.cu becomes .mu, .cuh becomes .muh), all other files are copied unless `only_sources`. The folder appears
     as a whole or not at all; what has not changed since the last time is taken over. Of several roots, each gets a folder of its
     name. `project` has the rules of the project itself; by default they are read at the first root. With `lines`, every ported
-    source begins with a #line directive. `keep_texts` keeps originals and results in `texts`. PortingError for what cannot be
-    ported.
+    source begins with a #line directive. `keep_texts` keeps originals and results in `texts`. Files in the folder that are not as
+    we wrote them are kept; where they would have to be replaced they are an error, unless with `force`. PortingError for what
+    cannot be ported.
     """
     started, when = time.perf_counter(), time.time_ns()
     given = [Path(each) for each in ([roots] if isinstance(roots, (str, Path)) else roots)]
@@ -122,7 +117,7 @@ def port_tree(
     if folder is None:
         tree = _told(found, rules, lines, keep_texts)
     else:
-        tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
+        tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when, force)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
 
 
@@ -191,14 +186,32 @@ def _told(found: Sequence[Entry], rules: Project, lines: bool, keep_texts: bool)
     return Tree(tuple(sorted(files, key=lambda file: file.path)), size=size, texts=texts)
 
 
-def _written(found: Sequence[Entry], rules: Project, folder: Path, processes: int, lines: bool, when: int) -> Tree:
+def _written(
+    found: Sequence[Entry],
+    rules: Project,
+    folder: Path,
+    processes: int,
+    lines: bool,
+    when: int,
+    force: bool = False,
+) -> Tree:
+    real = Path(os.path.realpath(folder))  # where a link leads, the folder is replaced and the link stays
+    with locked(real):
+        return _brought_up_to_date(found, rules, real, processes, lines, when, force)
+
+
+def _brought_up_to_date(
+    found: Sequence[Entry], rules: Project, folder: Path, processes: int, lines: bool, when: int, force: bool
+) -> Tree:
     key = key_of(rules, found, lines)
     previous = Previous(folder, key)
     same = {entry.path: record for entry in found if (record := previous.unchanged(entry)) is not None}
     if len(same) == len(found) == len(previous.records) and folder.exists():
         return _reported(found, same, set())
+    place = Place(folder, previous.ours, frozenset(entry.target for entry in found))
+    place.check(previous.is_known, force)
     records: dict[str, Record] = {}
-    with replacing(folder) as new:
+    with replacing(place) as new:
         for directory in {os.path.dirname(entry.target) for entry in found}:
             (new / directory).mkdir(parents=True, exist_ok=True)
         for entry in found:
@@ -212,15 +225,16 @@ def _written(found: Sequence[Entry], rules: Project, folder: Path, processes: in
         for done in do(rules, _targets(found), jobs, processes, lines):
             entry = changed[done.path]
             os.chmod(new / entry.target, entry.mode | 0o200)
-            records[done.path] = record_of(entry, new / entry.target, done.digest, done.findings, done.replacements)
-        write_manifest(new, key, records, when)
+            records[done.path] = record_of(entry, new / entry.target, done.digests, done.findings, done.replacements)
+        write(new, Manifest(key, when, records))
     return _reported(found, records, {entry.path for entry in found} - set(same))
 
 
 def _copied(entry: Entry, output: Path) -> Record:
     shutil.copyfile(entry.file, output)
     os.chmod(output, entry.mode | 0o200)
-    return record_of(entry, output, content(entry), (), 0)
+    whole = digest(output.read_bytes())
+    return record_of(entry, output, (whole, whole), (), 0)
 
 
 def _reported(found: Sequence[Entry], records: dict[str, Record], new: set[str]) -> Tree:

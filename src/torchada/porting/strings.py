@@ -69,7 +69,10 @@ def _is_opened(before: bytes) -> bool:
 
 def _is_sought(before: bytes, last: bytes) -> bool:
     """Whether this is an argument of what looks functions up."""
-    return any(last == b"," or found[1] is not None for found in _LOOKED_UP.finditer(statement(before)))
+    call = statement(before)
+    if b"dl" not in call and b"Get" not in call:
+        return False
+    return any(last == b"," or found[1] is not None for found in _LOOKED_UP.finditer(call))
 
 
 def _library(literal: bytes) -> bytes | None:

@@ -144,15 +144,14 @@ class _Pass:
                 self._special(word, new, start, end)
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
-        name = word.decode("utf-8", "surrogateescape")
-        if isinstance(answer, str):
+        if isinstance(answer, str):  # the word itself
             place = Place(self.text, start, end, self.position, self.translator.reached)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
-                self._change(change, name)
+                self._change(change, answer)
         elif isinstance(answer, Answer):
             new = None if answer.name is None else answer.name.encode()
-            self._change(Change(start, end, new, answer.reason), name)
+            self._change(Change(start, end, new, answer.reason), word.decode("utf-8", "surrogateescape"))
 
     def _change(self, change: Change, name: str) -> None:
         if change.reason:

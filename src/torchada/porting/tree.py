@@ -23,6 +23,9 @@ SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", ".tox", ".mypy_cache"
 MOST_BYTES = 32 * 1024 * 1024
 MOST_LINKS = 8  # folders that link to each other make a tree with any number of paths
 MANIFEST = ".torchada-port.json"
+# Beside an output folder while it is written: the new one, and what keeps others from it. A tree may hold its own output.
+TEMPORARY = ".torchada-porting"
+LOCK = ".torchada-lock"
 
 
 class Entry(NamedTuple):
@@ -81,9 +84,9 @@ def _walk(folder: str, prefix: str, above: tuple[str, ...], hidden: set[str], li
         name, is_link = child.name, child.is_symlink()
         real = _checked_link(child.path, above, links) if is_link else f"{above[-1]}/{name}"
         if child.is_dir():
-            if name not in SKIPPED and real not in hidden:
+            if name not in SKIPPED and real not in hidden and not name.endswith(TEMPORARY):
                 yield from _walk(child.path, f"{prefix}{name}/", (*above, real), hidden, links + is_link)
-        elif name != MANIFEST:
+        elif name != MANIFEST and not name.endswith(LOCK):
             yield prefix + name
 
 

@@ -32,10 +32,10 @@ class Job(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What came of a job: the original's hash, the findings, the number of replacements."""
+    """What came of a job: the hashes of the original and of the result, the findings, the number of replacements."""
 
     path: str
-    digest: str
+    digests: tuple[str, str]
     findings: tuple[Finding, ...]
     replacements: int
     size: int
@@ -89,7 +89,7 @@ class Porter:
         ported = self.port(job.path, data, job.file)
         with open(job.output, "wb") as stream:
             stream.write(ported.text)
-        return Done(job.path, digest(data), ported.findings, ported.replacements, len(data))
+        return Done(job.path, (digest(data), digest(ported.text)), ported.findings, ported.replacements, len(data))
 
 
 # A name may have any character but NUL; as they stand, two would end the string, and two the line. GCC (12) crashes over __FILE__

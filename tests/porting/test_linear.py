@@ -1,0 +1,164 @@
+"""Time in proportion to the size of a source, whatever it holds.
+
+Measured is processor time, and compared are sizes in one process: twice the text takes about twice as long, where it took four
+times as long when an expression looked at the rest of the text from every place.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from torchada.porting import port_source
+
+pytestmark = pytest.mark.once
+
+MOST = 32 * 1024 * 1024
+ENOUGH = 0.02  # seconds; what takes less is not measured well
+
+
+def repeated(unit: bytes, before: bytes = b"", after: bytes = b"") -> Callable[[int], bytes]:
+    return lambda size: before + unit * (size // len(unit)) + after
+
+
+def numbered(unit: bytes) -> Callable[[int], bytes]:
+    """Units that all differ."""
+    return lambda size: b"".join(unit % number for number in range(size // (len(unit) + 3)))
+
+
+def nested(size: int) -> bytes:
+    """Programs in raw strings in programs."""
+    levels = range(size // 25)
+    return b"".join(b'R"%x(__global__ ' % at for at in levels) + b"".join(b')%x"' % at for at in reversed(levels))
+
+
+def anything(size: int) -> bytes:
+    return random.Random(0).randbytes(size)
+
+
+TEXTS: dict[str, Callable[[int], bytes]] = {
+    "escaped quotes": repeated(b'\\"'),
+    "escaped apostrophes": repeated(b"\\'"),
+    "escaped quotes of both kinds": repeated(b"\\'\\\""),
+    "open quotes": repeated(b'"\n'),
+    "strings behind an open quote": repeated(b'""', b"'"),
+    "long escapes": repeated(b'"' + rb"\\" * 12 + b'"'),
+    "a long string": repeated(rb"\n", b'"', b'"'),
+    "separators": repeated(b"a'0"),
+    "open raw strings": repeated(b'R"x1(\n'),
+    "open raw strings that differ": numbered(b'R"%x(\n'),
+    "raw strings": repeated(b'R"(x)"'),
+    "raw strings in raw strings": nested,
+    "programs with findings": repeated(b'R"(__global__ asm("a.b"))"\n'),
+    "open includes": repeated(b"#include <"),
+    "open includes with digraphs": repeated(b"%:include <"),
+    "open questions for includes": repeated(b"__has_include(<"),
+    "comments in an include": repeated(b" */", b"#include/**/"),
+    "includes with comments": repeated(b"#include/*"),
+    "includes": numbered(b"#include <c%06x>\n"),
+    "a long path": repeated(b"../", b'#include "', b'"'),
+    "a long comment": repeated(b"\\a", b"//"),
+    "comments": repeated(b"//\\\n"),
+    "stars": repeated(b"*", b"/"),
+    "splices after a slash": repeated(b"\\\n", b"/", b"x"),
+    "splices after a star": repeated(b"*\\\n", b"/*"),
+    "messages in a line": repeated(b"#error "),
+    "messages over lines": repeated(b"#error \\\n"),
+    "a name over lines": repeated(b"\\\na", b"cu"),
+    "blanks after a version": repeated(b" ", b"CUDA_VERSION", b"x"),
+    "splices after a version": repeated(b"\\\n", b"CUDA_VERSION", b"x"),
+    "blanks before versions": repeated(b"+" + b" " * 90 + b"CUDA_VERSION"),
+    "a long number": repeated(b"1", b"CUDA_VERSION >= "),
+    "findings in a line": repeated(b"__CUDA_ARCH__+"),
+    "questions": repeated(b"x.is_cuda()"),
+    "questions of types": repeated(b"x.type().is_cuda()"),
+    "moves": repeated(b"x.cuda()"),
+    "keys": repeated(b"CUDA,", b"("),
+    "keys of libraries": repeated(b"TORCH_LIBRARY_IMPL(CUDA, "),
+    "namespaces": repeated(b"cuda "),
+    "blanks after a namespace": repeated(b" ", b"cuda"),
+    "devices in strings": repeated(b'="cuda"'),
+    "libraries in strings": repeated(b'dlopen(,"nv"'),
+    "functions in strings": repeated(b'dlsym(,"cu"'),
+    "functions that differ": numbered(b'dlsym("cu%06x")'),
+    "architectures in strings": repeated(b'"sm_90-"'),
+    "a long name": repeated(b"_NODE_PARAMS", b"CUDA_A", b"$"),
+    "names that differ": numbered(b"cu%07x "),
+    "a name within another": repeated(b"a", b"", b"_cu"),
+    "comments in assembler": repeated(b'\\"', b"asm( //"),
+    "blanks in assembler": repeated(b" ", b"asm"),
+    "words in assembler": repeated(b"volatile ", b"asm "),
+    "strings in assembler": repeated(b'"" ', b"asm("),
+    "a long string in assembler": repeated(b" @a", b'asm("', b'")'),
+    "assembler": repeated(b'asm("'),
+    "directives": repeated(b"# "),
+    "anything": anything,
+}
+
+
+def seconds(text: bytes) -> float:
+    started = time.process_time()
+    port_source(text)
+    return time.process_time() - started
+
+
+def growth(text: Callable[[int], bytes], size: int, factor: int) -> float:
+    """How much longer `factor` times the text takes; the least of three, because other work of the machine only adds to it."""
+    found = []
+    for _ in range(3):
+        found.append(seconds(text(factor * size)) / max(seconds(text(size)), 1e-9))
+        if found[-1] < factor * 1.4:
+            break
+    return min(found)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> None:
+    """The expressions, so that no first call compiles them."""
+    port_source(b'asm("a.b"); is_cuda(x) == CUDA_VERSION;')
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_twice_the_text_takes_twice_as_long(name: str) -> None:
+    size = 16 * 1024
+    while seconds(TEXTS[name](size)) < ENOUGH and size < MOST // 16:
+        size *= 2
+    assert growth(TEXTS[name], size, 2) < 3
+
+
+MARKS = rb"""" ' \" \' \\ // /* */ R"( R"a( )" )a" # < > ( ) , : :: . -> ; { } 1 @p"""
+WORDS = b"""#include #error %:include __has_include asm volatile cuda CUDA is_cuda CUDA_VERSION >= 800 namespace dlsym dlopen Device
+    TORCH_LIBRARY_IMPL __global__ type() cudaMalloc at a mov.u32"""
+PIECES = st.sampled_from([*MARKS.split(), *WORDS.split(), b" ", b"\n", b"\\\n", b"\r\n", b"\t", b"\xff"])
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(PIECES, max_size=3), st.lists(PIECES, min_size=1, max_size=5), st.lists(PIECES, max_size=2))
+def test_eight_times_any_text_takes_about_eight_times_as_long(
+    before: list[bytes], unit: list[bytes], after: list[bytes]
+) -> None:
+    """What is quadratic takes 64 times as long."""
+    text = repeated(b"".join(unit), b"".join(before), b"".join(after))
+    assert growth(text, 3000, 8) < 24
+
+
+@pytest.mark.parametrize("text", [b"1" * 5000, b"1" * 19], ids=["5000 digits", "19 digits"])
+def test_a_number_that_no_version_has_is_reported_and_stays(text: bytes) -> None:
+    result = port_source(b"#if CUDA_VERSION >= " + text)
+    assert result.text == b"#if MUSA_VERSION >= " + text and len(result.findings) == 1
+
+
+def test_raw_strings_within_raw_strings_end_at_some_depth() -> None:
+    text = nested(100_000)
+    assert port_source(text).text == text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_largest_source_takes_less_than_thirty_seconds(name: str) -> None:
+    assert seconds(TEXTS[name](MOST)) < 30
