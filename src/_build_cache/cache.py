@@ -131,7 +131,7 @@ class Cache:
     def _say_what_is_damaged(self, entry: Path) -> None:
         damage = manifest.damage(entry) if os.path.lexists(entry) else None
         if damage is not None and sys.stderr is not None:
-            print(f"{self.program}: {entry} is made anew: {damage}", file=sys.stderr, flush=True)
+            print(f"{self.program}: {entry} is rebuilt: {damage}", file=sys.stderr, flush=True)
 
     @contextmanager
     def _explained(self, on_the_way: bool = False) -> Iterator[None]:

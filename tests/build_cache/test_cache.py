@@ -100,7 +100,7 @@ def test_damage_is_said_though_the_entry_cannot_be_built_anew(cache: Cache, caps
 
     with pytest.raises(RuntimeError):
         cache.get("entry", fail)
-    assert "lib.so is not as it was stored" in capsys.readouterr().err
+    assert "lib.so has changed since it was stored" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "folder"])

@@ -50,7 +50,7 @@ def test_the_command_imports_no_torch(plain: Interpreter) -> None:
 
 
 def completions(interpreter: Interpreter, line: str, folder: Path) -> set[str]:
-    """What a shell is offered after `line`."""
+    """The completions that a shell gets for `line`."""
     answer = folder / "answer"
     asked = {
         "_ARGCOMPLETE": "1",

@@ -1,4 +1,4 @@
-"""`torchada run PROGRAM` is `python PROGRAM`, with a few variables set: what python does with it, it does."""
+"""`torchada run PROGRAM` is `python PROGRAM`, with a few variables set: it behaves exactly as python does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TELL = "import json, os, sys; print(json.dumps([sys.argv, {k: v for k, v in os.e
 
 @pytest.fixture
 def here(tmp_path: Path) -> Interpreter:
-    """An interpreter in a folder that holds tell.py, which tells its arguments and the TORCHADA_ variables."""
+    """An interpreter in a folder with tell.py, which prints its arguments and the TORCHADA_ variables."""
     (tmp_path / "tell.py").write_text(TELL)
     return Interpreter(cwd=tmp_path)
 
@@ -39,7 +39,7 @@ def told(
 
 
 def both(interpreter: Interpreter, *program: str, **options: Any) -> list[tuple[int, str, str]]:
-    """What becomes of `torchada run program` and of `python program`."""
+    """The results of `torchada run program` and of `python program`."""
     done = [interpreter.run([*way, *program], check=False, **options) for way in (RUN, [])]
     return [(each.returncode, each.stdout, each.stderr) for each in done]
 
@@ -68,7 +68,7 @@ def test_two_dashes_end_our_options(here: Interpreter) -> None:
 FLAGS = "import sys; print(sys.flags.utf8_mode, sys.flags.dont_write_bytecode, sys.warnoptions)"
 
 
-def test_options_of_python_are_pythons_wherever_ours_stand(here: Interpreter) -> None:
+def test_options_of_python_are_passed_on_in_any_position(here: Interpreter) -> None:
     done = here.run([*RUN, "-X", "utf8", "--honest", "-uBW", "error", "--simulate", "-Wdefault", "-c", FLAGS, "-X"])
     assert done.stdout.strip() == "1 1 ['error', 'default']"
     assert here.run([*RUN, "--", "-X", "utf8", "-B", "-c", FLAGS]).stdout.strip() == "1 1 []"
@@ -88,7 +88,7 @@ def test_options_of_python_are_pythons_wherever_ours_stand(here: Interpreter) ->
         (["-z", "x.py"], ["-z"], ["x.py"]),
     ],
 )
-def test_split_tells_our_options_from_those_of_python(given: list[str], own: list[str], program: list[str]) -> None:
+def test_split_separates_our_options_from_those_of_python(given: list[str], own: list[str], program: list[str]) -> None:
     assert split(given) == (own, program)
 
 
@@ -183,14 +183,14 @@ def test_run_ends_with_the_exit_code_of_the_program(here: Interpreter, code: int
 @pytest.mark.parametrize(
     "body", ["def f():\n    1 / 0\nf()\n", "import not_there\n", "x = (\n", "import sys; sys.exit('a message')\n"]
 )
-def test_tracebacks_are_pythons_own(here: Interpreter, body: str) -> None:
+def test_tracebacks_are_those_of_python(here: Interpreter, body: str) -> None:
     (here.cwd / "faulty.py").write_text(body)  # type: ignore[operator]
     ours, pythons = both(here, "faulty.py")
     assert ours == pythons and ours[0] != 0 and "torchada" not in ours[2]
 
 
 @pytest.mark.parametrize("program", [["missing.py"], ["-m", "missing"], ["-c"], ["-W"]])
-def test_a_missing_program_is_pythons_error(here: Interpreter, program: list[str]) -> None:
+def test_a_missing_program_ends_in_the_error_of_python(here: Interpreter, program: list[str]) -> None:
     ours, pythons = both(here, *program)
     assert ours == pythons and ours[0] != 0
 
@@ -229,7 +229,7 @@ def _started(interpreter: Interpreter, code: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        # A shell's background job, and so its children, ignore interrupts.
+        # Background jobs of a shell, and their children, ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
@@ -237,7 +237,7 @@ def _started(interpreter: Interpreter, code: str) -> subprocess.Popen[str]:
 
 
 def test_the_program_runs_in_the_same_process(here: Interpreter) -> None:
-    """No parent stays behind that would have to pass on signals and exit codes."""
+    """There is no parent process that would have to pass on signals and exit codes."""
     with subprocess.Popen(
         [sys.executable, *RUN, "-c", "import os; print(os.getpid())"],
         env=clean_environment(),
@@ -256,7 +256,7 @@ def test_help_shows_the_usage_of_run(here: Interpreter) -> None:
 
 
 def test_run_puts_the_hook_in_where_no_start_up_file_does(here: Interpreter) -> None:
-    """torchada is importable in the parent by a path that the child does not inherit; the hook is there all the same."""
+    """The parent imports torchada from a path that the child does not inherit; the child has the hook all the same."""
     assert here.cwd is not None
     code = "import sys; print(any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path))"
     start = f"import sys, runpy; sys.path[:0] = {sys.path!r}; sys.argv[1:] = ['run', '-c', {code!r}]; "

@@ -1,4 +1,4 @@
-"""What torchada writes as JSON is what the schema of its kind says."""
+"""Each JSON document that torchada writes follows the schema of its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m torchada.hooks status`: what is in force, as text and as JSON, told without changing anything."""
+"""`python -m torchada.hooks status` reports what is in force, as text and as JSON, without changing anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.once, pytest.mark.core]
 
 STATUS = ["-m", "torchada.hooks", "status"]
 ACTIVE, INACTIVE, FAILED = 0, 1, 2
-# A torch_musa that is none, for what is decided before anything is imported.
+# A torch_musa that cannot be imported, for what is decided before anything is imported.
 ADAPTER = "raise ImportError('no driver')\n"
 FIELDS = {
     "schema",
@@ -51,7 +51,7 @@ def status(interpreter: Interpreter, *options: str, code: int, env: dict[str, st
 
 @pytest.fixture
 def broken(plain: Interpreter, tmp_path: Path) -> Interpreter:
-    """A machine on which a torch_musa is installed that cannot be imported."""
+    """A machine with a torch_musa that cannot be imported."""
     (tmp_path / "torch_musa.py").write_text(ADAPTER)
     return Interpreter(env=plain.env, cwd=tmp_path)
 

@@ -1,4 +1,4 @@
-"""Is there anything to do? The question changes nothing; the act that follows from the answer does."""
+"""Is there anything to do? `ask` changes nothing; `choose` acts on the answer."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def installed(tmp_path: Path) -> Interpreter:
     return Interpreter(cwd=tmp_path, env=ENV)
 
 
-def test_the_question_changes_nothing(installed: Interpreter) -> None:
+def test_ask_changes_nothing(installed: Interpreter) -> None:
     unchanged, platform, watched, imported = installed.json(AROUND.format(call="ask"))
     assert unchanged and platform == "musa" and watched == ["torch", "torch_musa"] and not imported
 
 
-def test_the_act_watches_modules_and_warns_of_the_environment(installed: Interpreter) -> None:
+def test_choose_watches_modules_and_warns_of_the_environment(installed: Interpreter) -> None:
     done = installed.run(AROUND.format(call="choose"))
     assert done.stdout.startswith('[false, "True"') and "torch.utils.cpp_extension" in done.stdout
     assert "there is no area 'no_such_area'" in done.stderr
 
 
-def test_the_act_mirrors_the_visible_devices(installed: Interpreter) -> None:
+def test_choose_mirrors_the_visible_devices(installed: Interpreter) -> None:
     code = "from torchada.hooks import choice; choice.choose(); import os; print(os.environ['MUSA_VISIBLE_DEVICES'])"
     assert installed.run(code).stdout.strip() == "1"
 
 
 @pytest.mark.parametrize("platform", ["cuda", "cpu"])
-def test_a_platform_that_is_left_alone_is_not_worth_an_act(installed: Interpreter, platform: str) -> None:
+def test_choose_changes_nothing_on_a_platform_that_is_left_alone(installed: Interpreter, platform: str) -> None:
     code = "from torchada.hooks import choice; print(choice.choose()); import os; print('MUSA_VISIBLE_DEVICES' in os.environ)"
     done = installed.run(code, env={"TORCHADA_PLATFORM": platform, "TORCHADA_SKIP_AREAS": ""})
     assert done.stdout.split() == ["False", "False"] and done.stderr == ""

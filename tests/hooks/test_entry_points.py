@@ -1,4 +1,4 @@
-"""Backends and areas of third parties, by entry points: read when they are needed, and harmless when they are broken."""
+"""Backends and areas of third parties, added by entry points: loaded when they are needed, and harmless when they are broken."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Plugin:
         (self.folder / f"{name}.py").write_text(textwrap.dedent(body))
 
     def area(self, name: str, body: str, module: str | None = None) -> None:
-        """An area of its own, in a module."""
+        """Add an area in a module of its own."""
         self.module(module or f"area_{name}", body)
         self._add("torchada.areas", f"{name} = {module or f'area_{name}'}")
 
@@ -80,14 +80,14 @@ def plugin(tmp_path: Path) -> Plugin:
 
 @pytest.fixture
 def toy(plugin: Plugin, tmp_path: Path) -> Interpreter:
-    """An interpreter with a third party's backend, chosen."""
+    """An interpreter in which a third party's backend is installed and chosen."""
     plugin.module("torch_toy", ADAPTER)
     plugin.module("toy_backend", BACKEND)
     plugin.backend("toy", "toy_backend:backend")
     return Interpreter(cwd=tmp_path, env={"TORCHADA_PLATFORM": "toy"})
 
 
-def test_a_backend(toy: Interpreter) -> None:
+def test_a_third_party_backend_is_used(toy: Interpreter) -> None:
     code = "import torch; print(torch.device('cuda:1'), torch.cuda.synchronize())"
     done = toy.run(code)
     assert done.stdout.strip() == "toy:1 toy" and done.stderr == ""
@@ -95,7 +95,7 @@ def test_a_backend(toy: Interpreter) -> None:
 
 @pytest.mark.parametrize("first", ["torch_toy", "torchada", "torchada, torch_toy"])
 def test_the_adapter_of_a_third_party_may_be_imported_first(toy: Interpreter, first: str) -> None:
-    """Nobody knows the adapter's name at start-up, so its execution has begun when torch arrives in the middle of it."""
+    """The adapter's name is not known at start-up, so its execution has begun already when torch arrives in the middle of it."""
     done = toy.run(f"import {first}, torch; print(torch.device('cuda'), torch.cuda.synchronize())")
     assert done.stdout.strip() == "toy toy" and done.stderr == ""
 
@@ -106,7 +106,7 @@ def test_status_shows_a_third_party_backend(toy: Interpreter) -> None:
     assert "torch_toy of unknown version (real, not imported)" not in out and "torch_toy" in out
 
 
-def test_a_backend_that_is_not_asked_for_is_not_read(plugin: Plugin, toy: Interpreter) -> None:
+def test_a_backend_that_is_not_chosen_is_not_loaded(plugin: Plugin, toy: Interpreter) -> None:
     plugin.module("toy_backend", "raise AssertionError('read')")
     done = Interpreter(cwd=toy.cwd).run("import torch, sys; print('toy_backend' in sys.modules)")
     assert done.stdout.strip() == "False" and done.stderr == ""
@@ -116,26 +116,26 @@ def test_a_backend_that_is_not_asked_for_is_not_read(plugin: Plugin, toy: Interp
     ("body", "reason"),
     [("1 / 0", "ZeroDivisionError"), ("", "AttributeError"), ("backend = 'toy'", "expected a torchada")],
 )
-def test_a_broken_backend(plugin: Plugin, toy: Interpreter, body: str, reason: str) -> None:
+def test_a_broken_backend_ends_in_a_warning(plugin: Plugin, toy: Interpreter, body: str, reason: str) -> None:
     plugin.module("toy_backend", body)
     done = toy.run("import torch; print(torch.zeros(1).device)")
     assert done.stdout.strip() == "cpu"
     assert reason in done.stderr and "'toy'" in done.stderr
 
 
-def test_a_backend_whose_adapter_is_missing(toy: Interpreter) -> None:
+def test_a_backend_without_its_adapter_ends_in_a_warning(toy: Interpreter) -> None:
     (toy.cwd / "torch_toy.py").unlink()  # type: ignore[operator]
     done = toy.run("import torch; print(torch.zeros(1).device)")
     assert done.stdout.strip() == "cpu" and "torch_toy is not installed" in done.stderr
 
 
-def test_nothing_is_read_at_start_up(plugin: Plugin, toy: Interpreter) -> None:
+def test_start_up_reads_no_entry_points(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("mine", AREA)
     code = "import sys; print({'toy_backend', 'area_mine', 'importlib.metadata'} & sys.modules.keys())"
     assert toy.run(code).stdout == "set()\n"
 
 
-def test_an_area(plugin: Plugin, toy: Interpreter) -> None:
+def test_a_third_party_area_is_applied(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("mine", AREA)
     assert toy.run(USED).stdout.splitlines() == ["area read", "toy toy"]
 
@@ -158,7 +158,7 @@ def test_a_third_party_area_may_skip_itself(plugin: Plugin, toy: Interpreter) ->
     assert ["mine.own", "skipped", "why"] in [line.split() for line in done.stdout.splitlines()]
 
 
-def test_an_area_of_a_module_that_comes_later(plugin: Plugin, toy: Interpreter) -> None:
+def test_an_area_is_applied_when_its_module_is_imported_later(plugin: Plugin, toy: Interpreter) -> None:
     plugin.module("late_module", "value = 1")
     plugin.area(
         "mine",
@@ -184,7 +184,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("body", "reason"), BROKEN.values(), ids=list(BROKEN))
-def test_a_broken_area_is_warned_of_and_the_others_are_applied(
+def test_a_broken_area_ends_in_a_warning_and_the_others_are_applied(
     plugin: Plugin, toy: Interpreter, body: str, reason: str
 ) -> None:
     plugin.area("broken", body)
@@ -195,7 +195,7 @@ def test_a_broken_area_is_warned_of_and_the_others_are_applied(
     assert "'broken" in warning and reason in warning
 
 
-def test_status_tells_of_a_broken_area(plugin: Plugin, toy: Interpreter) -> None:
+def test_status_reports_a_broken_area(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("broken", "1 / 0")
     lines = toy.run(STATUS[:-1]).stdout.splitlines()
     assert any(line.startswith("warning") and "'broken'" in line for line in lines)

@@ -1,4 +1,4 @@
-"""Whatever goes wrong in torchada or around it, the user's program goes on or gets one clear error, and status tells."""
+"""Whatever goes wrong in torchada or around it, the user's program goes on or gets one clear error, and status reports it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAULTS = {
 
 @pytest.fixture
 def area(tmp_path: Path) -> Any:
-    """Makes an area named `faulty` that does what it is told."""
+    """A function that installs an area named `faulty` with the given text."""
     info = tmp_path / "plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin\nVersion: 1.0\n")
@@ -44,7 +44,7 @@ def area(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def lenient(musa: Interpreter) -> Interpreter:
-    """As users have it: what goes wrong is warned of and does not raise."""
+    """An interpreter without strict mode, as users have it: faults end in warnings and do not raise."""
     musa.env["TORCHADA_STRICT"] = "0"
     return musa
 
@@ -55,7 +55,7 @@ def warnings_of(done: subprocess.CompletedProcess[str]) -> list[str]:
 
 @pytest.mark.musa
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
-def test_an_area_that_raises(lenient: Interpreter, area: Any, fault: str) -> None:
+def test_an_area_that_raises_is_reverted_with_one_warning(lenient: Interpreter, area: Any, fault: str) -> None:
     area(fault)
     done = lenient.run("import torch; print(torch.zeros(1, device='cuda').device, hasattr(torch, 'left_behind'))")
     assert done.stdout.strip() == "musa:0 False"
@@ -80,7 +80,7 @@ def test_status_shows_an_area_that_raises(lenient: Interpreter, area: Any) -> No
 
 
 @pytest.mark.musa
-def test_strict_mode_raises(musa: Interpreter, area: Any) -> None:
+def test_strict_mode_raises_the_fault_of_an_area(musa: Interpreter, area: Any) -> None:
     area(FAULTS["building its patches"])
     done = musa.run("import torch", check=False)
     assert done.returncode == 1
@@ -90,7 +90,7 @@ def test_strict_mode_raises(musa: Interpreter, area: Any) -> None:
 
 
 @pytest.mark.musa
-def test_warnings_as_errors(lenient: Interpreter, area: Any) -> None:
+def test_a_faulty_area_does_not_break_the_import_where_warnings_are_errors(lenient: Interpreter, area: Any) -> None:
     area(FAULTS["building its patches"])
     code = "import torch, warnings; print(torch.zeros(1).cuda().device)"
     done = lenient.run(["-W", "error::RuntimeWarning", "-c", code])
@@ -105,7 +105,7 @@ BROKEN_ADAPTERS = {
 
 
 @pytest.mark.parametrize("body", BROKEN_ADAPTERS.values(), ids=list(BROKEN_ADAPTERS))
-def test_a_broken_adapter(tmp_path: Path, body: str) -> None:
+def test_a_broken_adapter_leaves_torch_unchanged(tmp_path: Path, body: str) -> None:
     (tmp_path / "torch_musa.py").write_text(body)
     interpreter = Interpreter(cwd=tmp_path)
     code = """
@@ -118,14 +118,14 @@ def test_a_broken_adapter(tmp_path: Path, body: str) -> None:
     assert "torch_musa" in warning and ("libmusa.so.1" in warning or body == "pass")
 
 
-def test_status_tells_of_a_broken_adapter(tmp_path: Path) -> None:
+def test_status_reports_a_broken_adapter(tmp_path: Path) -> None:
     (tmp_path / "torch_musa.py").write_text(BROKEN_ADAPTERS["at once"])
     done = Interpreter(cwd=tmp_path).run(STATUS, check=False)
     assert done.returncode == 2 and "libmusa.so.1" in done.stdout
 
 
-def test_a_broken_adapter_that_the_program_imports_itself(tmp_path: Path) -> None:
-    """The error is the program's to handle; when it goes on, torch is there."""
+def test_a_program_that_imports_a_broken_adapter_gets_its_error(tmp_path: Path) -> None:
+    """The program has to handle the error; if it goes on, it can import torch."""
     (tmp_path / "torch_musa.py").write_text(BROKEN_ADAPTERS["after torch"])
     code = """
     try:
@@ -139,20 +139,20 @@ def test_a_broken_adapter_that_the_program_imports_itself(tmp_path: Path) -> Non
     assert done.stdout.splitlines() == ["libmusa.so.1: cannot open shared object file", "cpu"]
 
 
-def test_a_broken_adapter_in_strict_mode(tmp_path: Path) -> None:
+def test_strict_mode_raises_for_a_broken_adapter(tmp_path: Path) -> None:
     (tmp_path / "torch_musa.py").write_text(BROKEN_ADAPTERS["at once"])
     done = Interpreter(cwd=tmp_path).run("import torch", env={"TORCHADA_STRICT": "1"}, check=False)
     assert done.returncode == 1 and "TorchadaError: torchada: torch_musa cannot be imported" in done.stderr
 
 
-def test_a_folder_of_the_adapters_name_is_no_adapter(tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_the_adapter_is_ignored(tmp_path: Path) -> None:
     """A checkout of torch_musa in the current directory, for one."""
     (tmp_path / "torch_musa" / "docs").mkdir(parents=True)
     done = Interpreter(cwd=tmp_path).run("import torch, torchada; print(torch.zeros(1).device, torchada.is_patched())")
     assert done.stdout.strip() == "cpu False" and done.stderr == ""
 
 
-def test_a_broken_part_of_torchada(plain: Interpreter) -> None:
+def test_a_broken_part_of_torchada_leaves_torch_unchanged(plain: Interpreter) -> None:
     code = """
     import os, sys
     sys.modules["torchada.hooks.choice"] = None
@@ -164,7 +164,7 @@ def test_a_broken_part_of_torchada(plain: Interpreter) -> None:
     assert done.stdout.strip() == "cpu" and len(warnings_of(done)) == 1
 
 
-def test_a_missing_wrapt(tmp_path: Path) -> None:
+def test_torch_works_without_wrapt(tmp_path: Path) -> None:
     """An installation without dependencies: areas that need it fail one by one, and torch works."""
     (tmp_path / "torch_musa.py").write_text("import torch")
     code = "import sys; sys.modules['wrapt'] = None; import torch; print(torch.zeros(1).device)"
@@ -175,8 +175,8 @@ def test_a_missing_wrapt(tmp_path: Path) -> None:
 CHILD = "import os; parent = os.getpid(); pid = os.fork(); child = pid == 0; pid and os.waitpid(pid, 0)\n"
 
 
-def test_fork_while_importing(tmp_path: Path) -> None:
-    """A module that forks while it is executed goes on in both processes; each gets the hook's second half."""
+def test_a_fork_during_an_import_continues_in_both_processes(tmp_path: Path) -> None:
+    """A module that forks while it is executed goes on in both processes, and both handle its end."""
     musa = (
         "from types import SimpleNamespace; musa = SimpleNamespace(); cuda = SimpleNamespace(device_count=lambda: 0)\n"
     )
@@ -194,8 +194,8 @@ def test_fork_while_importing(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["child 1", "parent 1"]
 
 
-def test_fork_while_another_thread_imports(tmp_path: Path) -> None:
-    """The child has none of the parent's locks to wait for: what it asks of torchada, it gets."""
+def test_a_child_forked_while_another_thread_imports_can_use_torchada(tmp_path: Path) -> None:
+    """The child does not wait for locks of its parent's threads, so it can use torchada."""
     (tmp_path / "torch.py").write_text("import time; time.sleep(0.5)\n")
     (tmp_path / "torch_musa.py").write_text("import torch\n")
     code = """
@@ -221,7 +221,7 @@ def simulated(tmp_path: Path, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.musa
-def test_no_compiler_for_the_simulator(tmp_path: Path) -> None:
+def test_a_missing_compiler_for_the_simulator_ends_in_one_warning(tmp_path: Path) -> None:
     done = simulated(tmp_path, CXX="/nonexistent/c++", MUSASIM_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.strip() == "cpu"
     (warning,) = warnings_of(done)
@@ -229,14 +229,14 @@ def test_no_compiler_for_the_simulator(tmp_path: Path) -> None:
 
 
 @pytest.mark.musa
-def test_a_compiler_that_fails(tmp_path: Path) -> None:
+def test_a_failing_compiler_of_the_simulator_ends_in_one_warning(tmp_path: Path) -> None:
     done = simulated(tmp_path, CXX="false", MUSASIM_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.strip() == "cpu"
     assert len(warnings_of(done)) == 1 and "compiling for torch" in done.stderr and "FAILED" in done.stderr
 
 
 @pytest.mark.musa
-def test_an_unwritable_cache(tmp_path: Path) -> None:
+def test_an_unwritable_cache_of_the_simulator_ends_in_one_warning(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = simulated(tmp_path, MUSASIM_CACHE_DIR=str(tmp_path / "file" / "cache"))
     assert done.stdout.strip() == "cpu"
@@ -245,8 +245,8 @@ def test_an_unwritable_cache(tmp_path: Path) -> None:
 
 
 @pytest.mark.musa
-def test_a_full_disk_while_building(tmp_path: Path) -> None:
-    """A file-size limit is a disk on which nothing more fits."""
+def test_a_full_disk_while_the_simulator_is_built_ends_in_one_warning(tmp_path: Path) -> None:
+    """A file-size limit takes the place of a full disk."""
     limited = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)); import torch; print(torch.zeros(1).device)"
     env = {"TORCHADA_SIMULATE": "1", "MUSASIM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
     done = Interpreter(cwd=tmp_path, env=env).run(limited)
@@ -254,14 +254,14 @@ def test_a_full_disk_while_building(tmp_path: Path) -> None:
 
 
 @pytest.mark.musa
-def test_the_program_that_asks_for_the_simulator_gets_its_error(tmp_path: Path) -> None:
+def test_a_program_that_imports_the_simulator_gets_its_error(tmp_path: Path) -> None:
     env = {"TORCHADA_SIMULATE": "1", "CXX": "/nonexistent/c++", "MUSASIM_CACHE_DIR": str(tmp_path / "cache")}
     done = Interpreter(cwd=tmp_path, env=env).run("import torch_musa", check=False)
     assert done.returncode == 1 and "MusasimBuildError" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.musa
-def test_status_tells_of_a_simulator_that_cannot_be_built(tmp_path: Path) -> None:
+def test_status_reports_a_simulator_that_cannot_be_built(tmp_path: Path) -> None:
     env = {"TORCHADA_SIMULATE": "1", "CXX": "/nonexistent/c++", "MUSASIM_CACHE_DIR": str(tmp_path / "cache")}
     done = Interpreter(cwd=tmp_path, env=env).run(STATUS, check=False)
     assert done.returncode == 2 and "/nonexistent/c++" in done.stdout

@@ -1,7 +1,7 @@
-"""The finder and its loader: out of the way for what they do not watch, and nowhere to be seen on what they do.
+"""The finder and its loader: they do not affect modules they do not watch, and leave no trace on those they do.
 
-The mechanics do not depend on what torch is, so tiny packages of that name stand in for it where the real one has no part.
-`torch_musa` makes the hook look at them at all: where no adapter is installed, torch is executed by its own loader alone.
+The mechanics do not depend on the contents of torch, so tiny packages of that name replace it where the real one is not needed.
+A `torch_musa` is there to make the hook act: where no adapter is installed, torch is executed by its own loader alone.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from support.interpreter import Interpreter
 
 pytestmark = pytest.mark.once
 
-# A torch that notes each execution, and an adapter for it.
+# A torch that counts its executions, and an adapter for it.
 TORCH = """
 import sys
 from types import SimpleNamespace
@@ -24,9 +24,9 @@ musa = SimpleNamespace(is_available=lambda: False)
 cuda = SimpleNamespace(device_count=lambda: 0)
 version = SimpleNamespace(cuda=None)
 """
-# Why a process has only the finder and no areas: the tests here are about the finder.
+# All areas are skipped, because the tests here are about the finder.
 NO_AREAS = "tensors,cuda,precision,dispatch,compiler,distributed,native,libraries"
-# DeviceNames wants a real torch; what it holds is of no concern here.
+# DeviceNames needs a real torch; its contents do not matter here.
 CONTEXT = """
 import torchada.redirect.context
 torchada.redirect.context.DeviceNames = lambda torch, device_type: None
@@ -34,7 +34,7 @@ torchada.redirect.context.DeviceNames = lambda torch, device_type: None
 RUN = "import sys; runpy.run_path(sys.argv[1], run_name='__main__')"
 SEEN = """
 def seen(module):
-    "Every place where the true loader could be hidden from."
+    "The types at every place where the true loader must be visible."
     return {type(value).__module__ for value in (module.__loader__, module.__spec__.loader, module.__spec__)}
 """
 
@@ -90,7 +90,7 @@ def test_unwatched_names_are_answered_by_one_look_up(plain: Interpreter) -> None
     )
 
 
-def test_the_finder_is_first_and_there_once(plain: Interpreter) -> None:
+def test_the_finder_is_first_and_installed_once(plain: Interpreter) -> None:
     plain.run(
         """
         import sys
@@ -102,8 +102,8 @@ def test_the_finder_is_first_and_there_once(plain: Interpreter) -> None:
     )
 
 
-def test_start_up_imports_nothing_under_the_import_lock(plain: Interpreter, fake: Fake) -> None:
-    """find_spec is called with the interpreter's import lock held; the loader is not."""
+def test_find_spec_imports_nothing(plain: Interpreter, fake: Fake) -> None:
+    """find_spec is called while the interpreter's import lock is held; the loader is called without it."""
     fake.run(
         plain,
         """
@@ -115,7 +115,7 @@ def test_start_up_imports_nothing_under_the_import_lock(plain: Interpreter, fake
     )
 
 
-def test_the_loader_erases_itself(plain: Interpreter, fake: Fake) -> None:
+def test_the_loader_leaves_no_trace_on_module_and_spec(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -136,7 +136,7 @@ def test_the_loader_is_gone_while_the_module_is_executed(plain: Interpreter, fak
     assert out.split() == ["_frozen_importlib_external"] * 2
 
 
-def test_source_data_and_resources_of_a_hooked_module(plain: Interpreter, fake: Fake) -> None:
+def test_source_data_and_resources_of_a_hooked_module_are_found(plain: Interpreter, fake: Fake) -> None:
     (fake.folder / "torch" / "data.txt").write_text("data")
     fake.run(
         plain,
@@ -151,8 +151,8 @@ def test_source_data_and_resources_of_a_hooked_module(plain: Interpreter, fake: 
     )
 
 
-def test_find_spec_before_the_import(plain: Interpreter, fake: Fake) -> None:
-    """What programs do to learn whether torch is installed: it shows the true file, and commits to nothing."""
+def test_find_spec_before_the_import_shows_the_true_file(plain: Interpreter, fake: Fake) -> None:
+    """Programs do this to find out whether torch is installed: they see the true file, and nothing is decided yet."""
     fake.run(
         plain,
         """
@@ -171,7 +171,7 @@ def test_find_spec_before_the_import(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_a_look_before_sys_path_is_complete_decides_nothing(plain: Interpreter, fake: Fake) -> None:
+def test_find_spec_before_sys_path_is_complete_decides_nothing(plain: Interpreter, fake: Fake) -> None:
     (fake.folder / "later").mkdir()
     (fake.folder / "torch_musa").rename(fake.folder / "later" / "torch_musa")
     fake.run(
@@ -186,7 +186,7 @@ def test_a_look_before_sys_path_is_complete_decides_nothing(plain: Interpreter, 
     )
 
 
-def test_a_module_made_from_a_spec_by_hand(plain: Interpreter, fake: Fake) -> None:
+def test_a_module_made_from_a_spec_by_hand_is_executed_once(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -200,7 +200,7 @@ def test_a_module_made_from_a_spec_by_hand(plain: Interpreter, fake: Fake) -> No
     )
 
 
-def test_lazy_loader(plain: Interpreter, fake: Fake) -> None:
+def test_a_lazy_loader_stays_lazy_and_is_hooked(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -218,7 +218,7 @@ def test_lazy_loader(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_reload(plain: Interpreter, fake: Fake) -> None:
+def test_a_reload_executes_torch_again_and_leaves_no_trace(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -260,8 +260,8 @@ def test_a_function_defined_by_a_reload_is_redirected_again(plain: Interpreter, 
     assert out.splitlines() == ["redirected original", "redirected original", "original"]
 
 
-def test_a_module_that_another_thread_is_importing_when_its_area_is_found(plain: Interpreter, fake: Fake) -> None:
-    """It was not watched when its execution began; the area is applied when it ends."""
+def test_an_area_is_applied_once_another_thread_has_imported_its_module(plain: Interpreter, fake: Fake) -> None:
+    """The module was not watched when its execution began; the area is applied when the execution ends."""
     fake.package("slow", "import sys\nsys.begun.set(); assert sys.go_on.wait(60)\nvalue = 'original'\n")
     fake.package(
         "torch_musa",
@@ -294,8 +294,8 @@ def test_a_module_that_another_thread_is_importing_when_its_area_is_found(plain:
     assert out.strip() == "redirected"
 
 
-def test_a_torch_whose_import_raises(plain: Interpreter, fake: Fake) -> None:
-    """The error is the user's to see; the next attempt is hooked as the first was."""
+def test_a_torch_that_raises_on_import_is_hooked_at_the_next_attempt(plain: Interpreter, fake: Fake) -> None:
+    """The user sees the module's own error, and the next attempt is hooked like the first."""
     fake.package("torch", "import sys\nif not hasattr(sys, 'second'): raise ValueError('broken')\n" + TORCH)
     fake.run(
         plain,
@@ -312,7 +312,7 @@ def test_a_torch_whose_import_raises(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_a_missing_torch_is_missing(plain: Interpreter, fake: Fake) -> None:
+def test_a_missing_torch_raises_the_usual_error(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -341,8 +341,8 @@ def test_our_own_fault_does_not_break_the_import(plain: Interpreter, fake: Fake)
     assert done.startswith("torchada: not started: ModuleNotFoundError")
 
 
-# Looks at our modules as typeguard's import hook does: each call evaluates the annotations of what is called first, and some of
-# them name what is imported for type checkers alone.
+# Instruments our modules as typeguard's import hook does: each call first evaluates the annotations of the function, and some of
+# them name types that are imported for type checkers only.
 INSTRUMENT = """
 import functools, importlib.util, types, typing
 class Instrument:
@@ -404,7 +404,7 @@ def test_our_own_fault_around_the_execution_does_not_break_the_import(
 HOOK = """
 import importlib.util
 class Hook:
-    "The usual import hook: asks the whole import system again, and chains a loader."
+    "A usual import hook: it asks the whole import system again, and chains a loader."
     busy = False
     notified = 0
     def find_spec(self, name, path=None, target=None):
@@ -431,7 +431,7 @@ class Chained:
 
 
 @pytest.mark.parametrize("order", ["first", "last", "both"])
-def test_another_import_hook(plain: Interpreter, fake: Fake, order: str) -> None:
+def test_another_import_hook_works_before_and_after_ours(plain: Interpreter, fake: Fake, order: str) -> None:
     fake.run(
         plain,
         f"""
@@ -449,7 +449,7 @@ def test_another_import_hook(plain: Interpreter, fake: Fake, order: str) -> None
 
 
 @pytest.mark.parametrize("first", ["wrapt", "torchada"])
-def test_wrapt_post_import_hooks(plain: Interpreter, fake: Fake, first: str) -> None:
+def test_post_import_hooks_of_wrapt_are_called_once(plain: Interpreter, fake: Fake, first: str) -> None:
     fake.run(
         plain,
         f"""
@@ -468,7 +468,7 @@ def test_wrapt_post_import_hooks(plain: Interpreter, fake: Fake, first: str) -> 
     )
 
 
-def test_two_of_our_own_kind(plain: Interpreter, fake: Fake) -> None:
+def test_two_finders_execute_torch_once(plain: Interpreter, fake: Fake) -> None:
     fake.run(
         plain,
         """
@@ -480,8 +480,8 @@ def test_two_of_our_own_kind(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_finders_without_find_spec(plain: Interpreter, fake: Fake) -> None:
-    """Python up to 3.11 warns of them and goes on; later ones ignore them. So do we."""
+def test_finders_without_find_spec_are_ignored(plain: Interpreter, fake: Fake) -> None:
+    """Python up to 3.11 warns of such finders and goes on; later versions ignore them. torchada ignores them, too."""
     fake.run(
         plain,
         """
@@ -496,14 +496,14 @@ def test_finders_without_find_spec(plain: Interpreter, fake: Fake) -> None:
     )
 
 
-def test_a_namespace_package_is_nobodys_adapter_loader(plain: Interpreter, fake: Fake) -> None:
-    """A folder without __init__.py, such as a checkout in the current directory, has no loader that could be chained."""
+def test_a_namespace_package_has_no_loader_to_chain(plain: Interpreter, fake: Fake) -> None:
+    """A folder without __init__.py, such as a checkout in the current directory, has no loader to chain."""
     (fake.folder / "torch_musa" / "__init__.py").unlink()
     fake.run(plain, "import torch_musa; assert torch_musa.__file__ is None")
 
 
-def test_eight_threads(plain: Interpreter, fake: Fake) -> None:
-    """Each begins with another module; all meet in torch, and none returns before it is complete."""
+def test_eight_threads_import_torch_once_without_deadlock(plain: Interpreter, fake: Fake) -> None:
+    """Each thread begins with another module; all of them need torch, and none returns before it is complete."""
     fake.package("torch", "import time; time.sleep(0.2)\n" + TORCH)
     fake.package("torch_musa", "import time; time.sleep(0.1); import torch; time.sleep(0.1); complete = True\n")
     out = fake.run(
@@ -528,7 +528,7 @@ def test_eight_threads(plain: Interpreter, fake: Fake) -> None:
     assert out.strip() == "done"
 
 
-def test_a_thread_that_imports_what_the_hook_needs(plain: Interpreter, fake: Fake) -> None:
+def test_a_thread_that_imports_what_the_hook_needs_causes_no_deadlock(plain: Interpreter, fake: Fake) -> None:
     """The import system asks finders under its one lock: importing there would wait for this thread, which waits for the lock."""
     slow = "import time; time.sleep(0.5); import colorsys; from _true_dataclasses import *"
     (fake.folder / "slow.py").write_text(slow)
@@ -556,7 +556,7 @@ def test_a_thread_that_imports_what_the_hook_needs(plain: Interpreter, fake: Fak
     assert out.strip() == "done"
 
 
-def test_the_real_torch(plain: Interpreter) -> None:
+def test_the_real_torch_shows_its_own_loader_and_source(plain: Interpreter) -> None:
     plain.run(
         """
         import inspect, pkgutil, sys, importlib.resources

@@ -1,4 +1,4 @@
-"""What `import torch` does on a MUSA machine, counted: what it loads, what it searches. `benchmarks/startup.py` has the times."""
+"""Counts of what `import torch` loads and searches on a MUSA machine. `benchmarks/startup.py` measures the times."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.interpreter import Interpreter
 pytestmark = pytest.mark.musa
 
 MODULES = "import json, sys; print(json.dumps(sorted(sys.modules)))"
-# Rooms of ours that `import torch` has no need of, unless it is asked for them.
+# Packages of torchada that `import torch` does not need unless they are asked for.
 LEFT_ALONE = ("cli", "control", "cpp_ops.", "names", "pages", "platforms", "porting", "telemetry", "testing", "utils")
 
 COUNT = """
@@ -49,7 +49,7 @@ def test_nothing_but_wrapt_is_loaded_beside_torch_and_torch_musa(musa: Interpret
     assert {name.partition(".")[0] for name in more} == {"wrapt"}
 
 
-def test_rooms_that_import_torch_does_not_need_are_not_loaded(musa: Interpreter) -> None:
+def test_packages_that_import_torch_does_not_need_are_not_loaded(musa: Interpreter) -> None:
     rooms = tuple(f"torchada.{room}" for room in LEFT_ALONE)
     assert [name for name in musa.json("import torch; " + MODULES) if name.startswith(rooms)] == []
 
@@ -66,11 +66,11 @@ def test_the_portable_mechanism_asks_for_the_schemas_of_each_name_about_once(mus
     assert counts["schemas"] < 2 * counts["names"]
 
 
-def test_entry_points_are_parsed_only_where_there_is_one_of_ours(musa: Interpreter) -> None:
+def test_entry_points_are_parsed_only_where_one_is_for_torchada(musa: Interpreter) -> None:
     assert "torchada.areas" not in musa.json(COUNT)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_collector_rests_while_redirection_begins_and_is_then_as_it_was(musa: Interpreter, enabled: bool) -> None:
+def test_the_collector_is_paused_while_redirection_begins_and_then_restored(musa: Interpreter, enabled: bool) -> None:
     counts = musa.json(("" if enabled else "import gc; gc.disable()\n") + COUNT)
     assert counts.get("collections", 0) == 0 and counts["enabled"] is enabled

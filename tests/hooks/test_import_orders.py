@@ -1,4 +1,4 @@
-"""In whatever order, with or without torch's autoload, from one thread or from eight: the same end state."""
+"""Every order of imports, with or without torch's autoload, from one thread or from eight, leads to the same end state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MODULES = (
     "torch_musa",
     "torchada",
 )
-# What must be the same at the end, however it came about.
+# The state that must be the same at the end.
 STATE = """
 import json, sys
 import torch, torch_musa, torchada, torch.distributed, torch._inductor, torch.utils.cpp_extension
@@ -89,8 +89,8 @@ def imports(order: tuple[str, ...]) -> str:
 def threads(count: int, seed: int, *, autoload: bool = False) -> str:
     """Code that imports in `count` threads, each in an order of its own, with torch before its submodules.
 
-    Without torchada, too, torch breaks when one thread imports torch.cuda, say, while another imports torch: the one holds the
-    submodule and waits for the package, the other the reverse. With autoload, the same goes for torch and its plug-ins.
+    Without torchada, too, torch breaks when one thread imports, for example, torch.cuda while another imports torch: the former
+    holds the submodule and waits for the package, the latter the reverse. With autoload, the same goes for torch and its plug-ins.
     """
     orders = [order for order in itertools.permutations(MODULES) if _torch_is_there(order)]
     if autoload:
@@ -112,7 +112,7 @@ _expected: dict[str, dict[str, Any]] = {}
 
 
 def expected(musa: Interpreter) -> dict[str, Any]:
-    """The end state of the plainest program."""
+    """The end state of the simplest program."""
     if "torch" not in _expected:
         _expected["torch"] = end_state(musa, "import torch")
     return _expected["torch"]
@@ -120,7 +120,7 @@ def expected(musa: Interpreter) -> dict[str, Any]:
 
 @pytest.fixture
 def autoloaded(musa: Interpreter, tmp_path: Path) -> Interpreter:
-    """torch_musa as a plug-in that torch loads at the end of its own import, as an installed one is."""
+    """torch_musa as a plug-in that torch loads at the end of its own import, like an installed torch_musa."""
     info = tmp_path / "torch_musa-0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_musa\nVersion: 0\n")
@@ -128,36 +128,38 @@ def autoloaded(musa: Interpreter, tmp_path: Path) -> Interpreter:
     return musa
 
 
-def test_the_plainest_program(musa: Interpreter) -> None:
+def test_the_simplest_program_is_redirected(musa: Interpreter) -> None:
     state = expected(musa)
     assert state["devices"] == ["musa:0", "musa:1", "musa:0", "musa:1"] and state["problems"] == []
 
 
-# Beginning with each; what follows in the other orders is then there already or changes little.
+# Orders that begin with each module; the rest of an order changes little, or nothing.
 @pytest.mark.parametrize("first", MODULES)
-def test_each_first(musa: Interpreter, first: str) -> None:
+def test_each_module_may_be_imported_first(musa: Interpreter, first: str) -> None:
     assert end_state(musa, f"import {first}", autoload="0") == expected(musa)
 
 
 @pytest.mark.parametrize("order", [("torch",), ("torch_musa",)], ids="-".join)
 @pytest.mark.parametrize("autoload", ["0", "1"])
-def test_autoload(autoloaded: Interpreter, order: tuple[str, ...], autoload: str) -> None:
+def test_the_end_state_does_not_depend_on_autoload(
+    autoloaded: Interpreter, order: tuple[str, ...], autoload: str
+) -> None:
     assert end_state(autoloaded, imports(order), autoload) == expected(autoloaded)
 
 
 @pytest.mark.parametrize("order", permutations(2), ids="-".join)
-def test_sampled_orders(musa: Interpreter, order: tuple[str, ...]) -> None:
+def test_sampled_orders_end_in_the_same_state(musa: Interpreter, order: tuple[str, ...]) -> None:
     assert end_state(musa, imports(order)) == expected(musa)
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_eight_threads(musa: Interpreter, seed: int) -> None:
+def test_eight_threads_end_in_the_same_state(musa: Interpreter, seed: int) -> None:
     assert end_state(musa, threads(8, seed)) == expected(musa)
 
 
 @pytest.mark.parametrize("names", [("torch", "torch_musa"), ("torch_musa", "torch")], ids="-".join)
-def test_two_threads_that_meet(musa: Interpreter, names: tuple[str, ...]) -> None:
-    """One thread has torch and wants the adapter, the other has the adapter and wants torch."""
+def test_two_threads_that_wait_for_each_other_end_in_the_same_state(musa: Interpreter, names: tuple[str, ...]) -> None:
+    """One thread imports torch and waits for the adapter, the other imports the adapter and waits for torch."""
     orders = [(name,) for name in names]
     assert end_state(musa, THREADS.format(count=2, orders=orders)) == expected(musa)
 
@@ -165,13 +167,13 @@ def test_two_threads_that_meet(musa: Interpreter, names: tuple[str, ...]) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("autoload", ["0", "1"])
 @pytest.mark.parametrize("order", list(itertools.permutations(MODULES, 2)), ids="-".join)
-def test_all_pairs(autoloaded: Interpreter, order: tuple[str, ...], autoload: str) -> None:
+def test_all_pairs_end_in_the_same_state(autoloaded: Interpreter, order: tuple[str, ...], autoload: str) -> None:
     assert end_state(autoloaded, imports(order), autoload) == expected(autoloaded)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", list(itertools.permutations(MODULES)), ids="-".join)
-def test_all_orders(musa: Interpreter, order: tuple[str, ...]) -> None:
+def test_all_orders_end_in_the_same_state(musa: Interpreter, order: tuple[str, ...]) -> None:
     assert end_state(musa, imports(order)) == expected(musa)
 
 

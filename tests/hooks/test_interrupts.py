@@ -1,4 +1,4 @@
-"""Ctrl-C and sys.exit while torchada is at work reach the program, also where Python hands them on as the cause of an error.
+"""Ctrl-C and sys.exit while torchada is working reach the program, also where Python passes them on as the cause of an error.
 
 Until Python 3.12, what is raised in `__set_name__` arrives as a RuntimeError.
 """
@@ -40,7 +40,7 @@ else:
 """
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer Pythons let the interrupt through as it is")
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer Pythons pass the interrupt on unchanged")
 def test_python_hands_on_an_interrupt_as_a_cause(plain: Interpreter) -> None:
     done = plain.run(INTERRUPTED.format(interrupt="KeyboardInterrupt") + "make_class()", check=False)
     assert "RuntimeError: Error calling __set_name__" in done.stderr
@@ -61,7 +61,9 @@ def plug_in(folder: Path, group: str, body: str) -> None:
 @pytest.mark.musa
 @pytest.mark.parametrize("strict", ["0", "1"])
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
-def test_an_interrupt_within_an_area(musa: Interpreter, tmp_path: Path, interrupt: str, strict: str) -> None:
+def test_an_interrupt_within_an_area_reaches_the_program(
+    musa: Interpreter, tmp_path: Path, interrupt: str, strict: str
+) -> None:
     plug_in(tmp_path, "torchada.areas", INTERRUPTED.format(interrupt=interrupt) + AREA)
     done = musa.run(PROGRAM, env={"TORCHADA_STRICT": strict})
     assert done.stdout.strip() == expected(interrupt) and done.stderr == ""
@@ -69,20 +71,26 @@ def test_an_interrupt_within_an_area(musa: Interpreter, tmp_path: Path, interrup
 
 @pytest.mark.musa
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
-def test_an_interrupt_within_an_entry_point(musa: Interpreter, tmp_path: Path, interrupt: str) -> None:
+def test_an_interrupt_within_an_entry_point_reaches_the_program(
+    musa: Interpreter, tmp_path: Path, interrupt: str
+) -> None:
     plug_in(tmp_path, "torchada.areas", INTERRUPTED.format(interrupt=interrupt) + "make_class()")
     assert musa.run(PROGRAM).stdout.strip() == expected(interrupt)
 
 
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
-def test_an_interrupt_within_the_adapter(plain: Interpreter, tmp_path: Path, interrupt: str) -> None:
+def test_an_interrupt_within_the_adapter_reaches_the_program(
+    plain: Interpreter, tmp_path: Path, interrupt: str
+) -> None:
     (tmp_path / "torch_musa.py").write_text(INTERRUPTED.format(interrupt=interrupt) + "make_class()")
     plain.cwd = tmp_path
     assert plain.run(PROGRAM).stdout.strip() == expected(interrupt)
 
 
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
-def test_an_interrupt_within_the_import_of_our_own_modules(plain: Interpreter, tmp_path: Path, interrupt: str) -> None:
+def test_an_interrupt_within_an_import_of_torchada_reaches_the_program(
+    plain: Interpreter, tmp_path: Path, interrupt: str
+) -> None:
     (tmp_path / "torch_musa.py").write_text("")
     plain.cwd = tmp_path
     hook = """

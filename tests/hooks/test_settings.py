@@ -1,4 +1,4 @@
-"""TORCHADA_ variables: whatever stands in them, the program goes on, and what was not understood is named once."""
+"""TORCHADA_ variables: whatever their values, the program goes on, and one warning names what was not understood."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torchada._settings import VARIABLES, Settings, read, variable
 pytestmark = pytest.mark.once
 
 FLAGS = [known.name for known in VARIABLES if known.kind == "flag"]
-# A tiny torch makes these tests about the hook alone.
+# With a tiny torch, these tests concern only the hook.
 TORCH = "loaded = True\n"
 GARBAGE = "garbage \N{SNOWMAN}!"
 VALUES = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]), max_size=20)
@@ -33,21 +33,21 @@ def warned(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if "torchada: " in line]
 
 
-def test_nothing_set() -> None:
+def test_read_without_variables_gives_the_defaults() -> None:
     assert read({}) == Settings()
     assert read({"PATH": "/bin", "XTORCHADA_STRICT": "1"}) == Settings()
 
 
 @pytest.mark.parametrize("value", ON)
 @pytest.mark.parametrize("form", [str, str.upper, " {} ".format])
-def test_flags_that_are_on(value: str, form: type[str]) -> None:
+def test_read_understands_flags_that_are_on(value: str, form: type[str]) -> None:
     settings = read({name: form(value) for name in FLAGS})
     assert settings.disable and settings.simulate and settings.force_cuda_available and settings.strict
     assert settings.not_understood == settings.unknown == ()
 
 
 @pytest.mark.parametrize("value", OFF)
-def test_flags_that_are_off(value: str) -> None:
+def test_read_understands_flags_that_are_off(value: str) -> None:
     assert read(dict.fromkeys(FLAGS, value)) == Settings()
 
 
@@ -67,7 +67,7 @@ def test_flags_that_are_off(value: str) -> None:
         ("TORCHADA_REPORT", "/x/a.json:/x/b.html", "report", ("/x/a.json", "/x/b.html")),
     ],
 )
-def test_values(name: str, value: str, field: str, expected: object) -> None:
+def test_read_understands_values(name: str, value: str, field: str, expected: object) -> None:
     settings = read({name: value})
     assert getattr(settings, field) == expected
     assert settings.not_understood == ()
@@ -78,7 +78,7 @@ def test_garbage_counts_as_not_set(name: str) -> None:
     assert read({name: GARBAGE}) == Settings(not_understood=(f"{name}={GARBAGE!r}",))
 
 
-def test_unknown_variables_are_named() -> None:
+def test_read_lists_unknown_variables() -> None:
     found = read({"TORCHADA_PLATTFORM": "musa", "TORCHADA_": "1", "TORCHADA_DISABLE_OP_OVERRIDE_": "1"})
     assert found.unknown == ("TORCHADA_", "TORCHADA_DISABLE_OP_OVERRIDE_", "TORCHADA_PLATTFORM")
 
@@ -108,7 +108,7 @@ def test_any_value_is_understood_or_named(environment: dict[str, str]) -> None:
     settings = read(environment)
     named = {entry.partition("=")[0] for entry in settings.not_understood}
     assert named <= environment.keys()
-    # Each is judged by itself.
+    # Each variable is checked by itself.
     assert named == {name for name, value in environment.items() if read({name: value}).not_understood}
     assert read({name: value for name, value in environment.items() if name not in named}).not_understood == ()
 
@@ -119,7 +119,7 @@ def test_any_name_is_known_or_named(name: str) -> None:
     assert (full in read({full: "1"}).unknown) == (variable(full) is None)
 
 
-def test_all_of_them_are_listed_with_a_meaning() -> None:
+def test_every_variable_is_listed_with_a_meaning() -> None:
     assert all(known.name.startswith("TORCHADA_") and known.meaning for known in VARIABLES)
     assert all(known.kind in ("flag", "choice", "name", "list", "path", "internal") for known in VARIABLES)
     assert len({known.name for known in VARIABLES}) == len(VARIABLES)
@@ -134,7 +134,7 @@ def test_garbage_is_named_in_one_warning_and_the_program_goes_on(tiny: Interpret
     assert len(warned(done)) == 1 and name in warned(done)[0], done.stderr
 
 
-def test_garbage_in_all_of_them(tiny: Interpreter) -> None:
+def test_garbage_in_every_variable_does_not_break_the_import(tiny: Interpreter) -> None:
     names = [known.name for known in VARIABLES if known.kind not in ("internal", "path")]
     done = tiny.run("import torch; print(torch.loaded)", env=dict.fromkeys(names, GARBAGE))
     assert done.stdout.strip() == "True"
@@ -142,13 +142,13 @@ def test_garbage_in_all_of_them(tiny: Interpreter) -> None:
     assert all(any(name in line for line in warned(done)) for name in names)
 
 
-def test_a_platform_that_nobody_has(tiny: Interpreter) -> None:
+def test_an_unknown_platform_ends_in_one_warning(tiny: Interpreter) -> None:
     done = tiny.run("import torch; print(torch.loaded)", env={"TORCHADA_PLATFORM": "quux"})
     assert done.stdout.strip() == "True"
     assert len(warned(done)) == 1 and "'quux'" in warned(done)[0]
 
 
-def test_a_platform_that_is_not_installed(tiny: Interpreter) -> None:
+def test_a_platform_that_is_not_installed_ends_in_one_warning(tiny: Interpreter) -> None:
     code = "import sys; sys.modules['torch_musa'] = None; import torch; print(torch.loaded)"
     done = tiny.run(code, env={"TORCHADA_PLATFORM": "musa"})
     assert done.stdout.strip() == "True"
@@ -163,23 +163,23 @@ def test_warnings_as_errors_do_not_break_the_import(tiny: Interpreter) -> None:
 
 
 @pytest.mark.parametrize("filters", ["always", "error", "ignore"])
-def test_the_same_thing_is_said_once(plain: Interpreter, filters: str) -> None:
+def test_the_same_message_is_printed_once(plain: Interpreter, filters: str) -> None:
     code = "from torchada._warnings import said, warn_once; warn_once('a'); warn_once('a'); print(said())"
     done = plain.run(["-W", filters, "-c", code])
     assert done.stdout.strip() == "['a']" and len(warned(done)) == (0 if filters == "ignore" else 1)
 
 
-def test_a_program_without_stderr(tiny: Interpreter) -> None:
+def test_a_program_without_stderr_gets_no_warning_and_goes_on(tiny: Interpreter) -> None:
     code = "import sys; sys.stderr = None; import torch; print(torch.loaded)"
     assert tiny.run(["-W", "error", "-c", code], env={"TORCHADA_NATIVE": GARBAGE}).stdout.strip() == "True"
 
 
-def test_nothing_is_said_where_torch_is_not_imported(tiny: Interpreter) -> None:
+def test_no_warning_is_given_where_torch_is_not_imported(tiny: Interpreter) -> None:
     done = tiny.run("import json", env={"TORCHADA_NATIVE": GARBAGE, "TORCHADA_NOBODY_KNOWS": "1"})
     assert done.stderr == ""
 
 
-def test_nothing_is_said_where_torchada_is_disabled(tiny: Interpreter) -> None:
+def test_no_warning_is_given_where_torchada_is_disabled(tiny: Interpreter) -> None:
     done = tiny.run("import torch", env={"TORCHADA_DISABLE": "1", "TORCHADA_NATIVE": GARBAGE})
     assert done.stderr == ""
 
@@ -192,7 +192,9 @@ def test_nothing_is_said_where_torchada_is_disabled(tiny: Interpreter) -> None:
         ("TORCHADA_DISABLE_OP_OVERRIDE_ADD", "maybe", "not understood"),
     ],
 )
-def test_status_tells(tiny: Interpreter, name: str, value: str, remark: str) -> None:
+def test_status_marks_variables_that_are_unknown_or_not_understood(
+    tiny: Interpreter, name: str, value: str, remark: str
+) -> None:
     out = tiny.run(["-m", "torchada.hooks", "status"], env={name: value}, check=False).stdout
     (line,) = [line for line in out.splitlines() if line.strip().startswith(name)]
     assert remark in line
@@ -201,7 +203,7 @@ def test_status_tells(tiny: Interpreter, name: str, value: str, remark: str) -> 
 @pytest.mark.parametrize(
     ("name", "value"), [("TORCHADA_PLATFORM", "quux"), ("TORCHADA_SKIP_AREAS", "quux"), ("TORCHADA_PLATFORM", "musa")]
 )
-def test_status_tells_of_names_that_nobody_has(tiny: Interpreter, name: str, value: str) -> None:
+def test_status_warns_of_names_that_do_not_exist(tiny: Interpreter, name: str, value: str) -> None:
     (tiny.cwd / "torch_musa.py").write_text("raise ImportError")  # type: ignore[operator]
     out = tiny.run(["-m", "torchada.hooks", "status", "--probe"], env={name: value}, check=False).stdout
     assert [line for line in out.splitlines() if line.startswith(("warning", "problem"))]

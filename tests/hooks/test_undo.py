@@ -1,4 +1,4 @@
-"""What was changed can be put back exactly, and changed again."""
+"""All changes can be undone exactly, and made again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def slots():
 """
 
 
-def test_apply_undo_apply(musa: Interpreter) -> None:
+def test_undo_restores_every_entry_and_enable_redirects_again(musa: Interpreter) -> None:
     found = musa.json(
         SNAPSHOT
         + """
@@ -85,7 +85,7 @@ print(json.dumps([kinds(p) for p in places]))
         assert {tuple(entry) for entry in ours} == {tuple(entry) for entry in theirs}
 
 
-def test_disabled_for_a_while(musa: Interpreter) -> None:
+def test_disabled_switches_redirection_off_within_its_block(musa: Interpreter) -> None:
     musa.run(
         """
         import pytest, torch, torchada
@@ -104,7 +104,7 @@ def test_disabled_for_a_while(musa: Interpreter) -> None:
     )
 
 
-def test_the_same_functions_come_again(musa: Interpreter) -> None:
+def test_enable_brings_back_the_same_functions(musa: Interpreter) -> None:
     """torch.compile's tables and the caches of torch.overrides know functions by identity."""
     musa.run(
         """

@@ -1,4 +1,4 @@
-"""Who may know whom, read from the sources. See docs/architecture.md."""
+"""Which module may import which, read from the sources. See docs/architecture.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def package(name: str) -> list[str]:
 
 
 def run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node below `node`, without what stands under `if TYPE_CHECKING`."""
+    """Every node below `node`, except those under `if TYPE_CHECKING`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING":
             continue
@@ -47,7 +47,7 @@ def run_time_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def start_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """As `run_time_nodes`, without the bodies of functions: what is executed when the module is imported."""
+    """As `run_time_nodes`, without the bodies of functions: the code that runs when the module is imported."""
     for child in ast.iter_child_nodes(node):
         is_typing = isinstance(child, ast.If) and getattr(child.test, "id", None) == "TYPE_CHECKING"
         if is_typing or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -101,13 +101,13 @@ def test_the_sources_are_found() -> None:
 
 
 def test_the_start_up_path_imports_os_and_sys_alone() -> None:
-    """Not even __future__: every module costs every start of every interpreter."""
+    """Not even __future__, because every module adds to the start of every interpreter."""
     name = "_torchada_startup"
     assert imported(name, start_nodes(tree(name))) <= {"os", "sys"}
 
 
 def test_the_finder_imports_nothing_when_it_is_asked() -> None:
-    """The import system holds its lock while it asks finders; only loaders and `install` may import."""
+    """The import system holds its lock while it calls finders, so only loaders and `install` may import."""
     finder = next(node for node in tree("_torchada_startup").body if getattr(node, "name", None) == "HookFinder")
     assert imported("_torchada_startup", run_time_nodes(finder)) == set()
 
@@ -138,7 +138,7 @@ def test_hooks_reach_areas_and_concrete_backends_by_string_only(name: str) -> No
 
 @pytest.mark.parametrize("name", package("torchada.redirect"))
 def test_redirect_knows_no_areas_backends_or_hooks(name: str) -> None:
-    """It gets objects and a descriptor handed in; torch as well, so it does not import it either."""
+    """Objects and a descriptor are passed to redirect; torch is passed in as well, so redirect does not import it either."""
     known = within(
         imports(name), "torchada.areas", "torchada.backends", "torchada.hooks", "torchada.cli", "torch", "musasim"
     )
@@ -162,7 +162,7 @@ def test_telemetry_knows_redirect_alone(name: str) -> None:
 
 
 def test_telemetry_is_loaded_where_it_is_asked_for() -> None:
-    """By two, and by no import that anybody makes at start: switched off, it is not there."""
+    """Two modules load it, and neither of them when it is imported: switched off, it is not loaded."""
     for name in set(package("torchada")) - set(package("torchada.telemetry")):
         assert not within(imported(name, start_nodes(tree(name))), "torchada.telemetry"), name
         known = within(imports(name), "torchada.telemetry")
@@ -186,7 +186,7 @@ def test_schemas_and_text_know_the_version_alone() -> None:
 
 @pytest.mark.parametrize("name", [name for name in package("torchada") if name != "torchada._warnings"])
 def test_warnings_are_given_in_one_place(name: str) -> None:
-    """Which names the line of the program, and not one of ours."""
+    """That place names the line of the program, and not one of ours."""
     calls = [node for node in run_time_nodes(tree(name)) if isinstance(node, ast.Call)]
     assert not [call.lineno for call in calls if ast.unparse(call.func) == "warnings.warn"]
 
@@ -231,7 +231,7 @@ def _area_functions(module: str) -> list[str]:
 
 @pytest.mark.parametrize("name", AREAS)
 def test_an_area_knows_redirect_and_its_own_wings_private_helpers(name: str) -> None:
-    """No other wing, no other area of its own wing, no backend, no hook."""
+    """An area imports no other wing, no other area of its own wing, no backend and no hook."""
     found = imports(name)
     wing = name.rpartition(".")[0]
     others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building", "torchada._warnings")
@@ -297,9 +297,9 @@ def test_porting_needs_no_torch() -> None:
         assert not found, name
 
 
-# Beside the settings: start-up may import nothing, and the fast path behind it keeps the settings from being loaded.
+# Exceptions besides the settings: start-up may import nothing, and its fast path must not load the settings.
 READERS = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer"}
-# They read and set variables of others: visible devices, NCCL's, PYTHONPATH, those of builds.
+# These read and set variables of other programs: visible devices, NCCL's, PYTHONPATH, those of builds.
 OF_OTHERS = {
     "torchada.building.environment",
     "torchada.cli.run",
@@ -310,7 +310,7 @@ OF_OTHERS = {
 
 
 def variables_read(module: ast.Module) -> list[str | None]:
-    """What is asked of the environment, by each place that asks; None where the name is not to be seen from the place itself."""
+    """The variable that each place reads from the environment; None where the place itself does not show the name."""
     constants = {
         target.id: node.value.value
         for node in ast.walk(module)
@@ -351,7 +351,7 @@ def test_variables_read_are_found_in_the_syntax_tree() -> None:
 
 @pytest.mark.parametrize("name", ["_torchada_startup", *package("torchada")])
 def test_our_variables_are_read_by_the_settings(name: str) -> None:
-    """By nobody else: not by their name, and not by looking through the environment."""
+    """No other module reads them, either by name or by searching the environment."""
     touched = [
         node.lineno
         for node in run_time_nodes(tree(name))
@@ -372,21 +372,21 @@ def test_each_exception_to_one_reader_is_still_needed() -> None:
 
 @pytest.mark.parametrize("name", package("torchada.building"))
 def test_building_knows_porting_and_caches_alone(name: str) -> None:
-    """The stand-in for nvcc is started for every source: neither torch nor what patches it has a place there."""
+    """The stand-in for nvcc is started for every source, so it must not load torch or the code that patches torch."""
     others = within(imports(name), "torchada") - within(imports(name), "torchada.building", "torchada.porting")
     assert others <= {"torchada._caches"}
 
 
 @pytest.mark.parametrize("name", package("_build_cache"))
 def test_the_private_cache_knows_neither_of_those_who_share_it(name: str) -> None:
-    """Nor anything that is not in the standard library: the simulator is imported with it, and compilers are started."""
+    """It uses only the standard library, because the simulator imports it, and so do the stand-ins for compilers."""
     others = {module.partition(".")[0] for module in imports(name)} - {"_build_cache"}
     assert others <= sys.stdlib_module_names
     assert not [text for text in string_constants(name) if text.startswith(("TORCHADA_", "MUSASIM_"))]
 
 
 def test_the_private_cache_is_loaded_where_something_is_built() -> None:
-    """By no import that is made where there is nothing to build."""
+    """No import loads it where there is nothing to build."""
     for name in package("torchada"):
         known = within(imported(name, start_nodes(tree(name))), "_build_cache", "torchada._caches")
         assert not known or name == "torchada._caches" or name in package("torchada.cpp_ops"), name

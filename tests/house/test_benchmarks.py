@@ -1,4 +1,4 @@
-"""The benchmark of the names of torch.cuda measures what it says; how long things take is nobody's business here."""
+"""The benchmark of the names of torch.cuda measures what it says; no test here looks at the times."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_outcome_is_computed_from_the_measurements(benchmarks: Any) -> None:
     calm.times = {"torchada": [10.0, 30.0], "native": [10.0, 30.0], "0.1.103": [20.0, 60.0]}
     dear = names.Cost(uses.Use("torch.cuda.b", "adapted", "torch.cuda.b()", ()), fails={"0.1.103": "AttributeError"})
     dear.times = {"torchada": [30.0, 20.0], "native": [10.0, 10.0]}
-    # A lucky round of the other alone is noise.
+    # A single lucky round of the other process is noise.
     lucky = names.Cost(uses.Use("torch.cuda.c", "same", "torch.cuda.c()", ()))
     lucky.times = {"torchada": [10.0] * 4, "native": [5.0, 10.0, 10.0, 10.0]}
     lines = benchmarks("costs_page").body({cost.use.path: cost.summary() for cost in (calm, dear, lucky)})

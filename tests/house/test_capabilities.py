@@ -1,4 +1,4 @@
-"""docs/reference/capabilities.md keeps its word: the tests it names exist, and whatever does not work has a reason."""
+"""docs/reference/capabilities.md is right: the tests it names exist, and whatever does not work has a reason."""
 
 from __future__ import annotations
 

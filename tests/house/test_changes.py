@@ -1,4 +1,4 @@
-"""Change fragments are well-formed: a release is no time to find out that one was ignored for its name."""
+"""Change fragments are well-formed: it would be too late to notice at a release that one was ignored because of its name."""
 
 from __future__ import annotations
 

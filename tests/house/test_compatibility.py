@@ -18,7 +18,7 @@ def test_no_name_of_torch_cuda_is_unaccounted_for(musa: Interpreter) -> None:
 
 
 def test_a_name_torch_may_add_is_found(musa: Interpreter) -> None:
-    """The names are torch's own, not a list of ours: a new one without an answer fails the check."""
+    """The names are read from torch, not from a list of ours, so a new name without an answer fails the check."""
     musa.cwd = ROOT
     code = """
     import sys, runpy, torch

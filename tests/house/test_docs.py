@@ -1,4 +1,4 @@
-"""The documents keep pace with the code: variables, commands and the files they name."""
+"""The documentation agrees with the code about variables, commands and the files that it names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READMES = (ROOT / "README.md", ROOT / "README_CN.md")
 ABOUT = tuple(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "changes/README.md"))
 PAGES = (*READMES, *ABOUT, *sorted((ROOT / "docs").rglob("*.md")))
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text()
-# The folders of this tree that a page may name; a path that begins otherwise is somebody else's.
+# The folders of this tree that a page may name; a path that begins otherwise belongs to another project.
 OURS = ("benchmarks", "build_backend", "docs", "examples", "scripts", "sitecustomize", "src", "tests", ".ci")
 
 
@@ -75,7 +75,7 @@ def test_both_readmes_name_the_same_commands_and_variables() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_files_a_page_names_exist(page: Path) -> None:
+def test_files_that_a_page_names_exist(page: Path) -> None:
     missing = [path for path in _named_files(page) if not (ROOT / path).exists()]
     assert not missing
 
@@ -86,7 +86,7 @@ def test_ci_runs_the_command_of_the_readme() -> None:
 
 
 def _headings(page: Path) -> list[str]:
-    """The headings of a page, without those that stand in blocks of code."""
+    """The headings of a page, without those in blocks of code."""
     return re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S), re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The documentation as a site: what mkdocs is given. `scripts/docs.sh` builds it."""
+"""The documentation as a site: the input of mkdocs. `scripts/docs.sh` builds the site."""
 
 from __future__ import annotations
 

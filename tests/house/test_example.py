@@ -1,4 +1,4 @@
-"""The README's main job: the example, which never heard of torchada, trains on the device and says how well."""
+"""The README's main promise: the example, which does not mention torchada, trains on the device and prints its accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/how-to/move-from-0.1.md holds for the code of today: what exists of torchada 0.1, and what does not."""
+"""docs/how-to/move-from-0.1.md agrees with the current code about what still exists of torchada 0.1, and what does not."""
 
 from __future__ import annotations
 

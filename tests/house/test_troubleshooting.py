@@ -1,4 +1,4 @@
-"""The troubleshooting pages explain messages that programs do show, and the same ones in both languages."""
+"""The troubleshooting pages explain messages that programs really show, and the same ones in both languages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_OTHERS = (
 
 @cache
 def _texts() -> str:
-    """Every string of our Python sources, without the parts that are put in, and the C++ sources as they are."""
+    """Every string of our Python sources, without the parts that are filled in, and the unchanged C++ sources."""
     strings = (node for path in _sources("*.py") for node in ast.walk(ast.parse(path.read_text())))
     python = "\n".join(_literal(node) for node in strings if isinstance(node, (ast.Constant, ast.JoinedStr)))
     return python + "\n".join(path.read_text() for path in _sources("*.cpp"))

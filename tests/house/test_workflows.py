@@ -1,4 +1,4 @@
-"""The workflows call the scripts that developers call: what passes there passes here."""
+"""The workflows call the same scripts as developers do, so both run the same checks."""
 
 from __future__ import annotations
 

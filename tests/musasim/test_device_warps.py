@@ -98,7 +98,7 @@ def test_votes_matches_and_reductions(warps: Kernels) -> None:
 
 
 @pytest.mark.parametrize(
-    ("which", "says"), [(0, "mask"), (1, "__any_sync|__shfl_sync"), (2, "width is no power of two")]
+    ("which", "says"), [(0, "mask"), (1, "__any_sync|__shfl_sync"), (2, "width is not a power of two")]
 )
 def test_misuse_is_reported(library: Path, which: int, says: str) -> None:
     """This runs in its own process, because the process cannot use the device afterwards."""

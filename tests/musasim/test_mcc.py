@@ -167,7 +167,11 @@ def test_dependency_files_make_ninja_build_what_has_changed(home: Path, tmp_path
             "__host__ function 'h' in __global__",
         ),
         ("int h() { return 1; }\n__device__ int d() {\n return h(); }", 3, "'h' in __device__ function 'd'"),
-        ('__global__ void k() {\n asm volatile("bar.sync 0;");\n}', 2, "'bar.sync' is no instruction of this device"),
+        (
+            '__global__ void k() {\n asm volatile("bar.sync 0;");\n}',
+            2,
+            "'bar.sync' is not an instruction of this device",
+        ),
     ],
 )
 def test_sources_that_are_refused(text: str, line: int, reason: str, tmp_path: Path) -> None:
@@ -270,10 +274,10 @@ STICKY = {
     "throw": (FAILED, "an exception left the kernel: no"),
     "host call": (FAILED, "a kernel called a function of the host's runtime"),
     "two barriers": (FAILED, "divergent barrier: this thread is at"),
-    "barrier and warp": (FAILED, "deadlock: no thread of the block can go on\n  thread (0, 0, 0) waits in"),
-    "wrong mask": (FAILED, "__syncwarp: the mask is without the calling lane"),
+    "barrier and warp": (FAILED, "deadlock: no thread of the block can continue\n  thread (0, 0, 0) waits in"),
+    "wrong mask": (FAILED, "__syncwarp: the mask does not contain the calling lane"),
     "recursion": (700, "the thread's stack is full"),
-    "grid barrier": (FAILED, "a barrier of the grid, in a launch that is not cooperative"),
+    "grid barrier": (FAILED, "a grid barrier in a launch that is not cooperative"),
 }
 
 

@@ -1,4 +1,4 @@
-"""What is built once: a clean tree, its wheel and its source distribution, and an environment with the wheel."""
+"""Fixtures that are built once: a clean tree, its wheel and its source distribution, and an environment with the wheel."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from support.distributions import MakeVenv, Venv, build
 from support.interpreter import ROOT
 
-# What a checkout has, for MANIFEST.in to choose from.
+# The files of a checkout, from which MANIFEST.in chooses.
 TREE = (
     *("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE", "README.md", "README_CN.md", ".gitignore"),
     *("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mkdocs.yml", ".ci", ".github"),
@@ -41,7 +41,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tree(shared: Path) -> Path:
-    """The sources without what earlier builds have left among them; setuptools would put stale files into the wheel."""
+    """The sources without files left by earlier builds, because setuptools would put stale files into the wheel."""
     with locked(shared):
         target = shared / "tree"
         if not target.exists():
@@ -79,7 +79,7 @@ def make_venv(tmp_path: Path) -> MakeVenv:
 
 @pytest.fixture(scope="session")
 def venv(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Venv:
-    """The wheel in a fresh environment. Tests leave it as it is."""
+    """The wheel in a fresh environment, which tests must not change."""
     made = Venv.make(tmp_path_factory.mktemp("installed") / "venv")
     made.install(str(wheel))
     made.show_the_tests_packages()

@@ -1,4 +1,4 @@
-"""What the wheel and the source distribution contain, that they can be built again byte by byte, and what indexes show of them."""
+"""The contents of the wheel and of the source distribution, their reproducibility, and the metadata that package indexes show."""
 
 from __future__ import annotations
 

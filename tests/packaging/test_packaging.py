@@ -1,4 +1,4 @@
-"""What torchada does in a virtual environment of its own, installed from the wheel, the sources or the source distribution.
+"""torchada in a virtual environment of its own, installed from the wheel, the sources or the source distribution.
 
 Nothing here needs a network: all is built with the setuptools of the tests' environment, and installed without dependencies.
 """
@@ -84,7 +84,7 @@ def test_editable_installation_uses_the_checkout_and_uninstalls(make_venv: MakeV
 
 
 def test_start_up_loads_one_module(venv: Venv) -> None:
-    """The one start-up module, and not one of the standard library's that the bare interpreter does not load."""
+    """Only the start-up module is loaded, and no module of the standard library that the bare interpreter does not load."""
     expression = "sorted(sys.modules)"
     added = set(venv.tells(expression)) - _loaded_without_us(venv)
     assert added == {"_torchada_startup"}
@@ -119,7 +119,7 @@ def test_disable_variable_keeps_the_finder_out(venv: Venv) -> None:
 
 @pytest.mark.parametrize(("option", "hooked"), [("-S", False), ("-I", True), ("-E", True), ("-s", True), ("-O", True)])
 def test_finder_is_in_force_unless_an_option_turns_site_off(venv: Venv, option: str, hooked: bool) -> None:
-    """Off only where site itself is off; isolated mode still reads the files of site-packages."""
+    """The hook is off only where site itself is off; isolated mode still reads the files of site-packages."""
     assert venv.tells(HOOKED, option) is hooked
 
 
@@ -187,7 +187,7 @@ def test_finder_is_in_force_in_processes_of_multiprocessing(venv: Venv, tmp_path
 
 
 def test_torch_without_hardware_is_left_alone(venv: Venv) -> None:
-    """As in any environment without the hardware: found, executed and left alone."""
+    """In an environment without the hardware, torch is found, executed and left alone."""
     code = "import sys, torch; print(torch.zeros(1).device, sorted(name for name in sys.modules if 'torchada' in name))"
     loaded = ["_torchada_startup", "torchada", "torchada.hooks", "torchada.hooks.importer"]
     assert venv.run("-c", code) == f"cpu {loaded}"

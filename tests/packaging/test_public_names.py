@@ -1,4 +1,4 @@
-"""The names that users of earlier torchada releases import from it, and what they answer."""
+"""The public names of torchada, including those of earlier releases, and their answers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_public_name_resolves() -> None:
 
 
 def test_names_for_type_checkers_are_those_of_run_time() -> None:
-    """The imports under TYPE_CHECKING, and the table of what is resolved when it is first used."""
+    """The imports under TYPE_CHECKING agree with the table of names that are resolved when they are first used."""
     body = ast.parse(Path(torchada.__file__).read_text()).body
     block = next(node for node in body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
     declared = {
@@ -43,7 +43,7 @@ def test_a_process_that_uses_no_name_imports_nothing_for_it(plain: Interpreter) 
     assert plain.run(["-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]).stdout.split() == ["torchada"]
 
 
-# What a user writes; every name is used, and every type is known.
+# A user's program: it uses every name, and asserts every type.
 PROGRAM = """
 from types import ModuleType
 from typing_extensions import assert_type
@@ -104,7 +104,7 @@ NAMES = sorted({*torchada.__all__, "CUDA_HOME"})
 
 
 def check(folder: Path, text: str) -> str:
-    """What mypy --strict says of a program of a user's."""
+    """The output of mypy --strict for a user's program."""
     (folder / "program.py").write_text(text)
     mypy = [sys.executable, "-m", "mypy", "--strict", "--no-color-output", "--cache-dir", "cache", "program.py"]
     return subprocess.run(mypy, cwd=folder, capture_output=True, text=True, timeout=600).stdout
@@ -117,8 +117,8 @@ def test_a_program_that_uses_every_public_name_passes_mypy_strict(tmp_path: Path
 
 
 @pytest.mark.once
-def test_mypy_finds_what_a_program_does_wrong(tmp_path: Path) -> None:
-    """And so what it does not complain of, it knows."""
+def test_mypy_finds_errors_in_a_program(tmp_path: Path) -> None:
+    """This shows that mypy really checks the names that it accepts."""
     wrong = "import torchada\ntorchada.nonsense\nx: int = torchada.detect_platform()\ntorchada.is_gpu_device()\n"
     assert re.findall(r"program.py:(\d+): error: .*\[([\w-]+)\]", check(tmp_path, wrong)) == [
         ("2", "attr-defined"),

@@ -1,4 +1,4 @@
-"""The engine: all of an area's patches or none, and an undo that leaves every dictionary as it was, entry by entry."""
+"""The engine: all of an area's patches or none, and an undo that restores every dictionary, entry by entry."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def module(**entries: Any) -> types.ModuleType:
 
 
 def entries(owner: Any) -> list[tuple[Any, int]]:
-    """What must be the same after undo: names, in their order, and the identity of each value."""
+    """The entries that undo must restore: names, in their order, and the identity of each value."""
     found = owner if isinstance(owner, dict) else vars(owner)
     return [(name, id(value)) for name, value in found.items()]
 
@@ -82,19 +82,19 @@ OWNERS = {
 
 
 @pytest.mark.parametrize(("make", "name"), OWNERS.values(), ids=list(OWNERS))
-def test_apply_and_undo(engine: Engine, make: Callable[[], Any], name: Any) -> None:
+def test_undo_restores_the_entry_in_its_place(engine: Engine, make: Callable[[], Any], name: Any) -> None:
     owner = make()
     before = entries(owner)
     replacement = staticmethod(lambda: "patched")
     engine.apply("area", [patch(owner, name, replacement)])
     assert dict(entries(owner))[name] == id(replacement)
     engine.revert("area")
-    # A deleted new name leaves the others in their order; a replaced one has kept its place.
+    # Deleting a new name leaves the others in their order; a replaced name keeps its place.
     assert entries(owner) == before
 
 
-def test_the_undo_of_a_c_type_is_seen_by_calls() -> None:
-    """CPython caches methods by type: without its being told, the old one goes on being called."""
+def test_calls_see_the_undo_on_a_c_type() -> None:
+    """CPython caches methods by type: unless it is notified, it goes on calling the old one."""
     engine, values = Engine(), array.array("i", [1])
     assert values.__len__() == 1 and values.count(1) == 1
     engine.apply("area", [patch(array.array, "count", lambda self, value: "patched")])
@@ -114,7 +114,7 @@ def test_static_and_class_methods_come_back_as_they_were(engine: Engine) -> None
     assert Child.made_by() is Child
 
 
-def test_an_inherited_attribute_does_not_stay_behind(engine: Engine) -> None:
+def test_undo_leaves_no_inherited_attribute_behind(engine: Engine) -> None:
     engine.apply("area", [patch(Thing, "inherited")])
     assert Thing.inherited == "patched" and Base.inherited == "base"
     engine.revert("area")
@@ -126,7 +126,7 @@ def test_an_inherited_attribute_does_not_stay_behind(engine: Engine) -> None:
     [(module(), Attributes), (Thing, Attributes), ({}, Items), (array.array, BuiltinType), (slice, BuiltinType)],
     ids=["module", "class", "dictionary", "C type", "static C type"],
 )
-def test_kinds_of_owner(owner: Any, kind: type) -> None:
+def test_owner_of_finds_the_kind_of_owner(owner: Any, kind: type) -> None:
     assert type(owner_of(owner)) is kind
     assert owner_of(owner).get("not there") is MISSING
 
@@ -147,7 +147,7 @@ class Faulty:
 
 
 @pytest.mark.parametrize("position", [0, 1, 3])
-def test_all_or_none(engine: Engine, position: int) -> None:
+def test_a_failing_patch_undoes_the_others(engine: Engine, position: int) -> None:
     owner = module(a=1, b=2)
     before = entries(owner)
     patches = [patch(owner, "a"), patch(owner, "b"), patch(owner, "new")]
@@ -188,7 +188,7 @@ def test_apply_is_idempotent_by_area(engine: Engine) -> None:
     assert owner.a == 1
 
 
-def test_whether_patches_fit_again(engine: Engine) -> None:
+def test_fits_again_says_whether_patches_can_be_applied_again(engine: Engine) -> None:
     owner = module(a=1)
     assert not engine.fits_again("area")
     engine.apply("area", [Patch(owner, "a", 2, "why"), Patch(owner, "b", 3, "why")])
@@ -199,7 +199,7 @@ def test_whether_patches_fit_again(engine: Engine) -> None:
     assert not engine.fits_again("area")
 
 
-def test_one_entry_patched_twice_in_an_area(engine: Engine) -> None:
+def test_an_entry_patched_twice_in_an_area_is_restored(engine: Engine) -> None:
     owner = module(a=1)
     engine.apply("area", [patch(owner, "a", "first"), patch(owner, "a", "second")])
     assert owner.a == "second"
@@ -230,7 +230,7 @@ def test_an_area_below_another_can_be_reverted_first(engine: Engine) -> None:
     assert owner.a == 1
 
 
-def test_somebody_elses_patch_on_top_is_left_alone(engine: Engine) -> None:
+def test_a_patch_of_other_code_on_top_is_left_alone(engine: Engine) -> None:
     owner = module(a=1, b=2)
     engine.apply("area", [patch(owner, "a"), patch(owner, "b"), patch(owner, "new")])
     owner.a = owner.new = "theirs"
@@ -274,7 +274,7 @@ def test_applied_is_in_the_order_of_application_and_a_copy(engine: Engine) -> No
     assert [record.before for record in engine.applied()["c"]] == [MISSING]
 
 
-def test_patches_that_come_from_a_generator(engine: Engine) -> None:
+def test_patches_may_come_from_a_generator(engine: Engine) -> None:
     owner = module(a=1)
 
     def patches() -> Iterator[Patch]:
@@ -297,7 +297,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS)
-def test_any_sequence_ends_where_it_began(steps: list[tuple[str, str, list[str]]]) -> None:
+def test_any_sequence_of_steps_can_be_undone(steps: list[tuple[str, str, list[str]]]) -> None:
     engine = Engine()
     owners = [module(a=1, b=2), {"a": 1, "b": 2}, type("Made", (Base,), {"a": 1, "b": 2})]
     before = [entries(owner) for owner in owners]

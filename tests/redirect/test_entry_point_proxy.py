@@ -1,4 +1,4 @@
-"""The proxy around Python functions of torch: everything that looks at it sees the original, and no compiler looks through it."""
+"""The proxy around Python functions of torch: inspection shows the original, and no compiler bypasses it."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_compiled_code_goes_through_the_redirection(backend: str) -> None:
     assert compiled(torch.ones(1)).item() == use(torch.ones(1)).item() == 20
 
 
-def test_the_hazard_is_real() -> None:
-    """If this fails, dynamo has changed, and the proxy's way around it can be looked at again."""
+def test_dynamo_bypasses_an_ordinary_wrapt_proxy() -> None:
+    """If this fails, dynamo has changed, and the proxy's workaround should be reviewed."""
     torch._dynamo.reset()
     compiled = torch.compile(lambda x: naive_entry(x), backend="eager", fullgraph=True)
     assert naive_entry(torch.ones(1)).item() == 20

@@ -1,4 +1,4 @@
-"""The C part of the native mechanism, without torch and without Python; for another processor too, given the tools."""
+"""The C part of the native mechanism, without torch and without Python; also for another processor, if the tools exist."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PROGRAM = STAND_INS / "linked_function_program.c"
 
 DEFINES = "int value(void) { return 1; }"
 CALLS = "int value(void); int call(void) { return value(); }"
-# What to compile and to run with for another processor, for example
+# The compiler and the emulator for another processor, for example
 #   CROSS_CC="python -m ziglang cc -target aarch64-linux-gnu.2.28" CROSS_RUN="qemu-aarch64-static -L /usr/aarch64-linux-gnu"
 CROSS_CC, CROSS_RUN = os.environ.get("CROSS_CC"), os.environ.get("CROSS_RUN")
 
 
 @pytest.mark.parametrize("cross", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_calls_are_led_elsewhere_and_back(tmp_path: Path, cross: bool) -> None:
+def test_calls_are_redirected_and_put_back(tmp_path: Path, cross: bool) -> None:
     compiler, runner = (shlex.split(CROSS_CC or ""), shlex.split(CROSS_RUN or "")) if cross else (["cc"], [])
     if not compiler or shutil.which(compiler[0]) is None:
         pytest.skip("CROSS_CC and CROSS_RUN name no compiler and emulator" if cross else "needs a C compiler")

@@ -20,7 +20,7 @@ from torchada.hooks.status import report
 from torchada.redirect import native
 
 if os.environ.get("TORCHADA_NATIVE") == "1":
-    from torchada.redirect.native import _device_parser  # asked for, so its absence is no reason to skip
+    from torchada.redirect.native import _device_parser  # the mechanism is asked for, so a missing module is an error
 else:
     _device_parser = pytest.importorskip(
         "torchada.redirect.native._device_parser", reason="built without a compiler, so there is no native mechanism"
@@ -28,14 +28,14 @@ else:
 
 
 @pytest.mark.musa
-def test_the_tests_run_under_the_mechanism_they_were_asked_to() -> None:
+def test_this_process_uses_the_mechanism_that_was_asked_for() -> None:
     assert torch.zeros(1, device="cuda").is_cuda
     expected = "portable" if os.environ.get("TORCHADA_NATIVE") == "0" else "native"
     assert report()["device_strings"]["mechanism"] == expected
 
 
 class Parser:
-    """The native module, with one thing gone wrong."""
+    """The native module with one fault."""
 
     def __init__(self, **faults: Any) -> None:
         self._faults = faults
@@ -59,7 +59,7 @@ def _choose(monkeypatch: pytest.MonkeyPatch, parser: Any, **options: Any) -> nat
 
 @pytest.fixture
 def unarmed() -> Iterator[pytest.MonkeyPatch]:
-    """A process in which nothing is redirected for the moment."""
+    """Redirection is switched off within the test."""
     with torchada.disabled(), pytest.MonkeyPatch.context() as patch:
         yield patch
         assert not _device_parser.is_armed()
@@ -92,11 +92,11 @@ def _parsed(name: str) -> str:
         return str(error).splitlines()[0]
 
 
-@pytest.mark.skipif(os.environ.get("TORCHADA_NATIVE") == "0", reason="the native mechanism's")
+@pytest.mark.skipif(os.environ.get("TORCHADA_NATIVE") == "0", reason="this concerns the native mechanism")
 def test_a_device_is_the_same_however_often_it_is_named(unarmed: pytest.MonkeyPatch) -> None:
-    """One that was made before is not parsed again; what torch refuses, it refuses again."""
+    """A name that was parsed before is not parsed again, and what torch refuses, it refuses again."""
     names = ["cuda", *(f"cuda:{index}" for index in range(128)), *ODD]
-    # torch cuts "cuda:1234" down to an index of a byte; a name that long is left to it.
+    # torch truncates the index of "cuda:1234" to a byte; a name of that length is left to torch.
     renamed = [name for name in names if name == "cuda" or (name[5:].isdigit() and len(name) <= len("cuda:127"))]
     expected = [_parsed(name.replace("cuda", "musa") if name in renamed else name) for name in names]
     for _ in range(2):
@@ -107,36 +107,36 @@ def test_a_device_is_the_same_however_often_it_is_named(unarmed: pytest.MonkeyPa
         assert torch.device("cuda:5").type == "cuda"
 
 
-def test_switched_off(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_native_is_switched_off(unarmed: pytest.MonkeyPatch) -> None:
     assert _choose(unarmed, _device_parser, wanted="0") == native.Mechanism(False, "TORCHADA_NATIVE=0")
 
 
-def test_a_late_hook(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_for_a_late_hook(unarmed: pytest.MonkeyPatch) -> None:
     found = _choose(unarmed, _device_parser, late=True)
     assert not found.native and "imported before" in found.why
 
 
-def test_memory_that_cannot_be_made_writable(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_memory_stays_read_only(unarmed: pytest.MonkeyPatch) -> None:
     found = _choose(unarmed, Parser(arm=_raise(PermissionError(13, "Permission denied"))))
     assert not found.native and "Permission denied" in found.why
 
 
-def test_a_torch_without_the_call(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_no_library_calls_the_parser(unarmed: pytest.MonkeyPatch) -> None:
     found = _choose(unarmed, Parser(arm=_raise(RuntimeError("no loaded library calls it"))))
     assert not found.native and "no loaded library" in found.why
 
 
-def test_a_redirection_without_effect(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_arming_has_no_effect(unarmed: pytest.MonkeyPatch) -> None:
     found = _choose(unarmed, Parser(arm=lambda device_type: 2))
     assert not found.native and "self-check" in found.why
 
 
-def test_a_redirection_to_somewhere_else(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_arming_gives_another_device(unarmed: pytest.MonkeyPatch) -> None:
     found = _choose(unarmed, Parser(arm=lambda device_type: _device_parser.arm("cpu")))
     assert not found.native and "self-check" in found.why
 
 
-def test_a_cuda_device_in_use(unarmed: pytest.MonkeyPatch) -> None:
+def test_choose_uses_the_portable_mechanism_where_a_cuda_device_is_usable(unarmed: pytest.MonkeyPatch) -> None:
     unarmed.setattr(torch.version, "cuda", "12.6")
     unarmed.setattr(torch.cuda, "device_count", lambda: 1)
     found = _choose(unarmed, _device_parser)
@@ -150,7 +150,7 @@ def test_a_name_too_long_is_refused() -> None:
 
 @pytest.mark.musa
 @pytest.mark.parametrize(("value", "mechanism"), [("0", "portable"), ("1", "native"), (None, "native")])
-def test_status_tells(musa: Interpreter, value: str | None, mechanism: str) -> None:
+def test_status_shows_the_mechanism(musa: Interpreter, value: str | None, mechanism: str) -> None:
     musa.env.pop("TORCHADA_NATIVE", None)
     env = {} if value is None else {"TORCHADA_NATIVE": value}
     found = json.loads(musa.run(["-m", "torchada.hooks", "status", "--probe", "--json"], env=env).stdout)
@@ -159,7 +159,7 @@ def test_status_tells(musa: Interpreter, value: str | None, mechanism: str) -> N
 
 
 @pytest.mark.musa
-def test_without_the_module_the_portable_mechanism_does_the_job(musa: Interpreter) -> None:
+def test_the_portable_mechanism_is_used_without_the_extension(musa: Interpreter) -> None:
     musa.env.pop("TORCHADA_NATIVE", None)
     code = """
     import sys
@@ -173,7 +173,7 @@ def test_without_the_module_the_portable_mechanism_does_the_job(musa: Interprete
     musa.run(code)
 
 
-def test_one_binary_for_every_python(tmp_path: Path) -> None:
+def test_one_binary_serves_every_python(tmp_path: Path) -> None:
     """The stable ABI of Python 3.10: the same file is imported, armed or refused, by whichever interpreters there are."""
     code = f"""
     import sys
@@ -195,13 +195,13 @@ def test_one_binary_for_every_python(tmp_path: Path) -> None:
     found |= {str(path) for path in pyenv.glob("3.1?.*/bin/python")}
     for executable in sorted(found):
         done = Interpreter(executable, cwd=tmp_path).run(["-I", "-S", "-c", textwrap.dedent(code)], check=False)
-        # A shim of pyenv's for a version that is not chosen is no interpreter.
+        # A shim of pyenv for a version that is not chosen does not work as an interpreter.
         assert done.returncode == 0 or "command not found" in done.stderr, (executable, done.stderr)
 
 
 @pytest.mark.musa
-def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> None:
-    """A filter that refuses mprotect altogether, put in force after the simulator's own use of it."""
+def test_a_process_that_forbids_mprotect_uses_the_portable_mechanism(musa: Interpreter) -> None:
+    """A filter refuses every mprotect; it is installed after the simulator's own use of it."""
     musa.env.pop("TORCHADA_NATIVE", None)
     code = """
     import torchada.redirect.native._device_parser as parser, ctypes, struct, os, platform
@@ -227,7 +227,7 @@ def test_a_process_whose_memory_may_not_become_writable(musa: Interpreter) -> No
 
 
 @pytest.mark.musa
-def test_a_process_that_denies_itself_writable_code(musa: Interpreter) -> None:
+def test_a_process_with_mdwe_uses_whichever_mechanism_works(musa: Interpreter) -> None:
     """PR_SET_MDWE, systemd's MemoryDenyWriteExecute. In torch 2.13 the symbol table shares a segment with code, not in 2.7."""
     musa.env.pop("TORCHADA_NATIVE", None)
     code = """
@@ -250,7 +250,7 @@ def test_a_process_that_denies_itself_writable_code(musa: Interpreter) -> None:
 @pytest.mark.skipif(
     os.environ.get("TORCHADA_NATIVE") == "0", reason="TorchScript's own parser is reached by the native mechanism only"
 )
-def test_torchscript_string_constants() -> None:
+def test_torchscript_translates_string_constants() -> None:
     @torch.jit.script
     def moved(x: torch.Tensor) -> torch.Tensor:
         return x.to("cuda") + torch.ones(2, device="cuda:0")

@@ -30,7 +30,7 @@ def compile_library(source: str, target: Path, *options: str) -> Path:
     return target
 
 
-# The linker's two ways, and a library that shows nothing: its table of hashes is empty, so its symbols cannot be counted there.
+# The linker's two ways of binding, and a library without exports: its hash table is empty, so its symbols cannot be counted there.
 LINKED = {
     "lazy": ["-Wl,-z,lazy", "-Wl,-z,norelro"],
     "now": ["-Wl,-z,now", "-Wl,-z,relro"],
@@ -40,7 +40,7 @@ LINKED = {
 
 @pytest.fixture(scope="module")
 def callers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the library in each variant, several times: a path that has been loaded is not loaded again."""
+    """A folder with several copies of the library in each variant, because a path that has been loaded is not loaded again."""
     folder = tmp_path_factory.mktemp("callers")
     made = compile_library("device_caller.cpp", folder / "device_caller.o", "-c")
     to_torch = ["-L", str(TORCH / "lib"), "-lc10"]
@@ -56,7 +56,7 @@ def callers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-# What the programs below have in common: each way of loading gives a function from a name to what the library makes of it.
+# Shared by the programs below: each way of loading returns a function from a device string to the library's reading of it.
 LOADERS = """
 import ctypes, os, sys, importlib.util, pathlib, torch
 from torchada.redirect.native import _device_parser as parser
@@ -149,8 +149,8 @@ for type in ("cuda", "musa", "cuda", "musa"):
     )
 
 
-def test_a_library_that_is_unloaded_in_between(musa: Interpreter, callers: Path) -> None:
-    """Its memory is given to something else, which must not be written to."""
+def test_memory_of_an_unloaded_library_is_not_written_to(musa: Interpreter, callers: Path) -> None:
+    """The library's memory is reused for something else, which must not be written to."""
     run(
         musa,
         """
@@ -227,12 +227,12 @@ print(counts)
 
 
 @pytest.mark.parametrize("rounds", [100, pytest.param(1000, marks=pytest.mark.slow)])
-def test_arming_and_disarming_under_threads_and_forks(musa: Interpreter, callers: Path, rounds: int) -> None:
+def test_arming_and_disarming_work_under_threads_and_forks(musa: Interpreter, callers: Path, rounds: int) -> None:
     musa.run(["-c", LOADERS + STRESS, str(callers), str(rounds)], env={"TORCHADA_NATIVE": "1"}, timeout=500)
 
 
-def test_a_constructor_that_somebody_has_taken_over(musa: Interpreter, tmp_path: Path) -> None:
-    """Which of the two is the right one is not for us to say."""
+def test_an_interposed_constructor_means_the_portable_mechanism(musa: Interpreter, tmp_path: Path) -> None:
+    """torchada cannot know which of the two definitions is meant."""
     library = compile_library("device_interposer.cpp", tmp_path / "interposer.so", "-shared")
     musa.env.pop("TORCHADA_NATIVE", None)
     done = musa.run(
@@ -247,8 +247,8 @@ def test_a_constructor_that_somebody_has_taken_over(musa: Interpreter, tmp_path:
     assert "'portable'" in done.stdout and "both" in done.stdout and "interposer.so" in done.stdout
 
 
-def test_devices_of_another_layout(musa: Interpreter, tmp_path: Path) -> None:
-    """Two bytes are kept of a device that has been made before; one that is more than that is made each time."""
+def test_devices_of_another_layout_are_parsed_each_time(musa: Interpreter, tmp_path: Path) -> None:
+    """The native mechanism remembers devices of two bytes; larger ones are made each time."""
     compile_library("wide_device.cpp", tmp_path / "libc10.so", "-shared")
     musa.run(
         """
@@ -294,7 +294,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
 
 
 @pytest.mark.slow
-def test_an_extension_built_by_torch(musa: Interpreter, tmp_path: Path) -> None:
+def test_an_extension_built_by_torch_gets_the_device(musa: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "extension.cpp").write_text(EXTENSION)
     musa.run(
         """

@@ -1,4 +1,4 @@
-"""Without a start-up file, `import torchada` does it all, however late it comes."""
+"""Without a start-up file, `import torchada` does everything, however late it comes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_import_torchada_after_torch(musa: Interpreter) -> None:
 
 
 def test_names_imported_from_torch_before_activation(musa: Interpreter) -> None:
-    """The globals of every module; under the native mechanism, what is kept anywhere else as well."""
+    """Globals of every module are redirected; under the native mechanism, references anywhere else work as well."""
     done = musa.run(
         """
         import functools

@@ -1,4 +1,4 @@
-"""Where there is nothing to redirect, torch is what it is without torchada, name by name, and hardly anything of ours is loaded."""
+"""Where there is nothing to redirect, torch is unchanged, name by name, and hardly any module of torchada is loaded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.interpreter import Interpreter
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 
-# Everything that an area might change, described in a way that can be compared between processes.
+# Describes everything that an area might change, so that processes can be compared.
 DESCRIBE = """
 import json, sys
 import torch, torch.cuda, torch.cuda.amp, torch.cuda.memory, torch.cuda.random, torch.cuda.streams, torch.utils.cpp_extension
@@ -47,13 +47,13 @@ print(json.dumps(found, default=str))
 """
 KINDS = ("_torchada_startup", "torchada", "torch_musa", "musasim")
 OURS = f"import sys; print(sorted(name for name in sys.modules if name.split('.')[0] in {KINDS}))"
-# What the import of torch loads where there is nothing to do: the finder's second half, and no more.
+# The import of torch loads only the finder's second half where there is nothing to do.
 LOADED = ["_torchada_startup", "torchada", "torchada.hooks", "torchada.hooks.importer"]
 
 
 @pytest.fixture(scope="module")
 def untouched() -> dict[str, Any]:
-    """torch as it is with TORCHADA_DISABLE=1."""
+    """The description of torch under TORCHADA_DISABLE=1."""
     return _describe(Interpreter(env={"TORCHADA_DISABLE": "1"}))
 
 
@@ -86,13 +86,15 @@ def test_torch_is_what_it_is_without_torchada(plain: Interpreter, untouched: dic
     _assert_same(_describe(plain), untouched)
 
 
-def test_something_was_compared(untouched: dict[str, Any]) -> None:
+def test_the_description_of_torch_is_not_empty(untouched: dict[str, Any]) -> None:
     assert {"torch.cuda", "torch.Tensor", "torch.device", "torch._C", "os"} <= untouched.keys()
     assert len(untouched["torch.cuda"]) > 200 and len(untouched["torch"]) > 1000
 
 
 @pytest.mark.parametrize("platform", ["cuda", "cpu"])
-def test_a_platform_that_is_left_alone(installed: Path, untouched: dict[str, Any], platform: str) -> None:
+def test_torch_is_unchanged_on_a_platform_that_is_left_alone(
+    installed: Path, untouched: dict[str, Any], platform: str
+) -> None:
     _assert_same(_describe(Interpreter(cwd=installed, env={"TORCHADA_PLATFORM": platform})), untouched)
 
 
@@ -120,14 +122,14 @@ def test_a_disabled_process_loads_one_module(plain: Interpreter) -> None:
     assert lines == ["[]", str(LOADED[:1])]
 
 
-def test_nothing_is_watched_any_more(plain: Interpreter) -> None:
+def test_the_finder_watches_nothing_after_the_import_of_torch(plain: Interpreter) -> None:
     code = "import torch; from _torchada_startup import FINDER; print(FINDER.watched)"
     assert plain.run(code).stdout.strip() == "{}"
     assert plain.run(code, env={"TORCHADA_PLATFORM": "cpu"}).stdout.strip() == "{}"
 
 
 def test_the_fast_path_knows_every_adapter() -> None:
-    """Where no adapter is installed, settings and backends are not even loaded; so start-up must know their names."""
+    """Where no adapter is installed, settings and backends are not even loaded, so start-up must know the adapters' names."""
     from _torchada_startup import WATCHED_AT_START
     from torchada.backends.select import BUILT_IN
 
@@ -143,7 +145,7 @@ def test_the_environment_is_left_alone(plain: Interpreter) -> None:
 
 
 @pytest.mark.parametrize("call", ["disable", "enable", "is_patched"])
-def test_the_switches_do_nothing(plain: Interpreter, untouched: dict[str, Any], call: str) -> None:
+def test_enable_and_disable_change_nothing(plain: Interpreter, untouched: dict[str, Any], call: str) -> None:
     found = json.loads(plain.run(f"import torchada, torch; torchada.{call}()\n{DESCRIBE}").stdout.splitlines()[-1])
     _assert_same(found, untouched)
 

@@ -22,7 +22,7 @@ for _ in range(3):
 print(torch.cuda.is_available(), loss.device, torch.zeros(1, device=torch.device("cuda", 0)).is_cuda)
 """
 
-# Every name of what we would touch elsewhere, with what stands behind it.
+# Every name of what we would change elsewhere, with a description of its value.
 IDENTITIES = """
 import json, sys, torch
 def kinds(owner):
@@ -38,7 +38,7 @@ def test_training_on_the_gpu(plain: Interpreter) -> None:
     assert plain.run(TRAIN).stdout.split() == ["True", "cuda:0", "True"]
 
 
-def test_nothing_was_touched(plain: Interpreter) -> None:
+def test_every_name_is_what_it_is_without_torchada(plain: Interpreter) -> None:
     with_hook = plain.json(IDENTITIES)
     without = plain.json(IDENTITIES, env={"TORCHADA_DISABLE": "1"})
     assert with_hook["kinds"] == without["kinds"]

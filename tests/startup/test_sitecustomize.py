@@ -1,4 +1,4 @@
-"""Our sitecustomize.py, for places where only PYTHONPATH can be set: it installs the hook, and hides nobody else's."""
+"""Our sitecustomize.py, for environments where only PYTHONPATH can be set: it installs the hook, and hides no other one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOOKED = "import sys; print(any(type(finder).__module__ == '_torchada_startup' f
 
 
 def python(*path: object, code: str = HOOKED, options: tuple[str, ...] = (), **env: str) -> tuple[str, str]:
-    """stdout and stderr of an interpreter with this PYTHONPATH, and torchada behind it."""
+    """stdout and stderr of an interpreter with this PYTHONPATH, followed by torchada."""
     entries = os.pathsep.join(str(entry) for entry in (*path, PACKAGE))
     done = subprocess.run(
         [sys.executable, *options, "-c", code],
@@ -36,7 +36,7 @@ def python(*path: object, code: str = HOOKED, options: tuple[str, ...] = (), **e
 
 @pytest.fixture
 def theirs(tmp_path: Path) -> Path:
-    """A folder with a sitecustomize of the user's."""
+    """A folder with a sitecustomize of the user."""
     (tmp_path / "sitecustomize.py").write_text("print('theirs'); value = 1\n")
     return tmp_path
 
@@ -45,28 +45,28 @@ def test_sitecustomize_installs_the_hook() -> None:
     assert python(FOLDER) == ("True", "")
 
 
-def test_disabled(theirs: Path) -> None:
+def test_the_disable_variable_keeps_the_hook_out(theirs: Path) -> None:
     code = "import sys; print(sorted(name for name in sys.modules if 'torchada' in name))"
     out, _ = python(FOLDER, theirs, code=code, TORCHADA_DISABLE="1")
     assert out.splitlines() == ["theirs", "['_torchada_startup']"]
 
 
-def test_isolated_mode_ignores_it() -> None:
+def test_isolated_mode_ignores_sitecustomize() -> None:
     if startup_files.in_force() is not None and startup_files.in_force().suffix == ".pth":  # type: ignore[union-attr]
         pytest.skip("the start-up file of the installed torchada is in force in isolated mode, too")
     assert python(FOLDER, options=("-I",)) == ("False", "")
 
 
-def test_the_users_own_runs_as_well(theirs: Path) -> None:
+def test_the_sitecustomize_of_the_user_runs_as_well(theirs: Path) -> None:
     assert python(FOLDER, theirs) == ("theirs\nTrue", "")
 
 
-def test_the_users_own_is_the_module_of_that_name(theirs: Path) -> None:
+def test_the_sitecustomize_of_the_user_is_the_module_of_that_name(theirs: Path) -> None:
     code = "import sys, sitecustomize; print(sitecustomize.value, sitecustomize.__file__, sitecustomize.__spec__.name)"
     assert python(FOLDER, theirs, code=code)[0].splitlines()[1:] == [f"1 {theirs}/sitecustomize.py sitecustomize"]
 
 
-def test_a_package_of_the_users(tmp_path: Path) -> None:
+def test_a_sitecustomize_package_of_the_user_runs(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize").mkdir()
     (tmp_path / "sitecustomize" / "__init__.py").write_text("from sitecustomize.part import name; print(name)")
     (tmp_path / "sitecustomize" / "part.py").write_text("name = 'part'")
@@ -76,24 +76,24 @@ def test_a_package_of_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "body", ["1 / 0", "import not_there", "raise ImportError('plain')", "raise ModuleNotFoundError('x', name='x')"]
 )
-def test_errors_of_the_users_own_are_reported_as_python_does(tmp_path: Path, body: str) -> None:
+def test_errors_in_the_sitecustomize_of_the_user_are_reported_by_python(tmp_path: Path, body: str) -> None:
     (tmp_path / "sitecustomize.py").write_text(body)
     after = "import sys; print('sitecustomize' in sys.modules)"
     assert python(FOLDER, tmp_path, code=after) == python(tmp_path, code=after)
     assert python(FOLDER, tmp_path)[0] == "True"
 
 
-def test_the_users_own_runs_once(theirs: Path) -> None:
+def test_the_sitecustomize_of_the_user_runs_once(theirs: Path) -> None:
     assert python(FOLDER, theirs, theirs, FOLDER) == ("theirs\nTrue", "")
 
 
-def test_nothing_of_ours_is_left_in_the_users_own(theirs: Path) -> None:
+def test_no_name_of_torchada_is_left_in_the_sitecustomize_of_the_user(theirs: Path) -> None:
     code = "import sitecustomize; print([name for name in vars(sitecustomize) if 'torchada' in name])"
     assert python(FOLDER, theirs, code=code)[0].splitlines() == ["theirs", "[]"]
 
 
-def test_two_copies_of_ours(tmp_path: Path, theirs: Path) -> None:
-    """A wheel's and a checkout's, or one under two names: each runs those behind it, and nobody runs for ever."""
+def test_two_copies_of_our_sitecustomize_end(tmp_path: Path, theirs: Path) -> None:
+    """A wheel's and a checkout's, or one under two names: each runs the next ones, and there is no endless loop."""
     assert FOLDER is not None
     copy, link = tmp_path / "copy", tmp_path / "link"
     shutil.copytree(FOLDER, copy)
@@ -120,6 +120,6 @@ def test_sitecustomize_is_harmless_where_torchada_cannot_be_imported(theirs: Pat
 
 
 @pytest.mark.musa
-def test_an_unchanged_program() -> None:
+def test_an_unchanged_program_runs_on_the_device() -> None:
     code = "import torch; print(torch.zeros(1, device='cuda').device)"
     assert python(FOLDER, code=code, TORCHADA_SIMULATE="1")[0] == "musa:0"

@@ -22,16 +22,16 @@ COUNT = "import torch, os; print(torch.cuda.device_count(), os.environ.get('MUSA
         ({"MUSA_VISIBLE_DEVICES": "0"}, "1 0"),
     ],
 )
-def test_set_before_the_start(musa: Interpreter, env: dict[str, str], expected: str) -> None:
+def test_visible_devices_set_before_the_start_count(musa: Interpreter, env: dict[str, str], expected: str) -> None:
     assert musa.run(COUNT, env=env).stdout.rstrip("\n") == expected
 
 
-def test_set_by_the_program_after_importing_torch(musa: Interpreter) -> None:
+def test_visible_devices_set_after_importing_torch_count(musa: Interpreter) -> None:
     code = "import torch, os; os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n" + COUNT
     assert musa.run(code).stdout.strip() == "1 1"
 
 
-def test_removed_by_the_program(musa: Interpreter) -> None:
+def test_visible_devices_removed_by_the_program_count_no_more(musa: Interpreter) -> None:
     code = "import torch, os; del os.environ['CUDA_VISIBLE_DEVICES']\n" + COUNT
     assert musa.run(code, env={"CUDA_VISIBLE_DEVICES": "1"}).stdout.strip() == "2 None"
 
@@ -46,6 +46,6 @@ print(torch.cuda.device_count(), child.stdout.strip(), child.stderr)
     assert musa.run(code, env={"CUDA_VISIBLE_DEVICES": "1"}).stdout.strip() == "1 2 0,1"
 
 
-def test_undo_takes_our_copy_back(musa: Interpreter) -> None:
+def test_undo_removes_our_copy(musa: Interpreter) -> None:
     code = "import torch, torchada, os; torchada.disable(); print(os.environ.get('MUSA_VISIBLE_DEVICES'))"
     assert musa.run(code, env={"CUDA_VISIBLE_DEVICES": "1"}).stdout.strip() == "None"

@@ -1,1 +1,1 @@
-"""What several tests share: fresh interpreters, ranks, device code, programs, and what they are compared with."""
+"""Helpers shared by tests: fresh interpreters, ranks, device code, programs, and what they are compared with."""

@@ -1,7 +1,7 @@
 """Every collective as a function of tensors, to compare two backends: used by test_mccl.py and benchmarks/collectives.py.
 
-Each takes (make, group, async_op), where `make(seed, *shape)` gives a tensor of the backend's device and of the type that is
-looked at, and returns the tensors it has filled. The rank decides the values.
+Each takes (make, group, async_op), where `make(seed, *shape)` gives a tensor on the backend's device and of the type under test,
+and returns the tensors it has filled. The rank determines the values.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def broadcast(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]:
 def reduce(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]:
     tensor = make(dist.get_rank(), 2, 3)
     _wait(dist.reduce(tensor, dst=1, group=group, async_op=async_op))
-    # The others' tensors are nobody's business: gloo computes in them.
+    # The tensors of other ranks are not compared, because gloo computes in them.
     return [tensor] if dist.get_rank() == 1 else []
 
 
@@ -76,7 +76,7 @@ def reduce_scatter(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]
 
 
 def reduce_scatter_without_it(make: Make, group: Any, async_op: bool) -> list[torch.Tensor]:
-    """The same for gloo of torch 2.7, which does not know it."""
+    """The same for gloo of torch 2.7, which has no reduce_scatter."""
     parts = [make(10 * dist.get_rank() + part, 2, 3) for part in range(dist.get_world_size())]
     dist.all_reduce(whole := torch.stack(parts), group=group)
     return [whole[dist.get_rank()]]
@@ -117,7 +117,7 @@ def send_and_receive(make: Make, group: Any, async_op: bool) -> list[torch.Tenso
     return [received]
 
 
-#: What moves tensors, and what computes with them.
+#: Collectives that move tensors, and those that compute with them.
 MOVES: dict[str, Collective] = {
     "broadcast": broadcast,
     "all_gather": all_gather,

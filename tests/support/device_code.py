@@ -44,7 +44,7 @@ class Kernels:
         ]
         for each in arguments:
             assert isinstance(each, int) or each.is_contiguous()
-        self._library.musaGetLastError()  # what another test of this process has left
+        self._library.musaGetLastError()  # clear an error that another test of this process has left
         assert getattr(self._library, entry)(*words) == 0
 
     def map(self, entry: str, dtype: torch.dtype, *inputs: torch.Tensor) -> torch.Tensor:

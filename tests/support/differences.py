@@ -1,10 +1,10 @@
-"""Names of torch_musa's and torchada's tables that the porter leaves or translates otherwise, on purpose."""
+"""Names in torch_musa's and torchada's tables that the porter deliberately leaves or translates differently."""
 
 from __future__ import annotations
 
-_ORDINARY = "an ordinary word, or a parameter's name; it means CUDA in some places only, which `contexts` knows"
-_GUARD = "the include guard or an inner macro of one of the toolkit's own headers, which nobody ports"
-_LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule met them by chance"
+_ORDINARY = "an ordinary word, or a parameter's name; it means CUDA only in some places, which `contexts` recognises"
+_GUARD = "the include guard or an inner macro of one of the toolkit's own headers, which no project ports"
+_LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule matches them by chance"
 
 DIFFERENT: dict[str, str] = {
     **dict.fromkeys(

@@ -1,7 +1,7 @@
-"""What two ranks do with torch.distributed: every function is run by both, in order, and gives numbers to be compared.
+"""Checks of torch.distributed with two ranks: both run every function, in order, and return numbers to be compared.
 
 The same text runs as a program for CUDA (device "cuda", backend "nccl", with torchada) and as one for MUSA (device "musa", backend
-"mccl", without it): what the latter gives is what the former has to give.
+"mccl", without it): the former must give the same results as the latter.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-if os.environ.get("TORCHADA_DISABLE") == "1":  # the program for MUSA: the simulator is found by torchada only
+if os.environ.get("TORCHADA_DISABLE") == "1":  # the program for MUSA, where no torchada installs the simulator
     import musasim
 
     musasim.install()
@@ -76,7 +76,7 @@ def communication_hooks(rank: int) -> list[list[float]]:
         (None, default_hooks.fp16_compress_hook),
         (state, powerSGD_hook.powerSGD_hook),
     ]
-    if DEVICE == "cuda":  # torch asks for CUDA before it takes these
+    if DEVICE == "cuda":  # torch checks for CUDA before it accepts these
         hooks.append((None, default_hooks.bf16_compress_hook))
         hooks.append((None, default_hooks.bf16_compress_wrapper(default_hooks.allreduce_hook)))
     answers = []
@@ -374,7 +374,7 @@ def serve(rank: int, place: str, names: list[str]) -> None:
                 answers[check.__name__] = [True, check(rank)]
             except Exception:
                 answers[check.__name__] = [False, traceback.format_exc()]
-                break  # who knows what the other waits for
+                break  # the other rank may be waiting for something else
     with open(f"{place}/{rank}.json", "w") as file:
         json.dump(answers, file)
     if all(fine for fine, _ in answers.values()):

@@ -19,11 +19,11 @@ import pytest
 from torchada import __version__
 
 DIST_INFO = f"torchada-{__version__}.dist-info"
-# What the top of site-packages holds; start-up files are read there and nowhere else.
+# The contents of the top of site-packages; start-up files are read there and nowhere else.
 STARTUP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start"}
 TOP = {*STARTUP, "_build_cache", "torchada", "musasim", DIST_INFO}
 HOOKED = "any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path)"
-# Of the surroundings, what could change what a fresh environment does.
+# Variables that could change what a fresh environment does.
 _HIDDEN = ("TORCHADA_", "PYTHON", "VIRTUAL_ENV", "PIP_", "SOURCE_DATE_EPOCH")
 MakeVenv = Callable[[], "Venv"]
 
@@ -89,9 +89,9 @@ class Venv:
         self.pip("install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", *what, **env)
 
     def show_the_tests_packages(self) -> None:
-        """setuptools, torch and others, by path lines. Of folders added that way, the .pth files are not read.
+        """Add setuptools, torch and others by path lines. The .pth files in folders added that way are not read.
 
-        pip then sees the tests' own torchada, too, and takes a wheel of the same version for installed: install wheels first.
+        pip then also sees the tests' own torchada, and takes a wheel of the same version for installed, so install wheels first.
         """
         found = [path for path in sys.path if path.endswith("site-packages")]
         (self.site / "zz-packages-of-the-tests.pth").write_text("".join(f"{path}\n" for path in found))
@@ -103,7 +103,7 @@ class Venv:
         return json.loads(self.run(*arguments, "-c", f"import json, sys; print(json.dumps({expression}))", **options))
 
     def status(self, **env: str) -> dict[str, Any]:
-        """`status` exits with 1 where nothing is active."""
+        """The report of `status`, which exits with 1 where nothing is active."""
         command = [self.python, "-m", "torchada.hooks", "status", "--json"]
         done = subprocess.run(command, env={**clean(), **env}, capture_output=True, text=True, timeout=60)
         assert done.returncode in (0, 1), done.stderr
@@ -111,8 +111,8 @@ class Venv:
         return found
 
     def top(self) -> set[str]:
-        """What is of torchada at the top of site-packages."""
-        found = self.site.iterdir() if self.site.exists() else ()  # pip takes empty folders away
+        """The files of torchada at the top of site-packages."""
+        found = self.site.iterdir() if self.site.exists() else ()  # pip removes empty folders
         return {path.name for path in found if path.name in TOP or "torchada" in path.name or "musasim" in path.name}
 
     def contents(self) -> dict[str, str]:

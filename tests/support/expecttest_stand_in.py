@@ -1,4 +1,4 @@
-"""PyTorch's operator database imports expecttest, which nothing here uses."""
+"""A stand-in for expecttest, which PyTorch's operator database imports and no test here uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import unittest
 
 
 def stand_in_for_expecttest() -> None:
-    """PyTorch's operator database imports expecttest for a base class that these tests never use."""
+    """Install the stand-in: the operator database needs only a base class of expecttest, which these tests never use."""
     if "expecttest" not in sys.modules and importlib.util.find_spec("expecttest") is None:
         module = types.ModuleType("expecttest")
         module.TestCase = unittest.TestCase  # type: ignore[attr-defined]

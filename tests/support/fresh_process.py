@@ -1,4 +1,4 @@
-"""Runs a piece of code in an interpreter that has imported nothing yet, with the simulator installed or only importable."""
+"""Run a piece of code in an interpreter that has imported nothing yet, with the simulator installed or only importable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INSTALL = "import musasim; musasim.install()\n"
 
 
 def run(code: str, *, install: bool = True, ok: bool = True, **env: str) -> str:
-    """Output of `code`; with ok=False it must fail, and the answer is what it wrote to stderr."""
+    """The output of `code`; with ok=False it must fail, and its stderr is returned."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     done = subprocess.run(
         [sys.executable, "-c", INSTALL * install + textwrap.dedent(code)],

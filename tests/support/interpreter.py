@@ -1,4 +1,4 @@
-"""Runs code in fresh interpreters: import state cannot be undone, so what depends on it gets a process of its own."""
+"""Run code in fresh interpreters: import state cannot be undone, so a test that depends on it gets a process of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-# Of the torch under test, to be compared: (2, 13).
+# The version of the torch under test, for comparisons: (2, 13).
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 ROOT = Path(__file__).resolve().parents[2]
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
@@ -23,7 +23,7 @@ STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 
 @dataclass
 class Interpreter:
-    """Runs code in a fresh interpreter. TORCHADA_ variables of the surroundings do not reach it; `env` is what it gets."""
+    """Runs code in a fresh interpreter. It does not inherit TORCHADA_ variables; `env` is added to its environment."""
 
     executable: str = sys.executable
     env: dict[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Interpreter:
         timeout: float = 300,
         stdin: str | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a piece of code, or a list of arguments to python; fail with its output when it fails, if `check`."""
+        """Run a piece of code, or a list of arguments to python; with `check`, a failure fails the test with its output."""
         arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
         done = subprocess.run(
             [self.executable, *arguments],
@@ -61,7 +61,7 @@ class Interpreter:
 
 
 def clean_environment() -> dict[str, str]:
-    """The surroundings without what concerns torchada or device visibility; its start-up is in force either way."""
+    """The environment without variables that concern torchada or device visibility; its start-up is in force either way."""
     hidden = ("TORCHADA_", "CUDA_VISIBLE", "MUSA_VISIBLE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     return {**kept, **startup_path()}

@@ -21,16 +21,16 @@ EXAMPLES = ROOT / "examples"
 PROGRAMS = ROOT / "tests" / "areas" / "distributed" / "programs"
 #: Seconds until a program counts as hanging; a loaded machine is slow.
 PATIENCE = 240
-#: Of the examples, 21 steps each; the second can be interrupted in the middle.
+#: The examples take 21 steps each; the second can be interrupted in the middle.
 EPOCHS = 2
-#: (kind, ranks) -> what that example prints undisturbed, and its folder; see conftest.py.
+#: (kind, ranks) -> the output of that example when undisturbed, and its folder; see conftest.py.
 Reference = Callable[[str, int], "tuple[Outcome, Path]"]
 _TORCHRUN = ("-m", "torch.distributed.run")
 
 
 @dataclass
 class Outcome:
-    """What a program has left: its exit code and its output (stdout and stderr as they came)."""
+    """The result of a program: its exit code and its output (stdout and stderr in the order of printing)."""
 
     code: int
     output: str
@@ -52,7 +52,7 @@ class Outcome:
 
 
 class Running:
-    """A program that runs in a process group of its own; `wait` for it, or it is ended with all it has started."""
+    """A program that runs in a process group of its own; unless a test waits for it, it is ended with all its children."""
 
     def __init__(self, arguments: Sequence[str], folder: Path, env: Mapping[str, str], executable: str) -> None:
         self.process = subprocess.Popen(
@@ -75,7 +75,7 @@ class Running:
         return Outcome(self.process.returncode, output)
 
     def end(self) -> None:
-        """torchrun ends its workers when it is asked to; what does not listen is killed."""
+        """torchrun ends its workers on request; processes that do not end are killed."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
@@ -94,7 +94,7 @@ if "TORCHADA_NATIVE" in os.environ:
 
 @contextmanager
 def started(*commands: Sequence[str], folder: Path, envs: Sequence[Mapping[str, str]] = ()) -> Iterator[list[Running]]:
-    """Programs that run at the same time; none is left behind."""
+    """Run programs at the same time, and end all that are left."""
     running: list[Running] = []
     try:
         for index, command in enumerate(commands):

@@ -12,12 +12,12 @@ from torch.utils._pytree import tree_leaves, tree_map
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Enough to meet every branch of a kernel's argument handling; a few operators have thousands of samples.
+# Enough to reach every branch of a kernel's argument handling; a few operators have thousands of samples.
 SAMPLES = 40
 
 
 class Mismatch(AssertionError):
-    """What differed, and for which sample."""
+    """The message says what differed, and for which sample."""
 
 
 def forward(op: Any, dtype: torch.dtype = torch.float32) -> None:
@@ -38,7 +38,7 @@ def has_backward(op: Any, dtype: torch.dtype = torch.float32) -> bool:
     return bool(op.supports_autograd) and dtype in op.supported_backward_dtypes("cpu")
 
 
-# Memory nobody has written to, and random choices among so few that two calls may agree.
+# Uninitialised memory, and random choices among so few values that two calls may agree.
 NO_VALUES = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
     "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d", "multinomial", "bernoulli",
@@ -47,11 +47,11 @@ NO_VALUES = {
 
 
 def _repeatable(op: Any, expected: Any, call: Callable[[Any, Any], Any], sample: Any) -> bool:
-    """Random values differ by design, for the device has a generator of its own: then values are not compared."""
+    """Whether values can be compared: random ones differ by design, because the device has a generator of its own."""
     if op.name in NO_VALUES:
         return False
     manual_seed = torch.manual_seed
-    # Many entries of the database seed before each call.
+    # Many entries of the database set a seed before each call.
     with mock.patch("torch.manual_seed", lambda seed: manual_seed(seed + 1)):
         again = call(op, _on("cpu", sample))
     try:
@@ -75,7 +75,7 @@ def _call(op: Any, sample: Any) -> Any:
 
 
 def _on(device: str, value: Any) -> Any:
-    """A copy, because some operators write to their input."""
+    """Copy `value` to the device, because some operators write to their input."""
     return tree_map(lambda leaf: _leaf_on(device, leaf), value)
 
 
@@ -88,7 +88,7 @@ def _leaf_on(device: str, leaf: Any) -> Any:
 
 
 def _tensor_on(device: str, tensor: torch.Tensor) -> torch.Tensor:
-    """With the same strides, which `to` gives to dense tensors only."""
+    """Copy a tensor with its strides, which `to` keeps for dense tensors only."""
     plain = tensor.detach()
     if plain.layout is not torch.strided or plain.is_quantized:
         return plain.to(device, copy=True).requires_grad_(tensor.requires_grad)
@@ -116,7 +116,7 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _weights(output: torch.Tensor) -> torch.Tensor:
-    """Uneven, so that a transposed or shifted gradient shows."""
+    """Uneven weights, so that a transposed or shifted gradient is noticed."""
     ramp = torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)
     return ramp.to(output.dtype).to(output.device)
 

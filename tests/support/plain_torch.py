@@ -1,4 +1,4 @@
-"""torch_musa by itself: the pytest process is redirected by torchada, of which the tests in this folder want nothing."""
+"""torch_musa by itself: torchada redirects the pytest process, which the tests in this folder must not see."""
 
 from __future__ import annotations
 

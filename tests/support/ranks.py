@@ -1,5 +1,5 @@
-"""Several processes with the simulator and a process group, which run one function after the other, so that many tests need
-only one start of each."""
+"""Several processes with the simulator and a process group. They run one function after another, so that many tests share one
+start of the processes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ENVIRONMENT = {
 
 
 def meeting_point() -> str:
-    """An address nobody uses, for ranks to find each other."""
+    """An unused address at which ranks find each other."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         return f"tcp://localhost:{free.getsockname()[1]}"
 
 
 def connect(rank: int, size: int, rendezvous: str, backend: str = "mccl", seconds: float = 60, **more: Any) -> None:
-    """What a program does first: a device for each process, and the group of all."""
+    """The first steps of a program: choose a device for each process, and join the group."""
     import torch
     import torch.distributed as dist
 
@@ -81,14 +81,14 @@ class Ranks:
         self._orders: list[Connection] = []
 
     def run(self, function: Callable[..., Any], *args: Any, patience: float = PATIENCE) -> list[Any]:
-        """What `function(rank, size, *args)` gave on each rank; raises what went wrong on the first that failed."""
+        """The results of `function(rank, size, *args)` on each rank; raises with the errors of the ranks that failed."""
         self._start()
         for orders in self._orders:
             orders.send((function, args))
         answers = [self._answer(rank, patience) for rank in range(self.size)]
         wrong = [f"rank {rank}: {answer}" for rank, (fine, answer) in enumerate(answers) if not fine]
         if wrong:
-            self.stop(kill=True)  # who knows what the others wait for
+            self.stop(kill=True)  # the others may wait for ever
             raise AssertionError("\n".join(wrong))
         return [answer for _, answer in answers]
 

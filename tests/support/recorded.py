@@ -1,7 +1,8 @@
 """Use every API of CUDA that a patch names, with recording on: `python -m support.recorded FILE` writes what was not recorded.
 
-First by programs: those of support.compiled, run as they are, and the expressions that `scripts.compatibility` has for the names of
-torch.cuda. What none of them uses is called by itself, with the arguments that the API shows; that it then raises does not matter.
+First by programs: those of support.compiled, run uncompiled, and the expressions that `scripts.compatibility` has for the names of
+torch.cuda. An API that none of them uses is called directly, with the arguments that its name shows. Errors of these calls do not
+matter.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from torchada.telemetry.observe import has_own_constructor
 
 
 def can_be_recorded(patch: Patch) -> bool:
-    """Whether what stands there is called or read through code of ours: a value or a table shows to nobody that it is looked at."""
+    """Whether the replacement is called or read through our code: reading a plain value or a table cannot be noticed."""
     value = bare(patch.replacement)
     if patch.api is None or (isinstance(value, type) and not has_own_constructor(value)):
         return False
@@ -36,7 +37,7 @@ def can_be_recorded(patch: Patch) -> bool:
 
 
 def bare(value: Any) -> Any:
-    """What a static or class method holds."""
+    """The function in a static or class method."""
     return value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
 
 
@@ -53,7 +54,7 @@ def recorded() -> set[str]:
 
 
 def use_everything() -> None:
-    """Run every program and every expression; what they raise is another test's business."""
+    """Run every program and every expression; another test checks what they raise."""
     runner = Runner("cuda", "eager")
     for program in programs("cuda"):
         runner.eager(program)
@@ -76,7 +77,7 @@ def _evaluate(path: str, text: Expression) -> None:
 
 
 def call(patch: Patch) -> None:
-    """Call, or read, what stands there now, on nothing and with the arguments that the API shows."""
+    """Call, or read, the replacement without an object, with the arguments that the API shows."""
     owner, value = patch.owner, patch.replacement
     value = vars(owner).get(patch.name, value) if isinstance(owner, type) else getattr(owner, str(patch.name), value)
     args, kwargs = shown_arguments(str(patch.api))
@@ -92,7 +93,7 @@ def call(patch: Patch) -> None:
 
 
 def shown_arguments(api: str) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments in 'torch.zeros(device="cuda")'; names that are no constants stand for None."""
+    """The arguments in 'torch.zeros(device="cuda")'; names that are not constants become None."""
     text = api.replace("...", "None").replace("DispatchKey.CUDA", '"CUDA"').replace("ProfilerActivity.CUDA", '"CUDA"')
     found = re.search(r"\((.*)\)$", text) or re.search(r"\[(.*)\]", text)
     if found is None:

@@ -1,4 +1,4 @@
-"""Another lexer for C++, written to check the porter's: a character at a time, slow, and with nothing in common with it."""
+"""A second lexer for C++, written to check the porter's: one character at a time, slow, and without shared code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Token(NamedTuple):
 
 
 def tokens(data: bytes) -> Iterator[Token]:
-    """Everything but punctuation and blanks."""
+    """Every token except punctuation and blanks."""
     at, size, directive, is_line_start = 0, len(data), b"", True
     while at < size:
         byte, two = data[at], data[at : at + 2]
@@ -100,7 +100,7 @@ def _after(data: bytes, mark: bytes, at: int) -> int:
 
 
 def _literal_end(data: bytes, at: int, quote: int) -> int:
-    """Where the literal that begins at `at` ends, 0 if its line does before."""
+    """The end of the literal that begins at `at`, or 0 if its line ends first."""
     at += 1
     while at < len(data):
         if data[at] == 0x5C:

@@ -1,4 +1,4 @@
-"""A toolkit as the builder sees it, for tests that compile nothing."""
+"""A toolkit as a value, for tests that compile nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small package as CUDA projects write them (the pattern of vLLM's direct_register_custom_op). It knows CUDA alone."""
+"""A small package in the style of CUDA projects (the pattern of vLLM's direct_register_custom_op). It mentions only CUDA."""
 
 from collections.abc import Callable
 

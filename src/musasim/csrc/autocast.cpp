@@ -1,5 +1,5 @@
-// Which operators autocast runs in lower precision: PyTorch's shared lists. A compiler run of its own, for the lists are
-// long and every entry is a template.
+// Which operators autocast runs in lower precision: PyTorch's shared lists. It has its own compiler run, because the lists
+// are long and every entry is a template.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>

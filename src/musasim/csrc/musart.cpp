@@ -1,4 +1,4 @@
-// One compiler run for libmusart.so: the simulated driver and the MUSA runtime API over it. Knows nothing of PyTorch.
+// One compiler run for libmusart.so: the simulated driver and the MUSA runtime API over it. It knows nothing of PyTorch.
 #define MUSASIM_ENGINE_ITSELF
 #include "musart/error.cpp"
 

@@ -7,5 +7,5 @@
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
 
-// Last, because it fills in for the operators that have no kernel by then.
+// Last, because it supplies kernels for the operators that have none by then.
 #include "ops/fallback.cpp"

@@ -1,4 +1,4 @@
-// One compiler run for the simulated driver: the headers cost far more than the code.
+// One compiler run for the simulated driver, because the headers take far more time than the code.
 #include "runtime/allocator.cpp"
 #include "runtime/capture.cpp"
 #include "runtime/device.cpp"
@@ -14,6 +14,6 @@
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"
-// What extensions call, over it.
+// The functions for extensions, which use it.
 #include "extension/allocator.cpp"
 #include "extension/stream.cpp"

@@ -109,7 +109,7 @@ def _check_assembly(source: Source, position: int) -> None:
         found = _PTX.search(token.text)
         if found is not None:
             raise Problem(
-                token.begin, f"inline assembly: '{found.group()}' is no instruction of this device (is it PTX?)"
+                token.begin, f"inline assembly: '{found.group()}' is not an instruction of this device (is it PTX?)"
             )
 
 

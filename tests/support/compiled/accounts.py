@@ -1,4 +1,4 @@
-"""Whether every patch in force has a program that uses it, or a reason not to have one; and whether programs would notice."""
+"""Checks that every patch in force has a program that uses it, or a reason for none, and that the programs notice faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from torchada.redirect.entry_point import EntryPoint
 
 
 def accounts(programs: Iterable[Program], seen: dict[str, Any]) -> dict[str, Any]:
-    """Patches without a program, programs that do not use what they cover, and entries that no patch answers to."""
+    """Patches without a program, programs that do not use what they cover, and entries that match no patch."""
     found = groups()
     by_place = {place: program for program in programs for place in program.covers}
     unused = []
@@ -44,7 +44,7 @@ def accounts(programs: Iterable[Program], seen: dict[str, Any]) -> dict[str, Any
 
 
 def left_over(found: Iterable[Group], by_place: dict[str, Program]) -> list[str]:
-    """The patches that neither a program nor a reason accounts for."""
+    """The patches with neither a program nor a reason."""
     return [group.name for group in found if not _covering(group, by_place) and _reason(group) is None]
 
 

@@ -1,4 +1,4 @@
-"""The patches that are in force, by what they replace: one function that stands in several places is one."""
+"""The patches in force, by what they replace: a function that is found in several places counts once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Group:
 
 
 def groups(records: Iterable[Applied] | None = None) -> list[Group]:
-    """All of them, or those of `records`; two are one where what was there before, or what is there now, is the same object."""
+    """All groups, or those of `records`. Patches with the same original or the same replacement form one group."""
     found: dict[int, Group] = {}
     for record in ENGINE_RECORDS() if records is None else records:
         things = [
@@ -80,7 +80,7 @@ def _bare(value: Any) -> Any:
 
 
 def _has_identity(value: Any) -> bool:
-    """Of numbers, None and lists, two patches may have the same without being one."""
+    """Whether identity tells objects apart: two patches may have equal numbers, None or lists without belonging together."""
     return value is not MISSING and (callable(value) or isinstance(value, (property, ModuleType)))
 
 

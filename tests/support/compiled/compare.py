@@ -1,4 +1,4 @@
-"""Compare what CUDA programs did with what native ones did: the differences, in words."""
+"""Compare the results of CUDA programs with those of native ones, and describe the differences."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from support.compiled.program import Program
 def differences(
     program: Program, cuda: dict[str, Any], native: dict[str, Any] | None, *, older: bool = False
 ) -> Iterator[str]:
-    """Where `cuda` and `native`, entries of two reports, are not what they should be.
+    """The faults in `cuda` and `native`, entries of two reports.
 
-    `older`: this torch.compile knows less than the programs expect; it may refuse, or do what it does to the native program.
+    `older`: this torch.compile supports less than the programs expect; it may refuse, or treat both programs in the same way.
     """
     same = _same_types if program.volatile else _same
     wrong = native is not None and not same(native["eager"], native["compiled"])
@@ -32,7 +32,7 @@ def differences(
 
 
 def _refused(seen: dict[str, Any]) -> bool:
-    """Whether torch.compile itself failed, which no program can take for an answer."""
+    """Whether torch.compile itself failed, which is never the answer of a program."""
     kind, *rest = seen["compiled"]
     return bool(kind == "raised" and rest[0] in ("InternalTorchDynamoError", "BackendCompilerFailed"))
 

@@ -87,19 +87,19 @@ _DIFFERS = {
     "torch._pin_memory": "torch's fake tensors know no such operator",
     "torch._resize_output_": "torch's fake tensors know no such operator",
 }
-# Of another value each time: amounts of memory, seeds, addresses, handles.
+# Different at each call: amounts of memory, seeds, addresses, handles.
 _VOLATILE = re.compile(
     "mem|seed|rng|handle|processes|address|raw|Stream|_cuda_sleep|alloc|uuid|empty|Storage|_CUDAAllocator",
     re.IGNORECASE,
 )
-# Samples of names that no patch concerns: they are torch's own Python, or programs here use what they are made of.
+# Samples of names without a patch: they are torch's own Python, or programs here use what they consist of.
 _UNPATCHED = re.compile(
     r"Complex|_DeviceGuard|_POOL_HANDLE|_check_bf16|_code_compatible|_dummy|_extract|_get_device$|_get_generator|_get_nvml|_lazy_new"
     r"|_memory_viz|_pin_memory_utils|_sanitizer|_state_offset|_transform|_check_cuda|_warn_unsupported|cuda\.amp\.|\.comm\."
     r"|custom_|cuda\.device$|device_of|\.graph$|jiterator|make_graphed|_record_memory|nccl|nvtx|profiler\.profile|sparse\.Bool"
     r"|tunable\._|write_file|profiler\.init"
 )
-# torch_musa has no such name, or one of other arguments.
+# torch_musa has no such name, or one with other arguments.
 _OTHERWISE_IN_MUSA = re.compile(
     r"tunable|jiterator|gds|reen|host_|_host|_utils\._|amdsmi|nvml|uuid|pynvml|_check_c|annotations|profiler|get_sync|set_sync"
     r"|_uvm|metadata|traceback|get_per_process|list_gpu|device_memory_used|gencode|visible|get_device_properties|solver"
@@ -108,7 +108,7 @@ _OTHERWISE_IN_MUSA = re.compile(
 
 
 def made(spelling: str, covered: frozenset[str]) -> Iterator[Program]:
-    """Programs for what is not among `covered`; which of them is concerned by a patch, the engine knows."""
+    """Programs for everything that is not in `covered`; the engine knows which of them a patch concerns."""
     for name, text in sorted(_expressions().items()):
         if name not in covered:
             options: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a program does, as JSON: its answer with devices and dtypes, or its exception with its text."""
+"""The outcome of a program, as JSON: its answer with devices and dtypes, or its exception with its text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _raised(kind: str, text: str) -> tuple[str, str]:
 
 
 def describe(value: Any) -> Any:
-    """Everything of `value` that a program can tell apart; of objects without a value, their type."""
+    """Everything about `value` that a program can distinguish; for objects without a value, their type."""
     if isinstance(value, torch.Tensor):
         return _tensor(value)
     if isinstance(value, (list, tuple)):
@@ -48,7 +48,7 @@ def types_only(seen: Any) -> Any:
 
 
 def as_cuda(seen: Any) -> Any:
-    """`seen` in CUDA's words: an error of the native program names its own device."""
+    """`seen` with CUDA's names, because an error of the native program names its own device."""
     if isinstance(seen, dict):
         return {as_cuda(key): as_cuda(value) for key, value in seen.items()}
     if isinstance(seen, list):

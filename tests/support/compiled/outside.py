@@ -91,7 +91,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda.profiler.init": ("process", "writes a file of settings for a profiler"),
     "torch.cuda.tunable.write_file*": ("process", "a file for the next process"),
 }
-# Of them, those that not every torch and not every mechanism has.
+# Those of them that some versions of torch, or one of the mechanisms, do not have.
 NOT_EVERYWHERE = frozenset(
     {
         "device strings: *",

@@ -1,4 +1,4 @@
-"""A small function that uses something of CUDA's, in two spellings: CUDA's, and that of a program for MUSA without torchada."""
+"""A small function that uses something of CUDA, in two spellings: CUDA's, and that of a program for MUSA without torchada."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 Function = Callable[[torch.Tensor], Any]
-# What is called otherwise than by its "cuda" read as "musa". The first group stays: these names are torch's on every platform.
+# Names that do not follow from reading "cuda" as "musa". The first group stays: torch has these names on every platform.
 _STAYS = r"import torch\.cuda\.\w+|torch\.backends\.cuda\b|torch\.profiler\.ProfilerActivity\.CUDA"
 _RENAMED = {
     "torch.cuda.nccl": "torch.musa.mccl",
@@ -27,7 +27,7 @@ _NAMES = re.compile("|".join([f"(?P<stays>{_STAYS})", *map(re.escape, sorted(_RE
 
 
 def as_native(text: str) -> str:
-    """`text`, a program for CUDA, as one writes it for torch_musa."""
+    """`text`, a program for CUDA, written for torch_musa."""
     text = re.sub(r"torch\._C\.(?=_?\w*(?:cuda|Cuda|CUDA))", "torch.musa._MUSAC.", text)
     return _NAMES.sub(lambda found: found[0] if found["stays"] else _RENAMED[found[0]], text)
 
@@ -36,8 +36,8 @@ def as_native(text: str) -> str:
 class Program:
     """`covers` are places of patches. `native` False: torch_musa has nothing of the kind to compare with.
 
-    `volatile`: the answer is another each time, and its type is compared. `differs`: why compiled code gives another answer than
-    eager code, where that is so; the list of these is the list of known gaps.
+    `volatile`: the answer differs each time, so only its type is compared. `differs`: why compiled code gives another answer than
+    eager code, if it does; these reasons are the list of known gaps.
     """
 
     name: str
@@ -73,7 +73,7 @@ def read(path: Path, spelling: str) -> Programs:
 
 
 def expression(name: str, text: str, spelling: str, covers: tuple[str, ...], **options: Any) -> Program:
-    """A program that evaluates `text`, between two computations that belong into a graph."""
+    """A program that evaluates `text` between two computations that belong in a graph."""
     source = f"def program(x):\n    y = x + 1\n    answer = {text}\n    return answer, y * 2\n"
     module = _module(f"compiled_{spelling}_" + re.sub(r"\W", "_", name))
     vars(module).update(torch=torch, within=within)
@@ -83,7 +83,7 @@ def expression(name: str, text: str, spelling: str, covers: tuple[str, ...], **o
 
 
 def _module(name: str) -> ModuleType:
-    """A new module that is found by its name: torch.compile may look up where a function comes from."""
+    """A new module that can be found by its name, because torch.compile may look up where a function comes from."""
     module = sys.modules[name] = ModuleType(name)
     return module
 

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).resolve().parent / "programs"
 
 @cache
 def programs(spelling: str) -> list[Program]:
-    """Those written by hand, and those made of expressions. Once in a process: some define operators."""
+    """The programs written by hand, and those made of expressions. Read once in a process, because some define operators."""
     from support.compiled.expressions import made
 
     written = [program for path in sorted(FOLDER.glob("*.py")) for program in read(path, spelling)]
@@ -24,7 +24,7 @@ def programs(spelling: str) -> list[Program]:
 
 
 def report(spelling: str, backend: str, chosen: frozenset[str]) -> dict[str, Any]:
-    """What each program (of `chosen`, if any) did, and for CUDA's spelling how that accounts for the patches in force."""
+    """The outcome of each program (of `chosen`, if any), and for CUDA's spelling how it accounts for the patches in force."""
     if spelling == "cuda":
         from support.compiled.accounts import accounts, mutants
 

@@ -26,7 +26,7 @@ class Runner:
         used: set[int] = set()
         with _calls_noted(used):
             eager = self._outcome(program.function)
-        # Where there is nothing to compare with, whether it is one graph is of no interest.
+        # Without a native program to compare with, it does not matter whether the code is one graph.
         full = self._compiled(program, fullgraph=True) if program.native else ["raised", "", ""]
         why = ""
         same = types_only if program.volatile else (lambda seen: seen)
@@ -74,7 +74,7 @@ class Runner:
 
 @contextmanager
 def _calls_noted(used: set[int]) -> Iterator[None]:
-    """Note what is called: code objects of functions, and functions implemented in C, by id."""
+    """Record what is called: code objects of functions, and functions implemented in C, by id."""
 
     def note(frame: Any, event: str, argument: Any) -> None:
         if event == "call":

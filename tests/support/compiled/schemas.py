@@ -9,7 +9,7 @@ import torch
 
 from torchada.redirect.namespaces import takes_device
 
-# Where the functions stand, and what the public name of each is.
+# The places of the functions, and the public name of each.
 _NAMESPACES = {
     "_VariableFunctionsClass": "torch.{}",
     "_fft": "torch.fft.{}",
@@ -29,7 +29,7 @@ _SAMPLES = {
     "bool": "True",
     "str": "'nowhere'",
 }
-# What no schema tells: nested lists, and index tensors that fit one another.
+# Arguments that no schema describes: nested lists, and index tensors that match each other.
 _KNOWN = {
     "tensor": "[1.0, 2.0]",
     "as_tensor": "[1.0, 2.0]",
@@ -58,7 +58,7 @@ def is_uninitialised(name: str) -> bool:
 
 
 def _call(public: str, name: str) -> str:
-    """The first that the CPU can do; what none can, is an error that is the same everywhere."""
+    """The first call that works on the CPU; a function without one raises the same error everywhere."""
     options = [f"{_KNOWN[name]}, "] if name in _KNOWN else list(_arguments(name))
     for given in options:
         if _works(f"{public}({given}device='cpu')"):

@@ -17,7 +17,7 @@ extern "C" void parse(const char* name, char* answer) {
   std::strncpy(answer, text.substr(0, text.find('\n')).c_str(), 127);
 }
 
-// Parses until it is told to stop, and counts; returns how many answers were neither CUDA's device nor the one in its place.
+// Parses and counts until `stop` is set; returns how many answers were neither CUDA's device nor the one in its place.
 extern "C" long misread(const volatile int* stop, long* count) {
   long wrong = 0;
   for (; !*stop; ++*count) {
@@ -34,7 +34,7 @@ extern "C" long misread(const volatile int* stop, long* count) {
 }
 
 #ifdef EXPORTS_NOTHING
-// Nobody can look anything up in it, so it tells on being loaded where its function is, and what it has parsed by then.
+// It exports no symbols, so when it is loaded it writes where its function is, and what it has parsed by then, to variables.
 __attribute__((constructor)) static void loaded() {
   char answer[128] = {};
   parse("cuda:1", answer);

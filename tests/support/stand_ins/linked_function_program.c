@@ -1,6 +1,6 @@
-/* The C part of the native mechanism without torch and without Python: linked_function.c leads the calls of value() to other(), in
- * libraries that were loaded before, are loaded after, have been unloaded, and are bound at once or at the first call. Runs wherever a
- * C compiler's programs run, an emulated aarch64 included. Argument: the folder with lib{defines,lazy1,lazy2,now1,now2}.so. */
+/* The C part of the native mechanism without torch and without Python: linked_function.c redirects calls of value() to other(),
+ * in libraries that were loaded before, are loaded after, have been unloaded, and are bound at once or at the first call. Runs
+ * wherever a C compiler's programs run, also on an emulated aarch64. Argument: the folder with lib{defines,lazy1,lazy2,now1,now2}.so. */
 #include "linked_function.h"
 
 #undef NDEBUG /* some compilers define it when they optimise */
@@ -33,7 +33,7 @@ static void *load_lazily(const char *folder, const char *name)
 
 static int call(void *library) { return ((int (*)(void))dlsym(library, "call"))(); }
 
-/* In the manner of the kernel: "r-xp", of the page of an address. */
+/* The protection of the page of an address, in the kernel's notation: "r-xp". */
 static void permissions(const void *address, char *found)
 {
     char line[512];

@@ -1,4 +1,4 @@
-// A libc10 of another time, whose devices are more than two bytes: the library that makes them and one that asks for them in one.
+// A libc10 of another version, whose devices are more than two bytes: it both defines the constructor and calls it.
 #include <cstdlib>
 #include <cstring>
 #include <string>

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "reference" / "tools.md"
 TORCH = "2.13"
 
-# What runs the rows as a program for musa: torchada is not there at all.
+# Runs the rows as a program for musa, without torchada.
 WITHOUT_US = """
 import runpy, sys
 try:
@@ -67,7 +67,7 @@ the default, make them where eager code does). And it forgets a default dtype th
 inside.
 """
 
-# By test, what it shows.
+# What each test shows.
 ELSEWHERE = {
     "tests/areas/tensors/test_device.py::test_a_pickled_device_is_readable_on_a_cuda_machine": (
         "devices and their pickles read by a process without torchada"

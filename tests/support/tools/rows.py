@@ -1,8 +1,8 @@
-"""The programs of this folder, their rows, and what each row answers.
+"""The programs of this folder, their rows, and the answer of each row.
 
-A row is a public function of a file in `programs`, written for CUDA: it uses one thing a tool does, checks what any device must
-give, and answers what it saw. The same text with "musa" in the place of "cuda" is the program written for the device itself, which
-is what a row is compared with.
+A row is a public function of a file in `programs`, written for CUDA: it uses one feature of a tool, checks what any device must
+give, and returns what it saw. The same text with "musa" in place of "cuda" is the program written for the device itself, with which
+a row is compared.
 
 `python rows.py cuda|musa` prints the answers of all rows as JSON.
 """
@@ -34,13 +34,13 @@ class Row(NamedTuple):
 
 
 def spelled(text: str, device_type: str) -> str:
-    """A text about CUDA as one about `device_type`."""
+    """A text about CUDA, rewritten for `device_type`."""
     return text.replace("cuda", device_type).replace("CUDA", device_type.upper())
 
 
 @cache
 def program(name: str, device_type: str, folder: Path) -> ModuleType:
-    """The module of a program, spelled for a device. TorchScript reads sources, so the text has to stand in a file."""
+    """The module of a program, rewritten for a device. TorchScript reads sources, so the text has to be in a file."""
     module_name = f"{name}_for_{device_type}"
     path = folder / f"{module_name}.py"
     path.write_text(spelled((PROGRAMS / f"{name}.py").read_text(), device_type))
@@ -61,7 +61,7 @@ def rows() -> Iterator[Row]:
 
 
 def answer(row: Row, device_type: str, folder: Path) -> Any:
-    """What the row answers under this spelling, as JSON has it."""
+    """The answer of the row for this device type, as JSON represents it."""
     import torch
 
     function: Callable[[], Any] = getattr(program(row.program, device_type, folder), spelled(row.name, device_type))

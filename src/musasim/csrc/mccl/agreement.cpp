@@ -25,7 +25,7 @@ bool same(const Operation& a, const Operation& b) {
       a.root == b.root && counts;
 }
 
-// What each sends is what the other expects. In a list of numbers a reduction's parts mean something else.
+// Whether each rank sends what the others expect. In a reduce_scatter these numbers mean its parts, which same() compares.
 bool fit_together(const std::vector<Operation>& all) {
   const size_t ranks = all.size();
   for (size_t from = 0; from < ranks; ++from) {

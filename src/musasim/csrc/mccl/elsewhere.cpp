@@ -8,7 +8,7 @@
 namespace musasim::mccl {
 namespace {
 
-// Grows by a thread whenever all are busy. Never taken down: its threads may be in the program's code when the process ends.
+// Grows by a thread whenever all are busy. Never destroyed, because its threads may run the program's code when the process ends.
 class Threads {
  public:
   void run(std::function<void()> job) {

@@ -13,12 +13,12 @@ namespace musasim::mccl {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-// What is left until then, for gloo: never nothing, which it would take for "no limit".
+// The time left until then, for gloo. It is never zero, which gloo would take for "no limit".
 std::chrono::milliseconds remaining(Deadline deadline);
-// Far enough away where a program asks for a time that no clock can show.
+// A time in the far future if the timeout is too long for the clock.
 Deadline after(std::chrono::milliseconds timeout);
 
-// Whether a communicator still works. The first failure is the reason of all that follow.
+// Whether a communicator still works. The first failure is the reason for all later ones.
 class Health {
  public:
   explicit Health(int rank) : rank_(rank) {}
@@ -30,7 +30,7 @@ class Health {
     return error_.load();
   }
   void fail(c10d::ErrorType error, const std::string& reason);
-  // Raises DistBackendError where the communicator is broken.
+  // Raises DistBackendError if the communicator is broken.
   void check() const;
   std::exception_ptr aborted() const;
 
@@ -41,7 +41,7 @@ class Health {
   std::atomic<c10d::ErrorType> error_{c10d::ErrorType::SUCCESS};
 };
 
-// The exception of a transport, in the words of the library it stands for.
+// The exception of a transport, in the words of the library that it simulates.
 struct Failure {
   c10d::ErrorType type = c10d::ErrorType::COMM_ERROR;
   std::string reason;

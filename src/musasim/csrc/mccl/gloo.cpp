@@ -9,7 +9,7 @@ namespace {
 
 namespace py = pybind11;
 
-// gloo's own headers are not in PyTorch's wheels; its Python class makes what we need.
+// PyTorch's wheels do not contain gloo's headers, but its Python class creates the object we need.
 c10::intrusive_ptr<c10d::Backend> connect(
     const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout) {
   const py::gil_scoped_acquire gil;

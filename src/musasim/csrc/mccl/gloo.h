@@ -12,7 +12,7 @@ namespace musasim::mccl {
 // The transport: gloo, on tensors of the host. Every call blocks until it is done, at most until its deadline.
 class Gloo {
  public:
-  // Connects with the other ranks, who have to come within `timeout`.
+  // Connects to the other ranks, which have to arrive within `timeout`.
   Gloo(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout);
 
   int rank() const {
@@ -24,7 +24,7 @@ class Gloo {
 
   std::vector<int64_t> allgather_numbers(const std::vector<int64_t>& mine, Deadline deadline);
   void allreduce(at::Tensor tensor, c10d::ReduceOp::RedOpType op, Deadline deadline);
-  // Uses the tensor of every rank for its own ends; the result is the root's.
+  // Overwrites the tensor of every rank. Only the root's holds the result.
   void reduce(at::Tensor tensor, c10d::ReduceOp::RedOpType op, int64_t root, Deadline deadline);
   void broadcast(at::Tensor tensor, int64_t root, Deadline deadline);
   void allgather(Tensors outputs, at::Tensor input, Deadline deadline);

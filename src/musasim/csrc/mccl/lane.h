@@ -5,12 +5,12 @@
 
 namespace musasim::mccl {
 
-// Work that happens in the order in which it was asked for, while the program goes on: what a communicator's stream is on a
-// device. A thread of its own, made with the first job. Jobs must not throw.
+// Runs work in the order of the requests while the program continues, like a communicator's stream on a device. It has its
+// own thread, which starts with the first job. Jobs must not throw.
 class Lane {
  public:
   Lane() = default;
-  // Does not wait: the thread finishes what was asked for and goes. A transport may keep it until its timeout.
+  // Does not wait: the thread finishes its jobs and ends. A transport may block it until its timeout.
   ~Lane();
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;

@@ -34,7 +34,7 @@ void receive_message(Gloo& gloo, const std::string& group, const at::Tensor& ten
   const Operation expected(c10d::OpType::RECV, tensor);
   const bool fits = sent.count == expected.count && sent.dtype == expected.dtype;
   if (sent.count != 0) {
-    // What does not fit is taken all the same: the sender is done with it, and the next message is the next.
+    // A message that does not fit is received all the same, because the sender has sent it and the next one follows.
     const auto bytes = sent.count * static_cast<int64_t>(c10::elementSize(sent.dtype));
     gloo.receive(fits ? bytes_on_host(tensor) : at::empty({bytes}, at::kByte), from, kDataTag, deadline);
   }

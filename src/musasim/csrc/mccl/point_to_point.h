@@ -6,8 +6,8 @@
 
 namespace musasim::mccl {
 
-// One message between two ranks. A description goes ahead of it, so that a receiver who expects something else says so.
-// Messages between two ranks keep their order; a tag means nothing, as in NCCL.
+// One message between two ranks. A description precedes it, so that a receiver that expects something else reports it.
+// Messages between two ranks keep their order. Tags have no meaning, as in NCCL.
 void send_message(Gloo& gloo, const at::Tensor& tensor, int to, Deadline deadline);
 void receive_message(Gloo& gloo, const std::string& group, const at::Tensor& tensor, int from, Deadline deadline);
 

@@ -83,7 +83,7 @@ bool same_everywhere(const std::vector<Operation>& all) {
   return std::all_of(all.begin(), all.end(), [&](const Operation& one) { return one.sends == all[0].sends; });
 }
 
-// Parts of one size: into the tensors themselves, if their memory is in order.
+// Gathers parts of one size, directly into the tensors if their memory is contiguous.
 void gather_alike(const Session& session, const Tensors& parts, const at::Tensor& input) {
   const bool packed = std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.is_contiguous(); });
   if (packed) {
@@ -170,7 +170,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   if (ephemeral_owned_ != 0) {
     work->then([active = ephemeral_, owned = std::exchange(ephemeral_owned_, 0)] { *active -= owned; });
   }
-  // It starts when the stream that asks for it gets there.
+  // It starts when its stream reaches it.
   const auto ready = completion_ns(current_stream(device.index()));
   lane.push([ready, run = work->runner(std::move(job))]() mutable {
     wait_until(ready);
@@ -383,7 +383,7 @@ WorkPtr ProcessGroupMCCL::reduce_scatter(
     if (bytes.numel() == 0) {
       return;
     }
-    // Truth values are bytes, complex ones pairs: the type of the elements of a tensor on the host.
+    // The type of the elements of a tensor on the host, where booleans are bytes and complex numbers are pairs.
     const auto elements = bytes.view(elements_on_host(output).scalar_type());
     session.gloo.allreduce(elements, transport_operation(output, op), session.deadline);
     const auto sizes = in_bytes(operation.sends, operation.dtype);
@@ -507,7 +507,7 @@ WorkPtr ProcessGroupMCCL::recv(Tensors& tensors, int from, int /*tag*/) {
 }
 
 WorkPtr ProcessGroupMCCL::barrier(const c10d::BarrierOptions& opts) {
-  // On a device it is a reduction of one element; coming together is all that is left of it here.
+  // On a device it is a reduction of one element. Here it is only the exchange of descriptions.
   return collective({Operation(OpType::BARRIER), "mccl:barrier", {}, {}, opts.timeout}, [](Session&) {});
 }
 

@@ -17,13 +17,13 @@
 
 namespace musasim::mccl {
 
-// What the ranks share. Jobs hold it, so that it outlives a group that is dropped in the middle of one.
+// The state that jobs use. They hold it, so that it outlives a group that is dropped during a job.
 struct Communicator {
   std::shared_ptr<Health> health;
   Gloo gloo;
 };
 
-// One operation while it runs: what all ranks said of it, and how long it may take.
+// One operation while it runs: the descriptions from all ranks, and its deadline.
 struct Session {
   Gloo& gloo;
   const std::vector<Operation>& all;

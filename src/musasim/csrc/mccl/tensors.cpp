@@ -39,7 +39,7 @@ at::Tensor stand_in(const at::Tensor& tensor) {
   return AliasTable(tensor.device()).to_cpu(tensor);
 }
 
-// Whole in memory, with no gaps, in whatever order: what a copy of bytes reproduces.
+// Contiguous in memory in some order of dimensions, so that a copy of the bytes reproduces it.
 at::Tensor in_a_row(const at::Tensor& on_host) {
   return on_host.as_strided({on_host.numel()}, {1});
 }
@@ -135,7 +135,7 @@ void scatter_bytes(const at::Tensor& bytes, const Tensors& tensors) {
   int64_t start = 0;
   for (const auto& tensor : tensors) {
     const auto size = static_cast<int64_t>(tensor.nbytes());
-    // Some start where the type may not: a copy is aligned.
+    // Some parts are not aligned for the type, but a copy is.
     const auto part = bytes.narrow(0, start, size).clone();
     stand_in(tensor).copy_(part.view(tensor.scalar_type()).view(tensor.sizes()));
     start += size;

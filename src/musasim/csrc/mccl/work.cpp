@@ -12,13 +12,13 @@ namespace {
 using Future = c10::ivalue::Future;
 using Milliseconds = std::chrono::milliseconds;
 
-// A transport notices the end of its time by itself, and says more about it than we can. It gets this much longer.
+// A transport detects a timeout by itself, and its message says more than ours. It gets this much more time.
 constexpr Milliseconds kGrace{1000};
-// How often one who waits looks whether the communicator was aborted.
+// How often a waiting thread checks whether the communicator was aborted.
 constexpr Milliseconds kLook{50};
 
 c10::intrusive_ptr<Future> make_future(c10::Device device) {
-  // Of the device: DDP takes the tensors out of it for its buckets.
+  // The future knows the device, because DDP takes the tensors for its buckets out of it.
   return c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{device});
 }
 
@@ -65,7 +65,7 @@ void Completion::complete(std::exception_ptr error) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (done_) {
-      return; // given up meanwhile
+      return; // aborted meanwhile
     }
     done_ = true;
     error_ = std::move(error);
@@ -151,7 +151,7 @@ std::function<void()> WorkMCCL::runner(std::function<void(Deadline)> job) {
     } catch (const std::exception& failure) {
       error = story->failed(failure);
     }
-    job = nullptr; // its tensors, before anyone who waits goes on and counts memory
+    job = nullptr; // releases its tensors before a waiting thread continues and counts memory
     completion->complete(error);
   };
 }

@@ -12,17 +12,17 @@
 
 namespace musasim::mccl {
 
-// The end of an operation, apart from its tensors: who carries it out holds this, and nothing that costs device memory.
+// The end of an operation, without its tensors. The thread that runs it holds this object, which needs no device memory.
 class Completion {
  public:
-  // The first call decides.
+  // Only the first call counts.
   void complete(std::exception_ptr error);
   bool done() const;
   std::exception_ptr error() const;
   Clock::time_point finished() const;
-  // Waits until it is done, at most until `until`; whether it is.
+  // Waits until it is done, at most until `until`, and returns whether it is.
   bool wait(Clock::time_point until);
-  // Now, if it is done already.
+  // Calls it at the end, or now if the operation is done already.
   void then(std::function<void()> callback);
 
  private:
@@ -34,12 +34,12 @@ class Completion {
   std::vector<std::function<void()>> callbacks_;
 };
 
-// What one rank waits for. Unlike on a device, `wait` keeps the host until the values are there.
+// The work that one rank waits for. Unlike on a device, `wait` blocks the host until the values are available.
 class WorkMCCL final : public c10d::Work {
  public:
   struct Facts {
     c10d::OpType type;
-    const char* title; // as the profiler shows it
+    const char* title; // for the profiler
     uint64_t sequence;
     int rank;
     c10::Device device;
@@ -50,7 +50,7 @@ class WorkMCCL final : public c10d::Work {
 
   WorkMCCL(Facts facts, std::shared_ptr<Health> health);
 
-  // What runs `job`, on whatever thread, and completes this work with what comes of it.
+  // A function that runs `job`, on any thread, and completes this work with its outcome.
   std::function<void()> runner(std::function<void(Deadline)> job);
   void then(std::function<void()> callback) {
     completion_->then(std::move(callback));
@@ -71,7 +71,7 @@ class WorkMCCL final : public c10d::Work {
   }
 
  private:
-  // What an error has to say of the operation.
+  // The facts about the operation for error messages.
   struct Story {
     int rank;
     std::string operation;
@@ -89,7 +89,7 @@ class WorkMCCL final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Several works that are waited for as one.
+// Several works that a program waits for as one.
 class JoinedWork final : public c10d::Work {
  public:
   JoinedWork(std::vector<c10::intrusive_ptr<c10d::Work>> parts, int rank, c10::Device device);

@@ -1,4 +1,4 @@
-// A thread runs until it waits or returns. One that never waits costs no switch: its fiber goes on with the next thread.
+// A thread runs until it waits or returns. If it never waits, it costs no switch, because its fiber continues with the next thread.
 #include "block.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace musart {
 namespace {
 
 constexpr unsigned kWarp = MUSASIM_WARP_SIZE;
-constexpr size_t kMostWaits = 6; // that a report names
+constexpr size_t kMostWaits = 6; // named in a report
 
 enum class Wait { Nothing, Barrier, Exchange, Converge, Grid };
 
@@ -45,7 +45,7 @@ struct Thread {
   Round* round = nullptr;
   const char* place = nullptr; // file of a barrier, name of an exchange
   int line = 0;
-  const void* caller = nullptr; // of a converge: a line may hold two
+  const void* caller = nullptr; // of a converge, because a line may contain two
   unsigned together = 0; // lanes of the last converge
   unsigned number = 0;
   Wait wait = Wait::Nothing;
@@ -53,13 +53,13 @@ struct Thread {
 
 struct Warp {
   unsigned alive = 0; // lanes that have not returned
-  std::vector<Round*> open; // that wait for lanes
+  std::vector<Round*> open; // rounds that wait for lanes
 };
 
 struct Shared { // a __shared__ variable
   void* address;
   size_t bytes;
-  std::vector<char> contents; // while another block runs
+  std::vector<char> contents; // saved while another block runs
 };
 
 struct Block {
@@ -69,21 +69,21 @@ struct Block {
   std::vector<Thread*> ready; // a ring
   size_t ready_first = 0;
   size_t ready_count = 0;
-  unsigned next = 0; // thread that has not begun
+  unsigned next = 0; // the next thread to begin
   unsigned alive = 0;
   unsigned arrived = 0; // at the barrier
-  unsigned predicates = 0; // of those that arrived, with a non-zero one
+  unsigned predicates = 0; // threads that arrived with a non-zero predicate
   musasim_votes votes{}; // of the last barrier
   const char* barrier_file = nullptr;
   int barrier_line = 0;
   unsigned at_grid = 0;
-  bool yielded = false; // somebody waits for what a thread that has not begun may do
+  bool yielded = false; // a thread waits for something that a thread that has not begun may do
   unsigned long long serial = 0;
   std::vector<Shared> shared;
   std::vector<char> dynamic; // contents, while another block runs
 };
 
-// Of the launch that is running. Fibers and rounds are used again by later ones.
+// The state of the running launch. Later launches reuse fibers and rounds.
 struct Device {
   const Launch* launch = nullptr;
   const void* data = nullptr;
@@ -91,7 +91,7 @@ struct Device {
   Block* block = nullptr;
   Thread* thread = nullptr;
   Fiber* fiber = nullptr;
-  void* scheduler = nullptr; // where it is, while a fiber runs
+  void* scheduler = nullptr; // its saved stack pointer while a fiber runs
   musaError_t error = musaSuccess;
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
@@ -216,7 +216,7 @@ Round* find_round(Warp& warp, unsigned mask) {
   return nullptr;
 }
 
-// Those of a warp that wait at one place are together. Asked when nobody can run, so nobody else will come.
+// The lanes of a warp that wait at one place form a group. This is called when no thread can run, so no other lane will arrive.
 bool converge(Block& block) {
   bool any = false;
   for (size_t begin = 0; begin < block.threads.size(); begin += kWarp) {
@@ -247,7 +247,7 @@ bool converge(Block& block) {
 
 // --- the end of a thread -----------------------------------------------------------------------------------------------
 
-// Barriers and exchanges wait for those alone that can still come.
+// Barriers and exchanges wait only for threads that can still arrive.
 void finish(Device& d, Thread& thread) {
   auto& block = *d.block;
   let_go(d, thread);
@@ -323,7 +323,7 @@ Fiber* take_fiber(Device& d) {
   return fiber;
 }
 
-// What its threads wait for, for a person: few of them, one for each place.
+// A text for users that says what the threads wait for: a few of them, one for each place.
 std::string describe_waits(const Launch& launch, const Block& block) {
   std::string text;
   std::vector<std::pair<const char*, int>> told;
@@ -346,7 +346,7 @@ void run_fiber(Device& d, Fiber& fiber) {
   switch_stacks(&d.scheduler, fiber.stack_pointer);
 }
 
-// Until every thread of the block has returned, or waits for the other blocks.
+// Runs until every thread of the block has returned or waits for the other blocks.
 void run_block(Device& d) {
   auto& block = *d.block;
   while (d.error == musaSuccess && block.alive != 0) {
@@ -367,7 +367,7 @@ void run_block(Device& d) {
         return;
       }
       d.thread = nullptr;
-      report("deadlock: no thread of the block can go on" + describe_waits(*d.launch, block));
+      report("deadlock: no thread of the block can continue" + describe_waits(*d.launch, block));
       d.error = musaErrorLaunchFailure;
     }
   }
@@ -417,7 +417,7 @@ void run_one_by_one(Device& d) {
   }
 }
 
-// Shared memory has one address for all blocks, so it is put aside while another one runs.
+// Shared memory has the same address in all blocks, so it is saved while another block runs.
 void put_aside(Block& block, size_t dynamic) {
   for (auto& variable : block.shared) {
     const auto* begin = static_cast<const char*>(variable.address);
@@ -465,7 +465,7 @@ void run_together(Device& d) {
   }
 }
 
-// After a fault, fibers stand in the middle of threads that will not go on.
+// After a fault, fibers are stopped inside threads that will not continue.
 void recover(Device& d) {
   d.idle.clear();
   for (auto& fiber : d.fibers) {
@@ -520,12 +520,12 @@ void report(const std::string& message) {
   if (d.thread != nullptr) {
     place += ", thread " + text_of(position(d.thread->number, d.launch->block));
   }
-  std::fflush(stdout); // what the kernel has printed comes first
+  std::fflush(stdout); // the kernel's own output comes first
   std::fprintf(stderr, "musasim: kernel %s%s: %s\n", d.launch->kernel->name, place.c_str(), message.c_str());
   std::fflush(stderr);
 }
 
-// In CUDA's words. The body of a kernel is a lambda here, which is of no interest to its author.
+// CUDA's wording. The body of a kernel is a lambda here, which the message does not show.
 void report_assertion(const char* expression, const char* file, unsigned line, const char* function) {
   const auto& d = device();
   std::string name(function);
@@ -568,7 +568,7 @@ void musasim_fault(int error, const char* message) {
 
 musasim_votes musasim_barrier(int predicate, const char* file, int line) {
   if (!t_on_device) {
-    musasim_fault(musaErrorLaunchFailure, "a barrier is for kernels");
+    musasim_fault(musaErrorLaunchFailure, "a barrier was called");
   }
   auto& d = device();
   auto& block = *d.block;
@@ -599,7 +599,7 @@ const musasim_round* musasim_exchange(unsigned mask, const void* value, size_t b
   auto& warp = d.block->warps[musasim_warp];
   const unsigned lane = musasim_lane;
   if ((mask >> lane & 1) == 0) {
-    musasim_fault(musaErrorLaunchFailure, (std::string(what) + ": the mask is without the calling lane").c_str());
+    musasim_fault(musaErrorLaunchFailure, (std::string(what) + ": the mask does not contain the calling lane").c_str());
   }
   let_go(d, thread);
   auto* round = find_round(warp, mask);
@@ -635,7 +635,7 @@ unsigned musasim_converge(const char* file, int line) {
 void musasim_grid_barrier(void) {
   auto& d = device();
   if (!t_on_device || !d.launch->cooperative) {
-    musasim_fault(musaErrorLaunchFailure, "a barrier of the grid, in a launch that is not cooperative");
+    musasim_fault(musaErrorLaunchFailure, "a grid barrier in a launch that is not cooperative");
   }
   ++d.block->at_grid;
   wait(d, Wait::Grid, "grid", 0);

@@ -27,12 +27,12 @@ struct Launch {
   bool cooperative = false;
 };
 
-// Runs every thread of every block, on the calling OS thread; callers see to it that there is one at a time. What went wrong is on stderr.
+// Runs every thread of every block on the calling OS thread. Callers ensure that one launch runs at a time. Errors go to stderr.
 musaError_t run_grid(const Launch& launch, const void* data, const musasim_closure& closure);
 
 bool on_device() noexcept;
 
-// Ends the launch that runs on this thread, as a signal's handler may.
+// Ends the launch that runs on this thread. A signal handler may call this.
 [[noreturn]] void abandon_launch(musaError_t error);
 void report(const std::string& message); // names the kernel and the thread
 void report_assertion(const char* expression, const char* file, unsigned line, const char* function);

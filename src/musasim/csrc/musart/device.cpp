@@ -35,7 +35,7 @@ long long read_number(const char* name, long long fallback, long long low) {
 
 namespace {
 
-// A device mask lists ids; the first entry that names no device ends the list, as in the CUDA driver.
+// A device mask lists ids. The first entry that names no device ends the list, as in the CUDA driver.
 int count_visible(const char* mask, int physical) {
   std::vector<long> seen;
   const char* at = mask;
@@ -84,7 +84,7 @@ std::set<std::pair<int, int>>& peers() {
   return *enabled;
 }
 
-// Figures without a counterpart in the properties are invented, and alike on every device.
+// Figures without a counterpart in the properties are invented, and equal on every device.
 int attribute_value(int attribute, int device) {
   const auto& properties = device_properties();
   switch (attribute) {
@@ -220,12 +220,12 @@ musaError_t musaDeviceSynchronize(void) {
     return remember(error);
   }
   wait_until(last_completion(current_device(), false));
-  std::fflush(stdout); // what kernels have printed is seen from here on
+  std::fflush(stdout); // from here on, the kernels' output is visible
   return musaSuccess;
 }
 
-// What the program has allocated through this API is gone. PyTorch's memory stays, where a device would take it too, and
-// leave every tensor dangling.
+// Frees what the program has allocated through this API. PyTorch's memory stays. A device would free it too, and leave every
+// tensor dangling.
 musaError_t musaDeviceReset(void) {
   if (const auto error = enter_unsafe()) {
     return remember(error);
@@ -281,7 +281,7 @@ musaError_t musaDeviceGetByPCIBusId(int* device, const char* text) {
   for (int index = 0; index < device_count(); ++index) {
     char own[16];
     musaDeviceGetPCIBusId(own, sizeof(own), index);
-    // The domain may be left out.
+    // The domain may be omitted.
     if (std::strcmp(text, own) == 0 || std::strcmp(text, own + 5) == 0) {
       *device = index;
       return musaSuccess;
@@ -353,7 +353,7 @@ musaError_t musaDriverGetVersion(int* version) {
   return musaRuntimeGetVersion(version);
 }
 
-// There is no profiler that could listen; without one, CUDA's calls succeed and do nothing either.
+// There is no profiler to start. Without one, CUDA's calls succeed and do nothing too.
 musaError_t musaProfilerStart(void) {
   return remember(enter());
 }
@@ -368,7 +368,7 @@ std::atomic<size_t> g_limits[] = {{1024}, {1 << 20}, {8 << 20}};
 
 } // namespace
 
-// Kernels have the stack, the output and the heap of the process, whatever is said here.
+// Kernels use the stack, the output and the heap of the process, whatever the limit.
 musaError_t musaDeviceSetLimit(musaLimit limit, size_t value) {
   if (const auto error = enter()) {
     return remember(error);

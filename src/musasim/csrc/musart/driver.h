@@ -1,6 +1,6 @@
-// The simulated driver: what the runtime API and the PyTorch backend have in common. Knows nothing of PyTorch, so that a
-// program compiled against libmusart.so alone starts without it. Nothing here throws; nothing is ever destroyed, for the
-// objects of Python and of other libraries may outlive static destruction.
+// The simulated driver, which the runtime API and the PyTorch backend share. It knows nothing of PyTorch, so that a program
+// linked only against libmusart.so starts without it. Nothing here throws, and nothing is ever destroyed, because objects of
+// Python and of other libraries may outlive static destruction.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace musart {
 constexpr int kMaxDevices = 64;
 
 struct DeviceProperties {
-  // Figures and results are the CPU's, so whatever prints the name says so.
+  // Figures and results are the CPU's, so the name says "simulated".
   std::string name = "MTT S5000 (simulated)";
   int major = 3;
   int minor = 1;
@@ -36,16 +36,16 @@ struct DeviceProperties {
 int device_count() noexcept;
 const DeviceProperties& device_properties();
 
-// A number from the environment, at least `low`; `fallback` where there is none, and with a warning where it is no such number.
+// A number from the environment, at least `low`; `fallback` if it is not set, and with a warning if it is not such a number.
 long long read_number(const char* name, long long fallback, long long low);
 
 int current_device() noexcept; // of the calling thread
 void set_current_device(int device) noexcept;
 
-// The error (a musaError_t, 0: none) that a kernel has left a device in. It stays until the process ends.
+// The error (a musaError_t, 0 for none) of a kernel that failed on the device. It stays until the process ends.
 int device_fault(int device) noexcept;
 
-// A driver does not survive a fork. After `arm_fork_guard` a forked child is refused any device work.
+// A driver does not survive a fork. After `arm_fork_guard`, a forked child cannot do any device work.
 void arm_fork_guard();
 bool in_bad_fork() noexcept;
 
@@ -59,13 +59,13 @@ struct Allocation {
   int device = -1;
   Owner owner = Owner::Program;
   int shared = -1; // the file descriptor behind it, once it has been exported to other processes
-  bool managed = false; // for the host as well
+  bool managed = false; // usable by the host as well
 };
 
 void* allocate(int device, size_t bytes, Owner owner); // nullptr when the device is full
 bool mark_managed(void* base);
 bool is_managed(const void* pointer);
-bool release(void* base, Owner owner); // false when it is no such allocation
+bool release(void* base, Owner owner); // false if there is no such allocation
 void release_all(int device, Owner owner);
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
@@ -91,7 +91,7 @@ bool unregister_host_range(const void* pointer);
 struct Event;
 struct Stream;
 
-// Which work of a capture comes before something: for each stream, how many of the capture's operations.
+// The work of a capture that precedes something: for each stream, the number of the capture's operations.
 using Progress = std::map<const Stream*, size_t>;
 
 enum class CaptureMode { Global, ThreadLocal, Relaxed };
@@ -107,7 +107,7 @@ struct Capture {
   bool invalidated = false;
   std::vector<Node> nodes;
   std::vector<Stream*> joined; // streams that an event of this capture was waited on
-  std::map<const Stream*, Progress> reached; // by stream, how far into each stream's work its own next work comes after
+  std::map<const Stream*, Progress> reached; // by stream, the work of every stream that its own next work follows
 
   explicit Capture(CaptureMode mode_) : mode(mode_) {}
 
@@ -115,20 +115,20 @@ struct Capture {
   bool has_unjoined_work(const Stream& origin) const;
 };
 
-extern std::atomic<int> running_captures; // 0 is the usual case, and then nothing else need be asked
+extern std::atomic<int> running_captures; // usually 0, and then no other check is needed
 
-bool begin_capture(Capture& capture, Stream& origin); // false when the stream is being captured already
+bool begin_capture(Capture& capture, Stream& origin); // false if the stream is being captured already
 void finish_capture(Capture& capture, Stream& origin);
 bool is_running(const Capture* capture);
-void join_capture(const Event& event, Stream& stream); // nothing when its capture is over
+void join_capture(const Event& event, Stream& stream); // does nothing if the event's capture is over
 
-// The capture that forbids an unsafe call: in "global" mode one from any thread, in "thread_local" one from its own thread.
+// The capture that forbids an unsafe call: in "global" mode from any thread, in "thread_local" mode from its own thread.
 Capture* forbidding_capture();
 
 // --- streams and events ------------------------------------------------------------------------------------------------
 
 // Kernels run at once on the calling thread, so a stream is only a clock: `busy_until` says when the work queued on it
-// would be done. It makes query, wait and elapsed time honest without worker threads.
+// would be done. So query, wait and elapsed time are correct without worker threads.
 struct Stream {
   std::atomic<int64_t> busy_until{0};
   std::atomic<Capture*> capture{nullptr};
@@ -146,15 +146,15 @@ void wait_for(Stream& stream, int64_t when_ns); // the stream, not the host
 
 Stream& default_stream(int device);
 Stream* create_stream(int device, int priority, bool blocking);
-void enlist(Stream& stream); // makes one that somebody else keeps known by its address
-Stream* find_stream(const void* handle); // nullptr for the address of no stream
+void enlist(Stream& stream); // registers the address of a stream that other code owns
+Stream* find_stream(const void* handle); // nullptr if no stream has this address
 bool destroy_stream(const void* handle);
 int64_t last_completion(int device, bool blocking_only);
 
-// The time of an event that several processes see: the host's clock is the same for all of them.
+// The time of an event that several processes share. The host's clock is the same for all of them.
 struct SharedTime {
   std::atomic<int64_t>* when_ns = nullptr;
-  std::string handle; // of the memory it lies in
+  std::string handle; // of its memory
   int64_t index = 0;
   std::shared_ptr<void> memory; // keeps that memory open
 };

@@ -108,7 +108,7 @@ const char* musaGetErrorName(musaError_t error) {
   return found == nullptr ? kUnrecognized : found->name;
 }
 
-// What a kernel has failed with is there to stay.
+// The error of a failed kernel stays.
 musaError_t musaGetLastError(void) {
   const auto last = musaPeekAtLastError();
   t_last = musaSuccess;

@@ -13,7 +13,7 @@ std::set<const void*>& events() {
   return *all;
 }
 
-// An event that a capture has recorded has no time of its own.
+// An event that a capture has recorded has no time.
 musaError_t check_event(musaEvent_t handle) {
   if (const auto error = enter()) {
     return error;

@@ -1,4 +1,4 @@
-// Graphs of the runtime API: what a stream was given between two calls, to be done again.
+// Graphs of the runtime API. They repeat the work that a stream was given between two calls.
 #include "api.h"
 
 #include <memory>
@@ -50,7 +50,7 @@ musaError_t destroy_graph(const void* handle) {
   return musaSuccess;
 }
 
-// Of the captures that were begun here, the one of a stream.
+// The capture of a stream, if it was begun here.
 std::unique_ptr<Capture> take_capture(const Stream& stream) {
   auto& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
@@ -126,7 +126,7 @@ musaError_t musaGraphGetNodes(musaGraph_t handle, musaGraphNode_t* nodes, size_t
   return musaSuccess;
 }
 
-// An executable keeps what it needs: the graph may be destroyed.
+// An executable keeps what it needs, so the graph may be destroyed.
 musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t handle, unsigned long long) {
   if (const auto error = enter()) {
     return remember(error);
@@ -162,7 +162,7 @@ musaError_t musaGraphExecDestroy(musaGraphExec_t executable) {
   return destroy_graph(executable);
 }
 
-// The mode is part of a capture here, not of a thread, so this only says what would be.
+// The mode belongs to a capture here, not to a thread, so this only stores the value.
 musaError_t musaThreadExchangeStreamCaptureMode(musaStreamCaptureMode* mode) {
   thread_local auto current = musaStreamCaptureModeGlobal;
   if (mode == nullptr) {

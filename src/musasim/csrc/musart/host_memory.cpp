@@ -1,4 +1,4 @@
-// Pinned memory is ordinary host memory that is known to be pinned.
+// Pinned memory is ordinary host memory that is marked as pinned.
 #include "api.h"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ constexpr size_t kHostPage = 4096;
 
 struct HostRange {
   size_t size;
-  bool ours; // allocated here, and not only registered
+  bool ours; // allocated here, not only registered
 };
 
 struct HostRanges {

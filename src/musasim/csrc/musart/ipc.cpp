@@ -1,5 +1,5 @@
-// Device memory for another process of the same user: the pages of an exported allocation are a file, which the other process
-// opens through /proc. The exporter has to be alive, and must not write while it exports, which CUDA asks of it as well.
+// Device memory for another process of the same user. The pages of an exported allocation are a file, which the other process
+// opens through /proc. The exporter has to be alive, and must not write while it exports, as with CUDA.
 #include "api.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct Handle {
   int32_t process;
   int32_t file;
   int32_t device;
-  uint64_t inode; // descriptors are used again; the file tells them apart
+  uint64_t inode; // descriptors are reused, but the file tells them apart
   uint64_t size;
 };
 static_assert(sizeof(Handle) <= MUSA_IPC_HANDLE_SIZE);
@@ -103,7 +103,7 @@ musaError_t musaIpcOpenMemHandle(void** pointer, musaIpcMemHandle_t handle, unsi
     return remember(musaErrorInvalidResourceHandle);
   }
   if (given.process == getpid()) {
-    return remember(musaErrorDeviceUninitialized); // CUDA too refuses the process that has made the handle
+    return remember(musaErrorDeviceUninitialized); // CUDA also refuses a handle in the process that made it
   }
   const std::lock_guard<std::mutex> lock(g_opened_mutex);
   auto [at, is_new] = opened().try_emplace({given.process, given.inode}, Opened{nullptr, 0});

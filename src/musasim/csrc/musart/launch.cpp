@@ -1,4 +1,4 @@
-// Launches: their configuration, what is refused, what a fault leaves behind, and kernels in graphs.
+// Launches: their configuration, refusals, the effects of a fault, and kernels in graphs.
 #include "api.h"
 #include "block.h"
 
@@ -26,10 +26,10 @@ struct Configuration {
   bool cooperative = false;
 };
 
-// By <<<...>>>, whose arguments may hold other launches, so they nest.
+// Pushed by <<<...>>>, whose arguments may contain other launches, so configurations nest.
 thread_local std::vector<Configuration> t_configurations;
 
-// Set while a kernel's function is called to tell which kernel it is.
+// Set while a kernel's function is called only to identify its kernel.
 thread_local musasim_kernel** t_asking = nullptr;
 
 std::atomic<int> g_fault[kMaxDevices];
@@ -38,7 +38,7 @@ bool fits(const Extent& extent, const Extent& limit) {
   return extent.count() != 0 && extent.x <= limit.x && extent.y <= limit.y && extent.z <= limit.z;
 }
 
-// Code for one major architecture runs on no other; on a device of the same one, code for an older or equal one.
+// A device runs only code for its own major architecture, and of that only code for an equal or older version.
 bool has_code_for_device(const musasim_kernel& kernel) {
   const auto& properties = device_properties();
   const int own = properties.major * 10 + properties.minor;
@@ -80,7 +80,7 @@ musaError_t check(const musasim_kernel& kernel, const Configuration& wanted) {
   if (kernel.max_threads != 0 && wanted.block.count() > kernel.max_threads) {
     return musaErrorLaunchOutOfResources;
   }
-  if (wanted.cooperative) { // its blocks have to be on the device at the same time
+  if (wanted.cooperative) { // all its blocks have to fit on the device at the same time
     const int each = blocks_that_fit(kernel, static_cast<int>(wanted.block.count()), wanted.shared);
     if (wanted.grid.count() > static_cast<size_t>(each) * static_cast<size_t>(device_properties().multi_processor_count)) {
       return musaErrorCooperativeLaunchTooLarge;
@@ -102,7 +102,7 @@ struct Handlers {
 
 std::atomic<const Handlers*> g_handlers{nullptr}; // of the kernel that is running
 
-// A signal of another thread is not ours: it comes again, to whom it would have come.
+// A signal of another thread does not concern us. It comes again, and then the previous handler gets it.
 void hand_on(int number) {
   const auto* handlers = g_handlers.load();
   const auto at = std::find(std::begin(kSignals), std::end(kSignals), number) - std::begin(kSignals);
@@ -123,7 +123,7 @@ void on_signal(int number, siginfo_t* information, void*) {
   sigaddset(&these, number);
   pthread_sigmask(SIG_UNBLOCK, &these, nullptr); // this handler is never returned from
   if (number == SIGFPE) {
-    report("an integer was divided by zero: a device goes on, with an undefined result");
+    report("an integer was divided by zero: a device continues, with an undefined result");
     abandon_launch(musaErrorLaunchFailure);
   }
   if (number == SIGILL) {
@@ -138,7 +138,7 @@ void on_signal(int number, siginfo_t* information, void*) {
   abandon_launch(musaErrorIllegalAddress);
 }
 
-// Handlers belong to the process, so they are there only while a kernel runs. A full stack needs another one.
+// Handlers belong to the process, so they are installed only while a kernel runs. A full stack needs a separate stack for them.
 void catch_signals(Handlers& handlers) {
   thread_local static char* stack = static_cast<char*>(std::malloc(64 << 10));
   stack_t own = {};
@@ -204,7 +204,7 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
   return musaSuccess;
 }
 
-// The kernel behind the address of its function, nullptr where there is none. Other functions are called by this, too.
+// The kernel at the address of its function, or nullptr if there is none. If it is another function, this calls it.
 musasim_kernel* kernel_of(const void* function) {
   musasim_kernel* found = nullptr;
   if (function != nullptr) {
@@ -289,7 +289,7 @@ musaError_t musaLaunchCooperativeKernel(
   return launch_function(function, {extent_of(grid), extent_of(block), shared, stream, true}, arguments);
 }
 
-// At once: what was queued before has run by now. The stream's clock is waited for, as the function may measure.
+// Runs at once, because all earlier work has run already. It waits for the stream's clock, because the function may measure time.
 musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void* data) {
   if (const auto error = enter()) {
     return remember(error);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 
-// Every piece of device memory of the process, by address, and what it comes to on each device.
+// Every piece of device memory of the process, by address, and the total on each device.
 struct Memory {
   std::mutex mutex;
   std::map<const char*, Allocation> allocations;
@@ -43,7 +43,7 @@ void give_back(Memory& all, Position at) {
   }
 }
 
-// Untouched pages cost nothing and are to stay so: they are all zero, and a new file is too.
+// Untouched pages cost nothing and should stay untouched. They are all zero, and so is a new file.
 bool copy_touched_pages(const char* from, size_t bytes, int file) {
   static const char zeros[kPage] = {};
   for (size_t offset = 0; offset < bytes; offset += kPage) {
@@ -73,7 +73,7 @@ void* allocate(int device, size_t bytes, Owner owner) {
   if (bytes > total || all.used[device] + whole_pages(bytes) > total) {
     return nullptr;
   }
-  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
+  // The host commits pages on first use, so a nominal 16 GiB device costs nothing until it is used.
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* base = mmap(nullptr, whole_pages(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);
   if (base == MAP_FAILED) {
@@ -208,7 +208,7 @@ musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags) {
   return error;
 }
 
-// Pages have one place here.
+// Pages have only one place here.
 musaError_t musaMemPrefetchAsync(const void* pointer, size_t, int, musaStream_t stream) {
   if (const auto error = enter()) {
     return remember(error);
@@ -226,7 +226,7 @@ musaError_t musaMemAdvise(const void* pointer, size_t, musaMemoryAdvise, int) {
   return remember(is_managed(pointer) ? musaSuccess : musaErrorInvalidValue);
 }
 
-// Waits for the device first, as CUDA's does: work that is queued may still use the memory.
+// Waits for the device first, as in CUDA, because queued work may still use the memory.
 musaError_t musaFree(void* pointer) {
   if (const auto error = enter_unsafe()) {
     return remember(error);
@@ -242,7 +242,7 @@ musaError_t musaFree(void* pointer) {
   return remember(release(pointer, Owner::Program) ? musaSuccess : musaErrorInvalidValue);
 }
 
-// Kernels run when they are queued, so by now whatever was queued before has had its memory.
+// Kernels run when they are queued, so no earlier work needs the memory any more.
 musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream) {
   return stream_of(stream) == nullptr ? remember(musaErrorInvalidResourceHandle) : musaMalloc(pointer, size);
 }

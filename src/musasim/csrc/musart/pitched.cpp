@@ -1,4 +1,4 @@
-// Rows with a pitch: memory, copies and fills of two dimensions.
+// Two-dimensional memory, copies and fills, whose rows have a pitch.
 #include "api.h"
 
 #include <cstring>
@@ -6,9 +6,9 @@
 namespace musart {
 namespace {
 
-constexpr size_t kPitch = 512; // that rows begin at multiples of
+constexpr size_t kPitch = 512; // rows begin at multiples of this
 
-// As one-dimensional work of the same direction: from the first row's begin to the last row's end.
+// The bytes from the first row's begin to the last row's end.
 size_t span_of(size_t pitch, size_t width, size_t height) {
   return height == 0 ? 0 : pitch * (height - 1) + width;
 }
@@ -24,7 +24,7 @@ musaError_t check_rows(void* to, size_t to_pitch, const void* from, size_t from_
   if (width > to_pitch || width > from_pitch) {
     return musaErrorInvalidPitchValue;
   }
-  // The longer of the two may be longer than the other's memory, so each end is checked by itself.
+  // The longer span may exceed the other side's memory, so each side is checked separately.
   if (const auto error = check_copy(to, from, width, kind)) {
     return error;
   }

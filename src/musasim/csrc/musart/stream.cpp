@@ -12,7 +12,7 @@ namespace {
 
 struct Streams {
   std::shared_mutex mutex;
-  std::map<const void*, bool> known; // by address; true: created here, and so here to be destroyed
+  std::map<const void*, bool> known; // by address; true if it was created here, and so has to be destroyed here
 };
 
 Streams& streams() {
@@ -83,7 +83,7 @@ bool destroy_stream(const void* handle) {
   if (found == streams().known.end() || !found->second) {
     return false;
   }
-  // The clock itself stays: a thread may be waiting on it.
+  // The clock itself stays, because a thread may be waiting for it.
   streams().known.erase(found);
   return true;
 }

@@ -1,4 +1,4 @@
-// __device__, __constant__ and __managed__ variables. All devices see one and the same, where each would have its own.
+// __device__, __constant__ and __managed__ variables. All devices share one copy, although each should have its own.
 #include "api.h"
 #include "include/musasim/engine.h"
 
@@ -21,7 +21,7 @@ Symbols& symbols() {
 
 } // namespace
 
-// A library that is unloaded takes its variables with it, and another may come to lie there.
+// Unloading a library removes its variables, and another library may get their addresses.
 void add_symbol(void* address, size_t bytes) {
   auto& all = symbols();
   const std::unique_lock<std::shared_mutex> lock(all.mutex);

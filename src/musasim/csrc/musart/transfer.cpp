@@ -1,4 +1,4 @@
-// Copies and fills: at once where the stream is not being captured, into the graph where it is.
+// Copies and fills. They run at once, or become part of the graph if the stream is being captured.
 #include "api.h"
 
 #include <cstring>
@@ -8,7 +8,7 @@ namespace {
 
 enum class Place { Device, Host, TooShort };
 
-// Device memory is known to the byte; any other address is taken for the host's, as a driver with unified addresses does.
+// The driver knows device memory to the byte. It takes any other address for the host's, as with unified addresses.
 Place place_of(const void* pointer, size_t count, int device = -1) {
   const auto found = find_allocation(pointer);
   if (!found) {

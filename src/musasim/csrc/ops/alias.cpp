@@ -105,7 +105,7 @@ const c10::Storage& AliasTable::cpu_storage_for(const c10::Storage& storage) {
   return storages_.back().cpu;
 }
 
-// A result that the CPU kernel made. Its memory came from the device already, except where a library brought its own.
+// A result of the CPU kernel. Its memory comes from the device already, unless a library has allocated it otherwise.
 const c10::Storage& AliasTable::device_storage_for(const c10::Storage& storage) {
   for (const auto& pair : storages_) {
     if (pair.cpu.is_alias_of(storage)) {

@@ -6,7 +6,7 @@
 
 namespace musasim {
 
-// For the length of one operation: CPU tensors that stand for device tensors, over the same memory, and the way back.
+// During one operation, CPU tensors over the same memory stand in for device tensors. This table maps both ways.
 //
 // Storages map one to one, so that CPU kernels see which tensors overlap, and a result that shares a storage with an
 // input becomes a view of it again.
@@ -17,7 +17,7 @@ class AliasTable {
   at::Tensor to_cpu(const at::Tensor& tensor);
   at::Tensor to_device(const at::Tensor& result);
 
-  // After the operation: carries a resize, new strides or a new storage of the stand-in over to the tensor it stands for.
+  // Copies a new size, new strides or a new storage from the stand-in to its tensor, after the operation.
   static void sync_metadata(const at::Tensor& tensor, const at::Tensor& stand_in);
   void sync_storage(const at::Tensor& tensor, const at::Tensor& stand_in);
 
@@ -44,7 +44,7 @@ class AliasTable {
 };
 
 // While it lives, CPU allocations of this thread come from the device, so that the results of CPU kernels are device
-// memory from the start: counted, cached and refused like any other.
+// memory from the start. They are counted, cached and limited like any other.
 class AllocateOnDevice {
  public:
   explicit AllocateOnDevice(c10::DeviceIndex device);

@@ -1,4 +1,4 @@
-// Operators that PyTorch asks of a device only, so that the CPU has no kernel to lend.
+// Operators that PyTorch calls only on a device, so the CPU has no kernel for them.
 #include "fallback.h"
 
 #include <ATen/ATen.h>
@@ -275,7 +275,7 @@ Tensor norm_backward_elemt(
   return grad.to(input.scalar_type());
 }
 
-// Kaiser windows alone among the windows are filled by a kernel per device, which is not asked for by dispatch.
+// Only Kaiser windows, of all windows, are filled by a kernel for each device, which is not found by dispatch.
 Tensor kaiser_window_beta(
     int64_t length,
     bool periodic,

@@ -38,7 +38,7 @@ void copy_values(const at::Tensor& source, const at::Tensor& destination) {
   aliases.to_cpu(destination).copy_(aliases.to_cpu(source));
 }
 
-// A copy that the host waits for, or that reads pageable memory, cannot be part of a graph.
+// Whether the host takes part in a copy. A graph cannot contain copies that the host waits for or that read pageable memory.
 bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   if (on_musa(source) && on_musa(destination)) {
     return false;

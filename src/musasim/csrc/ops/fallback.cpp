@@ -25,7 +25,7 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
-// Finds the device of a call and holds its tensors to one device, as CUDA kernels do.
+// Finds the device of a call and checks that all tensors are on it, as CUDA kernels do.
 class DeviceCheck {
  public:
   DeviceCheck(const c10::OperatorHandle& op, const Signature& signature) : op_(op), signature_(signature) {}
@@ -164,7 +164,7 @@ bool holds_tensors(const IValue& value) {
   return value.isTensor() || value.isTensorList() || value.isOptionalTensorList();
 }
 
-// One call: arguments to the CPU, the CPU kernel, results back.
+// One call: it converts the arguments, runs the CPU kernel and converts the results.
 class Call {
  public:
   Call(const c10::OperatorHandle& op, const Signature& signature, c10::Device device, Stack& stack)
@@ -250,7 +250,7 @@ class Call {
     AliasTable::sync_metadata(tensor, stand_in);
   }
 
-  // A sparse tensor is its members: whatever the kernel left in the stand-in, the tensor gets.
+  // A sparse tensor consists of its members, so the tensor gets those of the stand-in.
   void sync_sparse(const at::Tensor& tensor, const at::Tensor& stand_in) {
     if (tensor.layout() == c10::kSparse) {
       auto* to = static_cast<at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
@@ -291,7 +291,7 @@ class Call {
   c10::SmallVector<IValue, 2> stand_ins_;
 };
 
-// Indexing by a mask asks the device how many elements it has, unless all it does is to fill them with one value.
+// Indexing by a mask has to read the number of elements from the device, unless it only fills them with one value.
 bool counts_a_mask(const Signature& signature, const Stack& stack) {
   const IValue* arguments = stack.data() + (stack.size() - signature.arguments);
   const auto& indices = arguments[1].toListRef();
@@ -351,8 +351,8 @@ bool has_composite_kernel(const c10::OperatorHandle& op) {
 }
 
 // Structured operators have composite kernels, which allocate on the device and then call the out variant; others have
-// generic ones (layer_norm) that round differently. Going to the CPU's own kernel at once saves a second dispatch and
-// gives exactly the CPU's values and strides. Kernels of the simulator's own win: they are registered before this runs.
+// generic ones (layer_norm) that round differently. Calling the CPU's own kernel directly saves a second dispatch and
+// gives exactly the CPU's values and strides. The simulator's own kernels win, because they are registered before this runs.
 void prefer_cpu_kernels(torch::Library& library, c10::DispatchKey cpu, c10::DispatchKey musa) {
   auto& dispatcher = c10::Dispatcher::singleton();
   for (const auto& name : dispatcher.getAllOpNames()) {
@@ -383,7 +383,7 @@ MUSASIM_USE_CPU_KERNELS(SparseCPU, SparsePrivateUse1)
 MUSASIM_USE_CPU_KERNELS(SparseCsrCPU, SparseCsrPrivateUse1)
 MUSASIM_USE_CPU_KERNELS(QuantizedCPU, QuantizedPrivateUse1)
 
-// Operators of a program, registered for the device alone, get past autograd by this; newer torch has it for every device.
+// A program's operators that are registered only for the device pass autograd by this. Newer torch has it for every device.
 TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, library) {
   auto& dispatcher = c10::Dispatcher::singleton();
   if (!dispatcher.hasBackendFallbackForDispatchKey(c10::DispatchKey::AutogradPrivateUse1)) {

@@ -22,7 +22,7 @@ GraphExecutable::GraphExecutable() {
   static const long long limit = read_number("MUSASIM_GRAPH_EXECUTABLES", 2048, 0);
   if (++g_executables > limit) {
     --g_executables;
-    raise_musa_error("an illegal memory access was encountered"); // which is what the driver says
+    raise_musa_error("an illegal memory access was encountered"); // the driver's message
   }
 }
 
@@ -61,7 +61,7 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
       "MUSA graphs must be captured on a non-default stream. (However, after capture, it's ok to replay them on the "
       "default stream.)");
   auto capture = std::make_unique<Capture>(stream, mode);
-  begin_capture(*capture); // raises where the stream is being captured already, and then nothing of ours has changed
+  begin_capture(*capture); // raises if the stream is being captured already, before any change of this graph
   capture_ = std::move(capture);
   device_ = stream.device_index();
   pool_ = pool.value_or(PoolId{0, 0}) == PoolId{0, 0} ? new_pool_id(/*user_created=*/false) : *pool;
@@ -154,7 +154,7 @@ void MusaGraph::enable_debug_mode() {
   g_debug = true;
 }
 
-// As the real one: it says what it does by warnings, and can be done once.
+// Like the real one, it gives warnings about what it does, and works once.
 void MusaGraph::debug_dump(const std::string& path) {
   if (!g_debug) {
     TORCH_WARN("MUSA Graphs debug not enabled, set with [graph].enable_debug_mode()");

@@ -12,7 +12,7 @@ namespace musasim {
 
 CaptureMode capture_mode(const std::string& name);
 
-// An executable graph of the driver, which allows so many of them per process (MUSASIM_GRAPH_EXECUTABLES) and no more.
+// An executable graph of the driver, which limits their number in a process (MUSASIM_GRAPH_EXECUTABLES).
 class GraphExecutable {
  public:
   GraphExecutable();
@@ -21,8 +21,8 @@ class GraphExecutable {
   GraphExecutable& operator=(const GraphExecutable&) = delete;
 };
 
-// Operations are executed while they are captured, because only that tells the shapes of their results; what they wrote
-// to memory from outside the capture is put back when it ends. After that a graph behaves as on a device.
+// Operations run while they are captured, because only that shows the shapes of their results. Memory from outside the
+// capture that they overwrite is restored when it ends. After that a graph behaves as on a device.
 class MusaGraph {
  public:
   MusaGraph() = default;
@@ -36,7 +36,7 @@ class MusaGraph {
   void reinstantiate();
   void reset();
   PoolId pool() const;
-  void enable_debug_mode(); // of all graphs, as the real one
+  void enable_debug_mode(); // for all graphs, like the real one
   void debug_dump(const std::string& path);
 
  private:

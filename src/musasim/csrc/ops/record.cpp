@@ -45,8 +45,8 @@ bool lies_elsewhere(const at::Tensor& recorded, const at::Tensor& fresh) {
       recorded.storage().data() != fresh.storage().data();
 }
 
-// Whoever holds the results of the capture looks at theirs. As a rule the replay has written them there; a result that it has
-// put elsewhere, perhaps into the place of another, is copied.
+// The program reads the results of the capture at their addresses. Usually the replay has written them there. A result that it
+// has written elsewhere, perhaps to the address of another one, is copied.
 void copy_results(const Stack& recorded, const Stack& fresh) {
   std::vector<std::pair<at::Tensor, at::Tensor>> moves;
   for (size_t i = 0; i < recorded.size(); ++i) {
@@ -80,8 +80,8 @@ std::set<const void*> addresses_of(const Stack& values) {
   return found;
 }
 
-// Of the allocations noted, those at the address of a result have become it: the last one there, where memory was used twice.
-// An argument that was made larger is no such result, for it has its size already when the operation is replayed.
+// A recorded allocation at the address of a result became that result; if memory was used twice, the last one did.
+// An argument that was resized is not such a result, because it already has its size when the operation is replayed.
 AllocationPlan plan_for(AllocationPlan noted, const Stack& arguments, const Stack& results) {
   auto wanted = addresses_of(results);
   for (const void* address : addresses_of(arguments)) {

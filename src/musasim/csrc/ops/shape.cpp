@@ -219,7 +219,7 @@ TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
   library.impl("record_stream", &record_stream_of);
 }
 
-// Sparse tensors are put together from their members; these kernels look at the wanted device only.
+// Sparse tensors are created from their members. These kernels only need the requested device.
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
   library.impl("_sparse_coo_tensor_with_dims_and_tensors", &sparse_with_dims_and_tensors);
   library.impl("_sparse_coo_tensor_with_dims", &sparse_with_dims);

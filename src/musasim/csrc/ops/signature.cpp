@@ -25,7 +25,7 @@ std::string without_inplace(std::string name) {
   return name;
 }
 
-// CUDA moves these arguments itself, or wants them on the host.
+// CUDA moves these arguments itself, or requires them on the host.
 bool host_argument(const std::string& op, const std::string& argument) {
   static const std::unordered_map<std::string, std::unordered_set<std::string>> known = {
       {"index", {"indices"}},
@@ -48,7 +48,7 @@ bool host_argument(const std::string& op, const std::string& argument) {
   return found != known.end() && found->second.count(argument) != 0;
 }
 
-// Operators that take a 0-dim CPU tensor on CUDA without being tagged pointwise.
+// Operators that accept a 0-dim CPU tensor on CUDA although they are not tagged pointwise.
 bool takes_host_scalars(const std::string& op) {
   static const std::unordered_set<std::string> known = {
       "index_put", "_index_put_impl", "_unsafe_index_put", "index_fill", "masked_fill", "fill", "where", "clamp",
@@ -99,7 +99,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.seeded = op.hasTag(at::Tag::nondeterministic_seeded) && made.generators == 0;
   made.synchronizes = waits_for_host(name);
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";
-  made.cpu_only = name == "_sparse_mm_reduce_impl"; // no GPU has it either
+  made.cpu_only = name == "_sparse_mm_reduce_impl"; // GPUs do not support it either
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   return made;
 }
@@ -107,8 +107,8 @@ Signature read_signature(const c10::OperatorHandle& op) {
 } // namespace
 
 const Signature& signature_of(const c10::OperatorHandle& op) {
-  // Per thread, so that the common case needs no lock. Schemas keep their address while their operator exists; one that
-  // is registered anew at the same address differs in its name, hence the check.
+  // Per thread, so that the common case needs no lock. Schemas keep their address while their operator exists. A new one
+  // at the same address has another name, hence the check.
   struct Entry {
     c10::OperatorName name;
     Signature signature;

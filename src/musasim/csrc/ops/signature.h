@@ -6,13 +6,13 @@
 
 namespace musasim {
 
-// What the fallback needs to know of an operator, worked out once from its schema.
+// The facts about an operator that the fallback needs, determined once from its schema.
 struct Signature {
   size_t arguments;
   uint64_t written = 0;        // arguments (by bit) that the operator writes to
-  uint64_t host_allowed = 0;   // arguments that CUDA takes from the CPU whatever their size
+  uint64_t host_allowed = 0;   // arguments that CUDA accepts from the CPU in any size
   uint64_t generators = 0;     // generator arguments
-  bool host_scalars = false;   // 0-dim CPU tensors may stand among device tensors
+  bool host_scalars = false;   // 0-dim CPU tensors may be mixed with device tensors
   bool seeded = false;         // draws from the default generator without naming it
   bool synchronizes = false;   // its result depends on values, so the host waits for it
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks

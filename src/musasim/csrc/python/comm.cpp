@@ -1,4 +1,4 @@
-// What DataParallel asks of a device: copies between devices.
+// Copies between devices, for DataParallel.
 #include "parts.h"
 
 #include "../runtime/device.h"

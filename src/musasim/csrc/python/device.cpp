@@ -17,7 +17,7 @@ namespace musasim {
 namespace py = pybind11;
 namespace {
 
-// Called for every operation of a Python program's device handling, so without pybind11's argument machinery.
+// Called whenever a Python program handles devices, so it avoids pybind11's slow argument parsing.
 c10::DeviceIndex index_from(PyObject* value) {
   const auto index = PyLong_AsLong(value);
   if (index == -1 && PyErr_Occurred() != nullptr) {
@@ -91,14 +91,14 @@ py::tuple default_generators() {
   return py::tuple(all);
 }
 
-// One object for each device, as a driver's are, although all say the same.
+// One object for each device, as with a driver, although all are equal.
 const DeviceProperties& checked_properties(int index) {
   check_device(static_cast<c10::DeviceIndex>(index));
   static const std::vector<DeviceProperties> all(kMaxDevices, device_properties());
   return all.at(static_cast<size_t>(index));
 }
 
-// The attributes that torch_musa has after initialisation only.
+// The attributes that torch_musa has only after initialisation.
 void initialise() {
   refuse_after_fork();
   TORCH_CHECK(device_count() > 0, "No Moore Threads GPUs are available");
@@ -156,7 +156,7 @@ void add_raw_functions(py::module_& module, PyMethodDef* table) {
 
 void add_device_functions(py::module_& module) {
   static bool allow_tf32 = true;
-  static const int blas_handle = 1; // an address that is not null is all that callers look at
+  static const int blas_handle = 1; // callers only check that its address is not null
   const auto handle = [] { return reinterpret_cast<uintptr_t>(&blas_handle); };
   add_raw_functions(module, device_methods);
   add_properties(module);

@@ -60,7 +60,7 @@ std::unique_ptr<at::GraphImplInterface> make_graph(const at::GraphImplArgs& args
 
 void register_accelerator_graph() {
 #ifdef MUSASIM_HAS_GRAPH_INTERFACE
-  // The key is the name that the device type has by now, which is known only after the renaming.
+  // The key is the current name of the device type, which is known only after the renaming.
   const auto name = c10::DeviceTypeName(kMusa, /*lower_case=*/false);
   if (!at::GraphImplRegistry()->Has(name)) {
     at::GraphImplRegistry()->Register(name, &make_graph);
@@ -81,7 +81,7 @@ void add_graph_types(py::module_& module) {
           },
           py::arg("pool") = py::none(),
           py::arg("capture_error_mode") = "global")
-      // Through torch, so that warnings arrive as Python's.
+      // Wrapped by torch, so that warnings become Python's.
       .def("capture_end", torch::wrap_pybind_function(&MusaGraph::capture_end))
       .def("replay", &MusaGraph::replay, py::call_guard<py::gil_scoped_release>())
       .def("reset", &MusaGraph::reset)

@@ -1,7 +1,7 @@
-// What torch.compile's graph trees ask of the allocator and of storages that they watch.
+// The functions of the allocator and of storages that torch.compile's graph trees need.
 //
-// A captured graph here keeps what it has computed, so that no memory of one recording is ever given to the next: there is no
-// state of the pool to go back to, and no allocation in it that nobody accounts for.
+// A captured graph here keeps its results, so the memory of one recording is never given to the next. So the pool has no
+// state to restore, and all allocations in it are accounted for.
 #include "parts.h"
 
 #include "../runtime/allocator.h"
@@ -69,7 +69,7 @@ void add_graph_tree_functions(py::module_& module) {
   module.def("_has_Standard_Deleter", [](size_t storage) {
     return is_device_memory(storage_at(storage)->data_ptr());
   });
-  // Outputs of a graph lie in memory of the graph's, and others go with their storage.
+  // A graph's memory holds its outputs, and other memory is freed with its storage.
   module.def("_free_And_Remove_DeleterFn", [](size_t) {});
   module.def("_set_storage_access_error_msg", [](const at::Tensor& tensor, std::string message) {
     tensor.unsafeGetTensorImpl()->release_storage_and_set_meta_custom_data_ptr_error_msg_(std::move(message));

@@ -111,7 +111,7 @@ std::string& allocator_settings() {
   return *settings;
 }
 
-// Options are checked and kept; none of them means anything to memory that the host manages.
+// Options are checked and stored. None has an effect on memory that the host manages.
 void set_allocator_settings(const std::string& settings) {
   size_t begin = 0;
   while (begin < settings.size()) {
@@ -147,14 +147,14 @@ py::dict snapshot() {
   return made;
 }
 
-// Memory handed out by address: the address is all that comes back.
-// torch_musa 2.7.1 has this one and not its counterpart raw_alloc, so Python has no address that it could be given.
+// Frees memory by its address only.
+// torch_musa 2.7.1 has this function but not its counterpart raw_alloc, so Python has no address to pass.
 void raw_delete(uintptr_t address) {
   TORCH_CHECK(false, "invalid device pointer: ", address);
 }
 
 void attach_observer(py::function observer) {
-  // Leaked: it is called for as long as the process allocates.
+  // Leaked, because it is called as long as the process allocates.
   auto* kept = new py::function(std::move(observer));
   attach_oom_observer([kept](c10::DeviceIndex device, size_t requested, size_t total, size_t free) {
     const py::gil_scoped_acquire acquire;
@@ -189,7 +189,7 @@ class MemPool {
   c10::DeviceIndex device_;
 };
 
-// Remembers which pool is active. What sends allocations to it is beginAllocateToPool.
+// Remembers which pool is active. beginAllocateToPool is what sends allocations to it.
 class MemPoolContext {
  public:
   explicit MemPoolContext(py::object pool) : previous_(active()) {

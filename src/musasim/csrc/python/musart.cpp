@@ -25,7 +25,7 @@ std::pair<size_t, size_t> memory_info_of(int device) {
 
 } // namespace
 
-// libmusart's functions as they are. A code other than success is a number to Python, for the enum has that one name only.
+// libmusart's functions, unchanged. In Python, codes other than success are numbers, because the enum has only this name.
 void add_musart(py::module_& module) {
   auto musart = module.def_submodule("_musart", "libmusart.so bindings");
   py::enum_<musaError_t>(musart, "musaError").value("success", musaSuccess);

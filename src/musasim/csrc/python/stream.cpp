@@ -13,8 +13,8 @@ namespace musasim {
 namespace py = pybind11;
 namespace {
 
-// Both types add methods and no fields to torch's own, so that construction, destruction and weak references stay torch's
-// business and its functions accept them as they are.
+// Both types add methods but no fields to torch's own, so torch still handles construction, destruction and weak references,
+// and its functions accept them directly.
 
 c10::Stream stream_of(const THPStream* self) {
   return c10::Stream::unpack3(
@@ -196,7 +196,7 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* other) {
   END_HANDLE_TH_ERRORS
 }
 
-// The state behind an event. torch makes it at the first record, so what has none is recorded on its device, as done.
+// The state of an event. torch creates it at the first record, so an event without state is recorded on its device as done.
 EventState& state_of(c10::Event& event, c10::DeviceIndex device) {
   if (event.eventId() == nullptr) {
     event.record(default_stream(device));

@@ -20,7 +20,7 @@ bool is_tensor(PyObject* object) {
   return PyType_IsSubtype(Py_TYPE(object), reinterpret_cast<PyTypeObject*>(THPVariableClass)) != 0;
 }
 
-// A property of every tensor, asked often, hence no argument parser.
+// A property of every tensor that is read often, so it uses no argument parser.
 PyObject* is_musa(PyObject*, PyObject* object) {
   HANDLE_TH_ERRORS
   TORCH_CHECK_TYPE(is_tensor(object), "is_musa: expected a Tensor, but got ", Py_TYPE(object)->tp_name);

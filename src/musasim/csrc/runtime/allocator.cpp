@@ -32,8 +32,8 @@ DeviceCache& cache_of(c10::DeviceIndex device) {
   return caches()[resolve_device(device)];
 }
 
-// Memory that is in use. It belongs to a block of the device's cache, or else to a program's own allocator; without either it is
-// scratch memory of a replay.
+// Memory that is in use. It belongs to a block of the device's cache or to a program's own allocator. Otherwise it is a
+// replay's scratch memory.
 struct Lease {
   Block* block = nullptr;
   c10::DeviceIndex device = -1;
@@ -52,8 +52,8 @@ bool in_use_elsewhere(const Lease& lease) {
       lease.receivers.begin(), lease.receivers.end(), [](const auto& receiver) { return receiver.number->load() > 0; });
 }
 
-// What is handed out, by address. The context of a DataPtr has to be the address itself: libraries inside CPU kernels use
-// raw_allocate, which insists on it and brings nothing else back.
+// Memory in use, by address. The context of a DataPtr has to be the address itself, because libraries inside CPU kernels use
+// raw_allocate, which requires this and returns nothing else.
 class Leases {
  public:
   void add(const void* address, Lease lease) {
@@ -94,7 +94,7 @@ Leases& leases() {
   return *all;
 }
 
-// Put down by their owner, still used by another process.
+// Memory that its owner has released but another process still uses.
 class Limbo {
  public:
   void add(const Lease& lease) {
@@ -153,7 +153,7 @@ void give_back(void* address) {
   }
 }
 
-// Results of a capture are written to where they lie, and stay its graph's.
+// A capture's results keep their place, and their graph owns them.
 void leave_in_place(void*) {}
 
 c10::DataPtr lease_for_replay(FollowAllocations& plan, c10::DeviceIndex device, size_t bytes, c10::Device label) {
@@ -307,7 +307,7 @@ void empty_cache() {
 
 void record_stream(const c10::DataPtr& ptr, c10::Stream stream) {
   if (!is_device_memory(ptr)) {
-    return; // empty, or memory that is not ours to keep
+    return; // empty, or memory that does not belong to the device's cache
   }
   const auto lease = leases().find(ptr.get_context());
   if (lease.block != nullptr) {
@@ -364,7 +364,7 @@ std::vector<std::vector<TraceRecord>> snapshot_traces() {
   return traces;
 }
 
-// Switching it off forgets what was recorded.
+// Switching it off discards the recorded history.
 void record_history(bool enabled, size_t max_entries) {
   set_history(enabled, max_entries);
   for (int i = 0; i < device_count() && !enabled; ++i) {

@@ -49,13 +49,13 @@ using OutOfMemoryObserver = std::function<void(c10::DeviceIndex, size_t requeste
 
 c10::Allocator* device_allocator();
 
-// Memory for CPU kernels that work on behalf of `device`: musa memory that calls itself CPU memory.
+// Memory for CPU kernels that work for `device`: device memory whose type is CPU.
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes);
 bool free_device_memory(void* address); // false when it is not such memory
 bool is_device_memory(const c10::DataPtr& ptr);
 
-// Sharing with other processes: the piece taken from the device that holds `address`, and where in it. What is handed out by
-// address is kept, once its owner has put it down, until `counter` says that the receiver has done so too.
+// Sharing with other processes: the segment that contains `address`, and the offset in it. Shared memory is kept after its
+// owner has released it, until `counter` shows that the receiver has released it too.
 struct DevicePlace {
   std::string handle;
   uint64_t offset;
@@ -82,7 +82,7 @@ bool history_enabled();
 // Private pools: graphs and MemPool. `every_stream` sends the allocations of all streams and threads to the pool.
 PoolId new_pool_id(bool user_created);
 void retain_pool(c10::DeviceIndex device, PoolId pool);
-void set_pool_allocator(PoolId pool, AllocatorRef allocator); // who provides the segments of the pool, on every device
+void set_pool_allocator(PoolId pool, AllocatorRef allocator); // it provides the segments of the pool, on every device
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream);
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool);
 void release_pool(c10::DeviceIndex device, PoolId pool);

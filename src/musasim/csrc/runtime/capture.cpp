@@ -5,7 +5,7 @@
 namespace musasim {
 namespace {
 
-// Captures begin here alone, so that is what the driver's are.
+// All of the driver's captures in PyTorch begin here, so the cast is safe.
 Capture* as_ours(musart::Capture* capture) {
   return static_cast<Capture*>(capture);
 }
@@ -83,7 +83,7 @@ void refuse_host_access() {
   }
 }
 
-// The allocator asks the driver for memory in relaxed mode where its own stream is captured, and plainly elsewhere.
+// The allocator requests memory in relaxed mode if its own stream is being captured, and in the normal mode otherwise.
 void refuse_device_allocation(c10::DeviceIndex device) {
   if (none_is_running() || is_capturing(current_stream(device))) {
     return;

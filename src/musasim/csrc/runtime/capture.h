@@ -12,14 +12,14 @@ namespace musasim {
 
 using musart::CaptureMode;
 
-// The driver's record of a capture, and what PyTorch's side has to know of it.
+// The driver's record of a capture, and the state that PyTorch's side adds.
 struct Capture : musart::Capture {
   c10::Stream origin;
-  std::function<void(const c10::Storage&)> before_write; // keeps what the capture is about to overwrite
+  std::function<void(const c10::Storage&)> before_write; // saves what the capture is about to overwrite
 
   Capture(c10::Stream origin_, CaptureMode mode_) : musart::Capture(mode_), origin(origin_) {}
 
-  // Work of the current stream.
+  // Adds work of the current stream.
   void add(std::string name, std::function<void()> run);
   bool has_unjoined_work() const;
 };
@@ -31,14 +31,14 @@ void finish_capture(Capture& capture);
 Capture* active_capture();
 bool is_capturing(c10::Stream stream);
 
-// Each of these raises the driver's error and spoils the capture if the operation is not permitted now.
+// Each of these raises the driver's error and invalidates the capture if the operation is not permitted now.
 void refuse_during_capture(c10::Stream stream);
 void refuse_during_any_capture(c10::DeviceIndex device);
 void refuse_event_of_capture(const EventState& event);
 void refuse_host_access();
 void refuse_device_allocation(c10::DeviceIndex device);
 
-// The generator's own refusal, which leaves the capture alone.
+// The generator's own error, which does not affect the capture.
 void assert_not_capturing(const char* attempt);
 
 } // namespace musasim

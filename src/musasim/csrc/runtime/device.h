@@ -25,7 +25,7 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
 void check_device(c10::DeviceIndex index);
 
-// Raises what a kernel has failed with on the device, if any has: from then on, for good.
+// Raises the error of a kernel that has failed on the device, if there is one. It never goes away.
 void check_fault(c10::DeviceIndex index);
 
 // Index -1 means the current device everywhere in PyTorch.

@@ -242,7 +242,7 @@ void DeviceCache::return_block(Block* block) {
   count_inactive_split(block, 1);
 }
 
-// Joins a returned block with a free neighbour and gives back the block that remains, which is in no free list.
+// Merges a freed block with a free neighbour and returns the remaining block, which is in no free list.
 Block* DeviceCache::merge(Block* block, Block* neighbour) {
   if (neighbour == nullptr || neighbour->allocated) {
     return block;
@@ -428,7 +428,7 @@ DevicePlace DeviceCache::place_of(const Block* block) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Segment* segment = block->segment;
   const auto offset = static_cast<uint64_t>(block->address - segment->address);
-  // A pluggable allocator's memory is none of the driver's, and cannot be opened by another process on a device either.
+  // The driver does not own a pluggable allocator's memory. On a device, other processes cannot open it either.
   const auto allocation = musart::find_allocation(segment->address);
   const int file = allocation ? musart::share(*allocation) : -1;
   TORCH_CHECK(file >= 0, "MUSA error: invalid argument");
@@ -512,7 +512,7 @@ void DeviceCache::release_pool(PoolId id) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = private_.find(id);
   TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
-  --found->second->use_count; // its idle segments go at the next empty_cache or when memory is short
+  --found->second->use_count; // its idle segments are freed at the next empty_cache or when memory is short
 }
 
 } // namespace musasim

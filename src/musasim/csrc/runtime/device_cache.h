@@ -25,7 +25,7 @@ struct Block {
   bool allocated = false;
   Block* previous = nullptr; // neighbours inside the segment
   Block* next = nullptr;
-  std::vector<std::pair<c10::Stream, int64_t>> uses; // streams other than its own, and when they are done with it
+  std::vector<std::pair<c10::Stream, int64_t>> uses; // other streams, and the times when they are done with it
 };
 
 // One piece of memory taken from the device. Its blocks form a list that covers it.
@@ -35,7 +35,7 @@ struct Segment {
   char* address;
   size_t size;
   Block* first;
-  AllocatorRef plugged; // who has provided it; null for the driver
+  AllocatorRef plugged; // the allocator that provided it; null for the driver
 };
 
 struct SmallestFirst {

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kStateBytes = 2 * sizeof(uint64_t);
 constexpr uint64_t kOffsetPerOperation = 4; // as CUDA's generator counts
 
-// Neighbouring offsets must give unrelated streams, and mt19937 looks at the low 32 bits of its seed only.
+// Neighbouring offsets must give unrelated streams, and mt19937 uses only the low 32 bits of its seed.
 uint64_t mix(uint64_t seed, uint64_t offset) {
   uint64_t z = seed + (offset + 1) * 0x9E3779B97F4A7C15ULL;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -110,7 +110,7 @@ at::Generator MusaGenerator::draw() {
   return cpu_;
 }
 
-// A capture runs no kernel, and a replay finds other offsets. So the kernel is given the place where the replay writes its own.
+// A capture runs no kernel, and a replay has another offset. So the kernel gets the address where the replay writes its offset.
 at::PhiloxMusaState MusaGenerator::philox_musa_state(uint64_t increment) {
   const auto step = (increment + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;
   if (auto* capture = active_capture()) {

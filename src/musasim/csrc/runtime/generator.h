@@ -12,8 +12,8 @@
 
 namespace musasim {
 
-// A counter-based generator in the manner of CUDA's: its state is a seed and an offset, and every random operation takes
-// the next offset. CPU kernels refuse a generator of another device, so it holds a CPU one, reseeded for each operation.
+// A counter-based generator like CUDA's: its state is a seed and an offset, and every random operation takes the next
+// offset. CPU kernels refuse a generator of another device, so it holds a CPU generator, reseeded for each operation.
 class MusaGenerator final : public at::MUSAGeneratorImpl {
  public:
   explicit MusaGenerator(c10::DeviceIndex device);
@@ -52,7 +52,7 @@ class MusaGenerator final : public at::MUSAGeneratorImpl {
 const at::Generator& default_generator(c10::DeviceIndex device);
 at::Generator make_generator(c10::DeviceIndex device);
 
-// Runs kernels that always draw from the CPU's default generator, and leaves the CPU's stream of numbers untouched.
+// Lets kernels run that always use the CPU's default generator, without changing the CPU's sequence of numbers.
 class SwapDefaultCpuGenerator {
  public:
   explicit SwapDefaultCpuGenerator(c10::DeviceIndex device);

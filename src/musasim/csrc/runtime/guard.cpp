@@ -36,7 +36,7 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
   }
 #if MUSASIM_TORCH_AT_LEAST(2, 11)
   c10::DeviceCapability getDeviceCapability(c10::Device) const override {
-    return {}; // every dtype: the kernels are the CPU's
+    return {}; // all dtypes, because the kernels are the CPU's
   }
 #endif
 

@@ -6,7 +6,7 @@
 
 namespace musasim {
 
-// Pinned memory is ordinary host memory that the driver knows to be pinned.
+// Pinned memory is ordinary host memory that is marked as pinned in the driver.
 c10::Allocator* pinned_allocator();
 using musart::is_pinned;
 

@@ -12,7 +12,7 @@
 namespace musasim {
 namespace {
 
-constexpr size_t kNumberBytes = size_t{1} << 30; // address space; pages come when they are touched
+constexpr size_t kNumberBytes = size_t{1} << 30; // address space; pages are committed on first use
 
 // The numbers that this process shares with others.
 struct Numbers {
@@ -34,7 +34,7 @@ SharedNumber& number_of(const OpenedMemory& memory, int64_t index) {
   return reinterpret_cast<SharedNumber*>(memory.address)[index];
 }
 
-// What a received storage holds while it lives.
+// The resources of a received storage while it lives.
 struct Received {
   std::shared_ptr<OpenedMemory> memory;
   std::shared_ptr<OpenedMemory> counters;
@@ -134,7 +134,7 @@ struct EventHandle {
 std::string event_handle(EventState& event) {
   refuse_after_fork();
   if (!event.shared) {
-    const auto place = new_shared_number(event.when_ns); // never used again: others may look at it for ever
+    const auto place = new_shared_number(event.when_ns); // never reused, because others may read it at any time
     event.shared = musart::SharedTime{place.number, place.handle, place.index, nullptr};
   }
   EventHandle made{};

@@ -9,11 +9,11 @@
 
 namespace musasim {
 
-// A number that several processes see.
+// A number that several processes share.
 using SharedNumber = std::atomic<int64_t>;
 static_assert(SharedNumber::is_always_lock_free, "atomic between processes only without a lock");
 
-// The place of such a number: in memory of the process that made it, named by `handle`.
+// The place of such a number, in memory of its creator that `handle` names.
 struct NumberPlace {
   SharedNumber* number;
   std::string handle;
@@ -22,8 +22,8 @@ struct NumberPlace {
 NumberPlace new_shared_number(int64_t value);
 void reuse_shared_number(int64_t index);
 
-// What another process needs to open a storage. Memory and count as in PyTorch's own scheme for CUDA: the count says whether
-// the receiver still uses the memory, and only when it does not is the memory used again.
+// The data that another process needs to open a storage. As in PyTorch's own scheme for CUDA, the count says whether the
+// receiver still uses the memory, which is reused only when it does not.
 struct SentStorage {
   c10::DeviceIndex device = -1;
   std::string memory; // empty for a storage without memory
@@ -37,7 +37,7 @@ struct SentStorage {
 SentStorage send_storage(const c10::Storage& storage);
 c10::Storage receive_storage(const SentStorage& sent);
 void release_sent(const std::string& counter, int64_t index);
-bool collect_sent(); // frees memory that receivers have put down; whether there was any
+bool collect_sent(); // frees memory that receivers have released, and returns whether there was any
 
 std::string event_handle(EventState& event);
 void open_event(EventState& event, const std::string& handle);

@@ -45,7 +45,7 @@ void* MemoryFile::map(size_t bytes, uint64_t& offset) {
   }
   offset = end_;
   const bool shared = descriptor_ >= 0 && ftruncate(descriptor_, static_cast<off_t>(end_ + bytes)) == 0;
-  // The host commits pages when they are touched, so a nominal 16 GiB device costs nothing until it is used.
+  // The host commits pages on first use, so a nominal 16 GiB device costs nothing until it is used.
   void* memory = shared
       ? mmap(nullptr, bytes, kReadWrite, MAP_SHARED | MAP_NORESERVE, descriptor_, static_cast<off_t>(offset))
       : mmap(nullptr, bytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,7 +66,7 @@ void MemoryFile::unmap(void* address, size_t bytes, uint64_t offset) {
 }
 
 std::string MemoryFile::handle(uint64_t offset, size_t bytes) {
-  TORCH_CHECK(descriptor_ >= 0, "musasim: this host has no memory that can be shared (memfd_create)");
+  TORCH_CHECK(descriptor_ >= 0, "musasim: this host does not support shared memory files (memfd_create)");
   return name_memory(descriptor_, offset, bytes);
 }
 
@@ -90,7 +90,7 @@ OpenedMemory::~OpenedMemory() {
 }
 
 std::shared_ptr<OpenedMemory> open_handle(const std::string& text) {
-  // A handle is opened once per process, as the driver does it.
+  // Each handle is opened once per process, as by a driver.
   static std::mutex mutex;
   static auto* opened = new std::map<std::string, std::weak_ptr<OpenedMemory>>();
   IpcHandle handle{};

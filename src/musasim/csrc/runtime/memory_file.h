@@ -7,14 +7,14 @@
 
 namespace musasim {
 
-// Names a piece of memory of some process, in the size of the driver's own handle. Pieces are never named twice.
+// Names a piece of memory of a process, in as many bytes as the driver's own handle. Names are never reused.
 struct IpcHandle {
   char magic[8];
   int64_t process;
   int64_t descriptor;
   uint64_t offset;
   uint64_t size;
-  uint64_t inode; // descriptors are used again; the file tells them apart
+  uint64_t inode; // descriptors are reused, but the file tells them apart
   char unused[16];
 };
 static_assert(sizeof(IpcHandle) == 64, "as large as cudaIpcMemHandle_t");
@@ -22,12 +22,12 @@ static_assert(sizeof(IpcHandle) == 64, "as large as cudaIpcMemHandle_t");
 // The handle of a piece of an open file.
 std::string name_memory(int descriptor, uint64_t offset, size_t bytes);
 
-// Memory that other processes can map: pieces of a file that has no name and no size limit. Where the host has no such
-// files, the pieces are private memory, and have no handle.
+// Memory that other processes can map: pieces of a file without a name or size limit. On a host without such files, the
+// pieces are private memory and have no handle.
 class MemoryFile {
  public:
   explicit MemoryFile(const char* name) : name_(name) {}
-  void* map(size_t bytes, uint64_t& offset); // nullptr when there is no memory
+  void* map(size_t bytes, uint64_t& offset); // nullptr if there is no memory
   void unmap(void* address, size_t bytes, uint64_t offset);
   std::string handle(uint64_t offset, size_t bytes);
 
@@ -36,11 +36,11 @@ class MemoryFile {
 
   const char* name_;
   int descriptor_ = kUnopened;
-  uint64_t end_ = 0; // offsets are not used again, so a handle never means other memory than it was made for
+  uint64_t end_ = 0; // offsets are never reused, so a handle never means other memory than it was made for
   static constexpr int kUnopened = -2;
 };
 
-// The memory that a handle names, mapped into this process for as long as somebody holds it.
+// The memory that a handle names, mapped into this process as long as this object is referenced.
 struct OpenedMemory {
   char* address;
   size_t size;

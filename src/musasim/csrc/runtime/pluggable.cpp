@@ -9,7 +9,7 @@ namespace {
 
 std::atomic<bool> g_used{false};
 
-// Leaked: memory may be freed after static destruction.
+// Leaked, because memory may be freed after static destruction.
 AllocatorRef& current() {
   static auto* allocator = new AllocatorRef();
   return *allocator;

@@ -7,7 +7,7 @@
 
 namespace musasim {
 
-// An allocator that the program brings: two C functions of a shared library. `alloc` null stands for musasim's own.
+// An allocator that the program provides: two C functions of a shared library. If `alloc` is null, it is musasim's own.
 struct PluggableAllocator {
   using Alloc = void* (*)(size_t bytes, int device, void* stream);
   using Free = void (*)(void* address, size_t bytes, int device, void* stream);
@@ -18,7 +18,7 @@ struct PluggableAllocator {
 
 using AllocatorRef = std::shared_ptr<const PluggableAllocator>;
 
-// Who provides device memory; null for musasim's own caching allocator.
+// The allocator that provides device memory; null for musasim's own caching allocator.
 AllocatorRef current_allocator();
 void change_current_allocator(AllocatorRef allocator); // raises once the allocator has been used
 void mark_allocator_used();

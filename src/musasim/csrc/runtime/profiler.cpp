@@ -100,7 +100,7 @@ class TraceSession final : public libkineto::IActivityProfilerSession {
     return {};
   }
   std::unique_ptr<libkineto::CpuTraceBuffer> getTraceBuffer() override {
-    return std::move(buffer_); // the trace refers to what is in it
+    return std::move(buffer_); // the trace refers to its contents
   }
   void pushCorrelationId(uint64_t id) override {
     push_correlation(id);

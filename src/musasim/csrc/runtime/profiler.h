@@ -2,7 +2,7 @@
 
 namespace musasim {
 
-// Gives PyTorch's profiler the device: stopwatch events for its event-based mode, and records of what ran for Kineto.
+// Registers the device with PyTorch's profiler: events for its event-based mode, and records of kernels for Kineto.
 void register_profiler();
 
 } // namespace musasim

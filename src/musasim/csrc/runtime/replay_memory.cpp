@@ -56,7 +56,7 @@ FollowAllocations::~FollowAllocations() {
 
 void* FollowAllocations::next(size_t bytes) {
   if (at_ >= plan_.size() || plan_[at_].bytes != bytes) {
-    at_ = plan_.size(); // another order than when it was recorded: nothing after this can be told apart
+    at_ = plan_.size(); // the order differs from the recording's, so later allocations cannot be matched
     return nullptr;
   }
   return plan_[at_++].address;

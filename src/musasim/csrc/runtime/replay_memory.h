@@ -5,8 +5,8 @@
 
 namespace musasim {
 
-// One allocation of a recorded operation. `address` is where its result lies that the program holds, or null for memory that
-// the operation has given back.
+// One allocation of a recorded operation. `address` is that of the result that the program holds, or null for memory that
+// the operation has freed.
 struct Allocation {
   size_t bytes = 0;
   void* address = nullptr;
@@ -14,7 +14,7 @@ struct Allocation {
 using AllocationPlan = std::vector<Allocation>;
 inline const AllocationPlan kNothingPlanned;
 
-// While it lives, notes what the calling thread allocates.
+// While it lives, it records the allocations of the calling thread.
 class NoteAllocations {
  public:
   explicit NoteAllocations(AllocationPlan& into);
@@ -26,8 +26,8 @@ class NoteAllocations {
   AllocationPlan* previous_;
 };
 
-// While it lives, the calling thread's allocations follow the plan: a replay computes into the results of the capture and takes
-// nothing from the device. What departs from the plan, and the temporary memory in it, comes from the host.
+// While it lives, the calling thread's allocations follow the plan, so a replay computes into the results of the capture and
+// allocates nothing on the device. Temporary memory, and allocations that the plan does not contain, come from the host.
 class FollowAllocations {
  public:
   explicit FollowAllocations(const AllocationPlan& plan);
@@ -46,7 +46,7 @@ class FollowAllocations {
 FollowAllocations* followed_plan() noexcept;
 void note_allocation(size_t bytes, void* address);
 
-// Host memory of replays, kept for the next one.
+// Host memory for replays, which later replays reuse.
 void* take_scratch(size_t bytes);
 void give_scratch(void* address, size_t bytes);
 

@@ -25,7 +25,7 @@ struct DeviceStreams {
   std::map<void*, StreamState*> foreign;
 };
 
-// Enlisted, so that the runtime API takes their handles too.
+// They are registered, so that the runtime API accepts their handles too.
 void prepare(DeviceStreams& streams, int device) {
   for (size_t slot = 0; slot < streams.pool.size(); ++slot) {
     streams.pool[slot].device = device;
@@ -55,7 +55,7 @@ StreamState& foreign_state(DeviceStreams& streams, c10::DeviceIndex device, void
   std::lock_guard<std::mutex> lock(streams.mutex);
   auto& state = streams.foreign[handle];
   if (state == nullptr) {
-    state = new StreamState(); // handles of streams that musasim did not create get a clock on first sight
+    state = new StreamState(); // a stream that musasim did not create gets a clock on its first use
     state->device = device;
   }
   return *state;

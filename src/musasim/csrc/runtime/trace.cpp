@@ -18,7 +18,7 @@ std::vector<WorkRecord>& trace_records() {
   return *all;
 }
 
-// An operator that was under way when a trace ended never reports its end: each trace has a stack of its own.
+// An operator that was running when a trace ended never reports its end, so each trace has its own stack.
 std::atomic<unsigned> g_trace_number{0};
 struct Correlations {
   unsigned trace = 0;
@@ -94,7 +94,7 @@ void TracedWork::begin(Work kind, const char* name, c10::DeviceIndex device) {
 void TracedWork::end() {
   const auto end_ns = now_ns();
   const auto stream = current_stream(device_);
-  // A device would start this when the stream is done with what is queued on it.
+  // A device would start this after the earlier work of the stream.
   const auto delay = std::max<int64_t>(stream_state(stream).busy_until.load() - start_ns_, 0);
   const auto prefix = kind_ == Work::Kernel ? "musasim::" : "";
   trace_work(kind_, std::string(prefix) + short_name(name_), stream, start_ns_ + delay, end_ns + delay);

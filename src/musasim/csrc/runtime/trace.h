@@ -9,7 +9,7 @@
 
 namespace musasim {
 
-// What ran on the device while a profiler watched: the records that a driver would hand to the profiler.
+// The work that ran on the device during a profile, as the records that a driver would give to the profiler.
 enum class Work { Kernel, Copy };
 
 struct WorkRecord {
@@ -25,7 +25,7 @@ struct WorkRecord {
 void start_trace();
 std::vector<WorkRecord> stop_trace();
 
-// The operators under way on this thread, innermost last, as Kineto numbers them.
+// The running operators of this thread, innermost last, by Kineto's numbers.
 void push_correlation(uint64_t id);
 void pop_correlation();
 
@@ -38,8 +38,8 @@ inline bool is_tracing() {
 // Times are the stream's (`now_ns`, `completion_ns`).
 void trace_work(Work kind, std::string name, c10::Stream stream, int64_t start_ns, int64_t end_ns);
 
-// Records the time from construction to destruction as work of the current stream; one load where nobody traces. Work that
-// is being captured into a graph is none of the device's yet.
+// Records the time from construction to destruction as work of the current stream. Without a trace it costs one load. Work
+// that is being captured into a graph does not count as the device's yet.
 class TracedWork {
  public:
   TracedWork(Work kind, const char* name, c10::DeviceIndex device) {

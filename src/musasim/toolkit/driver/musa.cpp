@@ -1,4 +1,4 @@
-// libmusa.so: the driver's functions, in terms of the runtime's. A context is a device's only one.
+// libmusa.so: the driver's functions, implemented by the runtime's. Each device has one context.
 #include "musa.h"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ void* address_of(MUdeviceptr pointer) {
   return reinterpret_cast<void*>(pointer);
 }
 
-// Never zero: that is no context.
+// Never zero, because zero means no context.
 MUcontext context_of(int device) {
   return reinterpret_cast<MUcontext>(static_cast<std::uintptr_t>(device + 1));
 }

@@ -1,6 +1,6 @@
 // Cooperative groups: the block, tiles of a warp, the lanes that are together at a place, and the grid of a cooperative launch.
 //
-// Absent, for MUSA is not known to have them: clusters, groups over several grids, tiles of more than a warp.
+// Absent, because MUSA is not known to have them: clusters, groups over several grids, tiles of more than a warp.
 #pragma once
 
 #include <cstring>
@@ -48,7 +48,7 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-// Some lanes of a warp, ranked from the lowest. A value is of any type that may be copied byte by byte.
+// Some lanes of a warp, ranked from the lowest. Values can have any type that may be copied byte by byte.
 class thread_group {
  public:
   unsigned int size() const { return static_cast<unsigned int>(__popc(lanes_)); }
@@ -124,7 +124,7 @@ class thread_group {
   unsigned int lanes_;
 };
 
-// A part of a group that was split; it knows which.
+// A part of a group that was split, with its number.
 class coalesced_group : public thread_group {
  public:
   explicit coalesced_group(unsigned int lanes, unsigned int meta_rank = 0, unsigned int meta_size = 1)
@@ -195,13 +195,13 @@ inline coalesced_group warp_of(const thread_block& block) {
 inline coalesced_group tiled_partition(const thread_group& group, unsigned int size) { return details::nth_part(group, size); }
 inline coalesced_group tiled_partition(const thread_block& block, unsigned int size) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) {
-    musasim_fault(musasim::launch_failure, "cooperative_groups::tiled_partition: the size is no power of two up to 32");
+    musasim_fault(musasim::launch_failure, "cooperative_groups::tiled_partition: the size is not a power of two up to 32");
   }
   const coalesced_group part = details::nth_part(details::warp_of(block), size);
   return coalesced_group(part.lanes(), block.thread_rank() / size, (block.size() + size - 1) / size);
 }
 
-// Those with the same label; the parts are ranked by their lowest lanes.
+// The lanes with the same label. The parts are ranked by their lowest lanes.
 template <class Label>
 coalesced_group labeled_partition(const coalesced_group& group, Label label) {
   const auto labels = musasim::from_lanes(group.lanes(), label, "cooperative_groups::labeled_partition");

@@ -1,4 +1,4 @@
-// The words for where a function runs. mcc reads them itself; other compilers see nothing.
+// The words that say where a function runs. mcc reads them itself, and for other compilers they are empty.
 #pragma once
 
 #ifdef __MUSACC__

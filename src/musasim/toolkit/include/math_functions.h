@@ -1,4 +1,4 @@
-// A name of the toolkit for what every kernel finds declared anyway.
+// A header of the toolkit. Every kernel has these declarations anyway.
 #pragma once
 
 #include "musasim/device_functions.h"

@@ -12,7 +12,7 @@
 
 struct murandStatePhilox4_32_10 {
   uint4 ctr;
-  uint4 output;  // of ctr; STATE of its words are used up
+  uint4 output;  // of ctr; STATE of its words have been used
   uint2 key;
   unsigned int STATE;
   int boxmuller_flag;
@@ -156,7 +156,7 @@ inline void skipahead(unsigned long long n, murandStateXORWOW_t* state) {
   musasim::XorwowSteps::advance(state->v, n, 0);
   state->d += 362437 * static_cast<unsigned int>(n);
 }
-// A subsequence is 2^67 numbers; d comes round in that.
+// A subsequence has 2^67 numbers, after which d has its old value again.
 inline void skipahead_sequence(unsigned long long n, murandStateXORWOW_t* state) { musasim::XorwowSteps::advance(state->v, n, 67); }
 inline void murand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset, murandStateXORWOW_t* state) {
   const unsigned int t0 = 1099087573u * (static_cast<unsigned int>(seed) ^ 0xaad26b49u);

@@ -1,4 +1,4 @@
-/* The driver's API, as far as libmusa.so has it: devices, memory, streams' and errors' basics. Modules and launches are not here. */
+/* The driver's API, as far as libmusa.so has it: devices, memory, and basic functions for streams and errors; no modules or launches. */
 #pragma once
 
 #include <stddef.h>

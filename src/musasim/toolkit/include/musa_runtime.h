@@ -1,4 +1,4 @@
-// Everything that a .mu file has without asking: mcc includes it first. For other compilers, the runtime alone.
+// Everything that a .mu file has without an include, because mcc includes this first. For other compilers, only the runtime.
 #pragma once
 
 #include "host_defines.h"

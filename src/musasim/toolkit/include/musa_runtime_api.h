@@ -1,4 +1,4 @@
-// The runtime's functions: of libmusart.so, in C.
+// The runtime's functions in libmusart.so, for C.
 #pragma once
 
 #include "vector_types.h"

@@ -30,7 +30,7 @@ MUSASIM_VECTORS_OF(double, double, 16, 16)
 
 #undef MUSASIM_VECTORS_OF
 
-// The extent of a grid or a block: what is not given is 1.
+// The extent of a grid or a block. Missing values are 1.
 struct dim3 {
   unsigned int x, y, z;
 

@@ -15,7 +15,7 @@ from torchada.redirect.environment import visible_devices
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import DeviceLike, Namespace
+    from torchada.redirect.types import DeviceLike, Generator, Namespace
 
 _PROPERTIES = "torch.cuda.get_device_properties()"
 
@@ -104,13 +104,13 @@ def _parse_visible_devices(context: Context, original: Callable[[], object]) -> 
     return disguise(_parse_visible_devices, original)
 
 
-class DefaultGenerators(Sequence[Any]):
+class DefaultGenerators(Sequence["Generator"]):
     """torch.cuda.default_generators: one generator for each device, and none before initialization, as on CUDA."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
 
-    def _now(self) -> tuple[object, ...]:
+    def _now(self) -> tuple[Generator, ...]:
         return tuple(getattr(self._namespace, "default_generators", ()))
 
     def __getitem__(self, index: Any) -> Any:

@@ -12,9 +12,8 @@ _WHY = "annotations are kept by NVIDIA's driver; capture without enable_annotati
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    from torch.cuda import (
-        _graph_annotations as annotations,
-    )  # imported here, because it is not yet an attribute of torch.cuda
+    # Imported here, because it is not yet an attribute of torch.cuda.
+    from torch.cuda import _graph_annotations as annotations
 
     api = "torch.cuda.graph(enable_annotations=True)"
     if hasattr(annotations, "enable_annotations"):

@@ -115,7 +115,7 @@ def _caller() -> FrameType:
 
 
 def _is_innermost(mode: object) -> bool:
-    # It cannot be left within another mode. It then stays, and does nothing.
+    # The mode cannot be left while another mode is on top of it. It then stays on the stack, and does nothing.
     from torch.utils._python_dispatch import _get_current_dispatch_mode
 
     return _get_current_dispatch_mode() is mode

@@ -56,9 +56,8 @@ class _Builtins:
     def __init__(self, torch: ModuleType, functions: list[tuple[object, str, AnyFunction]]) -> None:
         self._table: dict[int, str] = torch.jit._builtins._get_builtin_table()
         self._functions = functions
-        self._added: dict[
-            int, AnyFunction
-        ] = {}  # with the functions: while they live, no other object has their identity
+        # With the functions: while they live, no other object has their identity.
+        self._added: dict[int, AnyFunction] = {}
 
     def get(self, name: str) -> bool:
         return bool(self._added)

@@ -386,7 +386,7 @@ def trace_autocast() -> Any:
 
 
 def _saved(module: Any, **edits: tuple[bytes, bytes]) -> io.BytesIO:
-    """A saved module, with bytes of its records exchanged: as another machine would have written it."""
+    """A saved module with some bytes of its records replaced, as if another machine had written it."""
     buffer, result = io.BytesIO(), io.BytesIO()
     torch.jit.save(torch.jit.script(module), buffer)
     with zipfile.ZipFile(buffer) as source, zipfile.ZipFile(result, "w") as target:

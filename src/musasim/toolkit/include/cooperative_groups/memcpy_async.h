@@ -1,4 +1,4 @@
-// cooperative_groups::memcpy_async, which copies at once here, and what waits for it.
+// cooperative_groups::memcpy_async, which copies at once here, and the functions that wait for it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// CUB on the simulated device: what extensions use of it. What is not here fails to compile by its name; see ../README.md.
+// The parts of CUB that extensions use, on the simulated device. Other names are not declared; see ../README.md.
 #pragma once
 
 #include "cub/block/block_exchange.cuh"

@@ -1,4 +1,4 @@
-// Where a thread is, and shuffles of values of any size.
+// The position of a thread, and shuffles of values of any size.
 #pragma once
 
 #include "cub/util_type.cuh"
@@ -31,7 +31,7 @@ inline unsigned int WarpMask(unsigned int warp_id) {
   return PowerOfTwo<LOGICAL_WARP_THREADS>::VALUE && LOGICAL_WARP_THREADS < 32 ? mask << warp_id * LOGICAL_WARP_THREADS : mask;
 }
 
-// From the lane `offset` below, or the own value where that is before first_thread of the logical warp.
+// The value of the lane `offset` below, or the own value if that lane is before first_thread of the logical warp.
 template <int LOGICAL_WARP_THREADS, class T>
 inline T ShuffleUp(const T& input, int offset, int first_thread, unsigned int mask) {
   const int lane = static_cast<int>(musasim_lane), first = lane / LOGICAL_WARP_THREADS * LOGICAL_WARP_THREADS + first_thread;

@@ -67,7 +67,7 @@ struct KeyValuePair {
   bool operator!=(const KeyValuePair& other) const { return key != other.key || value != other.value; }
 };
 
-// Two buffers of which an algorithm may use either for its result: Current() is where it lies.
+// Two buffers. An algorithm may leave its result in either of them; Current() is the one that has it.
 template <class T>
 struct DoubleBuffer {
   T* d_buffers[2];
@@ -131,7 +131,7 @@ struct TraitsOf<T, true> {
   static constexpr bool PRIMITIVE = true;
   static constexpr UnsignedBits HIGH_BIT = static_cast<UnsignedBits>(UnsignedBits(1) << (sizeof(T) * 8 - 1));
 
-  // Bits that are ordered as the numbers are.
+  // Bits in the same order as the numbers.
   static UnsignedBits TwiddleIn(UnsignedBits key) {
     if (CATEGORY == FLOATING_POINT) return key & HIGH_BIT ? static_cast<UnsignedBits>(~key) : key ^ HIGH_BIT;
     return CATEGORY == SIGNED_INTEGER ? key ^ HIGH_BIT : key;
@@ -154,7 +154,7 @@ struct TraitsOf<T, true> {
   }
 };
 
-// The part of a key that a radix sort looks at. The two zeros of floating point are one key.
+// The part of a key that a radix sort compares. The two zeros of floating point are equal.
 template <class Key>
 typename TraitsOf<Key>::UnsignedBits sorting_bits(const Key& key, int begin_bit, int end_bit) {
   using Traits = TraitsOf<Key>;

@@ -1,4 +1,4 @@
-// The CUB that these headers follow: the one of CUDA 11.7, as MUSA's runtime does.
+// These headers follow the CUB of CUDA 11.7, as MUSA's runtime does.
 #pragma once
 
 #define CUB_VERSION 101702

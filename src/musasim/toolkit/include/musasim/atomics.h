@@ -12,7 +12,7 @@ inline T atomically(T* address, Function function) {
   return old;
 }
 
-// An operation that found what it did not want, or changed nothing, may be one turn of a loop that waits for another thread.
+// An operation that failed to compare, or changed nothing, may be one turn of a loop that waits for another thread.
 template <class T>
 inline T after_waiting(T old, bool in_vain) {
   if (in_vain) musasim_yield();
@@ -21,7 +21,7 @@ inline T after_waiting(T old, bool in_vain) {
 
 }  // namespace musasim
 
-// Each also for a block and for the whole system.
+// Defines each function for the device, for a block and for the whole system.
 #define MUSASIM_ATOMIC(name, type, body)                                                    \
   static inline type name(type* address, type value) body                                   \
   static inline type name##_block(type* address, type value) { return name(address, value); }  \
@@ -29,7 +29,7 @@ inline T after_waiting(T old, bool in_vain) {
 
 #define MUSASIM_ATOMIC_UPDATE(name, type, of_old_and_value) \
   MUSASIM_ATOMIC(name, type, { return musasim::atomically(address, [value](type old) -> type { return of_old_and_value; }); })
-// One that leaves the memory as it is when it is used as a read.
+// A function that leaves the memory unchanged when it is used as a read.
 #define MUSASIM_ATOMIC_READABLE(name, type, of_old_and_value, reads)                                                  \
   MUSASIM_ATOMIC(name, type, {                                                                                        \
     const type before = musasim::atomically(address, [value](type old) -> type { return of_old_and_value; });            \

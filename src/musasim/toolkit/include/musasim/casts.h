@@ -22,7 +22,7 @@ inline float to_float(double value, Rounding mode) {
   return mode == Rounding::nearest ? static_cast<float>(value) : bits_of<float>(Binary32::round(value, mode));
 }
 
-// One double further in the given direction where `error`, what the rounded one lacks, lies there.
+// The next double in the given direction if `error`, the exact value minus the rounded one, points there.
 inline double to_double(double rounded, double error, Rounding mode) {
   if (mode == Rounding::nearest || error == 0 || error != error) return rounded;
   const bool up = mode == Rounding::up || (mode == Rounding::zero && rounded < 0);

@@ -1,4 +1,4 @@
-// What a kernel finds on the simulated device besides the libraries: its indices, barriers, fences, traps. C++17.
+// The parts of the simulated device besides the libraries that every kernel has: indices, barriers, fences, traps. C++17.
 #pragma once
 
 #include "musasim/engine.h"
@@ -39,7 +39,7 @@ static inline unsigned int __activemask(const char* file = __builtin_FILE(), int
   return musasim_converge(file, line);
 }
 
-// Other threads see a write at once; only the compiler has to be kept from moving it.
+// Other threads see a write at once, so this only keeps the compiler from moving it.
 static inline void __threadfence() {
   __asm__ __volatile__("" ::: "memory");
 }
@@ -60,7 +60,7 @@ static inline void __nanosleep(unsigned int) {
   musasim_fault(719, "__trap()");
 }
 
-// A device's tick is a nanosecond here.
+// The device's clock counts nanoseconds here.
 static inline long long clock64() {
   return musasim_clock_ns();
 }

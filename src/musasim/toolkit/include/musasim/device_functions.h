@@ -1,4 +1,4 @@
-// Everything that a kernel finds declared without including anything: what mcc puts before each source, musa_runtime.h aside.
+// The declarations that a kernel has without an include. mcc puts them before each source, besides musa_runtime.h.
 #pragma once
 
 #include "musasim/atomics.h"

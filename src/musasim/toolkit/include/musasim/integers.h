@@ -31,7 +31,7 @@ static inline unsigned int __fns(unsigned int mask, unsigned int base, int offse
   return 0xffffffffu;
 }
 
-// Four bytes out of the eight of x (0 .. 3) and y (4 .. 7), as the nibbles of the selector say; bit 3 of a nibble spreads a sign.
+// Four bytes out of the eight of x (0 .. 3) and y (4 .. 7), selected by the selector's nibbles. Bit 3 of a nibble repeats the sign.
 static inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
   const uint64_t bytes = static_cast<uint64_t>(y) << 32 | x;
   unsigned int result = 0;
@@ -78,7 +78,7 @@ static inline unsigned int __urhadd(unsigned int a, unsigned int b) {
   return static_cast<unsigned int>((static_cast<uint64_t>(a) + b + 1) >> 1);
 }
 
-// hi:lo shifted; the plain ones take the amount modulo 32, those ending in c at most 32.
+// hi:lo shifted. The plain functions take the amount modulo 32, those ending in c limit it to 32.
 static inline unsigned int __funnelshift_lc(unsigned int lo, unsigned int hi, unsigned int shift) {
   const uint64_t both = static_cast<uint64_t>(hi) << 32 | lo;
   return static_cast<unsigned int>(both << (shift < 32 ? shift : 32) >> 32);

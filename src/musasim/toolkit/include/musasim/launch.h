@@ -1,4 +1,4 @@
-// What mcc's rewriting of kernels and launches refers to. Nothing here is for programs.
+// The names that mcc's rewritten kernels and launches use. Programs do not use them.
 #pragma once
 
 #include <cstddef>
@@ -39,13 +39,13 @@ void call_with(void (*function)(), void** arguments, std::index_sequence<Is...>)
   reinterpret_cast<void (*)(Parameters...)>(function)(*static_cast<Parameters*>(arguments[Is])...);
 }
 
-// Qualifiers of a parameter itself are no part of a function's type.
+// Qualifiers of a parameter itself are not part of a function's type.
 template <class... Parameters>
 void call(void (*function)(), void** arguments) {
   call_with<typename plain<Parameters>::type...>(function, arguments, std::index_sequence_for<Parameters...>());
 }
 
-// The body of a kernel, as a closure over its parameters. Every thread has a copy: a kernel may assign to its parameters.
+// The body of a kernel, as a closure over its parameters. Every thread has a copy, because a kernel may assign to its parameters.
 template <class Body>
 void launch(musasim_kernel& kernel, const Body& body) {
   static constexpr musasim_closure closure = {

@@ -8,7 +8,7 @@
 
 #include "musasim/minmax.h"
 
-// glibc 2.41 and 2.42 brought some of these names, of the same meaning.
+// glibc 2.41 and 2.42 have added some of these names, with the same meaning.
 #if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 41)
 #define MUSASIM_LIBC_HAS_SINPI
@@ -23,7 +23,7 @@ namespace musasim {
 constexpr double pi = 3.14159265358979323846;
 constexpr double square_root_of_pi = 1.77245385090551602730;
 
-// sin(pi x) and cos(pi x), reduced before pi comes in.
+// sin(pi x) and cos(pi x), whose argument is reduced before the multiplication by pi.
 inline double sine_of_turns(double x) {
   const double rest = std::remainder(x, 2.0);
   if (rest == std::trunc(rest)) return std::copysign(0.0, x) * (x - x == 0 ? 1 : NAN);
@@ -60,7 +60,7 @@ inline double inverse_of_erf(double y) {
   return std::fabs(y) > 0.5 ? std::copysign(inverse_of_erfc(1 - std::fabs(y)), y) : inverse_of_steep_erf(y);
 }
 
-// exp(x*x) erfc(x); far out by its asymptotic series.
+// exp(x*x) erfc(x), for large x by its asymptotic series.
 inline double scaled_erfc(double x) {
   if (x < -27) return INFINITY;
   if (x < 26) {
@@ -73,7 +73,7 @@ inline double scaled_erfc(double x) {
   return sum / (x * square_root_of_pi);
 }
 
-// The modified Bessel function of the first kind and of integer order: by its series, and far out by its asymptotic one.
+// The modified Bessel function of the first kind and of integer order, by its series, and for large x by its asymptotic one.
 inline double bessel_i(int order, double given) {
   const double x = std::fabs(given);
   double term = order == 0 ? 1 : x / 2, sum = term;
@@ -96,7 +96,7 @@ inline Real euclidean_norm(int dimensions, const Real* vector) {
     if (std::isinf(vector[i])) return INFINITY;
   }
   if (largest == 0) {
-    for (int i = 0; i < dimensions; ++i) sum += static_cast<double>(vector[i]);  // a NaN shows
+    for (int i = 0; i < dimensions; ++i) sum += static_cast<double>(vector[i]);  // so that NaN propagates
     return static_cast<Real>(std::fabs(sum));
   }
   for (int i = 0; i < dimensions; ++i) {
@@ -108,7 +108,7 @@ inline Real euclidean_norm(int dimensions, const Real* vector) {
 
 }  // namespace musasim
 
-// Each in double, in float by its name, and in float by overload: f(double), ff(float), f(float).
+// Defines each function for double, for float by its name, and for float by overload: f(double), ff(float), f(float).
 #define MUSASIM_UNARY(name, of_x)                                                                    \
   static inline double name(double x) { return of_x; }                                               \
   MUSASIM_UNARY_FLOAT(name, of_x)
@@ -169,7 +169,7 @@ MUSASIM_NORMS(double, )
 MUSASIM_NORMS(float, f)
 #undef MUSASIM_NORMS
 
-// The fast functions. glibc declares these names of its own accord but does not offer them, hence the linkage.
+// The fast functions. glibc declares these names itself but does not define them, hence the linkage.
 extern "C" {
 #define MUSASIM_FAST(name, parameters, result) \
   __attribute__((visibility("hidden"))) inline float name parameters noexcept { return result; }

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 namespace musasim {
-// What a device moves in one instruction.
+// A type that a device loads or stores in one instruction.
 template <class T>
 using Word = std::enable_if_t<std::is_trivially_copyable<T>::value && (sizeof(T) <= 16) && (sizeof(T) & (sizeof(T) - 1)) == 0, T>;
 

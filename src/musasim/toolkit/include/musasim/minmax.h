@@ -1,4 +1,4 @@
-// min and max of device code, for every pair of arithmetic types that C++ finds a common one for.
+// min and max of device code, for every pair of arithmetic types that has a common type in C++.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@ static inline long long llmax(long long a, long long b) { return a > b ? a : b; 
 static inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
 static inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
 
-// Integers of mixed signs become unsigned, as C++ has it; reals follow fmin and fmax, which drop a NaN.
+// Integers of mixed signs become unsigned, as in C++. Floating-point numbers follow fmin and fmax, which drop a NaN.
 #define MUSASIM_INTEGER_EXTREMES(common, first, second)                                                   \
   static inline constexpr common min(first a, second b) {                                                 \
     return static_cast<common>(a) < static_cast<common>(b) ? static_cast<common>(a) : static_cast<common>(b); \

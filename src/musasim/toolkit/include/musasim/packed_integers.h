@@ -6,7 +6,7 @@
 
 namespace musasim {
 
-// The word whose every part is what `function` gives for the parts of a and b, these taken as numbers of type Part.
+// The word whose parts are the results of `function` for the parts of a and b, as numbers of type Part.
 template <class Part, class Function>
 inline unsigned int by_parts(unsigned int a, unsigned int b, Function function) {
   constexpr int bits = static_cast<int>(sizeof(Part)) * 8;

@@ -1,5 +1,5 @@
-// Normal, log-normal and Poisson numbers. The normal ones come in pairs, by Box and Muller; the Poisson ones are not bit for bit
-// those of the real library.
+// Normal, log-normal and Poisson numbers. The Box-Muller transform makes normal numbers in pairs. Poisson numbers are not bit for
+// bit those of the real library.
 #pragma once
 
 namespace musasim {

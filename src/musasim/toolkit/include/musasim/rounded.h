@@ -6,7 +6,7 @@
 
 namespace musasim {
 
-// What a rounded quotient or root lacks, of which only the sign and whether it is zero count.
+// The error of a rounded quotient or root. Only its sign, and whether it is zero, matter.
 inline double error_of_quotient(double a, double b, double quotient) {
   const double rest = std::fma(-quotient, b, a);
   return b < 0 ? -rest : rest;

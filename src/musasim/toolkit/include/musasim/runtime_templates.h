@@ -1,4 +1,4 @@
-// What the runtime's functions are in C++: kernels by their own type, symbols by reference.
+// The runtime's functions for C++, which take kernels by their own type and symbols by reference.
 #pragma once
 
 #include <cstddef>
@@ -132,7 +132,7 @@ musaError_t musaMemcpyFromSymbolAsync(
   return musaMemcpyFromSymbolAsync(to, static_cast<const void*>(&symbol), count, offset, kind, stream);
 }
 
-// What has a default in C++.
+// Overloads with defaults, for C++.
 static inline musaError_t musaEventCreate(musaEvent_t* event, unsigned int flags) {
   return musaEventCreateWithFlags(event, flags);
 }
@@ -145,7 +145,7 @@ static inline musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musa
   return musaGraphInstantiate(executable, graph, 0ULL);
 }
 
-// The signature before CUDA 12's.
+// The signature before CUDA 12.
 static inline musaError_t
 musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t graph, musaGraphNode_t*, char*, std::size_t) {
   return musaGraphInstantiate(executable, graph, 0ULL);

@@ -18,8 +18,8 @@ inline To bits_of(From value) {
   return result;
 }
 
-// Whether a magnitude is to be moved away from zero, whose last kept bit is `odd` and whose dropped part compares to half of that
-// bit as `rest` does to `half`.
+// Whether to round a magnitude away from zero. `odd` is its last kept bit, and its dropped part compares to half of that bit as
+// `rest` does to `half`.
 inline bool rounds_away(Rounding mode, bool negative, bool odd, uint64_t rest, uint64_t half) {
   switch (mode) {
     case Rounding::nearest: return rest > half || (rest == half && odd);
@@ -35,7 +35,7 @@ struct SmallFloat {
   static constexpr int bias = (1 << (exponent_bits - 1)) - 1;
   static constexpr uint32_t infinity = ((1u << exponent_bits) - 1) << mantissa_bits;
   static constexpr uint32_t sign = 1u << (exponent_bits + mantissa_bits);
-  static constexpr uint32_t nan = sign - 1;  // what the devices give for every NaN
+  static constexpr uint32_t nan = sign - 1;  // the devices' pattern for every NaN
 
   // The magnitude of a finite number, rounded as if exponents had no upper end: it may come out at `infinity` or above.
   static uint32_t magnitude(double value, Rounding mode) {
@@ -56,7 +56,7 @@ struct SmallFloat {
     return (static_cast<uint32_t>(top + bias - 1) << mantissa_bits) + static_cast<uint32_t>(kept) + away;
   }
 
-  // The short way of what most roundings are.
+  // Whether the fast path applies, as for most values.
   static bool is_normal(uint64_t bits) {
     const uint64_t field = bits >> 52 & 0x7ff;
     return field > 1023 - bias && field <= 1023 + bias;
@@ -89,7 +89,7 @@ struct SmallFloat {
     return bits_of<float>(with_sign | bits_of<uint32_t>(finite(rest)));
   }
 
-  // Written with no denormal float on the way, for a process may have these flushed to zero.
+  // Avoids denormal floats, because a process may flush them to zero.
   static float finite(uint32_t rest) {
     if constexpr (bias == 127) {
       return bits_of<float>(rest << (23 - mantissa_bits));
@@ -104,7 +104,7 @@ using Binary16 = SmallFloat<5, 10>;
 using Brain16 = SmallFloat<8, 7>;
 using Binary32 = SmallFloat<8, 23>;  // for rounding in other directions than the processor's
 
-// Rounded to odd where it is not exact, so that rounding the result again to half the bits or fewer is rounding once.
+// Rounds to odd if the value is not exact, so that rounding the result again to at most half the bits equals rounding once.
 inline double to_odd(double rounded, double error) {
   const int64_t bits = bits_of<int64_t>(rounded);
   if (error == 0 || error != error || bits & 1) return rounded;
@@ -136,7 +136,7 @@ inline double to_whole(double value, Rounding mode) {
   return value;
 }
 
-// To an integer as the devices do it: NaN gives zero, and what is out of range its nearest end.
+// Converts to an integer as the devices do: NaN gives zero, and a value out of range gives the nearest end of the range.
 template <class Integer>
 inline Integer to_integer(double value, Rounding mode) {
   using Limits = std::numeric_limits<Integer>;

@@ -1,5 +1,5 @@
-// The operators of __half, __mt_bfloat16 and their pairs, included within the class MUSASIM_OPERAND. They are friends that only an
-// operand of that class finds: c10::Half, which turns into __half as well as into float, is compared as a float.
+// The operators of __half, __mt_bfloat16 and their pairs, included within the class MUSASIM_OPERAND. They are friends that are found
+// only for operands of that class. So c10::Half, which converts to __half as well as to float, is compared as a float.
 //   MUSASIM_FUNCTION(name)    __hadd or __hadd2, from hadd
 //   MUSASIM_COMPARE(name)     __heq or __hbeq2, from eq
 

@@ -1,9 +1,9 @@
-// What __half and __mt_bfloat16 have in common. Included once for each of them, with these names defined:
+// The common part of __half and __mt_bfloat16. It is included once for each of them, with these names defined:
 //   MUSASIM_SCALAR, MUSASIM_PAIR   the number and the pair of two
 //   MUSASIM_WIDEN(x)               its float, exactly
 //   MUSASIM_ROUND(x)               the nearest one to a double
-// An operation on numbers of at most eleven bits is rounded once when it is done in double, which has more than twice as many;
-// only a fused one needs the rounding to odd of small_float.h.
+// Arithmetic in double on numbers of at most eleven bits is rounded only once, because double has more than twice as many bits.
+// Only fused operations need the rounding to odd of small_float.h.
 
 #define MUSASIM_ARITHMETIC(name, sign)                                                                        \
   inline MUSASIM_SCALAR name(MUSASIM_SCALAR a, MUSASIM_SCALAR b) {                                            \
@@ -43,7 +43,7 @@ inline MUSASIM_PAIR __hfma2(MUSASIM_PAIR a, MUSASIM_PAIR b, MUSASIM_PAIR c) {
 }
 
 namespace musasim {
-// To 0 .. 1, with NaN at 0.
+// Limits to 0 .. 1, with 0 for NaN.
 inline MUSASIM_SCALAR saturated(MUSASIM_SCALAR a) {
   const float value = MUSASIM_WIDEN(a);
   return MUSASIM_ROUND(value > 1 ? 1.0 : value > 0 ? static_cast<double>(value) : 0.0);
@@ -74,7 +74,7 @@ inline MUSASIM_PAIR __hcmadd(MUSASIM_PAIR a, MUSASIM_PAIR b, MUSASIM_PAIR c) {
   return {__hfma(__hneg(a.y), b.y, __hfma(a.x, b.x, c.x)), __hfma(a.y, b.x, __hfma(a.x, b.y, c.y))};
 }
 
-// Comparisons: the plain ones are false where there is a NaN, those ending in u true, != included.
+// Comparisons with a NaN: the plain ones are false, including !=, and those ending in u are true.
 #define MUSASIM_COMPARISON(name, sign)                                                                         \
   inline bool __h##name(MUSASIM_SCALAR a, MUSASIM_SCALAR b) {                                                  \
     return !__hisnan(a) && !__hisnan(b) && MUSASIM_WIDEN(a) sign MUSASIM_WIDEN(b);                             \

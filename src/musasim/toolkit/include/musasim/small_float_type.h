@@ -1,9 +1,9 @@
-// The classes of __half and __mt_bfloat16, and of the pairs. Included once for each, with these names defined besides those of
-// small_float_pair.h:
+// The classes of __half and __mt_bfloat16, and of the pairs. It is included once for each, with these names defined besides those
+// of small_float_pair.h:
 //   MUSASIM_FORMAT                          the SmallFloat it is
 //   MUSASIM_NAME                            half or bfloat16, as in __float2half
 //   MUSASIM_SCALAR_RAW, MUSASIM_PAIR_RAW    the plain structs of bits
-//   MUSASIM_NO_CONVERSIONS                  defined where the extension has asked for no implicit ones
+//   MUSASIM_NO_CONVERSIONS                  defined if the extension has switched off implicit conversions
 
 struct alignas(2) MUSASIM_SCALAR_RAW {
   unsigned short x;
@@ -15,7 +15,7 @@ struct alignas(4) MUSASIM_PAIR_RAW {
 struct MUSASIM_SCALAR;
 struct MUSASIM_PAIR;
 
-// What the operators are; small_float_pair.h has them.
+// The functions that the operators call; small_float_pair.h defines them.
 inline MUSASIM_SCALAR __hneg(MUSASIM_SCALAR);
 inline MUSASIM_PAIR __hneg2(MUSASIM_PAIR);
 inline MUSASIM_SCALAR __hadd(MUSASIM_SCALAR, MUSASIM_SCALAR);

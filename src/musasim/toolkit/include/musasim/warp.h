@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: shuffles, votes, matches and reductions, over device.h's exchange.
+// The common operations of a warp's lanes: shuffles, votes, matches and reductions, which use device.h's exchange.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Shuffled : std::is_arithmetic<T> {};
 template <class T>
 using IfShuffled = std::enable_if_t<Shuffled<T>::value, T>;
 
-// One value from each lane of `mask`: those of the lanes in `lanes` are valid, and the others zero. Of any size.
+// One value of any size from each lane of `mask`. Those of the lanes in `lanes` are valid, and the others are zero.
 template <class T>
 struct FromLanes {
   unsigned int lanes = 0;
@@ -60,7 +60,7 @@ inline FromLanes<T> from_lanes(unsigned int mask, const T& value, const char* wh
   return result;
 }
 
-// The value of lane `source`, or zeros where that lane is not here: what a device then gives is undefined.
+// The value of lane `source`, or zeros if that lane does not take part. On a device the result is then undefined.
 template <class T>
 inline T from_lane(unsigned int mask, const T& value, int source, const char* what) {
   alignas(T) unsigned char bytes[sizeof(T)] = {};
@@ -70,7 +70,7 @@ inline T from_lane(unsigned int mask, const T& value, int source, const char* wh
   return *reinterpret_cast<const T*>(bytes);
 }
 
-// A warp taken apart into segments of `width` lanes.
+// A warp divided into segments of `width` lanes.
 struct Segment {
   int lane, first, last;
 
@@ -82,20 +82,20 @@ struct Segment {
 };
 
 inline int source_of_shfl(int width, int source) {
-  const Segment segment(width, "__shfl_sync: the width is no power of two up to 32");
+  const Segment segment(width, "__shfl_sync: the width is not a power of two up to 32");
   return segment.first + (source & (width - 1));
 }
 inline int source_of_shfl_up(int width, unsigned int delta) {
-  const Segment segment(width, "__shfl_up_sync: the width is no power of two up to 32");
+  const Segment segment(width, "__shfl_up_sync: the width is not a power of two up to 32");
   return delta > static_cast<unsigned int>(segment.lane - segment.first) ? segment.lane : segment.lane - static_cast<int>(delta);
 }
 inline int source_of_shfl_down(int width, unsigned int delta) {
-  const Segment segment(width, "__shfl_down_sync: the width is no power of two up to 32");
+  const Segment segment(width, "__shfl_down_sync: the width is not a power of two up to 32");
   return delta > static_cast<unsigned int>(segment.last - segment.lane) ? segment.lane : segment.lane + static_cast<int>(delta);
 }
 // Lanes of earlier segments can be reached, those of later ones cannot.
 inline int source_of_shfl_xor(int width, int lane_mask) {
-  const Segment segment(width, "__shfl_xor_sync: the width is no power of two up to 32");
+  const Segment segment(width, "__shfl_xor_sync: the width is not a power of two up to 32");
   const int source = segment.lane ^ lane_mask;
   return source < 0 || source > segment.last ? segment.lane : source;
 }
@@ -146,7 +146,7 @@ MUSASIM_SHUFFLES(float)
 MUSASIM_SHUFFLES(double)
 #undef MUSASIM_SHUFFLES
 
-// For what headers of numbers add, half and bfloat16.
+// For the types that other headers add, half and bfloat16.
 template <class T>
 static inline musasim::IfShuffled<T> __shfl_sync(unsigned int mask, T value, int source, int width = warpSize) {
   return musasim::from_lane(mask, value, musasim::source_of_shfl(width, source), "__shfl_sync");

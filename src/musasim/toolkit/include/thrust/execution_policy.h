@@ -23,7 +23,7 @@ struct device_policy : policy_base {
     result.stream = the_stream;
     return result;
   }
-  // An allocator for temporary storage, which the simulated device has no need of.
+  // An allocator for temporary storage, which the simulated device does not need.
   template <class Allocator>
   device_policy operator()(Allocator&&) const {
     return *this;
@@ -35,7 +35,7 @@ __global__ void thrust_algorithm(Algorithm algorithm) {
   algorithm();
 }
 
-// Runs the algorithm as one thread where its policy says. In a kernel that is where one is.
+// Runs the algorithm as one thread where its policy says. In a kernel, that is the calling thread.
 template <class Algorithm>
 void execute(const host_policy&, Algorithm algorithm) {
   algorithm();
@@ -51,7 +51,7 @@ void execute(const device_policy& policy, Algorithm algorithm) {
   if (policy.waits) require(musaStreamSynchronize(policy.stream), "thrust");
 }
 
-// The same for one that has a result.
+// The same for an algorithm with a result.
 template <class Algorithm>
 auto evaluate(const host_policy&, Algorithm algorithm) -> decltype(algorithm()) {
   return algorithm();
@@ -78,7 +78,7 @@ using IfPolicy = std::enable_if_t<is_policy<T>, int>;
 template <class T>
 using IfIterator = std::enable_if_t<!is_policy<T>, int>;
 
-// How an iterator's elements are reached from inside the algorithm; iterators made of others say it of these.
+// How the algorithm accesses an iterator's elements. Iterators made of others do this for their parts.
 template <class Iterator>
 struct Inside {
   static constexpr bool on_device = false;
@@ -96,7 +96,7 @@ typename Inside<std::decay_t<Iterator>>::type inside(const Iterator& iterator) {
   return Inside<std::decay_t<Iterator>>::of(iterator);
 }
 
-// Without a policy, on the device if one of the iterators is of it.
+// Without a policy, it runs on the device if one of the iterators points there.
 template <class... Iterators>
 using policy_of = std::conditional_t<(Inside<std::decay_t<Iterators>>::on_device || ...), device_policy, host_policy>;
 

@@ -7,7 +7,7 @@
 
 namespace c10::musa::impl {
 
-// What c10's guard templates ask for, answered by the device guard that is registered in this process.
+// The interface for c10's guard templates. It calls the device guard that is registered in this process.
 struct MUSAGuardImpl final {
   static constexpr DeviceType static_type = at::musa::kMUSA;
 

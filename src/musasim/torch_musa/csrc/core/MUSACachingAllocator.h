@@ -9,7 +9,7 @@
 
 namespace c10::musa::MUSACachingAllocator {
 
-// PyTorch's allocator of the current device's memory, and what extensions ask of it besides `allocate`.
+// PyTorch's allocator for the current device's memory, and the functions besides `allocate` that extensions use.
 class MUSAAllocator : public c10::Allocator {
  public:
   virtual void* raw_alloc(size_t bytes) = 0;

@@ -34,7 +34,7 @@
 
 #define C10_MUSA_CLEAR_ERROR() ((void)musaGetLastError())
 
-// To follow every launch of a kernel: a bad configuration is reported here.
+// Use it after every launch of a kernel. It reports a bad configuration.
 #define C10_MUSA_KERNEL_LAUNCH_CHECK() C10_MUSA_CHECK(musaGetLastError())
 
 #define TORCH_MUSA_CHECK(EXPR) C10_MUSA_CHECK(EXPR)
@@ -44,7 +44,7 @@
 
 namespace c10 {
 
-// The class is there to be caught; what is raised is c10::Error, as the real package does.
+// Programs can catch this class. As in the real package, errors are raised as c10::Error.
 class MUSAError : public c10::Error {
   using Error::Error;
 };

@@ -12,7 +12,7 @@
 
 namespace c10::musa {
 
-// c10's guards for MUSA: they switch the device or stream for a scope. Neither copied nor moved, which the members see to.
+// c10's guards for MUSA: they switch the device or stream for a scope. Their members make them neither copyable nor movable.
 
 struct MUSAGuard {
   MUSAGuard() = delete;

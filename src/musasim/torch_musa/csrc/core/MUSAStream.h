@@ -16,7 +16,7 @@ namespace c10::musa {
 
 using at::musa::kMUSA;
 
-// A stream of a MUSA device. It is a c10::Stream, and a musaStream_t where one is asked for.
+// A stream of a MUSA device. It is a c10::Stream, and converts to a musaStream_t.
 class MUSAStream {
  public:
   enum Unchecked { UNCHECKED };

@@ -1,4 +1,4 @@
-// cub::BlockExchange: items between threads, from one arrangement to another.
+// cub::BlockExchange: moves items between threads, from one arrangement to another.
 #pragma once
 
 #include "cub/block/block_reduce.cuh"
@@ -31,7 +31,7 @@ class BlockExchange {
   MUSASIM_EXCHANGE(WarpStripedToBlocked, warp_striped, blocked)
 #undef MUSASIM_EXCHANGE
 
-  // Each item to the place that its rank says.
+  // Moves each item to the place that its rank gives.
   template <class Out, class Offset>
   void ScatterToBlocked(const T (&input)[ITEMS], Out (&output)[ITEMS], Offset (&ranks)[ITEMS]) {
     exchange(input, output, [&](int i) { return static_cast<int>(ranks[i]); }, [](int i) { return blocked(i); });

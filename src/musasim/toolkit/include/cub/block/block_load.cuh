@@ -1,5 +1,5 @@
-// cub::BlockLoad and cub::LoadDirect...: a tile of the input into each thread's items. The ways of loading give the same items; only
-// BLOCK_LOAD_STRIPED leaves them one block apart.
+// cub::BlockLoad and cub::LoadDirect...: load a tile of the input into each thread's items. All ways of loading give the same
+// items, except BLOCK_LOAD_STRIPED, whose items are one block apart.
 #pragma once
 
 #include "cub/block/block_reduce.cuh"
@@ -16,7 +16,7 @@ enum BlockLoadAlgorithm {
 };
 
 namespace detail {
-// As large as the real one, for kernels reckon with it.
+// As large as the real one, because kernels rely on its size.
 template <class T, int Items>
 struct TileStorage {
   alignas(T) unsigned char bytes[sizeof(T) * Items];

@@ -12,7 +12,7 @@ struct BlockRakingLayout {
     MAX_RAKING_THREADS = CUB_MIN(BLOCK_THREADS, 32),
     SEGMENT_LENGTH = (SHARED_ELEMENTS + MAX_RAKING_THREADS - 1) / MAX_RAKING_THREADS,
     RAKING_THREADS = (SHARED_ELEMENTS + SEGMENT_LENGTH - 1) / SEGMENT_LENGTH,
-    // The real one pads its segments against bank conflicts, which the simulated device has none of.
+    // The real one pads its segments against bank conflicts. The simulated device has none.
     GRID_ELEMENTS = RAKING_THREADS * SEGMENT_LENGTH,
     UNGUARDED = SHARED_ELEMENTS % RAKING_THREADS == 0,
   };

@@ -25,7 +25,7 @@ struct Block {
   static unsigned int lanes() { return 0xffffffffu >> (32 - threads_of_warp(warp())); }
 };
 
-// Shared memory for a block-wide algorithm that was given none.
+// Shared memory for a block-wide algorithm, if the caller provides none.
 template <class Storage>
 inline Storage& private_storage() {
   __shared__ Storage storage;

@@ -16,7 +16,7 @@ class BlockScan {
     T of_warp[Block::warps];
     T prefix;
   };
-  // What comes before the calling thread's first item, if anything does.
+  // The aggregate before the calling thread's first item, if there is one.
   struct Before {
     bool any;
     T value;
@@ -162,7 +162,7 @@ class BlockScan {
     return before;
   }
 
-  // The first warp asks for what comes before the block; its first lane's answer counts.
+  // The first warp calls the callback for the prefix of the block. The result in its first lane counts.
   template <class Operator, class Callback>
   Before before_thread_with_prefix(const T& input, Operator combine, Callback& prefix_of) {
     T aggregate;

@@ -1,5 +1,5 @@
-// cub::BlockStore and cub::StoreDirect...: each thread's items to a tile of the output. Only BLOCK_STORE_STRIPED takes them to be one
-// block apart.
+// cub::BlockStore and cub::StoreDirect...: store each thread's items in a tile of the output. Only BLOCK_STORE_STRIPED expects
+// them one block apart.
 #pragma once
 
 #include "cub/block/block_load.cuh"

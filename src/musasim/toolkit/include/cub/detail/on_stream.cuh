@@ -21,7 +21,7 @@ musaError_t on_stream(musaStream_t stream, Algorithm algorithm) {
   return musaPeekAtLastError();
 }
 
-// The protocol of two calls: the first, without storage, asks how much is wanted. The simulated device wants none, but says one byte.
+// The protocol of two calls: the first, without storage, returns the size needed. The simulated device needs none, but says one byte.
 template <class Algorithm>
 musaError_t in_two_calls(void* storage, std::size_t& bytes, musaStream_t stream, Algorithm algorithm) {
   if (storage == nullptr) {

@@ -1,4 +1,4 @@
-// The order that a stable sort by some bits of the keys puts them in.
+// The order of the keys after a stable sort by some of their bits.
 #pragma once
 
 #include <algorithm>

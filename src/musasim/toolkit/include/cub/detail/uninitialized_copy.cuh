@@ -6,7 +6,7 @@
 namespace cub {
 namespace detail {
 
-// Constructs a T where there is none yet.
+// Constructs a T in uninitialized memory.
 template <class T, class U>
 void uninitialized_copy(T* to, U&& value) {
   ::new (static_cast<void*>(to)) T(std::forward<U>(value));

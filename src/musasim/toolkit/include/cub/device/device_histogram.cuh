@@ -6,7 +6,7 @@
 namespace cub {
 
 struct DeviceHistogram {
-  // num_levels - 1 bins of equal width from lower_level on; what lies outside is not counted.
+  // num_levels - 1 bins of equal width from lower_level on. Values outside are not counted.
   template <class In, class Counter, class Level, class Count>
   static musaError_t HistogramEven(void* storage, std::size_t& bytes, In samples, Counter* histogram, int num_levels, Level lower_level,
                                    Level upper_level, Count count, musaStream_t stream = nullptr, bool = false) {

@@ -8,7 +8,7 @@ namespace cub {
 
 namespace detail {
 
-// Keys and their values, if there are any, from one place to another.
+// Sorts keys, and their values if there are any, from one place to another.
 template <class Key, class Value>
 struct Sorting {
   const Key* keys;
@@ -25,7 +25,7 @@ struct Sorting {
   }
 };
 
-// From the current buffer to the other one, which then is the current one.
+// Sorts from the current buffer to the other one, which then becomes the current one.
 template <class Key, class Value>
 Sorting<Key, Value> sorting_of(bool asks_for_size, DoubleBuffer<Key>& keys, DoubleBuffer<Value>& values, int begin_bit, int end_bit,
                                bool descending) {

@@ -15,7 +15,7 @@ T reduced(In in, Count first, Count last, Operator combine, T result) {
   return result;
 }
 
-// The value and its place in the segment; of an empty one, place 1 and the worst value.
+// The value and its place in the segment. For an empty segment, place 1 and the worst value.
 template <class Pair, class In, class Count, class Operator, class T>
 Pair best(In in, Count first, Count last, Operator combine, T worst) {
   if (first >= last) return {1, worst};
@@ -69,7 +69,7 @@ struct DeviceReduce {
     });
   }
 
-  // Each run of equal keys to one key and the reduction of its values.
+  // Reduces each run of equal keys to one key and the reduction of its values.
   template <class Keys, class UniqueOut, class Values, class Out, class CountOut, class Operator, class Count>
   static musaError_t ReduceByKey(void* storage, std::size_t& bytes, Keys keys, UniqueOut unique, Values values, Out out,
                                  CountOut count_of_runs, Operator combine, Count count, musaStream_t stream = nullptr, bool = false) {

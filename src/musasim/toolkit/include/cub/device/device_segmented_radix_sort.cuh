@@ -1,4 +1,4 @@
-// cub::DeviceSegmentedRadixSort: each segment [begins[i], ends[i]) by itself.
+// cub::DeviceSegmentedRadixSort: sorts each segment [begins[i], ends[i]) separately.
 #pragma once
 
 #include "cub/device/device_radix_sort.cuh"

@@ -10,7 +10,7 @@ namespace cub {
 
 namespace detail {
 
-// Those items for which `keep(i)` holds to the front of `out`, in their order; returns how many.
+// Copies the items for which `keep(i)` holds to the front of `out`, in their order, and returns their number.
 template <class In, class Out, class Count, class Keep>
 Count select(In in, Out out, Count count, Keep keep) {
   Count kept = 0;
@@ -20,7 +20,7 @@ Count select(In in, Out out, Count count, Keep keep) {
   return kept;
 }
 
-// And the others behind them, the last one first.
+// Copies the other items behind them as well, the last one first.
 template <class In, class Out, class Count, class Keep>
 Count partition(In in, Out out, Count count, Keep keep) {
   std::vector<value_t<In>> rest;
@@ -55,7 +55,7 @@ struct DeviceSelect {
       *selected = detail::select(in, out, count, [&](Count i) { return static_cast<bool>(is(in[i])); });
     });
   }
-  // The first item of each run of equal ones.
+  // Keeps the first item of each run of equal ones.
   template <class In, class Out, class CountOut, class Count>
   static musaError_t Unique(void* storage, std::size_t& bytes, In in, Out out, CountOut selected, Count count,
                             musaStream_t stream = nullptr, bool = false) {

@@ -1,4 +1,4 @@
-// The iterators of CUB. An element of most of them is computed when it is asked for.
+// The iterators of CUB. Most of them compute an element when it is read.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace cub {
 
 namespace detail {
 
-// What a random-access iterator is besides operator[]: Derived has `base`, which counts, and at(base).
+// The parts of a random-access iterator besides operator[]. Derived has `base`, which counts, and at(base).
 template <class Derived, class T, class Offset>
 class RandomAccess {
  public:

@@ -4,7 +4,7 @@
 
 namespace cub {
 
-// Takes whatever is written to it and forgets it.
+// Discards everything that is written to it.
 template <class Offset = std::ptrdiff_t>
 class DiscardOutputIterator {
  public:

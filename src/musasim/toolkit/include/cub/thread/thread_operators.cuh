@@ -49,7 +49,7 @@ struct Min {
     return b < a ? b : a;
   }
 };
-// Of pairs of a place and a value; the earlier place where values are equal.
+// For pairs of a place and a value. If values are equal, the earlier place wins.
 struct ArgMax {
   template <class T, class Offset>
   KeyValuePair<Offset, T> operator()(const KeyValuePair<Offset, T>& a, const KeyValuePair<Offset, T>& b) const {

@@ -16,7 +16,7 @@ inline unsigned int logical_warp() {
   return (Threads == 32 ? 0xffffffffu : ((1u << (Threads & 31)) - 1)) << first;
 }
 
-// What `combine` makes of the values of the first `valid` lanes from `first` on, in their order.
+// Combines the values of the first `valid` lanes from `first` on, in their order.
 template <class T, class Operator>
 inline T fold(const musasim::FromLanes<T>& values, int first, int valid, Operator combine) {
   T result = values[first];

@@ -41,7 +41,7 @@ class WarpScan {
     aggregate = detail::fold(values, first(), LOGICAL_WARP_THREADS, combine);
     if (place() > 0) output = detail::fold(values, first(), place(), combine);
   }
-  // The aggregate leaves the initial value out.
+  // The aggregate does not contain the initial value.
   template <class Operator>
   void ExclusiveScan(T input, T& output, T initial, Operator combine, T& aggregate) {
     const auto values = exchange(input);

@@ -1,4 +1,4 @@
-// The algorithms. Each is written once, for a policy first; without one, where its iterators point decides.
+// The algorithms. Each is written once, with a policy as its first argument. Without a policy, the iterators decide where it runs.
 #pragma once
 
 #include <algorithm>
@@ -393,7 +393,7 @@ template <class Policy, class In, detail::IfPolicy<Policy> = 0>
 bool is_sorted(const Policy& policy, In first, In last) {
   return is_sorted(policy, first, last, less<>());
 }
-// For each of the values, its place among the sorted ones.
+// For each value, its place among the sorted ones.
 #define MUSASIM_BOUND(name, goes_before)                                                                               \
   template <class Policy, class Sorted, class In, class Out, detail::IfPolicy<Policy> = 0>                             \
   Out name(const Policy& policy, Sorted first, Sorted last, In values, In values_end, Out result) {                    \
@@ -426,7 +426,7 @@ MUSASIM_WITHOUT_POLICY(upper_bound)
 // --- choosing ---------------------------------------------------------------------------------------------------------------------
 
 namespace detail {
-// Those values for which keep(values, i) holds, to `result`; returns its end.
+// Copies the values for which keep(values, i) holds to `result`, and returns its end.
 template <class Policy, class In, class Out, class Keep>
 Out choose(const Policy& policy, In first, std::ptrdiff_t n, Out result, Keep keep) {
   const auto in = inside(first);

@@ -61,7 +61,7 @@ transform_iterator<Function, Iterator> make_transform_iterator(Iterator from, Fu
   return {from, function};
 }
 
-// Through a map of places: element n is from[places[n]].
+// Elements by a map of places: element n is from[places[n]].
 template <class Elements, class Places>
 class permutation_iterator {
   using Inner = typename detail::Inside<Elements>::type;
@@ -139,7 +139,7 @@ zip_iterator<std::tuple<Iterators...>> make_zip_iterator(Iterators... parts) {
 }
 
 namespace detail {
-// These reach inside their parts by themselves.
+// These access their parts themselves.
 template <class Function, class Iterator, class T>
 struct Inside<transform_iterator<Function, Iterator, T>> {
   static constexpr bool on_device = Inside<Iterator>::on_device;

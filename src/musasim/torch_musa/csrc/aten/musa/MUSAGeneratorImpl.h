@@ -12,10 +12,10 @@
 
 namespace at {
 
-// A generator of a MUSA device. It counts how far into its stream of numbers kernels have got; whoever launches a kernel that
-// draws takes a state from it, with the generator's mutex held.
+// A generator of a MUSA device. It counts the random numbers that kernels have used. Code that launches a kernel with random
+// numbers takes a state from it while it holds the generator's mutex.
 struct MUSAGeneratorImpl : public c10::GeneratorImpl {
-  // The state for one kernel whose threads draw at most `increment` numbers each; the next kernel's begins behind them.
+  // The state for one kernel whose threads draw at most `increment` numbers each. The next kernel's state begins after them.
   virtual PhiloxMusaState philox_musa_state(uint64_t increment) = 0;
   virtual std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment) = 0;
   virtual void set_philox_offset_per_thread(uint64_t offset) = 0;
