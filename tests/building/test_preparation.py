@@ -158,6 +158,16 @@ def test_a_source_that_cannot_be_ported_is_an_error(
     assert extension.sources == ["csrc/kernel.cu"]
 
 
+def test_a_ported_copy_that_was_edited_stops_the_build_with_the_way_out(project: Path, toolkit: Toolkit) -> None:
+    extension = Extension("two", ["csrc/kernel.cu"])
+    with prepared(command(extension), toolkit, []):
+        copy = Path(extension.sources[0])
+    copy.write_text("edited by hand\n")
+    with pytest.raises(BuildError, match="was changed since torchada wrote it: remove it, and build again"):
+        prepared(command(extension), toolkit, []).__enter__()
+    assert copy.read_text() == "edited by hand\n" and extension.sources == ["csrc/kernel.cu"]
+
+
 def test_no_compiler(project: Path, toolkit: Toolkit) -> None:
     os.remove(toolkit.folder("bin", "mcc"))
     with pytest.raises(BuildError, match="mcc is not a program; MUSA_HOME must be the folder of MUSA toolkit"):

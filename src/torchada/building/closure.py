@@ -18,7 +18,7 @@ from torchada.porting import Names
 from torchada.porting.tree import MOST_BYTES, SOURCES
 
 _DIRECTIVE = rb"(?:#|%:)[ \t]*(?:include|include_next|import)\b[ \t]*(?:/\*.*?\*/[ \t]*)?"
-_ANGLED = re.compile(_DIRECTIVE + rb"<([^>\n]+)>")
+_ANGLED = re.compile(_DIRECTIVE + rb"<([^<>\n]+)>")
 _QUOTED = re.compile(_DIRECTIVE + rb'"([^"\n]+)"')
 _STRING = re.compile(rb'"([^"\s\\]{1,400}\.\w{1,4})"')
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from torchada.building.errors import BuildError, say
-from torchada.porting import PortingError, Project, Tree, port_files, read_project
+from torchada.porting import OutputError, PortingError, Project, Tree, port_files, read_project
 from torchada.porting.findings import UNPORTED
 
 _MOST_FINDINGS = 20
@@ -91,6 +91,8 @@ def port(files: Iterable[str], folder: str, project: str) -> Copies:
     try:
         rules = read_project(Path(project)) if os.path.isdir(project) else Project()
         tree = port_files(paths, root, folder, rules, lines=True)
+    except OutputError as error:
+        raise BuildError(f"{folder} was changed since torchada wrote it: remove it, and build again") from error
     except PortingError as error:
         raise BuildError(f"cannot be ported: {error}") from error
     say(unported(tree, root))

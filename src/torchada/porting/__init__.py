@@ -6,7 +6,7 @@ docs/how-to/porting.md.
 
 from __future__ import annotations
 
-from torchada.porting.findings import CHECK, UNPORTED, Finding, Ported, PortingError
+from torchada.porting.findings import CHECK, UNPORTED, Finding, OutputError, Ported, PortingError
 from torchada.porting.names import Answer, Names
 from torchada.porting.port import File, Tree, port_file, port_files, port_source, port_tree
 from torchada.porting.project import Project
@@ -20,6 +20,7 @@ __all__ = [
     "File",
     "Finding",
     "Names",
+    "OutputError",
     "Ported",
     "PortingError",
     "Project",

@@ -17,6 +17,10 @@ class PortingError(Exception):
     """A source, a tree or a project's rules that cannot be ported; nothing has been written."""
 
 
+class OutputError(PortingError):
+    """The output folder holds files that torchada did not write there, or that were changed since."""
+
+
 class Finding(NamedTuple):
     """One name in one place: `line` and `column` count from 1, in the source as in the result; `source` is the line's text."""
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torchada._warnings import warn_once
-from torchada.porting.findings import PortingError
+from torchada.porting.findings import OutputError, PortingError
 from torchada.porting.manifest import Record, is_as_written
 from torchada.porting.tree import LOCK, MANIFEST, TEMPORARY
 
@@ -106,23 +106,23 @@ class Place:
         return sorted(self.edited + [path for path in self.foreign if path in self.targets or path in self._needed])
 
     def check(self, is_known: bool, force: bool) -> None:
-        """PortingError where something would be lost and `force` does not allow it, or nothing says that the folder is ours."""
+        """OutputError where something would be lost and `force` does not allow it, or nothing says that the folder is ours."""
         lost = self.in_the_way
         folders = [
             path for path in lost if os.path.isdir(self.folder / path) and not os.path.islink(self.folder / path)
         ]
         if folders:
-            raise PortingError(f"{self.folder}: these folders stand where files are to be written:{_listed(folders)}")
+            raise OutputError(f"{self.folder}: these folders stand where files are to be written:{_listed(folders)}")
         if force:
             return
         if not is_known and (self.foreign or self.edited):
             would = f"--force keeps the files in it{' except these' if lost else ''}"
-            raise PortingError(
+            raise OutputError(
                 f"{self.folder} exists and was not made by this command; name another folder or remove it; {would}"
                 f"{':' + _listed(lost) if lost else ''}"
             )
         if lost:
-            raise PortingError(
+            raise OutputError(
                 f"{self.folder}: nothing was written, because these files are not as this command wrote them; "
                 f"move them away, or let --force replace them:{_listed(lost)}"
             )
