@@ -36,7 +36,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "* under torch.compile *": ("table", "torch.compile's own: each name has a program"),
     "torch._prims.rng_prims.get_device": ("table", "asked by the kernels of random operators: checkpoint"),
     "device strings: *": ("table", "PyTorch's own parser: every program that names a device"),
-    "TorchScript knows the functions above as builtins *": ("table", "TorchScript's"),
+    "TorchScript treats redirected functions as builtins *": ("table", "TorchScript's"),
     "torch.jit.*": ("process", "TorchScript's own: what parses a program, and what writes a file"),
     "torch._C.import_ir_module*": ("process", "reads a TorchScript file"),
     "torch.export.passes.move_to_device_pass": ("process", "changes an exported program"),
