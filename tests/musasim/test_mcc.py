@@ -44,7 +44,7 @@ def build(home: Path, folder: Path, name: str) -> Path:
 def test_the_folder_is_made_once_and_needs_no_torch(home: Path) -> None:
     code = "import sys; sys.modules['torch'] = None; from musasim import toolkit; print(toolkit.home())"
     assert run_python(code).strip() == str(home)
-    assert {path.name for path in home.iterdir()} == {"bin", "include", "lib"}
+    assert {path.name for path in home.iterdir()} == {"bin", "include", "lib", "manifest.json"}
     assert {"musa_runtime.h", "musa_runtime_api.h", "musa.h", "device_launch_parameters.h", "vector_types.h"} <= {
         path.name for path in (home / "include").iterdir()
     }
