@@ -319,3 +319,12 @@ def test_any_failure_changes_nothing(names: list[str], fault: int) -> None:
     with pytest.raises(ValueError):
         engine.apply("area", patches)
     assert entries(owner) == before
+
+
+def test_forgetting_drops_the_records_and_leaves_the_patches_in_force() -> None:
+    engine, owner = Engine(), types.SimpleNamespace(a=1)
+    engine.apply("area", [Patch(owner, "a", 2, "a test")])
+    engine.forget()
+    assert engine.applied() == {} and owner.a == 2
+    engine.revert_all()
+    assert owner.a == 2

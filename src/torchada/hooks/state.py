@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Iterator
@@ -93,6 +94,7 @@ class HookState:
 
 
 STATE = HookState()
+atexit.register(STATE.made.clear)  # as the engine's records
 os.register_at_fork(after_in_child=STATE.renew_lock)
 
 

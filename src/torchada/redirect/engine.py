@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable, Sequence
 from threading import RLock
@@ -122,6 +123,16 @@ class Engine:
         with self._lock:
             return {area: list(done) for area, done in self._applied.items()}
 
+    def forget(self) -> None:
+        """Drop the records at the end of the process, where what is in force stays in force.
+
+        They hold everything that was displaced. The interpreter would have to find that by its garbage collector once all modules
+        are gone, which takes some 40 ms of processor time; without the records, it is freed with the modules.
+        """
+        with self._lock:
+            for records in (self._applied, self._at, self._undone):
+                records.clear()
+
     def renew_lock(self) -> None:
         """Replace the lock in a forked child, where a thread that held it no longer exists to release it."""
         self._lock = RLock()
@@ -155,4 +166,5 @@ def _refresh(done: list[Applied]) -> None:
 
 
 ENGINE = Engine()
+atexit.register(ENGINE.forget)
 os.register_at_fork(after_in_child=ENGINE.renew_lock)
