@@ -48,9 +48,8 @@ def test_no_other_variable_of_torchada_is_documented() -> None:
     for page in PAGES:
         if page.name == "move-from-0.1.md":  # it names those that are gone
             continue
-        for name in re.findall(
-            r"TORCHADA_[A-Z_]+\b(?!\()", page.read_text()
-        ):  # macros of C++ are followed by arguments
+        # Macros of C++ are followed by arguments.
+        for name in re.findall(r"TORCHADA_[A-Z_]+\b(?!\()", page.read_text()):
             known = {variable.name for variable in _settings.VARIABLES}
             assert name in known or name.startswith(_settings.PREFIXES), f"{page.name} names {name}"
 

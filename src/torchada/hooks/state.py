@@ -44,9 +44,8 @@ class HookState:
         self.context: Context | None = None
         self.telemetry: Telemetry | None = None  # where calls are recorded
         self.made: dict[str, tuple[Context, list[Patch]]] = {}  # the patches of areas, and for what context
-        self.late: bool | None = (
-            None  # whether torch was in use before the hook came; None until redirection first begins
-        )
+        # Whether torch was in use before the hook was installed; None until redirection first begins.
+        self.late: bool | None = None
 
     def arrived(self, name: str) -> None:
         """Record that `name` has been executed completely."""

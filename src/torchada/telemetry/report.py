@@ -103,9 +103,8 @@ def store(paths: Sequence[str], document: Document) -> None:
         else:
             text = json.dumps(document, indent=1) + "\n"
         partial = f"{path}.{os.getpid()}.tmp"
-        Path(partial).write_bytes(
-            text.encode("utf-8", "backslashreplace")
-        )  # a file name may contain bytes that are not text
+        # A file name may contain bytes that are not text.
+        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))
         os.replace(partial, path)
 
 
