@@ -1,4 +1,4 @@
-"""The shape of nanoGPT's train.py: `device_type` from the name, bfloat16 autocast, a compiled model, fused AdamW, pinned batches."""
+"""The shape of nanoGPT's train.py: `device_type` from the name, bfloat16 autocast, torch.compile, fused AdamW, pinned batches."""
 
 import json
 import sys
