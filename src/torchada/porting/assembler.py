@@ -3,12 +3,33 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from torchada.porting.lexer import end_of_line
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
 _BLANK = re.compile(rb"\s+|\\\r?\n|//[^\n]*|/\*.*?\*/")
+_FOR_GPUS = re.compile(rb"__(?:global|device)__|__CUDA|#[ \t]*include[ \t]*[<\"]cu")
 _NAME = re.compile(rb"[A-Za-z_#]")
+# The words that PTX's instructions begin with. Other processors' assemblers have dots as well: v0.16b, vadd.vv, fence.i, st.d.
+_PTX = frozenset(
+    b"""abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
+    clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns
+    getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov
+    movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp
+    set setmaxnreg setp shf shfl shl shr sin slct sqrt st stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap
+    testp tex tld4 trap txq vabsdiff vadd vavrg2 vabsdiff2 vabsdiff4 vadd2 vadd4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
+    vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor""".split()
+)
+_TYPED = re.compile(rb"\.(?:[bsuf](?:8|16|32|64|128)\w*|bf16\w*|tf32|pred|e[45]m[23]\w*|[su]4|b1)\b")
+# Without a type: bar.sync, cp.async, fence.proxy.
+_UNTYPED = re.compile(
+    rb"(?:(?:bar|barrier|cp|createpolicy|discard|griddepcontrol|mbarrier|membar|mapa|multimem|prefetch|prefetchu|tcgen05|wgmma"
+    rb"|applypriority|setmaxnreg|clusterlaunchcontrol|tensormap|getctarank|isspacep|shfl|vote|redux|mma|wmma|ldmatrix|stmatrix"
+    rb"|elect|cvta|match|bra|call|ret|brx)\.[a-z]"
+    rb"|fence\.(?:acq_rel|sc|acquire|release|proxy|mbarrier_init)|(?:ld|st|atom|red)\.(?:global|shared|const|local|param|volatile))"
+)
+_ALONE = re.compile(rb"\s*(?:trap|exit|brkpt)\s*;?\s*")
 _INSTRUCTION = re.compile(rb"(?:^|[\s;{}])(?:@!?%?\w+\s+)?\.?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)")
 _WORD = re.compile(rb"[a-z][\w.]*")
 
@@ -21,12 +42,27 @@ def ptx(text: bytes, end: int) -> str | None:
     if opened is None:
         return None
     template, end = _template(text, opened.end())
-    instruction = _INSTRUCTION.search(template)
+    instruction = next(filter(_is_ptx, _INSTRUCTION.finditer(template)), None)
     if instruction is not None:
         return instruction[1].decode("ascii", "replace")
-    if _NAME.match(text, end):  # put together by macros
+    if _ALONE.fullmatch(template):
+        return template.strip(b"; \t").decode()
+    if _NAME.match(text, end) and _is_for_gpus(text):  # put together by macros
         return "asm"
     return None
+
+
+@lru_cache(maxsize=4)
+def _is_for_gpus(text: bytes) -> bool:
+    """Whether the source has code for a GPU; looked for once, however many statements ask."""
+    return _FOR_GPUS.search(text) is not None
+
+
+def _is_ptx(instruction: re.Match[bytes]) -> bool:
+    name = instruction[1]
+    if name.partition(b".")[0] not in _PTX:
+        return False
+    return _TYPED.search(name) is not None or _UNTYPED.match(name) is not None
 
 
 def _template(text: bytes, at: int) -> tuple[bytes, int]:

@@ -9,18 +9,20 @@ from dataclasses import dataclass, field
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
 from torchada.porting.assembler import ptx
-from torchada.porting.contexts import CONTEXTS, Change, Place
+from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
 from torchada.porting.lexer import (
     ASSEMBLER,
     ASSEMBLER_TOO,
+    CLOSED,
     MESSAGE,
-    RARE,
+    OPENED,
     RAW,
     STRING,
     WORD,
     Lexer,
     end_of_line,
+    has_rare,
     tokens,
 )
 from torchada.porting.names import Answer, Names
@@ -38,6 +40,7 @@ _SPLIT = re.compile(rb"\\(?<=\w\\)\r?\n(?=\w)")
 _SPLIT_WORD = re.compile(rb"[\w$\x80-\xff]*(?:\\\r?\n[\w$\x80-\xff]+)+")
 _BEFORE_DIRECTIVE = b" \t\v\f\xef\xbb\xbf"  # with the mark that a file of UTF-8 may begin with
 _LINE_FEED = 0x0A
+_APART = "a launch with blanks in its marks, which mcc does not read; they were joined"
 _LONGEST_PATH = 4096  # Linux opens no longer one
 _DEEPEST = 4  # programs in raw strings in programs ...
 _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
@@ -82,7 +85,7 @@ class Translator:
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
         """What finds the tokens of `text`."""
-        return self._all_tokens if any(map(text.__contains__, RARE)) else self._tokens
+        return self._all_tokens if has_rare(text) else self._tokens
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
@@ -99,12 +102,15 @@ class _Pass:
         self.pieces: list[bytes] = []
         self.position = 0
         self.silent_until = 0
+        self.open_launches: list[int] = []
         self.replacements = 0
         self.notes = Notes()
         self.inner: list[Finding] = []
 
     def result(self) -> Ported:
         self._translate()
+        for start in self.open_launches:
+            self.notes.add(start, UNPORTED, "<<<", "nothing closes this launch")
         if self._has_split_words():
             self._report_split_words()
         if not self.replacements:
@@ -173,10 +179,29 @@ class _Pass:
                 self.notes.add(start, UNPORTED, instruction, NO_PTX)
         elif group == MESSAGE:
             self._message(start, end)
+        elif group in (OPENED, CLOSED):
+            self._launch(group, start, end)
         elif group != RAW:
             self._header(start, self.text[start:end])
         elif self.depth < _DEEPEST and strings.is_program(self.text[start:end]):
             self._program(start, self.text[start:end])
+
+    def _launch(self, group: int, start: int, end: int) -> None:
+        """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""
+        if start < self.silent_until:
+            return
+        if group == OPENED:
+            if without_comments(self.text[max(0, start - FURTHEST) : start]).rstrip().endswith(b"operator"):
+                return
+            self.open_launches.append(start)
+        elif not self.open_launches:
+            return
+        else:
+            self.open_launches.pop()
+        mark = self.text[start : start + 1] * 3
+        if end - start > len(mark):
+            joined = mark + self.text[start + 2 : end - 1]
+            self._change(Change(start, end, joined, _APART if group == OPENED else None), "<<<")
 
     def _message(self, start: int, end: int) -> None:
         """What #error and #warning say is text."""
