@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import torchada
-from support.differences import DIFFERENT, PREFIXES, is_deliberate
+from support.differences import DIFFERENT, HEADERS, PREFIXES, is_deliberate
 from torchada.backends.musa import MUSA
 from torchada.porting import Names, port_source
 from torchada.porting.known import FILE, folded, known
@@ -39,8 +39,9 @@ def _of_ours(old: str, new: str) -> str:
 
 
 def test_every_header_of_the_tables_comes_out() -> None:
-    wrong = {old: new for old, new in GROUPS["headers"].items() if port_source(_include(old)).text != _include(new)}
-    assert wrong == {}
+    """Those of PyTorch as torch_musa's tool leads them (test_headers.py), which is not always as its tables do."""
+    found = {old: port_source(_include(old)).text for old in GROUPS["headers"]}
+    assert {old for old, new in GROUPS["headers"].items() if found[old] != _include(new)} == set(HEADERS)
 
 
 def _include(path: str) -> bytes:

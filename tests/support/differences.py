@@ -25,6 +25,16 @@ DIFFERENT: dict[str, str] = {
     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": _GGML,
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",
 }
+# torch_musa's tool replaces these once more after its tables, or the tables name the same file by a longer path.
+HEADERS = (
+    "ATen/cuda/Atomic.cuh",
+    "ATen/cuda/CUDADataType.h",
+    "ATen/cuda/CUDAEvent.h",
+    "ATen/cuda/CUDAGeneratorImpl.h",
+    "ATen/cuda/CUDAUtils.h",
+    "c10/cuda/CUDACachingAllocator.h",
+    "c10/cuda/CUDAFunctions.h",
+)
 PREFIXES = {
     "NV_NPP": _GUARD,
     "__UNDEF_CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS_NV_": _GUARD,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
 
 from torchada.porting.names import Names
 from torchada.porting.rules.build import SUFFIXES
 
+LOST = Path(__file__).with_name("lost_includes.json")
 _SUFFIXES = tuple(SUFFIXES)
 
 
@@ -17,6 +21,13 @@ def renamed(path: str) -> str:
         return path
     stem, suffix = posixpath.splitext(path)
     return stem + SUFFIXES.get(suffix, suffix)
+
+
+@lru_cache(maxsize=1)
+def lost() -> dict[str, list[str]]:
+    """What each of PyTorch's CUDA headers includes and its counterpart does not. scripts/lost_includes.py makes the table."""
+    table: dict[str, list[str]] = json.loads(LOST.read_text(encoding="utf-8"))
+    return table
 
 
 class Includes:

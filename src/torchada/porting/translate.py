@@ -11,6 +11,7 @@ from torchada.porting.assembler import REASON as NO_PTX
 from torchada.porting.assembler import ptx
 from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
+from torchada.porting.includes import lost
 from torchada.porting.lexer import (
     ASSEMBLER,
     ASSEMBLER_TOO,
@@ -106,6 +107,7 @@ class _Pass:
         self.replacements = 0
         self.notes = Notes()
         self.inner: list[Finding] = []
+        self.lost: dict[str, None] = {}
 
     def result(self) -> Ported:
         self._translate()
@@ -116,7 +118,7 @@ class _Pass:
         if not self.replacements:
             return Ported(self.text[1:], self._findings())
         self.pieces.append(self.text[self.position :])
-        return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements)
+        return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements, lost=tuple(self.lost))
 
     def _findings(self) -> tuple[Finding, ...]:
         if not self.notes.found and not self.inner:
@@ -236,6 +238,7 @@ class _Pass:
         elif answer is not None:
             new = None if answer.name is None else answer.name.encode()
             self._change(Change(start + 1, start + len(literal) - 1, new, answer.reason), path)
+            self.lost.update(dict.fromkeys(lost().get(path, ())))
 
     def _program(self, start: int, program: bytes) -> None:
         """A kernel in a raw string."""
