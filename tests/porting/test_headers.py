@@ -49,7 +49,9 @@ def test_what_a_header_brought_along_is_included_before_the_line_directive() -> 
     assert lines[:-4] == [b"#include <c10/util/irange.h>", b"#include <mutex>"]
     assert lines[-4:] == [b'#line 1 "a.cuh"', b"#pragma once", b"#include <torch_musa/csrc/core/MUSAException.h>", b""]
     assert result.original_line(len(lines) - 1) == 2 and not result.lost
-    assert port_source(source).lost == ("c10/util/irange.h", "mutex"), "without the directive, lines stay where they are"
+    assert port_source(source).lost == ("c10/util/irange.h", "mutex"), (
+        "without the directive, lines stay where they are"
+    )
 
 
 def test_the_table_of_lost_includes_is_about_headers_that_are_translated() -> None:

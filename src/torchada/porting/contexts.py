@@ -25,6 +25,8 @@ _NAMESPACE = re.compile(rb"(?:(?<!\w)namespace|::)\Z")
 _TYPE_OF = re.compile(rb"(?:\.|->)\s*type\s*\(\s*\)\s*\.\s*\Z")
 _POINTED = (b".", b"->")
 _BLANKS = (b" ", b"\n", b"\t", b"\r", b"\v", b"\f", b"/")
+_CALLED = re.compile(rb"([A-Za-z_0-9]{1,200})\s*\Z")
+_OPENING, _CLOSING = b"()"
 _TORCH = re.compile(rb"(?<!\w)(?:torch|ATen|at)(?!\w)")
 _TENSOR_MOVED = re.compile(rb"\s*\(\s*\)")
 _DECLARED = re.compile(rb"(?<!\w)bool\s+is_cuda\s*\(")
@@ -47,6 +49,7 @@ class Place(NamedTuple):
     end: int
     floor: int
     reached: int = REACHED
+    device_macros: frozenset[str] = frozenset()
 
     @property
     def before(self) -> bytes:
@@ -115,6 +118,17 @@ def _is_implemented(before: bytes) -> bool:
     return b"TORCH_LIBRARY_IMPL" in before and _IMPLEMENTS.search(statement(before)) is not None
 
 
+def _called(before: bytes) -> str:
+    """What the innermost call is of that `before` ends in."""
+    depth = 0
+    for at in range(len(before) - 1, -1, -1):
+        depth += (before[at] == _CLOSING) - (before[at] == _OPENING)
+        if depth < 0:
+            name = _CALLED.search(before[:at])
+            return "" if name is None else name[1].decode()
+    return ""
+
+
 _ARGUMENT = {
     word: f"{word} as an argument: where a macro makes a device type or a dispatch key of it, it must be {key}"
     for word, key in DISPATCH_KEYS.items()
@@ -127,6 +141,8 @@ def _dispatch_key(word: str, place: Place) -> Change | None:
     if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _is_implemented(before)):
         return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
     if last in (b"(", b",") and place.follows(b",", b")"):
+        if place.device_macros and _called(before) in place.device_macros:
+            return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
         return Change(place.start, place.end, word.encode(), _ARGUMENT[word])
     return None
 

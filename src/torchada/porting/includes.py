@@ -41,24 +41,30 @@ class Includes:
     def __init__(self, targets: Mapping[str, str], names: Names) -> None:
         self._targets = targets
         self._names = names
-        self._endings: dict[str, bool] = {}
+        self._endings: dict[str, str] = {}
         for path, target in targets.items():
             for start in _starts(path):
                 ending = path[start:]
-                self._endings[ending] = self._endings.get(ending, False) or target != path
+                if target != path or ending not in self._endings:
+                    self._endings[ending] = posixpath.basename(target)
 
     def resolve(self, source: str, path: str, is_quoted: bool) -> str | None:
         """What to include in `source` instead of `path` where that is a file of the tree; None where it is not."""
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         if is_quoted and beside in self._targets:
-            return renamed(path) if self._targets[beside] != beside else path
+            return _with_name(path, posixpath.basename(self._targets[beside]))
         if "/" not in path and self._names.header(path) is not None:
             return None
         ending = posixpath.normpath(path)
         while ending.startswith("../"):
             ending = ending[3:]
-        is_renamed = self._endings.get(ending)
-        return None if is_renamed is None else renamed(path) if is_renamed else path
+        name = self._endings.get(ending)
+        return None if name is None else _with_name(path, name)
+
+
+def _with_name(path: str, name: str) -> str:
+    """`path` with another last part, and everything before it as it was written."""
+    return path[: path.rfind("/") + 1] + name
 
 
 def _starts(path: str) -> Iterable[int]:

@@ -26,6 +26,7 @@ from torchada.porting.lexer import (
     has_rare,
     tokens,
 )
+from torchada.porting.macros import device_macros
 from torchada.porting.names import Answer, Names
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.versions import REACHED
@@ -56,10 +57,12 @@ def _is_seen_by_python(text: bytes, start: int) -> bool:
 
 @dataclass
 class Translator:
-    """The rules as they apply to one project: `names`, and the newest CUDA_VERSION that MUSA counts as."""
+    """The rules as they apply to one project: `names`, the newest CUDA_VERSION that MUSA counts as, and the macros of the project
+    that make a device type of an argument."""
 
     names: Names = field(default_factory=Names)
     reached: int = REACHED
+    device_macros: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         own = [*self.names.own_words], [*self.names.own_prefixes]
@@ -108,6 +111,7 @@ class _Pass:
         self.notes = Notes()
         self.inner: list[Finding] = []
         self.lost: dict[str, None] = {}
+        self.device_macros = translator.device_macros | device_macros(text)
 
     def result(self) -> Ported:
         self._translate()
@@ -153,7 +157,7 @@ class _Pass:
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
         if isinstance(answer, str):  # the word itself
-            place = Place(self.text, start, end, self.position, self.translator.reached)
+            place = Place(self.text, start, end, self.position, self.translator.reached, self.device_macros)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
                 self._change(change, answer)
