@@ -1,7 +1,7 @@
 """PyTorch's CUDA headers with MUSA's names in place of CUDA's, as torch_musa's own build makes them from the sources of PyTorch.
 
-Every wheel of PyTorch contains these headers, even one for the CPU. Headers that torch_musa writes by hand (torch_musa/csrc) are in the
-simulated package. Where a header includes one that torch_musa has written anew, it includes that one, as after torch_musa's build.
+Every wheel of PyTorch contains these headers, even one for the CPU. Headers that torch_musa writes by hand (torch_musa/csrc) are
+in the simulated package. Where a header includes one that torch_musa has written anew, it includes that one, as after its build.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Ported:
-    """A ported source. Line n of `text` is line n of the original (`lines_before` more where a #line directive was asked for).
+    """A ported source. Line n of `text` is line n of the original, or `lines_before` more where a #line directive was asked for.
 
-    `lost` are headers that CUDA's headers include and their counterparts do not; with a #line directive they are included before it.
+    `lost` are headers that CUDA's headers include and their counterparts do not; they are included before a #line directive.
     """
 
     text: bytes

@@ -1,4 +1,4 @@
-"""Macros of a project that make a device type or a dispatch key of an argument: `at::k##device` in REGISTER_DEVICE_IMPL(op, CUDA, f).
+"""Macros of a project that make a device type or a dispatch key of an argument: `at::k##device` for REGISTER(op, CUDA, f).
 
 The macro is often defined in another file than the one that uses it, so all files of a tree are asked first.
 """
