@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
-from torchada.porting.assembler import ptx
+from torchada.porting.assembler import expression, ptx
 from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
 from torchada.porting.includes import lost
@@ -180,9 +180,7 @@ class _Pass:
             if strings.concerns(literal):
                 self._string(start, literal)
         elif group in (ASSEMBLER, ASSEMBLER_TOO):
-            instruction = ptx(self.text, end)
-            if instruction is not None:
-                self.notes.add(start, UNPORTED, instruction, NO_PTX)
+            self._assembler(start, end)
         elif group == MESSAGE:
             self._message(start, end)
         elif group in (OPENED, CLOSED):
@@ -191,6 +189,19 @@ class _Pass:
             self._header(start, self.text[start:end])
         elif self.depth < _DEEPEST and strings.is_program(self.text[start:end]):
             self._program(start, self.text[start:end])
+
+    def _assembler(self, start: int, end: int) -> None:
+        instruction = ptx(self.text, end)
+        if instruction is None or start < self.position:
+            return
+        found = expression(self.text, end)
+        if found is None:
+            self.notes.add(start, UNPORTED, instruction, NO_PTX)
+            return
+        ported = self.translator.port(found.expression, self.resolve, _DEEPEST)
+        lines = self.lines.before(start) - 1
+        self.inner += [moved(each, lines) for each in ported.findings]
+        self._change(Change(start, found.end, ported.text), instruction)
 
     def _launch(self, group: int, start: int, end: int) -> None:
         """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""
