@@ -57,9 +57,9 @@ def _put_back(changes: list[tuple[Any, str, Any, Any]]) -> None:
 
 def _changes() -> list[tuple[Any, str, Any, Any]]:
     if not _CHANGES:
-        found = _of_the_interpreter()
-        found += [(owner, name, vars(owner).get(name, _MISSING), new) for owner, name, new in _ours()]
-        _CHANGES.extend(found)
+        theirs = {(id(owner), name): (owner, name, old, new) for owner, name, old, new in _of_the_interpreter()}
+        ours = {(id(owner), name): (owner, name, vars(owner).get(name, _MISSING), new) for owner, name, new in _ours()}
+        _CHANGES.extend({**theirs, **ours}.values())
         _compile_one_at_a_time()
     return _CHANGES
 
