@@ -31,6 +31,14 @@ VARIABLES = (
     Variable(
         "TORCHADA_SIMULATE", "flag", "let `import torch_musa` find the simulator where no real torch_musa is installed"
     ),
+    Variable(
+        "TORCHADA_VIEW",
+        "choice",
+        "what code is told of the device: each module by what it knows (caller, the default), all code cuda, or all code musa",
+        ("caller", "cuda", "musa"),
+    ),
+    Variable("TORCHADA_CUDA_VIEW", "list", "packages that see CUDA, separated by commas"),
+    Variable("TORCHADA_MUSA_VIEW", "list", "packages that see MUSA, separated by commas"),
     Variable("TORCHADA_FORCE_CUDA_AVAILABLE", "flag", "torch.cuda.is_available() answers torch.musa.is_available()"),
     Variable("TORCHADA_STRICT", "flag", "raise where torchada would warn and go on"),
     Variable(
@@ -73,6 +81,9 @@ class Settings(NamedTuple):
     disable: bool = False
     platform: str = "auto"
     simulate: bool = False
+    view: str = "caller"
+    cuda_view: frozenset[str] = frozenset()
+    musa_view: frozenset[str] = frozenset()
     force_cuda_available: bool = False
     strict: bool = False
     native: str = "auto"
@@ -106,10 +117,13 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         disable=_flag(good, "TORCHADA_DISABLE"),
         platform=good.get("TORCHADA_PLATFORM", "").lower() or "auto",
         simulate=_flag(good, "TORCHADA_SIMULATE"),
+        view=good.get("TORCHADA_VIEW", "").lower() or "caller",
+        cuda_view=_list(good, "TORCHADA_CUDA_VIEW"),
+        musa_view=_list(good, "TORCHADA_MUSA_VIEW"),
         force_cuda_available=_flag(good, "TORCHADA_FORCE_CUDA_AVAILABLE"),
         strict=_flag(good, "TORCHADA_STRICT"),
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
-        skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
+        skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
         log=good.get("TORCHADA_LOG", "").lower(),
         report=tuple(filter(None, good.get("TORCHADA_REPORT", "").split(os.pathsep))),
@@ -179,6 +193,10 @@ def warn_about(settings: Settings) -> None:
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
     return values.get(name, "").lower() in ON
+
+
+def _list(values: Mapping[str, str], name: str) -> frozenset[str]:
+    return frozenset(filter(None, (part.strip() for part in values.get(name, "").split(","))))
 
 
 def _understood(name: str, value: str) -> bool:
