@@ -8,6 +8,7 @@ compiled meanwhile, because triton.language is one for all threads.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -133,6 +134,7 @@ def _claims() -> Iterator[tuple[Any, str, Any]]:
 def _compile_one_at_a_time() -> None:
     make_ir = ASTSource.make_ir
 
+    @functools.wraps(make_ir)  # torch looks at its parameters
     def alone(self: Any, *arguments: Any, **keywords: Any) -> Any:
         with _LOCK:
             return make_ir(self, *arguments, **keywords)
