@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from torchada.redirect.views.known import PORTIONS
+
 # Modules that programs run as: by `python script.py`, and in the children of multiprocessing.
 _MAIN = ("__main__", "__mp_main__")
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
@@ -68,8 +70,9 @@ def asker(namespace: Globals) -> Asker:
         return Asker(name, name, (file,))
     sources = _of_the_package(package, namespace)
     if sources is None:
-        return Asker(name, *_by_place(name, namespace))
-    return Asker(name, package, sources)
+        package, sources = _by_place(name, namespace)
+    portion = next((each for each in PORTIONS if f"{name}.".startswith(f"{each}.")), None)
+    return Asker(name, portion or package, sources)
 
 
 def is_standard(who: Asker) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torchada.redirect.views import remembered, sources
 from torchada.redirect.views.asker import Asker, is_standard
 from torchada.redirect.views.chosen import CHOSEN
-from torchada.redirect.views.known import KNOWN
+from torchada.redirect.views.known import known
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
@@ -69,8 +69,8 @@ class Rules:
         return None
 
     def _by_name(self, asker: Asker) -> Decision | None:
-        why = next((KNOWN[name] for name in asker.names if name in KNOWN), None)
-        return Decision(False, why) if why is not None else None
+        rows = (known(name) for name in asker.names)
+        return next((Decision(*row) for row in rows if row is not None), None)
 
     def _by_its_sources(self, asker: Asker) -> Decision | None:
         if asker.text:
