@@ -63,7 +63,9 @@ def _segments(file: BinaryIO, head: bytes, order: str, is_64: bool) -> Iterator[
 def _entries(section: bytes, form: str) -> list[tuple[int, int]]:
     """The pairs of tag and value before the end of the dynamic section."""
     found = []
-    for tag, value in struct.iter_unpack(form, section[: len(section) // struct.calcsize(form) * struct.calcsize(form)]):
+    for tag, value in struct.iter_unpack(
+        form, section[: len(section) // struct.calcsize(form) * struct.calcsize(form)]
+    ):
         if tag == _END:
             break
         found.append((tag, value))

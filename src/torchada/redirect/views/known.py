@@ -32,7 +32,7 @@ BACKEND: dict[str, str] = {
 }
 # These see CUDA: their sources mention MUSA, or their libraries need NVIDIA's, and they are used as CUDA code all the same.
 CUDA: dict[str, str] = {
-    "lmdeploy": "its PyTorch engine chooses its kernels, which are Triton's, for cuda alone; TurboMind is imported only if it loads",
+    "lmdeploy": "its PyTorch engine has kernels for cuda, which are Triton's; TurboMind is used only if it can be imported",
     "torchao": "what its libraries bring for NVIDIA's chips is chosen by the compute capability; the rest is PyTorch's",
     "torchaudio": "its libraries for NVIDIA are loaded only by what needs them",
     "torchcodec": "a program asks for a decoder on the GPU by itself; nothing is chosen by what is available",
