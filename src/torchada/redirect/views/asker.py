@@ -38,22 +38,27 @@ class Asker(NamedTuple):
 
 
 def key_of(namespace: Globals) -> str:
-    """What the answer to a module is remembered under: its name; for a script its file, because several may be called __main__."""
+    """What the answer to a module is remembered under: its file, because several modules may share a name; otherwise its name."""
+    file = namespace.get("__file__")
+    if type(file) is str:
+        return file
     name = namespace.get("__name__")
-    if name in _MAIN:
-        file = namespace.get("__file__")
-        return file if type(file) is str else "__main__"
     return name if type(name) is str else ""
 
 
 def is_one(namespace: Globals) -> bool:
     """Whether `key_of` names this code and no other, so that the answer to it may be remembered."""
-    name, has_file = namespace.get("__name__"), isinstance(namespace.get("__file__"), str)
-    if not isinstance(name, str) or not name:
-        return not has_file
-    if name in _MAIN and has_file:
+    name = namespace.get("__name__")
+    if isinstance(namespace.get("__file__"), str) or not name:
         return True
-    return getattr(sys.modules.get(name), "__dict__", None) is namespace
+    return isinstance(name, str) and getattr(sys.modules.get(name), "__dict__", None) is namespace
+
+
+def names_one(namespace: Globals) -> bool:
+    """Whether the name of a module stands for it alone, as far as one can know: it can be imported by this name."""
+    name = namespace.get("__name__")
+    is_name = isinstance(name, str) and name not in _MAIN and all(part.isidentifier() for part in name.split("."))
+    return is_name and is_one(namespace) and getattr(sys.modules.get(str(name)), "__dict__", None) is namespace
 
 
 def asker(namespace: Globals) -> Asker:
@@ -63,12 +68,14 @@ def asker(namespace: Globals) -> Asker:
         name = _name_for_m(namespace)
         if name is None:
             return _script(namespace, file)
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not all(
+        part.isidentifier() for part in name.split(".")
+    ):  # as runpy names what it runs
         return Asker("", file, (file,)) if isinstance(file, str) else Asker("", "", ())
     package = name.partition(".")[0]
     if package in _COLLECTIONS and isinstance(file, str):
         return Asker(name, name, (file,))
-    sources = _of_the_package(package, namespace)
+    sources = _of_the_package(name, namespace)
     if sources is None:
         package, sources = _by_place(name, namespace)
     portion = next((each for each in PORTIONS if f"{name}.".startswith(f"{each}.")), None)
@@ -108,17 +115,15 @@ def _command() -> str:
     return ""
 
 
-def _of_the_package(package: str, namespace: Globals) -> tuple[str, ...] | None:
-    """The sources of a top-level package that has been imported; None where there is none of this name.
+def _of_the_package(name: str, namespace: Globals) -> tuple[str, ...] | None:
+    """The sources of the top-level package of a module, if it has been imported; None where there is none of this name.
 
     Read from its dictionary, because an attribute of a lazy module may import something.
     """
-    module = sys.modules.get(package)
-    home = getattr(module, "__dict__", None)
-    if not isinstance(home, dict):
+    package, dot, _ = name.partition(".")
+    home = getattr(sys.modules.get(package), "__dict__", None)
+    if not isinstance(home, dict) or (not dot and home is not namespace):  # or it is other code of the same name
         return None
-    if "." not in str(namespace.get("__name__")) and home is not namespace:
-        return None  # other code of the same name
     path = home.get("__path__", getattr(home.get("__spec__"), "submodule_search_locations", None))
     if path is not None:
         try:

@@ -32,7 +32,7 @@ def needed(file: str | os.PathLike[str]) -> list[str]:
 
 def _needed(file: BinaryIO) -> Iterator[str]:
     head = file.read(64)
-    if head[:4] != _MAGIC or head[4] not in (1, 2):
+    if len(head) < 52 or head[:4] != _MAGIC or head[4] not in (1, 2):
         return
     order, is_64 = "<" if head[5] == 1 else ">", head[4] == 2
     segments = list(_segments(file, head, order, is_64))
@@ -63,9 +63,8 @@ def _segments(file: BinaryIO, head: bytes, order: str, is_64: bool) -> Iterator[
 def _entries(section: bytes, form: str) -> list[tuple[int, int]]:
     """The pairs of tag and value before the end of the dynamic section."""
     found = []
-    for tag, value in struct.iter_unpack(
-        form, section[: len(section) // struct.calcsize(form) * struct.calcsize(form)]
-    ):
+    whole = len(section) // struct.calcsize(form) * struct.calcsize(form)
+    for tag, value in struct.iter_unpack(form, section[:whole]):
         if tag == _END:
             break
         found.append((tag, value))
@@ -81,8 +80,6 @@ def _string(file: BinaryIO, offset: int) -> str:
 
 
 def _at(file: BinaryIO, offset: int, size: int) -> bytes:
-    try:
-        file.seek(offset)
-    except (OverflowError, ValueError):
-        raise struct.error("an offset outside of the file") from None
-    return file.read(min(size, _MOST))
+    if not 0 <= offset < 1 << 62:
+        raise struct.error("an offset outside of any file")
+    return os.pread(file.fileno(), min(size, _MOST), offset)

@@ -25,6 +25,7 @@ BACKEND: dict[str, str] = {
     "quanto": "it compiles kernels for NVIDIA's chips; without them it uses plain PyTorch",
     "rwkv": _NVIDIA,
     "thinc": "its arrays on a GPU are CuPy's, whose \"cuda\" means NVIDIA's own binaries",
+    "tilelang": "it compiles for NVIDIA's and AMD's chips, by their own compilers",
     "transformer_engine": _NVIDIA,
     "triton": "it chooses its driver by torch.cuda.is_available(), and that driver is NVIDIA's",
     "vllm": _PLUGIN,

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from torchada._warnings import warn_once
-from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of
+from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of, names_one
 from torchada.redirect.views.on_behalf import asks_on_behalf
 from torchada.redirect.views.rules import Decision, Rules
 
@@ -22,7 +22,8 @@ _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
 class Views:
     """Who sees CUDA. `decisions` are by package; the package of a script is the path of its file.
 
-    `table` answers by module, for code that asks at each call: by `key_of(globals)`. What is not in it is decided by `decide`.
+    `table` answers by module, for code that asks at each call: by `key_of(globals)`, and by name where that is unique. What is not in
+    it is decided by `decide`.
     """
 
     def __init__(self, settings: Settings, adapter: str) -> None:
@@ -65,8 +66,7 @@ class Views:
         passed_on_by = self._passed_on_by(who)
         if passed_on_by is None:
             answer = self.decision(who).sees_cuda
-            if is_one(namespace):
-                self.table[key_of(namespace)] = answer
+            self._remember(namespace, answer)
             return answer
         if frame is None:
             frame = _frame_of(namespace)
@@ -75,6 +75,13 @@ class Views:
         while frame is not None and passed_on_by(asker(frame.f_globals)):
             frame = frame.f_back
         return self._view_of(frame.f_globals, frame) if frame is not None else self._of_the_program()
+
+    def _remember(self, namespace: Globals, answer: bool) -> None:
+        """The native mechanism looks modules up by their name, and the portable one by their file."""
+        if is_one(namespace):
+            self.table[key_of(namespace)] = answer
+        if names_one(namespace):
+            self.table[namespace["__name__"]] = answer
 
     def _passed_on_by(self, who: Asker) -> Callable[[Asker], bool] | None:
         """For code that asks for somebody else: which code between the two passes the question on. None for all other code.
