@@ -22,8 +22,8 @@ _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
 class Views:
     """Who sees CUDA. `decisions` are by package; the package of a script is the path of its file.
 
-    `table` answers by module, for code that asks at each call: by `key_of(globals)`, and by name where that is unique. What is not in
-    it is decided by `decide`.
+    `table` answers by module, for code that asks at each call: by `key_of(globals)`, and by name where that is unique. `decide`
+    answers for what is not in it.
     """
 
     def __init__(self, settings: Settings, adapter: str) -> None:
