@@ -2,7 +2,8 @@
 
 Scripted code never calls what is redirected in Python. Its device names reach torch's own parser, which the native mechanism
 redirects and the portable one cannot, so the latter translates the names that the source has in the place of a device. `cuda()`
-and `is_cuda` are not device names but operators, and those exist for CUDA only.
+and `is_cuda` are not device names but operators, and those exist for CUDA only. The type and the text of a device answer by the view
+of the function, as in eager code.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from torchada.areas.compiler._script_views import Viewed, names_of
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -35,6 +37,9 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
 
     def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
         parsed = original(*args, **kwargs)
+        names = names_of(args[0]) if args and callable(args[0]) else None
+        if names is not None and context.views.sees_cuda(names):
+            Viewed(context.backend.device_type, names, context.torch.device).visit(parsed.ast)
         _Translated(context.backend.device_type, translate).visit(parsed.ast)
         return parsed
 

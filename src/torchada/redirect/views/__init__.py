@@ -8,6 +8,8 @@ depends on the module that asks, which the globals of the asking frame name. The
 - `rules.py`: the reasons for a decision, in order.
 - `known.py`: packages that are decided by hand, each with its reason.
 - `sources.py`: whether the Python sources of a package mention MUSA.
+- `tracing.py`: the function that torch.compile is tracing, which asks where torch evaluates its expressions.
+- `texts.py`: what code sees of a device, in Python; `redirect/native/views.py` is the same in C.
 - `chosen.py`: what a program has said by `torchada.set_view`.
 """
 

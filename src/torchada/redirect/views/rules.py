@@ -53,6 +53,10 @@ class Rules:
         """Whether torch, its adapter, torchada or the standard library asks."""
         return asker.package in self._stack or is_standard(asker.package, asker.sources)
 
+    def is_of_the_library(self, asker: Asker) -> bool:
+        """Whether the standard library asks."""
+        return is_standard(asker.package, asker.sources)
+
     def _of_the_stack(self, asker: Asker) -> Decision | None:
         if asker.package in self._stack:
             return Decision(False, "it is part of PyTorch, of its adapter or of torchada")

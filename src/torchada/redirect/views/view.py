@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.views.asker import Asker, Globals, asker, key_of
 from torchada.redirect.views.rules import ON_BEHALF, Decision, Rules
+from torchada.redirect.views.tracing import TRACING, traced_globals
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
+
+# Functions in Python that answer by who asks stand between these decisions and the frame that asks.
+_OURS = "torchada.redirect.views"
 
 
 class Views:
@@ -32,8 +36,13 @@ class Views:
     def decide(self, namespace: Globals) -> bool:
         """As `sees_cuda`, for globals that are not in the table. The answer is remembered where it is the same each time."""
         who = asker(namespace)
+        if who.name in TRACING:
+            traced = traced_globals()
+            return traced is not None and self.sees_cuda(traced)
         if _asks_on_behalf(who):
             return self._of_the_program()
+        if self._rules.is_of_the_library(who):
+            return self._of_the_librarys_user()
         answer = self.decision(who).sees_cuda
         self.table[key_of(namespace)] = answer
         return answer
@@ -49,6 +58,20 @@ class Views:
         """Decide anew from now on."""
         self.decisions.clear()
         self.table.clear()
+
+    def _of_the_librarys_user(self) -> bool:
+        """The view of the innermost frame outside of the standard library, which formats and calls for others; it compares nothing.
+
+        So a log's lines say what the program's own texts say, and a thread pool calls as the program would. Without such a frame
+        (a thread's target is a builtin), that of CUDA code.
+        """
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            who = asker(frame.f_globals)
+            if not self._rules.is_of_the_library(who) and not who.name.startswith(_OURS):
+                return self.sees_cuda(frame.f_globals)
+            frame = frame.f_back
+        return self.decision(Asker("", "", ())).sees_cuda
 
     def _of_the_program(self) -> bool:
         """The view of the innermost frame that is neither torch's nor the standard library's; without one, that of CUDA code."""
