@@ -1,6 +1,7 @@
 """Slots of types written in C: the pointers to the functions that CPython calls for `type(...)`, `str(...)` and the like.
 
-A type written in C keeps its functions there, whatever its dictionary says. Needs CPython with the GIL, whose type layout is checked.
+A type written in C keeps its functions there, whatever its dictionary says. Needs CPython with the GIL, whose type layout is
+checked.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Scripted code never calls what is redirected in Python. Its device names reach torch's own parser, which the native mechanism
 redirects and the portable one cannot, so the latter translates the names that the source has in the place of a device. `cuda()`
-and `is_cuda` are not device names but operators, and those exist for CUDA only. The type and the text of a device answer by the view
-of the function, as in eager code.
+and `is_cuda` are not device names but operators, and those exist for CUDA only. The type and the text of a device answer by the
+view of the function, as in eager code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What code sees of a device: its `type`, `str`, `repr` and `format` say "cuda" to code that knows CUDA alone.
 
-Code that knows MUSA, torch itself and its adapter see the backend's name, because they compare it with their own. The devices are the
-same objects for everybody; equality, hash and pickles do not depend on who looks at them.
+Code that knows MUSA, torch itself and its adapter see the backend's name, because they compare it with their own. The devices are
+the same objects for everybody; equality, hash and pickles do not depend on who looks at them.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _WithText:
-    """A class whose slots have what CPython gives every class with such methods: a function that looks the method up and calls it."""
+    """A class with what CPython gives every class that has such methods: slots whose function looks the method up and calls it."""
 
     def __str__(self) -> str:
         return ""
@@ -49,7 +49,8 @@ def slots(device: type) -> dict[str, int]:
 
 
 def _by_view(text_of: Callable[[Device], str], device_type: str, views: Views) -> Callable[[Device], str]:
-    known, decide, frame = views.table.get, views.sees_cuda, sys._getframe
+    decide, frame = views.sees_cuda, sys._getframe
+    known: Callable[[Any], bool | None] = views.table.get
 
     def answer(self: Device) -> str:
         text = text_of(self)

@@ -29,7 +29,7 @@ _TRANSLATORS = "torch._dynamo.symbolic_convert"
 
 def traced_globals() -> dict[str, Any] | None:
     """The globals of the function that torch.compile is tracing in this thread; None where it traces none."""
-    translator = getattr(sys.modules.get(_TRANSLATORS), "InstructionTranslatorBase", None)
+    translator: Any = getattr(sys.modules.get(_TRANSLATORS), "InstructionTranslatorBase", None)
     frame: FrameType | None = sys._getframe(1) if translator is not None else None
     while frame is not None:
         for name in (
