@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Functions in Python that answer by who asks stand between these decisions and the frame that asks.
 _OURS = "torchada.redirect.views"
+# The functions that record calls stand between a replacement and its caller.
+_RECORDING = "torchada.telemetry"
 
 
 class Views:
@@ -36,6 +38,8 @@ class Views:
     def decide(self, namespace: Globals) -> bool:
         """As `sees_cuda`, for globals that are not in the table. The answer is remembered where it is the same each time."""
         who = asker(namespace)
+        if who.name.startswith(_RECORDING):
+            return self._of_the_recorded()
         if who.name in TRACING:
             traced = traced_globals()
             return traced is not None and self.sees_cuda(traced)
@@ -72,6 +76,17 @@ class Views:
                 return self.sees_cuda(frame.f_globals)
             frame = frame.f_back
         return self.decision(Asker("", "", ())).sees_cuda
+
+    def _of_the_recorded(self) -> bool:
+        """The view of the code that calls a function whose calls are recorded."""
+        frame: FrameType | None = sys._getframe(2)
+        names = []
+        while frame is not None:
+            names.append(str(frame.f_globals.get("__name__")))
+            if len(names) > 1 and names[-2].startswith(_RECORDING) and not names[-1].startswith(_RECORDING):
+                return self.sees_cuda(frame.f_globals)
+            frame = frame.f_back
+        return False
 
     def _of_the_program(self) -> bool:
         """The view of the innermost frame that is neither torch's nor the standard library's; without one, that of CUDA code."""
