@@ -1,6 +1,6 @@
-"""The type and the text of a device in TorchScript, for code that sees CUDA.
+"""The type and the text of a device in TorchScript, for code that sees CUDA, and what it asks of torch.cuda and torch.version.
 
-TorchScript reads both in C++, where they are the backend's. The changed source asks for the type of the value first, which
+TorchScript reads the former in C++, where they are the backend's. The changed source asks for the type of the value first, which
 TorchScript answers while it compiles, so that an attribute `type` of anything but a device stays what it is.
 """
 
@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Any
+
+from torchada.redirect.views.answers import is_by_view
 
 
 class Viewed(ast.NodeTransformer):
@@ -19,13 +22,17 @@ class Viewed(ast.NodeTransformer):
     changed source reads them more than once.
     """
 
-    def __init__(self, device_type: str, names: Mapping[str, object], device: type) -> None:
+    def __init__(self, device_type: str, function: Any, torch: Any) -> None:
         self._device_type = device_type
-        self._names = names
-        self._device = _expression_of(device, names)
+        self._globals = function.__globals__
+        self._names = names_of(function)
+        self._version = torch.version
+        self._device = _expression_of(torch.device, self._names)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         called = node.func
+        if not node.args and not node.keywords and is_by_view(self._resolved(called)):
+            return self._answer("thing()", self._resolved(called), node)
         if isinstance(called, ast.Attribute):  # x.type(dtype) is a method
             called.value = self.visit(called.value)
             if called.attr == "format" and isinstance(called.value, ast.Constant):
@@ -38,6 +45,8 @@ class Viewed(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if node.attr == "cuda" and self._resolved(node.value) is self._version:
+            return self._answer("thing.cuda", self._version, node)
         self.generic_visit(node)
         if node.attr != "type" or not isinstance(node.ctx, ast.Load) or not self._is_read(node.value):
             return node
@@ -71,6 +80,17 @@ class Viewed(ast.NodeTransformer):
                 node.right = self._text(node.right)
         return node
 
+    def _resolved(self, node: ast.expr) -> object:
+        """The module that an expression names, or what is in one; None for anything else."""
+        if isinstance(node, ast.Name):
+            return self._names.get(node.id)
+        owner = self._resolved(node.value) if isinstance(node, ast.Attribute) else None
+        return getattr(owner, node.attr, None) if isinstance(node, ast.Attribute) and inspect.ismodule(owner) else None
+
+    def _answer(self, question: str, thing: object, node: ast.expr) -> ast.expr:
+        """What the function is told, as a constant."""
+        return ast.copy_location(ast.Constant(eval(question, self._globals, {"thing": thing})), node)
+
     def _text(self, node: ast.expr) -> ast.expr:
         """The text of a value, with the type renamed where it is a device."""
         if self._device is None or not self._is_read(node):
@@ -86,14 +106,10 @@ class Viewed(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id not in self._names
 
 
-def names_of(function: Callable[..., object]) -> dict[str, object] | None:
-    """What a function finds outside of itself, by name; None for anything but a function in Python."""
-    function = inspect.unwrap(function)
-    code, namespace = getattr(function, "__code__", None), getattr(function, "__globals__", None)
-    if code is None or namespace is None:
-        return None
-    cells = getattr(function, "__closure__", None) or ()
-    outside = {**namespace, **dict(zip(code.co_freevars, map(_content, cells)))}
+def names_of(function: Any) -> dict[str, object]:
+    """What a function finds outside of itself, by name."""
+    code = function.__code__
+    outside = {**function.__globals__, **dict(zip(code.co_freevars, map(_content, function.__closure__ or ())))}
     return {name: value for name, value in outside.items() if name not in code.co_varnames}
 
 

@@ -16,8 +16,9 @@ from torchada.redirect.views.answers import is_by_view
 if TYPE_CHECKING:
     from torch._dynamo.symbolic_convert import InstructionTranslatorBase
     from torch._dynamo.variables.base import VariableTracker
-    from torch._dynamo.variables.misc import PythonModuleVariable
     from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+
+Getattr = Callable[[Any, "InstructionTranslatorBase", str], "VariableTracker"]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -29,19 +30,49 @@ def patches(context: Context) -> Iterator[Patch]:
     fold = _folds(TorchInGraphFunctionVariable.can_constant_fold_through)
     note = "torch.cuda.is_available() and its like under torch.compile"
     yield Patch(TorchInGraphFunctionVariable, "can_constant_fold_through", fold, None, note=note)
+    yield from _meshes(context)
 
 
-def _var_getattr(
-    context: Context, original: Callable[[PythonModuleVariable, InstructionTranslatorBase, str], VariableTracker]
-) -> Callable[[PythonModuleVariable, InstructionTranslatorBase, str], VariableTracker]:
-    version: Any = context.torch.version
+def _var_getattr(context: Context, original: Getattr) -> Getattr:
+    version = context.torch.version
 
-    def var_getattr(self: PythonModuleVariable, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+    def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
         if self.value is not version or name != "cuda":
             return original(self, tx, name)
-        from torch._dynamo.variables.constant import ConstantVariable
+        return _asked(tx, version, name)
 
-        return ConstantVariable.create(eval("version.cuda", {**tx.f_globals, "version": version}))
+    return disguise(var_getattr, original)
+
+
+def _asked(tx: InstructionTranslatorBase, thing: object, name: str) -> VariableTracker:
+    """The answer to the function that is traced, as a constant without a source, for which no guard is made."""
+    from torch._dynamo.variables.constant import ConstantVariable
+
+    answer: VariableTracker = ConstantVariable.create(eval(f"thing.{name}", tx.f_globals, {"thing": thing}))
+    return answer
+
+
+def _meshes(context: Context) -> Iterator[Patch]:
+    """DeviceMesh.device_type, where torch.compile takes a mesh for an object with guarded attributes (not yet in torch 2.7)."""
+    from torch._dynamo.variables import script_object
+
+    kind, distributed = script_object.TorchScriptObjectVariable, context.torch.distributed
+    if distributed.is_available() and "var_getattr" in vars(kind):
+        call = _mesh_getattr(distributed.device_mesh.DeviceMesh, kind.var_getattr)
+        yield Patch(kind, "var_getattr", call, None, note="DeviceMesh.device_type under torch.compile")
+
+
+def _mesh_getattr(mesh: type, original: Getattr) -> Getattr:
+    from torch._dynamo.guards import GuardBuilder, install_guard
+    from torch._dynamo.source import AttrSource
+
+    def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        thing = getattr(self.value, "real_obj", self.value)
+        if name != "device_type" or not isinstance(thing, mesh):
+            return original(self, tx, name)
+        if self.source and hasattr(thing, "_device_type"):  # the entry behind the property is the same for everybody
+            install_guard(AttrSource(self.source, "_device_type").make_guard(GuardBuilder.CONSTANT_MATCH))
+        return _asked(tx, thing, name)
 
     return disguise(var_getattr, original)
 

@@ -9,10 +9,12 @@ view of the function, as in eager code.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING
 
-from torchada.areas.compiler._script_views import Viewed, names_of
+from torchada.areas.compiler._script_views import Viewed
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -37,9 +39,10 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
 
     def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
         parsed = original(*args, **kwargs)
-        names = names_of(args[0]) if args and callable(args[0]) else None
-        if names is not None and context.views.sees_cuda(names):
-            Viewed(context.backend.device_type, names, context.torch.device).visit(parsed.ast)
+        function = inspect.unwrap(args[0]) if args else None  # type: ignore[arg-type]
+        function = getattr(function, "__func__", function)  # of a module's method
+        if isinstance(function, FunctionType) and context.views.sees_cuda(function.__globals__):
+            Viewed(context.backend.device_type, function, context.torch).visit(parsed.ast)
         _Translated(context.backend.device_type, translate).visit(parsed.ast)
         return parsed
 

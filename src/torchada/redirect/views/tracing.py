@@ -15,6 +15,7 @@ _MODULES = (
     "builtin",
     "constant",
     "dicts",
+    "distributed",
     "functions",
     "lists",
     "misc",
