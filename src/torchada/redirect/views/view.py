@@ -11,6 +11,7 @@ from torchada._warnings import warn_once
 from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of, names_one
 from torchada.redirect.views.on_behalf import asks_on_behalf
 from torchada.redirect.views.rules import Decision, Rules
+from torchada.redirect.views.tracing import TRACING, traced_globals
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
@@ -63,6 +64,9 @@ class Views:
     def _view_of(self, namespace: Globals, frame: FrameType | None = None) -> bool:
         """The view of the code in `frame`, whose globals are `namespace`; None where it may be anywhere on the stack."""
         who = asker(namespace)
+        if who.name in TRACING:
+            traced = traced_globals()
+            return traced is not None and self.sees_cuda(traced)
         passed_on_by = self._passed_on_by(who)
         if passed_on_by is None:
             answer = self.decision(who).sees_cuda
