@@ -36,8 +36,13 @@ class Includes:
                 ending = path[start:]
                 self._endings[ending] = self._endings.get(ending, False) or target != path
 
-    def resolve(self, source: str, path: str, is_quoted: bool) -> str | None:
-        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not."""
+    def resolve(self, source: str, path: str, is_quoted: bool, root: str | None = None) -> str | None:
+        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not.
+
+        `root` is where the tree is, with a slash at its end, for an absolute `path`: what is included then is the ported file.
+        """
+        if path.startswith("/"):
+            return self._absolute(source, path, root) if is_quoted else None
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         if is_quoted and beside in self._targets:
             return renamed(path) if self._targets[beside] != beside else path
@@ -48,6 +53,10 @@ class Includes:
             ending = ending[3:]
         is_renamed = self._endings.get(ending)
         return None if is_renamed is None else renamed(path) if is_renamed else path
+
+    def _absolute(self, source: str, path: str, root: str | None) -> str | None:
+        target = self._targets.get(posixpath.normpath(path)[len(root) :]) if root and path.startswith(root) else None
+        return None if target is None else posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
 def _starts(path: str) -> Iterable[int]:

@@ -95,9 +95,17 @@ def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
         if bound.arguments.get("device_type") != "cuda":
             return list(original(*args, **kwargs))
         bound.arguments["device_type"] = "cpu"
-        return list(dict.fromkeys([*own(), *original(*bound.args, **bound.kwargs)]))
+        found = [*own(), *original(*bound.args, **bound.kwargs)]
+        if not bound.arguments.get(_WITH_TORCH, True):
+            bound.arguments[_WITH_TORCH] = True  # the adapter's own list has torch's folders too
+            of_torch = set(original(*bound.args, **bound.kwargs))
+            found = [each for each in found if each not in of_torch]
+        return list(dict.fromkeys(found))
 
     return call
+
+
+_WITH_TORCH = "torch_include_dirs"
 
 
 def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
@@ -110,10 +118,9 @@ def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Str
 
 def _arch_flags(toolkit: Toolkit, original: Strings) -> Strings:
     def arch_flags(cflags: Sequence[str] | None = None) -> list[str]:
-        from torchada.building.architectures import required_flags
+        from torchada.building.architectures import names_architecture, required_flags
 
-        start = toolkit.arch_flag.split("{}")[0]
-        return [] if any(flag.startswith(start) for flag in cflags or ()) else required_flags(toolkit)
+        return [] if any(names_architecture(flag, toolkit) for flag in cflags or ()) else required_flags(toolkit)
 
     return arch_flags
 
