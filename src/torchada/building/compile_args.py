@@ -13,8 +13,9 @@ _OF_TORCH = ("cxx", "nvcc", "nvcc_dlink", "sycl")
 
 @dataclass
 class CompileArgs:
-    """Flags by compiler: `cxx` for C++, `nvcc` in nvcc's terms, `own` in those of the accelerator's compiler; `dlink` and `own_dlink`
-    are the same two for linking device code, None where the extension does not ask for it.
+    """Flags by compiler: `cxx` for C++, `nvcc` in nvcc's terms, `own` in those of the accelerator's compiler.
+
+    `dlink` and `own_dlink` are the same two for linking device code, None where the extension does not ask for it.
 
     `is_list` where one list was given for all compilers. `is_forced` where the accelerator's compiler gets the C++ sources too.
     """

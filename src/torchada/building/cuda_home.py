@@ -130,7 +130,7 @@ def _fill(new: Path, folder: Path, toolkit: Toolkit) -> None:
 
 
 def _own_compiler(program: Path, toolkit: Toolkit) -> None:
-    """Builds that know the accelerator look for its compiler beside nvcc. No link: a compiler finds its own files by its own path."""
+    """Builds that know the accelerator look for its compiler beside nvcc. It is no link: a compiler finds its files by its path."""
     path = toolkit.folder("bin", toolkit.compiler)
     if os.access(path, os.X_OK):
         program.write_text(f'#!/bin/sh\nexec {shlex.quote(path)} "$@"\n', encoding="utf-8")

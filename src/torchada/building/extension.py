@@ -176,5 +176,5 @@ def _kernels(folders: Sequence[str]) -> Iterator[str]:
 
 
 def is_own_source(path: str) -> bool:
-    """Whether the accelerator's compiler gets `path`: a ported CUDA source, one of its own, or C++ where an extension wants that."""
+    """Whether the accelerator's compiler gets `path`: ported CUDA, its own language, or C++ where an extension wants that."""
     return path.endswith(_OWN_SUFFIXES) or os.path.abspath(path) in _forced

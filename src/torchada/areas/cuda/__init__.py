@@ -20,6 +20,7 @@ AREAS = {
         "nccl",
         "lacking",
         "accelerator",
+        "earlier",
     ),
     "torch.cuda._sanitizer": ("sanitizer",),
     "torch.cuda._graph_annotations": ("graph_annotations",),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., object]
 Strings = Callable[..., list[str]]
+Arguments = tuple[tuple[object, ...], dict[str, object]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -43,7 +44,8 @@ def patches(context: Context) -> Iterator[Patch]:
     original_paths = cpp_extension.include_paths
 
     def others() -> list[str]:
-        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
+        excluded = context.settings.exclude_dirs
+        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home]), *excluded])
 
     changed: dict[str, Callable[[Any], Function]] = {
         "_find_cuda_home": lambda original: lambda: home,
@@ -65,6 +67,8 @@ def patches(context: Context) -> Iterator[Patch]:
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
     method = _build_extensions(toolkit, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
+    note = "BuildExtension._port_directory of torchada 0.1"
+    yield Patch(build_extension, "_port_directory", _port_directory, None, note=note, kind="emulated")
     _explain_missing_cuda(context)
 
 
@@ -91,6 +95,7 @@ def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
     """`original` with the backend's paths first if the call, by its first argument, is for CUDA's."""
 
     def call(*args: object, **kwargs: object) -> list[str]:
+        args, kwargs = _since_2_6(original, args, kwargs)
         bound = inspect.signature(original).bind(*args, **kwargs)
         if bound.arguments.get("device_type") != "cuda":
             return list(original(*args, **kwargs))
@@ -106,6 +111,21 @@ def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
 
 
 _WITH_TORCH = "torch_include_dirs"
+
+
+def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
+    """The arguments of a call that says `cuda=True`, or True alone, as torch before 2.6 and torchada 0.1 took it."""
+    asked = kwargs.get("cuda", args[0] if args else None)
+    if not isinstance(asked, bool):
+        return args, kwargs
+    from torchada._warnings import warn
+
+    name = original.__name__
+    warn(
+        f"{name}(cuda={asked}) is how torch before 2.6 and torchada 0.1 had it; use {name}('cuda')", DeprecationWarning
+    )
+    rest = {key: value for key, value in kwargs.items() if key != "cuda"}
+    return ("cuda" if asked else "cpu", *args[1:]), rest
 
 
 def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
@@ -193,6 +213,18 @@ def _build_extensions(
             original(self)
 
     return disguise(build_extensions, original)
+
+
+def _port_directory(self: object, source_dir: str, mapping_rule: object = None) -> str:
+    """Port the sources of a folder where they are, and return its real path."""
+    from torchada._warnings import warn
+    from torchada.building.earlier import port_in_place
+
+    text = (
+        "BuildExtension._port_directory is a name of torchada 0.1 and rewrites sources; use torchada.porting.port_tree"
+    )
+    warn(text, DeprecationWarning)
+    return port_in_place(source_dir)
 
 
 def _explain_missing_cuda(context: Context) -> None:
