@@ -8,17 +8,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torchada.building.errors import BuildError
+from torchada.building.toolkit import Toolkit
 from torchada.porting import Names, PortingError, Project, port_source
 from torchada.porting.translate import Resolve
 from torchada.porting.tree import MANIFEST, SKIPPED, SOURCES
 
 _STABLE = Path(__file__).with_name("stable_compat")
+_STABLE_FOR = "musa"
 _OWN = (".mu", ".muh")
 
 
 def stable_include_dir() -> str:
     """The folder of headers that complete PyTorch 2.9's stable ABI, to be searched before PyTorch's own."""
     return str(_STABLE)
+
+
+def stable_include_dirs(toolkit: Toolkit) -> list[str]:
+    """The same for a build; empty for an accelerator that these headers are not for."""
+    return [stable_include_dir()] if toolkit.language == _STABLE_FOR else []
 
 
 def stable_box_header() -> str:

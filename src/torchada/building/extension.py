@@ -10,6 +10,7 @@ from typing import Any
 from torchada.building.architectures import names_architecture, required_flags
 from torchada.building.closure import closure, is_cuda_source, is_source, is_within
 from torchada.building.compile_args import CompileArgs, parsed, unknown_notice
+from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import code, macro, macro_name, translate
 from torchada.building.libraries import is_of_cuda, linked, linker_flags, names_in
@@ -59,6 +60,7 @@ def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator
 def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence[str]) -> bool:
     """Adapt one extension to the accelerator if it is a CUDA extension; returns whether it is one."""
     sources = [os.fspath(source) for source in extension.sources]
+    foreign = [*foreign, *stable_include_dirs(toolkit)]
     args = parsed(extension.extra_compile_args, toolkit)
     say(unknown_notice(extension.name, args, toolkit))
     folders, included = include_dirs([*args.cxx, *args.nvcc, *args.own])
@@ -91,7 +93,8 @@ def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreig
     apart = tuple(os.path.join(os.path.abspath(each), "") for each in foreign)
     of_torch = [each for each in folders if is_within(each, apart)]
     of_project = [each for each in folders if not is_within(each, apart)]
-    return list(dict.fromkeys([*copies.with_copies(of_project), *toolkit.include_dirs(), *of_torch]))
+    own = [*stable_include_dirs(toolkit), *toolkit.include_dirs()]
+    return list(dict.fromkeys([*copies.with_copies(of_project), *own, *of_torch]))
 
 
 def _is_of_cuda(extension: Any, sources: Sequence[str]) -> bool:
