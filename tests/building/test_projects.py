@@ -76,7 +76,9 @@ SLOW = pytest.mark.slow
         pytest.param("host_only", {}, "", id="host_only", marks=SLOW),
         pytest.param("encodings", {}, "", id="encodings", marks=SLOW),
         pytest.param("vendor", {}, "", id="vendor", marks=SLOW),
-        pytest.param("mixed", {}, "extra_compile_args of mixed has the key 'typo', which names no compiler", id="mixed"),
+        pytest.param(
+            "mixed", {}, "extra_compile_args of mixed has the key 'typo', which names no compiler", id="mixed"
+        ),
     ],
 )
 def test_in_place(name: str, env: dict[str, str], said: str, build: Interpreter, tmp_path: Path) -> None:

@@ -89,6 +89,12 @@ def _apart(foreign: Sequence[str]) -> Callable[[str], bool]:
 _SYSTEM = ("/usr/include", "/usr/lib", "/usr/local/include")
 
 
+def of_project(files: Iterable[str], foreign: Iterable[str]) -> list[str]:
+    """Those of `files` that lie in none of the `foreign` folders."""
+    apart = tuple(map(_slashed, foreign))
+    return [each for each in files if not is_within(each, apart)]
+
+
 def is_within(path: str, folders: tuple[str, ...]) -> bool:
     """Whether `path` is one of `folders`, which end with a slash, or below one."""
     return _slashed(path).startswith(folders)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from torchada.building.architectures import names_architecture, required_flags
-from torchada.building.closure import closure, is_cuda_source, is_source, is_within
+from torchada.building.closure import closure, is_cuda_source, is_source, is_within, of_project
 from torchada.building.compile_args import CompileArgs, parsed, unknown_notice
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
@@ -66,7 +66,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     folders, included = include_dirs([*args.cxx, *args.nvcc, *args.own])
     files = [source for source in sources if is_source(source)]
     folders = [*map(os.fspath, extension.include_dirs or ()), *folders]
-    found = closure([*files, *_of_project(included, foreign)], folders, foreign)
+    found = closure([*files, *of_project(included, foreign)], folders, foreign)
     if not (args.is_forced or _is_of_cuda(extension, sources) or found.needs_cuda(folders, toolkit)):
         return False
     toolkit.compiler_path()  # checked here, because people read the first error of a build
@@ -79,12 +79,6 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     _set_link_args(extension, toolkit)
     extension.include_dirs = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
     return True
-
-
-def _of_project(included: Iterable[str], foreign: Sequence[str]) -> list[str]:
-    """The files that flags include in every source, without those of torch and the like."""
-    apart = tuple(os.path.join(os.path.abspath(each), "") for each in foreign)
-    return [each for each in included if not is_within(each, apart)]
 
 
 def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreign: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchada.building.architectures import required_flags
-from torchada.building.closure import closure, is_cuda_source, is_source
+from torchada.building.closure import closure, is_cuda_source, is_source, of_project
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import macro, translate
@@ -24,7 +24,8 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
     folders, included = include_dirs([*cxx, *nvcc])
     files = [source for source in sources if is_source(source)]
     folders = [*given, *folders]
-    found = closure([*files, *included], folders, [*foreign, *stable_include_dirs(toolkit)])
+    apart = [*foreign, *stable_include_dirs(toolkit)]
+    found = closure([*files, *of_project(included, apart)], folders, apart)
     is_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(arguments["extra_ldflags"] or ())))
     if not (is_cuda or arguments["with_cuda"] or found.needs_cuda(folders, toolkit)):
         return arguments

@@ -17,8 +17,9 @@ from pathlib import Path
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
 from torchada.building.architectures import listed_devices, names_architecture
-from torchada.building.closure import closure, is_source
+from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import VERSION, toolkit_of
+from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate
 from torchada.building.ported import Copies, include_dirs, port
@@ -141,7 +142,8 @@ def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | N
         return None
     folders, included = include_dirs(line.flags)
     others = [each for each in folders if any(os.path.isfile(os.path.join(each, name)) for name in _HEADERS_OF_OTHERS)]
-    found = closure([*sources, *included], folders, [home, toolkit.folder(), *others])
+    apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
+    found = closure([*sources, *of_project(included, apart)], folders, apart)
     return port(found.files, folder, os.getcwd())
 
 

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import torch
-import torchada  # noqa: F401
 from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+import torchada  # noqa: F401
 
 root = Path(__file__).parent.resolve()
 properties = torch.musa.get_device_properties(0)

@@ -25,6 +25,7 @@
 
 #include <torch/csrc/stable/accelerator.h>
 #include <torch/headeronly/core/DeviceType.h>
+#include <torch/headeronly/util/Exception.h>
 
 namespace torch::stable {
 
