@@ -31,8 +31,9 @@ _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
 _PORTED = (".mu", ".muh")
-# A folder that contains one of these is PyTorch's or Python's. Their headers suit both compilers, and are not the project's.
-_HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h")
+# A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
+# project's.
+_HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
 
 
 def main(record: str) -> int:

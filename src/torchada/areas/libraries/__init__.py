@@ -6,4 +6,5 @@ AREAS = {
     "lightning_fabric.accelerators.cuda": ("lightning.older_fabric",),
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
+    "sglang.kernels.jit.utils.compile.toolchain": ("sglang_jit",),
 }
