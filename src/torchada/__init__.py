@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torchada import utils as utils
     from torchada._warnings import TorchadaError as TorchadaError
     from torchada._warnings import TorchadaWarning as TorchadaWarning
+    from torchada.areas.libraries._rope import apply_rope_inplace as apply_rope_inplace
     from torchada.control import disable as disable
     from torchada.control import disabled as disabled
     from torchada.control import enable as enable
@@ -65,6 +66,7 @@ _LAZY = {
     "curand_to_murand_name": "torchada.names",
     "nccl_to_mccl_name": "torchada.names",
     "apply_patches": "torchada.earlier",
+    "apply_rope_inplace": "torchada.areas.libraries._rope",
     "get_original_init_process_group": "torchada.earlier",
     "cuda": "torchada",
     "triton": "torchada",

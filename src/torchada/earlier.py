@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from torchada._warnings import warn
 from torchada.redirect.engine import ENGINE
@@ -38,16 +38,15 @@ def apply_patches() -> None:
     enable()
 
 
-def get_original_init_process_group() -> Callable[..., Any]:
+def get_original_init_process_group() -> Callable[..., None]:
     """PyTorch's own torch.distributed.init_process_group, which does not know "nccl" on this device. Imports torch."""
     deprecated("torchada.get_original_init_process_group", "`with torchada.disabled():`")
     group: Any = import_module("torch.distributed.distributed_c10d")
     for records in ENGINE.applied().values():
         for record in records:
             if record.patch.owner is group and record.patch.name == "init_process_group":
-                original: Callable[..., Any] = record.before
-                return original
-    return getattr(group.init_process_group, "__wrapped__", group.init_process_group)  # type: ignore[no-any-return]
+                return cast("Callable[..., None]", record.before)
+    return cast("Callable[..., None]", group.init_process_group)
 
 
 def names_of(path: str) -> Callable[[str], Any]:

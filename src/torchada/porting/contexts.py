@@ -133,7 +133,7 @@ def _version(word: str, place: Place) -> Change | None:
 
 
 def _dlpack_type(word: str, place: Place) -> Change | None:
-    """DLPack's type of CUDA's devices, for which PyTorch exports this device's tensors as kDLExtDev; not where DLPack defines it."""
+    """DLPack's type of CUDA's devices, except where DLPack defines it: PyTorch exports this device's tensors as kDLExtDev."""
     is_defined = place.follows(b"=") and not place.follows(b"==")
     return None if is_defined else Change(place.start, place.end, DLPACK_TYPE)
 

@@ -7,4 +7,5 @@ AREAS = {
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
     "sglang.kernels.jit.utils.compile.toolchain": ("sglang_jit",),
+    "sglang.kernels.ops.attention.rope": ("sglang_rope",),
 }

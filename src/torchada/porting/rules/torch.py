@@ -23,7 +23,9 @@ TORCH = Library(
         r"(?:aoti_)?torch_(?:get|set)_(?:current_)?cuda_(?:stream\w*|blas_handle)|torch_cuda_stream_synchronize",
     ),
     words={"kCUDA": "kPrivateUse1", "kSparseCUDA": "kSparsePrivateUse1"},
-    absent={r"kDLCUDA\w+": "DLPack has no device type for MUSA's memory on the host; torch does not export such tensors"},
+    absent={
+        r"kDLCUDA\w+": "DLPack has no device type for MUSA's memory on the host; torch does not export such tensors"
+    },
     headers={
         "ATen/cuda/CUDAContext.h": f"{_CSRC}/aten/musa/MUSAContext.h",
         "ATen/cuda/CUDADataType.h": f"{_CSRC}/aten/musa/MUSADtype.muh",
