@@ -31,8 +31,12 @@ def apply_rope_inplace(
         rotated = tensor[..., :rope_dim]
         first, second = rotated.chunk(2, -1) if is_neox else (rotated[..., 0::2], rotated[..., 1::2])
         a, b = first.float(), second.float()
-        first.copy_(a * cos - b * sin)
-        second.copy_(b * cos + a * sin)
+        turned = (
+            a * cos - b * sin,
+            b * cos + a * sin,
+        )  # both before either is written: a float32 tensor's float() is itself
+        first.copy_(turned[0])
+        second.copy_(turned[1])
 
 
 def _check(query: Tensor, key: Tensor, cos_sin_cache: Tensor, positions: Tensor, rope_dim: int) -> None:
