@@ -151,6 +151,14 @@ def test_a_folder_is_ported_in_place(tmp_path: Path) -> None:
     assert (tmp_path / "k.cu").stat().st_mode & 0o777 == 0o640
 
 
+def test_a_folder_is_ported_with_the_callers_own_names(tmp_path: Path) -> None:
+    (tmp_path / "k.ipp").write_text("OWN_CUDA_TOKEN OWN_CUDA_TOKENS cudaMalloc\n")
+    build = object.__new__(cpp_extension.BuildExtension)
+    with pytest.warns(DeprecationWarning, match="rewrites sources"):
+        build._port_directory(str(tmp_path), {"OWN_CUDA_TOKEN": "OWN_MUSA_TOKEN"})
+    assert (tmp_path / "k.ipp").read_text() == "OWN_MUSA_TOKEN OWN_CUDA_TOKENS musaMalloc\n"
+
+
 def test_a_folder_with_a_linked_source_is_left_alone(tmp_path: Path) -> None:
     outside, project = tmp_path / "outside.cuh", tmp_path / "project"
     project.mkdir()
@@ -159,7 +167,7 @@ def test_a_folder_with_a_linked_source_is_left_alone(tmp_path: Path) -> None:
     (project / "z.cuh").symlink_to(outside)
     build = object.__new__(cpp_extension.BuildExtension)
     warned = pytest.warns(DeprecationWarning, match="rewrites sources")
-    with warned, pytest.raises(BuildError, match=r"z\.cuh is a link"):
+    with warned, pytest.raises(BuildError, match=r"z\.cuh: a symlinked CUDA/C\+\+ source"):
         build._port_directory(str(project))
     assert (project / "a.cu").read_text() == outside.read_text() == "cudaError_t e;\n"
 

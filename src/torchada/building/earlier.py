@@ -35,14 +35,19 @@ def stable_box_header() -> str:
 
 def port_text(text: str, names: Mapping[str, str] | None = None) -> str:
     """The CUDA source `text` for MUSA; `names` are further names, which stay unless they are in the text as words of their own."""
-    rules = Project(names={name: new for name, new in (names or {}).items() if name.isidentifier()})
-    return port_source(text.encode("utf-8", "surrogateescape"), rules).text.decode("utf-8", "surrogateescape")
+    ported = port_source(text.encode("utf-8", "surrogateescape"), _rules(names)).text
+    return ported.decode("utf-8", "surrogateescape")
 
 
-def port_in_place(folder: str | os.PathLike[str]) -> str:
+def _rules(names: Mapping[str, str] | None) -> Project:
+    return Project(names={name: new for name, new in (names or {}).items() if name.isidentifier()})
+
+
+def port_in_place(folder: str | os.PathLike[str], names: Mapping[str, str] | None = None) -> str:
     """Port the sources below `folder` where they are, under the names that they have; returns the real path of `folder`.
 
-    A second call changes nothing. BuildError for a source that is a link, or that cannot be ported; nothing is written then.
+    `names` are as for `port_text`. A second call changes nothing. BuildError for a source that is a link, or that cannot be
+    ported; nothing is written then.
     """
     top = os.path.realpath(folder)
     if not os.path.isdir(top):
@@ -50,7 +55,7 @@ def port_in_place(folder: str | os.PathLike[str]) -> str:
     sources = _sources(top)
     kept = _kept({os.path.basename(path) for path, _ in sources})
     try:
-        ported = [(path, data, port_source(data, resolve=kept).text) for path, data in sources]
+        ported = [(path, data, port_source(data, _rules(names), kept).text) for path, data in sources]
     except PortingError as error:
         raise BuildError(f"cannot be ported: {error}") from error
     for path, old, new in ported:
@@ -85,7 +90,9 @@ def _kept(files: set[str]) -> Resolve:
 
 def _read(path: str) -> bytes:
     if os.path.islink(path):
-        raise BuildError(f"{path} is a link, and what it leads to may be somebody else's; it is not ported in place")
+        raise BuildError(
+            f"{path}: a symlinked CUDA/C++ source is not ported in place; what it leads to may be somebody else's"
+        )
     try:
         return Path(path).read_bytes()
     except OSError as error:

@@ -7,7 +7,7 @@ is and what its folders are, which architectures to compile for, what ninja is g
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -129,7 +129,12 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
 
 
 def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
-    return _device_paths(original, lambda: [*toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")])
+    from torchada.building.earlier import stable_include_dirs
+
+    stable = stable_include_dirs(toolkit)
+    return _device_paths(
+        original, lambda: [*stable, *toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")]
+    )
 
 
 def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
@@ -215,7 +220,7 @@ def _build_extensions(
     return disguise(build_extensions, original)
 
 
-def _port_directory(self: object, source_dir: str, mapping_rule: object = None) -> str:
+def _port_directory(self: object, source_dir: str, mapping_rule: Mapping[str, str] | None = None) -> str:
     """Port the sources of a folder where they are, and return its real path."""
     from torchada._warnings import warn
     from torchada.building.earlier import port_in_place
@@ -224,7 +229,7 @@ def _port_directory(self: object, source_dir: str, mapping_rule: object = None) 
         "BuildExtension._port_directory is a name of torchada 0.1 and rewrites sources; use torchada.porting.port_tree"
     )
     warn(text, DeprecationWarning)
-    return port_in_place(source_dir)
+    return port_in_place(source_dir, mapping_rule)
 
 
 def _explain_missing_cuda(context: Context) -> None:
