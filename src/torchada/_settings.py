@@ -74,6 +74,12 @@ VARIABLES = (
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "a line on stderr for each call of an operator that is overridden"),
     Variable("TORCHADA_CACHE_DIR", "path", "the folder that what torchada compiles is kept in"),
     Variable(
+        "TORCHADA_EXCLUDE_DIRS",
+        "path",
+        "folders, or names of folders, with headers that builds do not port, separated by colons or commas",
+    ),
+    Variable("TORCHADA_TUNE_USE_GRAPH", "flag", "was read by the tuner of torchada 0.1 and has no effect"),
+    Variable(
         "TORCHADA_MIRRORED_COLLECTIVES", "internal", "the collective library's variables that torchada itself has set"
     ),
     Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
@@ -106,6 +112,7 @@ class Settings(NamedTuple):
     cpp_ops_logged: bool = False
     disabled_ops: frozenset[str] = frozenset()
     cache: str | None = None
+    exclude_dirs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
 
@@ -145,6 +152,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
             name[len(DISABLE_OP) :] for name in good if name.startswith(DISABLE_OP) and _flag(good, name)
         ),
         cache=good.get("TORCHADA_CACHE_DIR") or None,
+        exclude_dirs=_parts(good.get("TORCHADA_EXCLUDE_DIRS", "").replace(",", os.pathsep)),
         unknown=unknown,
         not_understood=bad,
     )
@@ -199,6 +207,10 @@ def warn_about(settings: Settings) -> None:
             warn_once(f"{entry} is not understood and ignored; {_expected(known)}")
     for name in settings.unknown:
         warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in value.split(os.pathsep))))
 
 
 def _flag(values: Mapping[str, str], name: str) -> bool:

@@ -22,6 +22,7 @@ AREAS = {
         "nccl",
         "lacking",
         "accelerator",
+        "earlier",
     ),
     "torch.utils.collect_env": ("collect_env",),
     "torch.cuda._sanitizer": ("sanitizer",),
