@@ -60,6 +60,7 @@ VARIABLES = (
     Variable(
         "TORCHADA_MIRRORED_COLLECTIVES", "internal", "the collective library's variables that torchada itself has set"
     ),
+    Variable("TORCHADA_MIRRORED_ALLOCATOR", "internal", "the allocator's settings that torchada itself has set"),
     Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
 )
 DISABLE_OP = "TORCHADA_DISABLE_OP_OVERRIDE_"
@@ -157,6 +158,7 @@ class Mark(NamedTuple):
 
 
 VISIBLE_DEVICES = Mark("TORCHADA_MIRRORED_VISIBLE_DEVICES")
+ALLOCATOR = Mark("TORCHADA_MIRRORED_ALLOCATOR")
 COLLECTIVES = Mark("TORCHADA_MIRRORED_COLLECTIVES")
 
 

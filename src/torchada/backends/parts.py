@@ -1,4 +1,4 @@
-"""The parts of a backend's descriptor: names, native code, collectives, graphs, management. Each is optional."""
+"""The parts of a backend's descriptor: names, native code, collectives, graphs, allocator, management. Each is optional."""
 
 from __future__ import annotations
 
@@ -132,6 +132,22 @@ class Graphs:
 
     executables: int | None = None
     trees: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Allocator:
+    """The caching allocator's settings.
+
+    name: what to call it in a message ("torch_musa").
+    variable: the environment variable that it reads where CUDA's reads PYTORCH_CUDA_ALLOC_CONF.
+    options: the options that it knows, each with the values that it accepts, or () for any.
+    renames: CUDA's names of options that have another name here.
+    """
+
+    name: str
+    variable: str
+    options: Mapping[str, tuple[str, ...]]
+    renames: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
