@@ -38,14 +38,14 @@ class Mirror:
     def bring_up_to_date(self) -> None:
         """Decide which variable counts, and copy it to the other; remove our copy where neither is set any more."""
         ours, environ = _ours(), os.environ
-        names = (self.variable, SOURCE)
+        names = [self.variable, SOURCE]
         if ours is not None and environ.get(ours.name) != ours.value:
             original = self._other(ours.name)
             if ours.name in environ and environ.get(original) == ours.value:
-                names = (ours.name, original)  # a launcher has set the one that was our copy
+                names = [ours.name, original]  # a launcher has set the one that was our copy
             _write_mark(None)
         elif ours is not None:
-            names = (self._other(ours.name),)
+            names = [self._other(ours.name)]
         leader = next((name for name in names if name in environ), None)
         if leader is None:
             self.take_back()

@@ -41,7 +41,7 @@ def patches(context: Context) -> Iterator[Patch]:
         replaced["is_available"] = getattr(
             context.namespace, "is_available", lambda: context.namespace.device_count() > 0
         )
-    adapted = {
+    adapted: dict[str, AnyFunction] = {
         "_get_device_index": _get_device_index(context, cuda._get_device_index),
         "device_count": device_count(context),
     }
