@@ -239,10 +239,3 @@ def test_accelerator_statistics() -> None:
     assert torch.accelerator.max_memory_reserved() == torch.musa.max_memory_reserved()
     torch.accelerator.empty_cache()
     del tensor
-
-
-def test_options_of_the_allocator_that_do_not_exist_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="Unrecognized CachingAllocator option: per_process_memory_fraction"):
-        torch.musa._set_allocator_settings("per_process_memory_fraction:0.5")
-    torch.musa._set_allocator_settings("roundup_power2_divisions:[256:1,512:2],expandable_segments:True")
-    torch.musa._set_allocator_settings("")

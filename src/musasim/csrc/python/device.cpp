@@ -103,7 +103,6 @@ void initialise() {
   refuse_after_fork();
   TORCH_CHECK(device_count() > 0, "No Moore Threads GPUs are available");
   arm_fork_guard();
-  read_allocator_settings();
   mark_allocator_used();
   const py::dict loaded = py::module_::import("sys").attr("modules");
   if (loaded.contains("torch_musa")) {

@@ -6,9 +6,7 @@
 
 #include <pybind11/stl.h>
 
-#include <cstdlib>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -108,49 +106,21 @@ py::dict describe(const TraceRecord& entry) {
   return made;
 }
 
-// As torch_musa 2.7.1 lists them.
-const std::set<std::string> kAllocatorOptions = {
-    "backend",
-    "cpu",
-    "expandable_segments",
-    "garbage_collection_threshold",
-    "max_split_size_mb",
-    "pinned_num_register_threads",
-    "pinned_use_background_threads",
-    "pinned_use_cuda_host_register",
-    "pinned_use_musa_host_register",
-    "release_lock_on_cudamalloc",
-    "release_lock_on_musamalloc",
-    "roundup_power2_divisions"};
-
-// Options are checked and stored. None has an effect on memory that the host manages.
-std::string checked_settings(const std::string& settings) {
-  size_t begin = 0;
-  while (begin < settings.size()) {
-    auto end = begin;
-    for (int depth = 0; end < settings.size() && (depth > 0 || settings[end] != ','); ++end) {
-      depth += settings[end] == '[' ? 1 : settings[end] == ']' ? -1 : 0;
-    }
-    const auto option = settings.substr(begin, end - begin);
-    const auto name = option.substr(0, option.find(':'));
-    TORCH_CHECK(name != option, "Error parsing allocator settings: expected key:value, got ", option);
-    TORCH_CHECK(kAllocatorOptions.count(name) == 1, "Unrecognized CachingAllocator option: ", name);
-    TORCH_CHECK(option != "backend:musaMallocAsync", "backend:musaMallocAsync is ON, but not supported for MUSA yet.");
-    begin = end + 1;
-  }
-  return settings;
-}
-
 std::string& allocator_settings() {
-  static auto* settings = [] {
-    const auto* given = std::getenv("PYTORCH_MUSA_ALLOC_CONF");
-    return new std::string(checked_settings(given == nullptr ? "" : given));
-  }();
+  static auto* settings = new std::string();
   return *settings;
 }
 
+// Options are checked and stored. None has an effect on memory that the host manages.
 void set_allocator_settings(const std::string& settings) {
-  allocator_settings() = checked_settings(settings);
+  size_t begin = 0;
+  while (begin < settings.size()) {
+    const auto end = std::min(settings.find(',', begin), settings.size());
+    const auto option = settings.substr(begin, end - begin);
+    TORCH_CHECK(option.find(':') != std::string::npos, "Error parsing allocator settings: expected key:value, got ", option);
+    begin = end + 1;
+  }
+  allocator_settings() = settings;
 }
 
 py::dict snapshot() {
@@ -260,10 +230,6 @@ void add_pools(py::module_& module) {
 }
 
 } // namespace
-
-void read_allocator_settings() {
-  allocator_settings();
-}
 
 void add_memory_functions(py::module_& module) {
   add_allocators(module);

@@ -17,9 +17,6 @@ void add_comm_functions(pybind11::module_& module);
 void add_ipc_functions(pybind11::module_& module);
 void add_process_group(pybind11::module_& module);
 
-// Reads PYTORCH_MUSA_ALLOC_CONF, once; throws where it is wrong.
-void read_allocator_settings();
-
 void add_raw_functions(pybind11::module_& module, PyMethodDef* methods);
 
 } // namespace musasim
