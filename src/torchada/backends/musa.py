@@ -146,6 +146,14 @@ _ALLOCATOR = Allocator(
     },
 )
 
+# The members of MUSAGraph in torch_musa 2.7.1.
+_GRAPHS = Graphs(
+    executables=2048,
+    simulated_limit="MUSASIM_GRAPH_EXECUTABLES",
+    trees="torch_musa._inductor.musagraph_trees",
+    holds_handles=True,
+)
+
 MUSA = Backend(
     name="musa",
     device_type="musa",
@@ -155,7 +163,7 @@ MUSA = Backend(
     names=_NAMES,
     native=_NATIVE,
     collectives=Collectives(names={"nccl": "mccl"}, variables=_COLLECTIVE_VARIABLES),
-    graphs=Graphs(executables=2048, trees="torch_musa._inductor.musagraph_trees"),
+    graphs=_GRAPHS,
     build=_BUILD,
     management=Management("pymtml", "mthreads-ml-py"),
     allocator=_ALLOCATOR,

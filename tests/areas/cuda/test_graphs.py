@@ -519,7 +519,29 @@ def test_a_graph_of_another_device() -> None:
 
 
 def test_row_graph_executable_rotation_2048_exec_limit(musa: Interpreter) -> None:
-    """One executable cannot be given up while its recording is kept; what can be done is to say what has happened."""
+    """More graphs than the driver allows: those that have given up their executables get others at their next replay."""
+    musa.run(
+        """
+        import torch
+        x = torch.ones(1, device="cuda")
+        def captured(step):
+            graph = torch.cuda.CUDAGraph()
+            graph.capture_begin()
+            y = x + step
+            graph.capture_end()
+            return graph, y
+        with torch.cuda.stream(torch.cuda.Stream()):
+            graphs = [captured(step) for step in range(2100)]
+        for start in (1, 5):
+            x.fill_(start)
+            for graph, _ in graphs:
+                graph.replay()
+            assert [y.item() for _, y in graphs] == [start + step for step in range(2100)]
+        """
+    )
+
+
+def test_without_rotation_the_error_at_the_limit_says_what_has_happened(musa: Interpreter) -> None:
     musa.run(
         """
         import torch
@@ -543,7 +565,8 @@ def test_row_graph_executable_rotation_2048_exec_limit(musa: Interpreter) -> Non
             del graphs[:10]
             graphs += [captured() for _ in range(11)]
         graphs[-1].replay()
-        """
+        """,
+        env={"TORCHADA_GRAPH_ROTATION": "0"},
     )
 
 
