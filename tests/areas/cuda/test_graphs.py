@@ -240,6 +240,16 @@ def test_a_training_step_learns_as_in_eager_mode(name: str) -> None:
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.filterwarnings("ignore:The MUSA Graph is empty")
+def test_a_step_of_an_optimizer_that_is_not_capturable_is_refused() -> None:
+    parameter = torch.ones(2, device="cuda", requires_grad=True)
+    parameter.grad = torch.ones_like(parameter)
+    optimizer = torch.optim.Adam([{"params": [parameter], "capturable": False}])
+    optimizer.step()
+    with pytest.raises(RuntimeError, match=r"Attempting CUDA graph capture of step\(\) for an instance of Adam"):
+        captured(optimizer.step)
+
+
 def test_autocast_and_a_scaler_around_partial_captures() -> None:
     """Forward and backward are captured; the scaler's step, which asks for infinities, is not."""
     model, twin = network(), network()

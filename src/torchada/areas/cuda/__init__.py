@@ -13,6 +13,7 @@ AREAS = {
         "absent",
         "streams",
         "graphs",
+        "optimizer_captures",
         "pools",
         "visible_devices",
         "allocator_settings",
