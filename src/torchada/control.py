@@ -22,7 +22,7 @@ def disable() -> None:
         sys.meta_path.remove(FINDER)
     ENGINE.revert_all()
     if STATE.context is not None:
-        choice.mirror(STATE.context.backend).take_back()
+        choice.take_back(STATE.context.backend)
     STATE.reset()
 
 

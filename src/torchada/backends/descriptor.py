@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from torchada.backends.build import Build, Compiler, Toolkit
 from torchada.backends.parts import (
+    Allocator,
     Collectives,
     CollectiveVariables,
     Graphs,
@@ -16,6 +17,7 @@ from torchada.backends.parts import (
 )
 
 __all__ = [
+    "Allocator",
     "Backend",
     "Build",
     "CollectiveVariables",
@@ -45,6 +47,7 @@ class Backend:
     graphs: what is known about its graphs.
     build: the tools that build extensions for it, or None where there are none.
     management: its management library, or None.
+    allocator: the settings of its caching allocator, or None.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -59,4 +62,5 @@ class Backend:
     graphs: Graphs = field(default_factory=Graphs)
     build: Build | None = None
     management: Management | None = None
+    allocator: Allocator | None = None
     simulator: str | None = None

@@ -69,7 +69,9 @@ def test_addresses_that_a_kernel_reads_from_memory() -> None:
     follow[(3,)](torch.tensor([value.data_ptr() for value in values], device="musa"), target)
     assert target.tolist() == [0, 1, 2]
     on_the_host = torch.zeros(1)
-    with pytest.raises(RuntimeError, match=r"illegal memory access.*reads 4 bytes.*kernel 'follow', program \(0, 0, 0\)"):
+    with pytest.raises(
+        RuntimeError, match=r"illegal memory access.*reads 4 bytes.*kernel 'follow', program \(0, 0, 0\)"
+    ):
         follow[(1,)](torch.tensor([on_the_host.data_ptr()], device="musa"), target)
 
 
