@@ -60,8 +60,7 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
 void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   const bool to_host = on_musa(source) && !on_musa(destination);
   if (to_host && !non_blocking) {
-    wait_until(stream_state(current_stream(source.device().index())).busy_until.load());
-    check_fault(source.device().index());
+    wait_for_results(current_stream(source.device().index()));
   }
 }
 
@@ -89,8 +88,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& dest
 at::Scalar local_scalar_dense(const at::Tensor& tensor) {
   refuse_after_fork();
   refuse_host_access();
-  wait_until(stream_state(current_stream(tensor.device().index())).busy_until.load());
-  check_fault(tensor.device().index());
+  wait_for_results(current_stream(tensor.device().index()));
   AliasTable aliases(tensor.device());
   return at::_local_scalar_dense(aliases.to_cpu(tensor));
 }

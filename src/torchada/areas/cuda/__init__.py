@@ -21,6 +21,6 @@ AREAS = {
         "lacking",
         "accelerator",
     ),
-    "torch.cuda._sanitizer": ("sanitizer",),
+    "torch.cuda._gpu_trace": ("gpu_trace",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }
