@@ -275,6 +275,23 @@ Tensor norm_backward_elemt(
   return grad.to(input.scalar_type());
 }
 
+// The CPU counts floating-point values only. Whole numbers up to 2**53 are exact in double precision.
+Tensor histogram(const Tensor& values, int64_t bins, const at::Scalar& low, const at::Scalar& high) {
+  static const auto& kernel = find_operator("aten::histc");
+  const bool whole = at::isIntegralType(values.scalar_type(), /*includeBool=*/false);
+  torch::jit::Stack stack;
+  torch::jit::push(stack, whole ? values.to(at::kDouble) : values, bins, low, high);
+  run_on_cpu(kernel, &stack);
+  const auto counts = stack[0].toTensor();
+  return whole ? counts.to(values.scalar_type()) : counts;
+}
+
+Tensor& histogram_out(const Tensor& values, int64_t bins, const at::Scalar& low, const at::Scalar& high, Tensor& out) {
+  const auto counts = histogram(values, bins, low, high);
+  out.resize_(counts.sizes());
+  return out.copy_(counts);
+}
+
 // Only Kaiser windows, of all windows, are filled by a kernel for each device, which is not found by dispatch.
 Tensor kaiser_window_beta(
     int64_t length,
@@ -310,6 +327,8 @@ Tensor kaiser_window(
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("histc", &histogram);
+  library.impl("histc.out", &histogram_out);
   library.impl("kaiser_window", &kaiser_window);
   library.impl("kaiser_window.periodic", &kaiser_window_periodic);
   library.impl("kaiser_window.beta", &kaiser_window_beta);

@@ -10,6 +10,8 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/quantized/QTensorImpl.h>
+#include <ATen/quantized/Quantizer.h>
 #include <torch/library.h>
 
 namespace musasim {
@@ -35,7 +37,11 @@ void copy_values(const at::Tensor& source, const at::Tensor& destination) {
       Work::Copy, direction(source, destination), musa_device_of(destination, source).index());
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   AliasTable aliases(musa_device_of(destination, source));
-  aliases.to_cpu(destination).copy_(aliases.to_cpu(source));
+  const auto to = aliases.to_cpu(destination);
+  to.copy_(aliases.to_cpu(source));
+  if (C10_UNLIKELY(destination.is_quantized() && !destination.is_same(to))) {
+    at::get_qtensorimpl(destination)->set_quantizer_(at::get_qtensorimpl(to)->quantizer());
+  }
 }
 
 // Whether the host takes part in a copy. A graph cannot contain copies that the host waits for or that read pageable memory.
@@ -64,6 +70,15 @@ void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bo
   }
 }
 
+// The host may release its memory at once, although the copy has not run on a device yet.
+void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  if (non_blocking && on_musa(source) != on_musa(destination)) {
+    const auto& host = on_musa(source) ? destination : source;
+    const auto device = musa_device_of(source, destination).index();
+    record_pinned_use(host.storage().data_ptr().get_context(), current_stream(device));
+  }
+}
+
 } // namespace
 
 at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
@@ -77,6 +92,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
   }
   wait_for_source(source, destination, non_blocking);
   copy_values(source, destination);
+  keep_pinned(source, destination, non_blocking);
   return destination;
 }
 
@@ -97,6 +113,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_copy_from", &copy_from);
   library.impl("_copy_from_and_resize", &copy_from_and_resize);
   library.impl("_local_scalar_dense", &local_scalar_dense);
+}
+
+TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
+  library.impl("_copy_from", &copy_from);
+  library.impl("_copy_from_and_resize", &copy_from_and_resize);
 }
 
 // The conjugate and negative fallbacks would materialise the tensor with a copy, that is with _copy_from again. The bits

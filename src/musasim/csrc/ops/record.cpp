@@ -20,7 +20,7 @@ std::vector<at::Tensor> tensors_in(const IValue& value) {
     return {value.toTensor()};
   }
   std::vector<at::Tensor> found;
-  if (value.isTensorList() || value.isOptionalTensorList()) {
+  if (value.isList()) {
     for (const IValue& element : value.toListRef()) {
       if (element.isTensor()) {
         found.push_back(element.toTensor());

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 from torch.optim.optimizer import Optimizer, ParamsT
 
 _LISTS = ("params", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs", "state_steps")
-_LIBRARY = torch.library.Library("musa", "FRAGMENT")
+_LIBRARY = torch.library.Library("musa", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 def define_operator(name: str, kernel: Callable[..., None]) -> Any:
@@ -22,10 +23,16 @@ def define_operator(name: str, kernel: Callable[..., None]) -> Any:
         "bool has_complex=False, *, bool amsgrad, float beta1, float beta2, float weight_decay, float eps, bool maximize"
     )
     for overload, lr in (("", "float"), (".tensor_lr", "Tensor")):
-        _LIBRARY.define(f"{name}{overload}({lists}, {lr} lr, {options}) -> ()")
-        _LIBRARY.impl(f"{name}{overload}", lambda *args, **kwargs: _launch(kernel, *args, **kwargs), "PrivateUse1")
-        _LIBRARY.impl(f"{name}{overload}", lambda *args, **kwargs: None, "Meta")
+        operator = f"{name}{overload}"
+        launch = partial(_launch, kernel)
+        _LIBRARY.define(f"{operator}({lists}, {lr} lr, {options}) -> ()")  # type: ignore[no-untyped-call]
+        _LIBRARY.impl(operator, launch, "PrivateUse1")  # type: ignore[no-untyped-call]
+        _LIBRARY.impl(operator, _launch_nothing, "Meta")  # type: ignore[no-untyped-call]
     return getattr(torch.ops.musa, name)
+
+
+def _launch_nothing(*args: Any, **kwargs: Any) -> None:
+    """Tensors without values have nothing to update."""
 
 
 def _launch(
@@ -50,13 +57,15 @@ def _launch(
     eps: float,
     maximize: bool,
 ) -> None:
-    lists = [params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps]
+    lists: Any = [params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps]
     groups = Optimizer._group_tensors_by_device_and_dtype(lists)
     for (device, _), (group, _) in groups.items():
-        local = [value.to(device) if isinstance(value, Tensor) else value for value in (lr, grad_scale, found_inf)]
-        kernel(*group, local[0], beta1, beta2, weight_decay, eps, amsgrad, maximize, local[1], local[2])
-        if local[2] is not None:
-            _take_back(group[-1], local[2])
+        rate, scale, skip = (
+            each.to(device) if isinstance(each, Tensor) else each for each in (lr, grad_scale, found_inf)
+        )
+        kernel(*group, rate, beta1, beta2, weight_decay, eps, amsgrad, maximize, scale, skip)
+        if isinstance(skip, Tensor):
+            _take_back([step for step in group[-1] if step is not None], skip)
 
 
 def _take_back(steps: list[Tensor], found_inf: Tensor) -> None:
