@@ -55,7 +55,7 @@ bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool no
 
 void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& destination) {
   if (on_musa(destination)) {
-    capture.before_write(destination.storage());
+    capture.save(destination.storage());
   }
   capture.add("aten::_copy_from", [=] {
     const FollowAllocations from_the_host(kNothingPlanned);

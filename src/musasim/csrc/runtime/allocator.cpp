@@ -1,5 +1,6 @@
 #include "allocator.h"
 
+#include "capture.h"
 #include "device_cache.h"
 #include "gpu_trace.h"
 #include "pluggable.h"
@@ -193,6 +194,9 @@ c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device lab
   void* address = lease.block->address;
   leases().add(address, lease);
   note_allocation(bytes, address);
+  if (auto* capture = active_capture(); C10_UNLIKELY(capture != nullptr)) {
+    capture->fresh.insert(address);
+  }
   tell_gpu_trace([&](const auto& python) { python.trace_gpu_memory_allocation(kMusa, as_number(address)); });
   report(lease, 1);
   return {address, address, &give_back, label};
