@@ -28,6 +28,6 @@ AREAS = {
         "earlier",
     ),
     "torch.utils.collect_env": ("collect_env",),
-    "torch.cuda._sanitizer": ("sanitizer",),
+    "torch.cuda._gpu_trace": ("gpu_trace",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }
