@@ -66,14 +66,14 @@ class Includes:
         name = self._endings.get(ending)
         return None if name is None else _with_name(path, name)
 
+    def _absolute(self, source: str, path: str, root: str | None) -> str | None:
+        target = self._targets.get(posixpath.normpath(path)[len(root) :]) if root and path.startswith(root) else None
+        return None if target is None else posixpath.relpath(target, posixpath.dirname(source) or ".")
+
 
 def _with_name(path: str, name: str) -> str:
     """`path` with another last part, and everything before it as it was written."""
     return path[: path.rfind("/") + 1] + name
-
-    def _absolute(self, source: str, path: str, root: str | None) -> str | None:
-        target = self._targets.get(posixpath.normpath(path)[len(root) :]) if root and path.startswith(root) else None
-        return None if target is None else posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
 def _starts(path: str) -> Iterable[int]:
