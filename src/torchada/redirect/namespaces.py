@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
@@ -29,10 +30,28 @@ def takes_device(torch: Any, name: str) -> bool:
     """Whether the C function or method `name` takes a device, according to the schemas of its operator."""
     if name in _WITHOUT_SCHEMA:
         return True
-    if name.startswith("__"):
+    if name.startswith("__") or name in _without_device(torch._C):
         return False
     schemas = torch._C._jit_get_schemas_for_operator(f"aten::{name}")
     return any(argument.name == "device" for schema in schemas for argument in schema.arguments)
+
+
+@cache
+def _without_device(binding: ModuleType) -> frozenset[str]:
+    """Names of torch's own functions that its stubs describe, and none of whose overloads takes a device.
+
+    The stubs are written when torch is built, from the declarations that its C functions are made from. Reading them takes a quarter
+    of the time that asking for the schemas of all these functions does. None where there are no stubs, or where they do not say of
+    torch.zeros that it takes a device: the schemas are then asked for everything.
+    """
+    try:
+        text = Path(str(binding.__file__)).with_name("_C").joinpath("_VariableFunctions.pyi").read_bytes()
+    except OSError:
+        return frozenset()
+    takes: dict[bool, set[bytes]] = {True: set(), False: set()}
+    for overload in text.split(b"\ndef "):
+        takes[b"device:" in overload].add(overload[: overload.find(b"(")])
+    return frozenset(map(bytes.decode, takes[False] - takes[True])) if b"zeros" in takes[True] else frozenset()
 
 
 def device_position(torch: Any, name: str) -> int | None:
@@ -44,22 +63,28 @@ def device_position(torch: Any, name: str) -> int | None:
     return None
 
 
-def holders(originals: dict[int, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
-    """Yield (module, name, value) for every global of any module that is one of `originals` (a dictionary by id).
+def holders(originals: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
+    """Yield (module, name, value) for every global of any module that is one of `originals`, which torch has by these names.
 
-    `from torch import zeros` before the hook came leaves such globals behind.
+    `from torch import zeros` before the hook came leaves such globals behind, under any name. Torch's own modules, which are most of
+    all, have a function by its own name, or without that of its namespace (torch.fft.fftfreq is torch._C._fft.fft_fftfreq), so a look
+    at their names says which of them may have one.
     """
-    for module in list(sys.modules.values()):
+    wanted = frozenset(map(id, originals.values()))
+    names = frozenset(name for original in originals for name in (original, original.partition("_")[2]))
+    for module_name, module in list(sys.modules.items()):
         entries = getattr(module, "__dict__", None)
-        if type(entries) is dict and _holds_one_of(originals, entries):
+        if type(entries) is dict and _may_hold(module_name, entries, wanted, names):
             for name, value in list(entries.items()):
-                if id(value) in originals:
+                if id(value) in wanted:
                     yield module, name, value
 
 
-def _holds_one_of(originals: dict[int, Any], entries: dict[str, Any]) -> bool:
-    # A process with torch has tens of thousands of globals, so this loop runs in C.
-    return not originals.keys().isdisjoint(map(id, list(entries.values())))
+def _may_hold(module: str, entries: dict[str, Any], wanted: frozenset[int], names: frozenset[str]) -> bool:
+    # A process with torch has tens of thousands of globals, so these loops run in C.
+    if module.partition(".")[0] == "torch":
+        return not names.isdisjoint(list(entries))
+    return not wanted.isdisjoint(map(id, list(entries.values())))
 
 
 def forget_functions() -> None:

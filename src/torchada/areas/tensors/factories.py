@@ -20,10 +20,10 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip("PyTorch's own parser translates the device strings of these calls")
     torch = context.torch
     replaced: dict[int, AnyFunction] = {}
-    originals: dict[int, AnyFunction] = {}
+    originals: dict[str, AnyFunction] = {}
     functions = list(device_functions(torch))
     for namespace, name, function in functions:
-        originals[id(function)] = function
+        originals[name] = function
         call = replaced.setdefault(id(function), _translated(context, name, function))
         entry = staticmethod(call) if isinstance(namespace, type) else call
         place = "torch" if isinstance(namespace, type) else namespace.__name__
