@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, ModuleType
@@ -38,11 +38,11 @@ def takes_device(torch: Any, name: str) -> bool:
 
 @cache
 def _without_device(binding: ModuleType) -> frozenset[str]:
-    """Names of torch's own functions that its stubs describe, and none of whose overloads takes a device.
+    """Names of torch's own functions that its stubs describe without a device in any of their overloads.
 
-    The stubs are written when torch is built, from the declarations that its C functions are made from. Reading them takes a quarter
-    of the time that asking for the schemas of all these functions does. None where there are no stubs, or where they do not say of
-    torch.zeros that it takes a device: the schemas are then asked for everything.
+    The stubs are written when torch is built, from the declarations that its C functions are made from. Reading them takes a
+    quarter of the time that asking for the schemas of all these functions does. None where there are no stubs, or where they do
+    not say of torch.zeros that it takes a device: the schemas are then asked for everything.
     """
     try:
         text = Path(str(binding.__file__)).with_name("_C").joinpath("_VariableFunctions.pyi").read_bytes()
@@ -63,28 +63,40 @@ def device_position(torch: Any, name: str) -> int | None:
     return None
 
 
-def holders(originals: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, Any]]:
-    """Yield (module, name, value) for every global of any module that is one of `originals`, which torch has by these names.
+def holders(originals: Iterable[object]) -> Iterator[tuple[ModuleType, str, Any]]:
+    """Yield (module, name, value) for every global of any module that is one of `originals`.
 
-    `from torch import zeros` before the hook came leaves such globals behind, under any name. Torch's own modules, which are most of
-    all, have a function by its own name, or without that of its namespace (torch.fft.fftfreq is torch._C._fft.fft_fftfreq), so a look
-    at their names says which of them may have one.
+    `from torch import zeros` before the hook came leaves such globals behind.
     """
-    wanted = frozenset(map(id, originals.values()))
-    names = frozenset(name for original in originals for name in (original, original.partition("_")[2]))
-    for module_name, module in list(sys.modules.items()):
-        entries = getattr(module, "__dict__", None)
-        if type(entries) is dict and _may_hold(module_name, entries, wanted, names):
-            for name, value in list(entries.items()):
-                if id(value) in wanted:
-                    yield module, name, value
+    every = [(module, getattr(module, "__dict__", None)) for module in list(sys.modules.values())]
+    modules = [(module, entries) for module, entries in every if type(entries) is dict]
+    for number, name, value in _find()([entries for _, entries in modules], list(originals)):
+        yield modules[number][0], name, value
 
 
-def _may_hold(module: str, entries: dict[str, Any], wanted: frozenset[int], names: frozenset[str]) -> bool:
-    # A process with torch has tens of thousands of globals, so these loops run in C.
-    if module.partition(".")[0] == "torch":
-        return not names.isdisjoint(list(entries))
-    return not wanted.isdisjoint(map(id, list(entries.values())))
+Find = Callable[[list[dict[str, Any]], list[object]], list[tuple[int, str, Any]]]
+
+
+def _find() -> Find:
+    """The search in C, which takes a tenth of the time, or the one in Python where torchada was installed without a compiler."""
+    try:
+        from torchada.redirect.native._search import find
+    except ImportError:
+        return find_in_python
+    return find
+
+
+def find_in_python(dictionaries: list[dict[str, Any]], objects: list[object]) -> list[tuple[int, str, Any]]:
+    """(number of the dictionary, key, value) of each entry that is one of `objects`."""
+    wanted = frozenset(map(id, objects))
+    # A process with torch has tens of thousands of globals, so the loop over them runs in C.
+    some = [each for each in enumerate(dictionaries) if not wanted.isdisjoint(map(id, list(each[1].values())))]
+    return [
+        (number, name, value)
+        for number, entries in some
+        for name, value in list(entries.items())
+        if id(value) in wanted
+    ]
 
 
 def forget_functions() -> None:

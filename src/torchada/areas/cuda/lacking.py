@@ -88,7 +88,7 @@ def _lacking(context: Context) -> Iterator[Patch]:
 
 def _everywhere(places: dict[int, tuple[AnyFunction, str, Kind]]) -> Iterator[Patch]:
     """Patches for all modules that have one of the functions as a global: torch.cuda and torch.cuda.memory share theirs."""
-    originals = {path.rpartition(".")[2]: original_of(replacement) for replacement, path, _ in places.values()}
+    originals = [original_of(replacement) for replacement, *_ in places.values()]
     for module, name, value in holders(originals) if originals else ():
         replacement, path, kind = places[id(value)]
         yield Patch(module, name, replacement, f"torch.cuda.{path}", kind=kind)
