@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from torchada._warnings import warn_once
 from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of, names_one
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 
 # These stand between a function and its caller: recording functions, and proxies.
 _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
+
+# Patches that are applied again after `disable` keep the views that they were made with.
+_ALL: WeakSet[Views] = WeakSet()
+
+
+def forget_all() -> None:
+    """Let every view of this process be decided anew."""
+    for views in list(_ALL):
+        views.forget()
 
 
 class Views:
@@ -32,6 +42,7 @@ class Views:
         self._rules = Rules(settings, adapter)
         self.table: dict[str, bool] = {}
         self.decisions: dict[str, Decision] = {}
+        _ALL.add(self)
 
     def sees_cuda(self, namespace: Globals) -> bool:
         """Whether code whose globals are `namespace` sees CUDA; otherwise it sees the backend."""
