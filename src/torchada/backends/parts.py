@@ -133,8 +133,7 @@ class Graphs(Record):
     holds_handles: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Allocator:
+class Allocator(Record):
     """The caching allocator's settings.
 
     name: what to call it in a message ("torch_musa").
@@ -146,7 +145,7 @@ class Allocator:
     name: str
     variable: str
     options: Mapping[str, tuple[str, ...]]
-    renames: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = {}
 
 
 class Management(Record):
