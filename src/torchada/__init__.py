@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torchada.control import disabled as disabled
     from torchada.control import enable as enable
     from torchada.control import is_patched as is_patched
+    from torchada.control import set_view as set_view
     from torchada.earlier import apply_patches as apply_patches
     from torchada.earlier import get_original_init_process_group as get_original_init_process_group
     from torchada.names import cublas_to_mublas_name as cublas_to_mublas_name
@@ -49,6 +50,7 @@ _LAZY = {
     "disabled": "torchada.control",
     "enable": "torchada.control",
     "is_patched": "torchada.control",
+    "set_view": "torchada.control",
     "Platform": "torchada.platforms",
     "detect_platform": "torchada.platforms",
     "get_backend": "torchada.platforms",
