@@ -1,10 +1,12 @@
 // One compiler run for the simulated driver, because the headers take far more time than the code.
 #include "runtime/allocator.cpp"
+#include "runtime/allocator_settings.cpp"
 #include "runtime/capture.cpp"
 #include "runtime/device.cpp"
 #include "runtime/device_cache.cpp"
 #include "runtime/generator.cpp"
 #include "runtime/guard.cpp"
+#include "runtime/history.cpp"
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
 #include "runtime/profiler.cpp"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from torchada.building.checks import remember
 from torchada.building.errors import BuildError, say
 from torchada.porting import OutputError, PortingError, Project, Tree, port_files, read_project
 from torchada.porting.findings import UNPORTED
@@ -99,6 +100,7 @@ def port(files: Iterable[str], folder: str, project: str) -> Copies:
     except PortingError as error:
         raise BuildError(f"cannot be ported: {error}") from error
     say(unported(tree, root))
+    remember(tree, root)
     return Copies(root, folder, {os.path.join(root, file.path): file.target for file in tree.files})
 
 
