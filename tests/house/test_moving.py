@@ -32,6 +32,7 @@ def test_a_name_that_is_said_to_be_kept_exists(name: str) -> None:
     assert _exists(name)
 
 
+@pytest.mark.filterwarnings("ignore:.* is a name of torchada 0.1:DeprecationWarning")
 @pytest.mark.parametrize("name", re.findall(r"^\| `torchada\.([\w.]+)", DEPRECATED, re.MULTILINE))
 def test_a_name_that_is_said_to_be_deprecated_exists(name: str) -> None:
     module, _, last = f"torchada.{name}".rpartition(".")
