@@ -14,6 +14,7 @@ from setuptools import Extension
 from support.toolkits import musa
 from torchada.building.closure import closure
 from torchada.building.cuda_home import cuda_home, toolkit_of
+from torchada.building.earlier import stable_include_dir
 from torchada.building.errors import BuildError
 from torchada.building.extension import is_own_source, prepared
 from torchada.building.jit import adapted
@@ -230,7 +231,7 @@ def test_load_hands_ported_sources_to_ninja(project: Path, toolkit: Toolkit) -> 
     done = adapted(arguments, toolkit, [])
     assert done["sources"] == [os.path.abspath("jit/torchada/csrc/kernel.mu")]
     assert done["extra_cuda_cflags"] == ["--offload-arch=mp_31"]
-    assert done["extra_include_paths"] == [os.path.abspath("jit/torchada/include"), "include"]
+    assert done["extra_include_paths"] == [os.path.abspath("jit/torchada/include"), "include", stable_include_dir()]
     plain = {**arguments, "sources": ["csrc/host.cpp"], "with_cuda": False}
     assert adapted(plain, toolkit, []) is plain
 

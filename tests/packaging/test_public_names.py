@@ -87,6 +87,7 @@ class Mine(torchada.TorchadaWarning):
 def work() -> bool:
     torchada.disable()
     torchada.enable()
+    torchada.set_view("program", "cuda")
     try:
         with torchada.disabled() as nothing:
             assert_type(nothing, None)
