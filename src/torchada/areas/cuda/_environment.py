@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import sys
+from importlib import import_module
 
 from torchada.redirect.context import Context
 from torchada.redirect.names.libraries import NativeLibraries
@@ -33,7 +33,7 @@ class Environment:
     def torchada(self) -> str:
         """What torchada does in this process."""
         context, adapter = self._context, self._context.backend.adapter
-        module = sys.modules.get(adapter)
+        module = import_module(adapter)
         version = getattr(module, "__version__", "of unknown version")
         kind = ", simulated" if getattr(module, "__simulated__", False) else ""
         lines = (
