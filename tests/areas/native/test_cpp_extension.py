@@ -166,10 +166,12 @@ def test_build_folders_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_version_of_cuda_in_a_setup_script(musa: Interpreter, tmp_path: Path) -> None:
-    """Honest unless it is told otherwise, and then in a setup.py alone; never another one than the compiler's there."""
+    """The compiler's for code that knows CUDA alone; for all code in a setup.py where torch has one, because torch compares them."""
     code = "import torch; print(repr(torch.version.cuda), torch.cuda.is_available())"
+    forced, told = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}, {"TORCHADA_VIEW": "musa"}
     (tmp_path / "setup.py").write_text(code)
-    forced = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
-    assert musa.run(["setup.py"], env=forced).stdout.split() == ["'11.8'", "True"]
-    assert musa.run(["setup.py"]).stdout.split() == ["None" if COMPILED_FOR == "None" else "'11.8'", "False"]
-    assert musa.run(code, env=forced).stdout.split() == [COMPILED_FOR, "True"]
+    assert musa.run(["setup.py"]).stdout.split() == ["'11.8'", "True"]
+    assert musa.run(["setup.py"], env={**forced, **told}).stdout.split() == ["'11.8'", "True"]
+    own = "None" if COMPILED_FOR == "None" else "'11.8'"
+    assert musa.run(["setup.py"], env=told).stdout.split() == [own, "False"]
+    assert musa.run(code, env={**forced, **told}).stdout.split() == [COMPILED_FOR, "True"]
