@@ -18,4 +18,5 @@
 #include "runtime/trace.cpp"
 // The functions for extensions, which use it.
 #include "extension/allocator.cpp"
+#include "extension/aoti.cpp"
 #include "extension/stream.cpp"
