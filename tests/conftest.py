@@ -6,13 +6,17 @@ The pytest process itself is redirected: torch is imported once, with torchada i
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support import vendor_python
 from support.interpreter import Interpreter
 
 # Here and not in pytest_configure: the conftest files of folders below import torch before that is called. The variable hands
@@ -20,6 +24,14 @@ from support.interpreter import Interpreter
 if "--real-musa" in sys.argv:
     os.environ["REAL_MUSA"] = "1"
 REAL_MUSA = "REAL_MUSA" in os.environ
+for _argument in sys.argv:
+    if _argument.startswith("--vendor-python="):
+        _folder = vendor_python.make(Path(_argument.partition("=")[2]).resolve(), Path(tempfile.mkdtemp()))
+        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+        os.environ[vendor_python.VARIABLE] = str(_folder)
+VENDOR_PYTHON = os.environ.get(vendor_python.VARIABLE)
+if VENDOR_PYTHON:
+    sys.path.insert(0, VENDOR_PYTHON)
 os.environ["TORCHADA_STRICT"] = "1"
 if not REAL_MUSA:
     os.environ["TORCHADA_SIMULATE"] = "1"
@@ -29,6 +41,11 @@ import torchada  # noqa: E402, F401  (where no start-up file is in force, this p
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--real-musa", action="store_true", help="run on the real torch_musa of this machine, not on the simulator"
+    )
+    parser.addoption(
+        "--vendor-python",
+        metavar="CHECKOUT",
+        help="run on the Python part of this checkout of torch_musa, over the simulator's native part (--vendor-python=CHECKOUT)",
     )
 
 
@@ -83,4 +100,6 @@ def musa(tmp_path: Path) -> Interpreter:
         env["TORCHADA_SIMULATE"] = "1"
     if "TORCHADA_NATIVE" in os.environ:
         env["TORCHADA_NATIVE"] = os.environ["TORCHADA_NATIVE"]
+    if VENDOR_PYTHON:
+        env["PYTHONPATH"] = vendor_python.path_with(VENDOR_PYTHON, os.environ.get("PYTHONPATH"))
     return Interpreter(env=env, cwd=tmp_path)

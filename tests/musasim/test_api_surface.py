@@ -98,8 +98,12 @@ def test_late_names_appear_with_their_first_use() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "TORCHADA_DISABLE": "1"})
 
 
+#: Modules that `import torch_musa` does not load. They are names of it once something has imported them.
+IMPORTED_LATER = {"_ext", "multi_tensor_apply", "optim"}
+
+
 def test_no_name_is_added(initialised: None) -> None:
-    assert visible(torch.musa) - set(SPEC["top_level"]) == ADDED
+    assert visible(torch.musa) - set(SPEC["top_level"]) - IMPORTED_LATER == ADDED
 
 
 def test_names_that_initialisation_adds_are_absent_before() -> None:

@@ -58,6 +58,15 @@ def test_capturing_runs_nothing(musa: Any) -> None:
     assert counter.item() == 2 and buffer.tolist() == [[0, 2, 0], [0, 2, 0]]
 
 
+def test_memory_of_the_capture_itself_keeps_what_was_written(musa: Any) -> None:
+    """Another capture may go on with it: a backward needs the indices that its forward has made."""
+    graph, index = capture(musa, lambda: torch.arange(4, device="musa").view(-1, 1).repeat(1, 2))
+    assert index.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    index.fill_(9)
+    graph.replay()
+    assert index.tolist() == [[0, 0], [1, 1], [2, 2], [3, 3]]
+
+
 def test_random_numbers_differ_between_replays_and_repeat_with_the_seed(musa: Any) -> None:
     graph, numbers = capture(musa, lambda: torch.rand(5, device="musa"))
     drawn = []

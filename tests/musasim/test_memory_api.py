@@ -185,6 +185,16 @@ def test_a_history_says_where_in_the_program_memory_was_taken(context: str | Non
         assert _allocate_and_free.__code__.co_firstlineno < found[0]["line"]
 
 
+def test_a_snapshot_may_end_the_life_of_an_entry_that_it_shows() -> None:
+    """The history of one entry gets a new one, for the snapshot itself, while the frames of the old one are read."""
+    torch.musa._record_memory_history("state", context="alloc", stacks="python")
+    for _ in range(50):
+        _allocate_and_free()
+        (entry,) = torch.musa.memory._snapshot()["device_traces"][0]
+        assert entry["frames"][0]["name"] == "_allocate_and_free"
+    torch.musa._record_memory_history(None)
+
+
 def test_stacks_of_all_languages_include_cpp() -> None:
     torch.musa._record_memory_history(stacks="all")
     _allocate_and_free()

@@ -21,8 +21,9 @@ def main() -> int:
     results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{options.suite}-{torch}"
     bounds = running.Bounds(options.memory, options.seconds, options.sample)
     print(f"verdicts are kept in {results}", flush=True)
-    verdicts = []
-    for path, found in running.run(SUITES[options.suite], checkout, results, bounds, options.only):
+    verdicts = running.recorded(results) if options.score else []
+    runs = () if options.score else running.run(SUITES[options.suite], checkout, results, bounds, options.only)
+    for path, found in runs:
         failed = sum(each.verdict == "failed" for each in found)
         print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
         verdicts += found
@@ -42,6 +43,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("checkout", type=Path, help="a checkout, or an archive of one")
     parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
+    parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")

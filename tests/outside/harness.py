@@ -47,6 +47,7 @@ def concerns_cuda(name: str, doc: str) -> bool:
 def prepare() -> None:
     """Load the harness that the suite asks for."""
     known: dict[str, Callable[[], None]] = {
+        "nothing": lambda: None,
         "vendor": vendor,
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,

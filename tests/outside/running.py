@@ -45,6 +45,16 @@ def run(
             yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
 
 
+def recorded(results: Path) -> list[Verdict]:
+    """The verdicts of earlier runs."""
+    found = []
+    for record in sorted(results.glob("*.jsonl")):
+        entries = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
+        last = {entry["test"]: entry for entry in entries if "verdict" in entry}
+        found += [Verdict(entry["test"], entry["verdict"], entry["error"]) for entry in last.values()]
+    return found
+
+
 class _File:
     def __init__(self, suite: Suite, checkout: Path, path: Path, record: Path, bounds: Bounds) -> None:
         self.suite, self.checkout, self.path, self.record, self.bounds = suite, checkout, path, record, bounds
@@ -97,16 +107,16 @@ class _File:
             "OUTSIDE_DONE": str(self.done_list),
             "OUTSIDE_EVERY": str(self.bounds.every),
         }
-        output = self.record.with_suffix(".log").open("ab")
-        return subprocess.Popen(
-            command,
-            cwd=self.path.parent,
-            env=environment,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=self._limit,
-        )
+        with self.record.with_suffix(".log").open("ab") as output:
+            return subprocess.Popen(
+                command,
+                cwd=self.path.parent,
+                env=environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=self._limit,
+            )
 
     def _limit(self) -> None:
         size = int(self.bounds.gibibytes * 2**30)

@@ -38,7 +38,13 @@ class Suite:
     def environment(self, checkout: Path) -> dict[str, str]:
         """What a process of the suite has in its environment."""
         mine = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHADA_", "OUTSIDE_"))}
-        path = [str(TESTS), str(TESTS.parent / "src"), str(checkout / self.root), mine.get("PYTHONPATH", "")]
+        path = [
+            str(TESTS),
+            str(TESTS.parent / "src"),
+            *_startup(),
+            str(checkout / self.root),
+            mine.get("PYTHONPATH", ""),
+        ]
         return {
             **mine,
             "PYTHONPATH": os.pathsep.join(filter(None, path)),
@@ -47,6 +53,14 @@ class Suite:
             "OUTSIDE_HARNESS": self.harness,
             **self.env,
         }
+
+
+def _startup() -> list[str]:
+    """The folder by which processes that tests start are redirected, where torchada is not installed."""
+    from torchada.hooks import startup_files
+
+    folder = startup_files.sitecustomize_folder()
+    return [] if startup_files.in_force() is not None or folder is None else [str(folder)]
 
 
 _PLAIN = {"TORCHADA_DISABLE": "1"}

@@ -1,4 +1,4 @@
-"""What torch.device makes of any input, or how it refuses it, is what plain torch does, but for the device that stands in for CUDA."""
+"""torch.device takes or refuses any input as plain torch does, but for the device that stands in for CUDA."""
 
 from __future__ import annotations
 

@@ -63,10 +63,12 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
   });
 }
 
-void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
-  const bool to_host = on_musa(source) && !on_musa(destination);
-  if (to_host && !non_blocking) {
-    wait_for_results(current_stream(source.device().index()));
+// A copy between host and device that blocks ends with its stream, in both directions.
+void wait_for_stream(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  if (on_musa(source) != on_musa(destination) && !non_blocking) {
+    const auto stream = current_stream(musa_device_of(source, destination).index());
+    wait_until(stream_state(stream).busy_until.load()); // torch_musa tells PyTorch's GPU trace of reads of single values only
+    check_fault(stream.device_index());
   }
 }
 
@@ -90,7 +92,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
     }
     record_copy(*capture, source, destination);
   }
-  wait_for_source(source, destination, non_blocking);
+  wait_for_stream(source, destination, non_blocking);
   copy_values(source, destination);
   keep_pinned(source, destination, non_blocking);
   return destination;

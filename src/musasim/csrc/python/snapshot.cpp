@@ -24,6 +24,7 @@ class Frames {
   void describe(const py::dict& entry, const Context& context, bool always) {
     if (auto* traceback = dynamic_cast<torch::CapturedTraceback*>(context.get())) {
       tracebacks_.push_back(traceback);
+      owners_.push_back(context);
       entries_.push_back(entry);
     } else if (always) {
       entry["frames"] = py::list();
@@ -38,6 +39,7 @@ class Frames {
 
  private:
   std::vector<torch::CapturedTraceback*> tracebacks_;
+  std::vector<Context> owners_; // the allocator may drop a traceback before it has been looked up
   std::vector<py::dict> entries_;
 };
 

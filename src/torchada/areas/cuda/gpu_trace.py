@@ -5,7 +5,6 @@ The backend's allocator, streams and events report to PyTorch, and PyTorch calls
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from torchada.redirect.context import Context
@@ -13,7 +12,8 @@ from torchada.redirect.engine import Patch, Skip
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    from torch.cuda import _gpu_trace
+
     if hasattr(context.namespace, "_gpu_trace"):
         raise Skip(f"torch.{context.backend.namespace} has callbacks of its own")
-    callbacks = sys.modules["torch.cuda._gpu_trace"]
-    yield Patch(context.namespace, "_gpu_trace", callbacks, "torch.cuda._gpu_trace")
+    yield Patch(context.namespace, "_gpu_trace", _gpu_trace, "torch.cuda._gpu_trace")

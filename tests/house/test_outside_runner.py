@@ -1,0 +1,115 @@
+"""The runner of other people's suites: each verdict is kept, whatever a test does to its process, and compared with the list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outside import running, scoring
+from outside.running import Bounds, Verdict
+from outside.scoring import Known
+from outside.suites import HERE, SUITES, Suite
+
+pytestmark = pytest.mark.once
+
+TESTS = """
+import os, time
+import pytest
+
+def test_good(): pass
+def test_bad(): assert 1 == 2, "one is not two"
+def test_crash(): os._exit(3)
+def test_after_the_crash(): pass
+def test_memory(): bytearray(1 << 40)
+def test_hang(): time.sleep(600)
+@pytest.mark.skip(reason="not here")
+def test_skipped(): pass
+@pytest.mark.xfail
+def test_expected(): assert False
+@pytest.fixture
+def broken():
+    yield
+    raise ValueError("in the teardown")
+def test_teardown(broken): pass
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> tuple[Suite, Path]:
+    folder = tmp_path / "checkout" / "tests"
+    folder.mkdir(parents=True)
+    (folder / "test_any.py").write_text(TESTS)
+    return Suite("any", "tests", ("test_*.py",), "nothing"), folder.parent
+
+
+def test_each_test_gets_its_verdict(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    bounds = Bounds(gibibytes=4, seconds=15)
+    ((_, verdicts),) = running.run(*suite, tmp_path / "results", bounds)
+    found = {each.test.split("::")[1]: (each.verdict, each.error) for each in verdicts}
+    assert {name: verdict for name, (verdict, _) in found.items()} == {
+        "test_good": "passed",
+        "test_bad": "failed",
+        "test_crash": "failed",
+        "test_after_the_crash": "passed",
+        "test_memory": "failed",
+        "test_hang": "failed",
+        "test_skipped": "skipped",
+        "test_expected": "xfailed",
+        "test_teardown": "failed",
+    }
+    assert found["test_crash"][1] == "exit code 3" and found["test_hang"][1] == "no end after 15 s"
+    assert "one is not two" in found["test_bad"][1] and "MemoryError" in found["test_memory"][1]
+    assert "in the teardown" in found["test_teardown"][1] and "not here" in found["test_skipped"][1]
+
+
+def test_a_run_goes_on_where_it_was(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    names = ("test_bad", "test_crash", "test_hang", "test_memory", "test_teardown")
+    lines = [f'{{"test": "test_any.py::{name}", "verdict": "passed", "error": ""}}' for name in names]
+    (results / "test_any.py.jsonl").write_text("\n".join(lines) + "\n")
+    ((_, verdicts),) = running.run(*suite, results, Bounds(gibibytes=4, seconds=60))
+    assert all(each.verdict != "failed" for each in verdicts) and len(verdicts) == 9
+    assert running.recorded(results) == verdicts
+
+
+def test_a_file_that_cannot_be_imported_is_one_failure(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    (suite[1] / "tests" / "test_any.py").write_text("import a_module_that_is_not_there")
+    ((_, verdicts),) = running.run(*suite, tmp_path / "results", Bounds(gibibytes=4, seconds=60))
+    assert [each.verdict for each in verdicts] == ["failed"] and "a_module_that_is_not_there" in verdicts[0].error
+
+
+def test_failures_are_compared_with_the_list() -> None:
+    rows = [
+        Known("*test_a*", "vendor", "its own", error="one"),
+        Known("*test_b", "text", "words"),
+        Known("*test_c[x]", "simulator", "brackets", sometimes=True),
+        Known("*never_run", "ours", "not part of this run"),
+    ]
+    verdicts = [
+        Verdict("test_a1", "failed", "number one"),
+        Verdict("test_a2", "failed", "number two"),
+        Verdict("test_b", "passed"),
+        Verdict("test_c[x]", "passed"),
+    ]
+    made = scoring.score(verdicts, rows)
+    assert made.causes == {"vendor": 1} and made.counts == {"failed": 2, "passed": 2}
+    assert [each.test for each in made.new] == ["test_a2"] and made.gone == [rows[1]]
+    assert scoring.table("s", "2.13", made) == "| s | 2.13 | 2 | 2 | 0 | 0 | 1 vendor, 1 unknown |"
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "kept").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
+    assert path.stem in SUITES and scoring.read(path, "2.13.0")
+
+
+def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "any.toml").write_text('[[failure]]\ntests = "*"\ncause = "bad luck"\nwhy = "?"\n')
+    with pytest.raises(SystemExit, match="needs a reason and one of the causes"):
+        scoring.read(tmp_path / "any.toml", "2.13.0")
+
+
+def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"has no tests/unittest/\*/\*\*/test_\*\.py"):
+        SUITES["torch-musa"].paths(tmp_path)

@@ -1,0 +1,121 @@
+"""What runs around the vendor's torch_musa/__init__.py when its native part is the simulator's (support/vendor_python.py).
+
+It puts `torch_musa._MUSAC` in place, and does what the vendor's patched torch and its native part do besides. Names that the
+vendor's Python takes from its native part and the simulator lacks are listed in `missing`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+#: Names that the simulator's native part lacks.
+missing: list[str] = []
+_NAME = "torch_musa._MUSAC"
+_kept: list[Any] = []
+# Operators that the vendor's torch declares, as far as the simulator does not.
+_OPERATORS = (
+    "cross_entropy_loss_2d_choice(Tensor x) -> Tensor",
+    "swish_glu(Tensor input) -> Tensor",
+    "gated_silu(Tensor input) -> Tensor",
+    "swish_glu_backward(Tensor grad, Tensor input) -> Tensor",
+)
+_LOG_ARTIFACTS = ("musagraph_static_inputs", "musagraphs")
+
+
+class _Native(ModuleType):
+    """The simulator's native part. What it lacks is an empty class, so that the vendor's modules can be imported."""
+
+    def __init__(self, native: ModuleType) -> None:
+        super().__init__(_NAME)
+        self.__dict__["_native"] = native
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.__dict__["_native"], name, None)
+        if found is not None:
+            return found
+        if name.startswith("__"):
+            raise AttributeError(name)
+        missing.append(name)
+        return type(name, (), {"__init__": lambda self, *args, **kwargs: None})
+
+
+class _Finder:
+    """Finds the native part, which is no file of the vendor's package."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name == _NAME else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def prepare() -> None:
+    """Before the vendor's package is executed, and while nothing of that name is in sys.modules."""
+    import torch
+
+    import musasim
+
+    placeholder = sys.modules["torch_musa"] = ModuleType("torch_musa")
+    if torch._C._get_privateuse1_backend_name() != "musa":
+        torch.utils.rename_privateuse1_backend("musa")
+    from musasim.build import load
+
+    native: Any = load()
+    placeholder._MUSAC = native  # type: ignore[attr-defined]
+    _declare(torch)
+    folder = Path(musasim.__file__).parent / "torch_musa"
+    _load("torch_musa._vendor_torch", folder / "_vendor_torch").complete_torch()
+    _register_process_group(folder, native)
+    for name in [name for name in sys.modules if name.startswith("torch_musa") and "_vendor_torch" not in name]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, _Finder(_Native(native)))  # type: ignore[arg-type]
+
+
+def finish(package: dict[str, Any]) -> None:
+    """After the vendor's package has been executed; `package` is its dictionary."""
+    legacy = sys.modules["torch_musa._vendor_torch"].legacy_tensors
+    legacy.add_types(package, package["_tensor_classes"])
+
+
+def _declare(torch: Any) -> None:
+    import torch._logging._internal as logging
+
+    for artifact in _LOG_ARTIFACTS:
+        with contextlib.suppress(Exception):  # this torch has it
+            logging.register_artifact(artifact, "the vendor's")
+    library = torch.library.Library("aten", "FRAGMENT")
+    _kept.append(library)
+    for schema in _OPERATORS:
+        with contextlib.suppress(RuntimeError):  # this torch has it
+            library.define(schema)
+
+
+def _load(name: str, folder: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    assert spec is not None and spec.loader is not None  # a file is given
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _register_process_group(folder: Path, native: ModuleType) -> None:
+    """The vendor's native part makes its process group known to torch.distributed; the simulator does it in Python."""
+    source = (folder / "core" / "process_group.py").read_text(encoding="utf-8").replace("from .. import _MUSAC", "")
+    names: dict[str, Any] = {"_MUSAC": native, "__name__": "vendor_process_group"}
+    exec(compile(source, str(folder / "core" / "process_group.py"), "exec"), names)
+    names["register_process_group"]()

@@ -1,0 +1,63 @@
+"""The vendor's own Python package over the simulator's C extension: the nearest to a real torch_musa that needs no hardware.
+
+torch_musa's Python part is public, and its native part is what musasim simulates. `make(checkout, folder)` puts the former into a
+folder; with that folder on the path, `import torch_musa` is the vendor's. torch has to be the version that the checkout is for.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+#: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
+VARIABLE = "VENDOR_PYTHON_FOLDER"
+
+_BEGIN = """import sys as _sys
+_package = _sys.modules.pop(__name__)
+import vendor_bootstrap as _bootstrap
+_bootstrap.prepare()
+_sys.modules[__name__] = _package
+"""
+# The native part of torch_musa adds the legacy tensor types at its end.
+_END = """
+_bootstrap.finish(globals())
+"""
+# Files that the vendor's build writes, with what the Python part needs of them.
+_GENERATED = {
+    "version.py": '__version__ = "{version}"\ngit_version = "unknown"\n',
+    "_inductor/codegen/fallback_ops.py": "inductor_fallback_ops = set()\n\n\ndef __getattr__(name):\n    return set()\n",
+}
+
+
+def make(checkout: Path, folder: Path) -> Path:
+    """Put the package of `checkout` into `folder`, which must not have one yet, and complete it."""
+    source = checkout / "torch_musa"
+    if not (source / "core" / "_lazy_init.py").is_file():
+        raise SystemExit(f"{checkout} is no checkout of torch_musa: it has no torch_musa/core/_lazy_init.py")
+    package = folder / "torch_musa"
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("csrc", "*.cpp", "*.h", "*.mu", "__pycache__"))
+    version = (checkout / "version.txt").read_text(encoding="utf-8").strip().split("+")[0].removeprefix("v")
+    for name, text in _GENERATED.items():
+        (package / name).write_text(text.format(version=version), encoding="utf-8")
+    begin = package / "__init__.py"
+    begin.write_text(_BEGIN + begin.read_text(encoding="utf-8") + _END, encoding="utf-8")
+    shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
+    return folder
+
+
+def path_with(folder: str, before: str | None) -> str:
+    """PYTHONPATH with the vendor's package in front."""
+    return os.pathsep.join(filter(None, [folder, before]))
+
+
+def main() -> None:
+    """`python vendor_python.py CHECKOUT FOLDER`."""
+    checkout, folder = map(Path, sys.argv[1:])
+    folder.mkdir(parents=True)
+    print(f"PYTHONPATH={make(checkout.resolve(), folder.resolve())}")
+
+
+if __name__ == "__main__":
+    main()
