@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.names.devices import DeviceNames
 from torchada.redirect.native import Mechanism, choose
+from torchada.redirect.views import Views
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
@@ -19,7 +20,8 @@ class Context:
     """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
     and follows from the others. Two contexts with the same of these are equal: the same patches fit both.
 
-    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call.
+    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call. `views`
+    says which code sees CUDA, and which the backend.
     """
 
     def __init__(
@@ -30,6 +32,7 @@ class Context:
         namespace: Namespace,
         devices: DeviceNames,
         mechanism: Mechanism,
+        views: Views,
     ) -> None:
         self.backend = backend
         self.settings = settings
@@ -37,6 +40,7 @@ class Context:
         self.namespace = namespace
         self.devices = devices
         self.mechanism = mechanism
+        self.views = views
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Context) and self._identity == other._identity
@@ -58,4 +62,5 @@ class Context:
         torch = sys.modules["torch"]
         namespace: Namespace = getattr(torch, backend.namespace)
         mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
-        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)
+        views = Views(settings, backend.adapter)
+        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism, views)
