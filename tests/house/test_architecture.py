@@ -304,6 +304,7 @@ OF_OTHERS = {
     "torchada.building.environment",
     "torchada.cli.run",
     "torchada.hooks.startup_files",
+    "torchada.redirect.allocator_settings",
     "torchada.redirect.collective_variables",
     "torchada.redirect.environment",
 }

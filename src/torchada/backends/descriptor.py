@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torchada.backends.build import Build, Compiler, Toolkit
 from torchada.backends.parts import (
+    Allocator,
     Collectives,
     CollectiveVariables,
     Graphs,
@@ -15,6 +16,7 @@ from torchada.backends.parts import (
 from torchada.backends.record import Record
 
 __all__ = [
+    "Allocator",
     "Backend",
     "Build",
     "CollectiveVariables",
@@ -43,6 +45,7 @@ class Backend(Record):
     graphs: what is known about its graphs.
     build: the tools that build extensions for it, or None where there are none.
     management: its management library, or None.
+    allocator: the settings of its caching allocator, or None.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -57,4 +60,5 @@ class Backend(Record):
     graphs: Graphs = Graphs()
     build: Build | None = None
     management: Management | None = None
+    allocator: Allocator | None = None
     simulator: str | None = None

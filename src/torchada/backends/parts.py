@@ -1,4 +1,4 @@
-"""The parts of a backend's descriptor: names, native code, collectives, graphs, management. Each is optional."""
+"""The parts of a backend's descriptor: names, native code, collectives, graphs, allocator, management. Each is optional."""
 
 from __future__ import annotations
 
@@ -121,11 +121,31 @@ class Graphs(Record):
     """CUDA graphs.
 
     executables: about how many executable graphs the driver allows in a process; None where no limit is known.
+    simulated_limit: the environment variable with another limit, where the adapter is a simulation.
     trees: the module that replaces torch._inductor.cudagraph_trees.
+    holds_handles: its graph objects begin with the driver's graph and its executable, and a flag for each, so that an executable
+        can be given up and made again.
     """
 
     executables: int | None = None
+    simulated_limit: str = ""
     trees: str | None = None
+    holds_handles: bool = False
+
+
+class Allocator(Record):
+    """The caching allocator's settings.
+
+    name: what to call it in a message ("torch_musa").
+    variable: the environment variable that it reads where CUDA's reads PYTORCH_CUDA_ALLOC_CONF.
+    options: the options that it knows, each with the values that it accepts, or () for any.
+    renames: CUDA's names of options that have another name here.
+    """
+
+    name: str
+    variable: str
+    options: Mapping[str, tuple[str, ...]]
+    renames: Mapping[str, str] = {}
 
 
 class Management(Record):
