@@ -37,21 +37,28 @@ def takes_device(torch: Any, name: str) -> bool:
 
 
 @cache
-def _without_device(binding: ModuleType) -> frozenset[str]:
-    """Names of torch's own functions that its stubs describe without a device in any of their overloads.
+def _without_device(binding: Any) -> frozenset[str]:
+    """Names of torch's own functions that take no device according to its stubs.
 
     The stubs are written when torch is built, from the declarations that its C functions are made from. Reading them takes a
-    quarter of the time that asking for the schemas of all these functions does. None where there are no stubs, or where they do
+    tenth of the time that asking for the schemas of all these functions does. None where there are no stubs, or where they do
     not say of torch.zeros that it takes a device: the schemas are then asked for everything.
     """
     try:
         text = Path(str(binding.__file__)).with_name("_C").joinpath("_VariableFunctions.pyi").read_bytes()
     except OSError:
         return frozenset()
-    takes: dict[bool, set[bytes]] = {True: set(), False: set()}
-    for overload in text.split(b"\ndef "):
-        takes[b"device:" in overload].add(overload[: overload.find(b"(")])
-    return frozenset(map(bytes.decode, takes[False] - takes[True])) if b"zeros" in takes[True] else frozenset()
+    taking = set(_with_device(text))
+    return frozenset(vars(binding._VariableFunctionsClass)) - taking if "zeros" in taking else frozenset()
+
+
+def _with_device(stubs: bytes) -> Iterator[str]:
+    """The name of the function around each "device:"."""
+    at = stubs.find(b"device:")
+    while at >= 0:
+        name = stubs.rfind(b"\ndef ", 0, at) + len(b"\ndef ")
+        yield stubs[name : stubs.find(b"(", name)].decode()
+        at = stubs.find(b"device:", at + 1)
 
 
 def device_position(torch: Any, name: str) -> int | None:
