@@ -15,6 +15,7 @@ import posixpath
 import re
 import sys
 from collections import Counter
+from difflib import SequenceMatcher
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,11 +54,8 @@ def verify(root: Path, project: Project | None = None) -> Counter[str]:
         count["lines moved"] += before.count(b"\n") != after.count(b"\n")
         count["not idempotent"] += again[path] != after
         strings = [_texts(old, STRING), _texts(new, STRING)]
-        if _ptx(new) < _ptx(
-            old
-        ):  # translated statements have lost their strings, which leaves fewer, in the same order
-            strings[0] = [text for text in strings[0] if text in strings[1]]
-            strings[1] = [text for text in strings[1] if text in strings[0]]
+        if _ptx(new) < _ptx(old):  # statements that were translated have lost their strings
+            strings[0] = _common(*strings)
         changed = [pair for pair in zip(*strings) if pair[0] != pair[1]]
         count["strings changed"] += len(strings[0]) != len(strings[1])
         count["strings changed"] += sum(CODE.fullmatch(pair[1]) is None for pair in changed)
@@ -87,6 +85,12 @@ def _again(tree: Tree) -> dict[str, bytes]:
 
 def _texts(found: list, kind: str) -> list[bytes]:
     return [token.text for token in found if token.kind == kind]
+
+
+def _common(longer: list, shorter: list) -> list:
+    """What of `longer` stands in `shorter` too, in that order."""
+    blocks = SequenceMatcher(None, longer, shorter, autojunk=False).get_matching_blocks()
+    return [text for block in blocks for text in longer[block.a : block.a + block.size]]
 
 
 def _ptx(found: list) -> int:

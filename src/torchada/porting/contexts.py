@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from torchada.porting.macros import device_macros
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.versions import ARCH_MACRO, REACHED, VERSION_MACROS, guard
@@ -142,7 +143,7 @@ def _dispatch_key(word: str, place: Place) -> Change | None:
     if (last == b":" and _DISPATCH.search(before)) or (last == b"," and _is_implemented(before)):
         return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
     if last in (b"(", b",") and place.follows(b",", b")"):
-        if place.device_macros and _called(before) in place.device_macros:
+        if _called(before) in place.device_macros | device_macros(place.text):
             return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
         return Change(place.start, place.end, word.encode(), _ARGUMENT[word])
     return None

@@ -95,27 +95,31 @@ _RARE_ONES = (
     rb"%:[ \t]*(?:include|include_next|import)[ \t]*(" + _PATH + rb")",
     rb"a" + _FIRST % b"a" + rb"(sm)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
-    rb"<<(\s{1,80})<",
-    rb">>(\s{0,80})>(?=\s{0,80}\()",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
 )
 
 
-def tokens(words: Iterable[str] = (), prefixes: Iterable[str] = (), rare: bool = True) -> re.Pattern[bytes]:
+_LAUNCHES = (rb"<<(\s{1,80})<", rb">>(\s{0,80})>(?=\s{0,80}\()")
+
+
+def tokens(
+    words: Iterable[str] = (), prefixes: Iterable[str] = (), rare: bool = True, launches: bool = True
+) -> re.Pattern[bytes]:
     """The expression; `words` and `prefixes` are a project's own, beside those that CUDA's libraries use.
 
-    Without `rare` it does not find what begins with one of RARE.
+    Without `rare` it does not find what begins with one of RARE, and without `launches` none that is spelt apart.
     """
     own = [_from(word, rb"(?!" + NAME + rb")") for word in words]
     own += [_from(prefix, NAME + rb"*") for prefix in prefixes]
-    without = (rb"#()()()()()()(?!)",)  # the groups of what is left out, so that all have their numbers
-    asked, words_of_few = (_RARE_ONES[:6], _RARE_ONES[6:]) if rare else (without, ())
-    return re.compile(b"|".join([*_ALTERNATIVES, *asked, *own, *_WORDS, *words_of_few]))
+    # The groups of what is left out, so that all have their numbers.
+    asked, words_of_few = (_RARE_ONES[:4], _RARE_ONES[4:]) if rare else ((rb"#()()()()(?!)",), ())
+    marks = _LAUNCHES if launches else (rb"#()()(?!)",)
+    return re.compile(b"|".join([*_ALTERNATIVES, *asked, *marks, *own, *_WORDS, *words_of_few]))
 
 
-def has_rare(text: bytes) -> bool:
-    """Whether `text` has anything that only the expression with `rare` finds."""
-    return any(map(text.__contains__, RARE)) or _APART.search(text) is not None
+def has_launches(text: bytes) -> bool:
+    """Whether `text` may have a launch that is spelt apart."""
+    return _APART.search(text) is not None
 
 
 def _from(name: str, rest: bytes) -> bytes:

@@ -1,14 +1,16 @@
 """Macros of a project that make a device type or a dispatch key of an argument: `at::k##device` for REGISTER(op, CUDA, f).
 
-The macro is often defined in another file than the one that uses it, so all files of a tree are asked first.
+The macro is often defined in another file than the one that uses it, so all headers of a tree are asked first.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _MARKS = (b"k##", b"k ##", b"DeviceType::", b"DispatchKey::", b"LIBRARY_IMPL")
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".def")
 _DEFINED = re.compile(rb"#[ \t]*define[ \t]+(\w{1,200})\(([^()\n]{1,400})\)((?:[^\\\n]|\\\r?\n|\\[^\r\n])*)")
 _MADE = re.compile(
     rb"(?:(?<!\w)k[ \t]?##[ \t]?|(?<!\w)(?:DeviceType|DispatchKey|Backend)::"
@@ -16,6 +18,7 @@ _MADE = re.compile(
 )
 
 
+@lru_cache(maxsize=4)
 def device_macros(text: bytes) -> frozenset[str]:
     """The macros that `text` defines and that make a device type or a dispatch key of an argument."""
     if b"define" not in text or not any(map(text.__contains__, _MARKS)):
@@ -29,9 +32,11 @@ def _makes_device(parameters: bytes, body: bytes) -> bool:
 
 
 def of_files(files: Iterable[str]) -> frozenset[str]:
-    """Those of all `files`. What cannot be read has none: whoever ports it says so."""
+    """Those of the headers among `files`. What cannot be read has none: whoever ports it says so."""
     found: set[str] = set()
     for file in files:
+        if not file.endswith(_HEADERS):
+            continue
         try:
             with open(file, "rb") as stream:
                 found |= device_macros(stream.read())

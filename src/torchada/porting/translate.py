@@ -18,15 +18,15 @@ from torchada.porting.lexer import (
     CLOSED,
     MESSAGE,
     OPENED,
+    RARE,
     RAW,
     STRING,
     WORD,
     Lexer,
     end_of_line,
-    has_rare,
+    has_launches,
     tokens,
 )
-from torchada.porting.macros import device_macros
 from torchada.porting.names import Answer, Names
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.versions import REACHED
@@ -66,7 +66,8 @@ class Translator:
 
     def __post_init__(self) -> None:
         own = [*self.names.own_words], [*self.names.own_prefixes]
-        self._tokens, self._all_tokens = tokens(*own, rare=False), tokens(*own)
+        self._tokens, self._more_tokens = (tokens(*own, rare=rare, launches=False) for rare in (False, True))
+        self._all_tokens = tokens(*own)
         # What a word becomes, None for what stays; an Answer or a name where it takes more than that.
         self._memory: dict[bytes, bytes | Answer | str | None] = {}
 
@@ -89,7 +90,9 @@ class Translator:
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
         """What finds the tokens of `text`."""
-        return self._all_tokens if has_rare(text) else self._tokens
+        if has_launches(text):
+            return self._all_tokens
+        return self._more_tokens if any(map(text.__contains__, RARE)) else self._tokens
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
@@ -111,7 +114,6 @@ class _Pass:
         self.notes = Notes()
         self.inner: list[Finding] = []
         self.lost: dict[str, None] = {}
-        self.device_macros = translator.device_macros | device_macros(text)
 
     def result(self) -> Ported:
         self._translate()
@@ -157,7 +159,7 @@ class _Pass:
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
         if isinstance(answer, str):  # the word itself
-            place = Place(self.text, start, end, self.position, self.translator.reached, self.device_macros)
+            place = Place(self.text, start, end, self.position, self.translator.reached, self.translator.device_macros)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
                 self._change(change, answer)

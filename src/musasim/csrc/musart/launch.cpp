@@ -289,6 +289,24 @@ musaError_t musaLaunchCooperativeKernel(
   return launch_function(function, {extent_of(grid), extent_of(block), shared, stream, true}, arguments);
 }
 
+musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* function, void** arguments) {
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) {
+    return remember(musaErrorInvalidValue);
+  }
+  bool cooperative = false;
+  for (unsigned at = 0; at < config->numAttrs; ++at) {
+    const auto& attribute = config->attrs[at];
+    if (attribute.id == musaLaunchAttributeCooperative) {
+      cooperative = attribute.val.cooperative != 0;
+    } else if (attribute.id != musaLaunchAttributeIgnore && attribute.id != musaLaunchAttributePriority) {
+      return remember(musaErrorNotSupported);
+    }
+  }
+  const Configuration wanted{
+      extent_of(config->gridDim), extent_of(config->blockDim), config->dynamicSmemBytes, config->stream, cooperative};
+  return launch_function(function, wanted, arguments);
+}
+
 // Runs at once, because all earlier work has run already. It waits for the stream's clock, because the function may measure time.
 musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void* data) {
   if (const auto error = enter()) {

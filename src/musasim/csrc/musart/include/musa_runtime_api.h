@@ -214,6 +214,31 @@ typedef struct MusartExtent {
 #define MUSART_EXTENT MusartExtent
 #endif
 
+/* what musaLaunchKernelExC takes; an attribute that is not listed is refused */
+typedef enum musaLaunchAttributeID {
+  musaLaunchAttributeIgnore = 0,
+  musaLaunchAttributeCooperative = 2,
+  musaLaunchAttributePriority = 8,
+} musaLaunchAttributeID;
+typedef union musaLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  int priority;
+} musaLaunchAttributeValue;
+typedef struct musaLaunchAttribute {
+  musaLaunchAttributeID id;
+  char pad[8 - sizeof(musaLaunchAttributeID)];
+  musaLaunchAttributeValue val;
+} musaLaunchAttribute;
+typedef struct musaLaunchConfig_t {
+  MUSART_EXTENT gridDim;
+  MUSART_EXTENT blockDim;
+  size_t dynamicSmemBytes;
+  musaStream_t stream;
+  musaLaunchAttribute* attrs;
+  unsigned int numAttrs;
+} musaLaunchConfig_t;
+
 typedef enum musaFuncAttribute {
   musaFuncAttributeMaxDynamicSharedMemorySize = 8,
   musaFuncAttributePreferredSharedMemoryCarveout = 9
@@ -346,6 +371,7 @@ MUSART_API musaError_t musaLaunchKernel(
     const void* function, MUSART_EXTENT grid, MUSART_EXTENT block, void** arguments, size_t shared, musaStream_t stream);
 MUSART_API musaError_t musaLaunchCooperativeKernel(
     const void* function, MUSART_EXTENT grid, MUSART_EXTENT block, void** arguments, size_t shared, musaStream_t stream);
+MUSART_API musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* function, void** arguments);
 MUSART_API musaError_t musaLaunchHostFunc(musaStream_t stream, musaHostFn_t function, void* data);
 MUSART_API musaError_t
 musaStreamAddCallback(musaStream_t stream, musaStreamCallback_t callback, void* data, unsigned int flags);
@@ -372,7 +398,8 @@ MUSART_API musaError_t
 musaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, musaStream_t stream MUSART_DEFAULT(0));
 
 /* memory for host and device */
-MUSART_API musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags);
+MUSART_API musaError_t
+musaMallocManaged(void** pointer, size_t size, unsigned int flags MUSART_DEFAULT(musaMemAttachGlobal));
 MUSART_API musaError_t musaMemPrefetchAsync(const void* pointer, size_t count, int device, musaStream_t stream);
 MUSART_API musaError_t musaMemAdvise(const void* pointer, size_t count, musaMemoryAdvise advice, int device);
 

@@ -1,6 +1,7 @@
 // The parts of CUB that extensions use, on the simulated device. Other names are not declared; see ../README.md.
 #pragma once
 
+#include "cub/block/block_discontinuity.cuh"
 #include "cub/block/block_exchange.cuh"
 #include "cub/block/block_load.cuh"
 #include "cub/block/block_radix_sort.cuh"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "musa_runtime_api.h"
 
@@ -15,6 +16,20 @@ template <class Kernel>
 musaError_t musaLaunchCooperativeKernel(
     Kernel* kernel, dim3 grid, dim3 block, void** arguments, std::size_t shared = 0, musaStream_t stream = nullptr) {
   return musaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared, stream);
+}
+
+template <class Kernel>
+musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, Kernel* kernel, void** arguments) {
+  return musaLaunchKernelExC(config, reinterpret_cast<const void*>(kernel), arguments);
+}
+
+// Arguments are converted to the kernel's parameters, as in a launch with <<<>>>.
+template <class... Parameters, class... Arguments>
+musaError_t musaLaunchKernelEx(const musaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  return [&](Parameters... values) {
+    void* addresses[sizeof...(Parameters) + 1] = {const_cast<void*>(static_cast<const volatile void*>(&values))...};
+    return musaLaunchKernelExC(config, reinterpret_cast<const void*>(kernel), addresses);
+  }(std::forward<Arguments>(arguments)...);
 }
 
 template <class Kernel>
