@@ -46,6 +46,11 @@ VARIABLES = (
         "flag",
         "0: never give up the executable of a graph, so that the driver's limit of their number holds",
     ),
+    Variable(
+        "TORCHADA_VENDOR_PRECISION",
+        "flag",
+        "start with the vendor's precision of matrix products, TF32, and not CUDA's",
+    ),
     Variable("TORCHADA_GRAPH_EXEC_CAP", "number", "how many executables of graphs a process keeps at a time"),
     Variable(
         "TORCHADA_GRAPH_AUTOPROBE", "flag", "find the driver's limit of executables by a trial in another process"
@@ -89,6 +94,7 @@ class Settings(NamedTuple):
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
     graph_dumps: str | None = None
+    vendor_precision: bool = False
     graph_rotation: bool = True
     graph_exec_cap: int = 0
     graph_autoprobe: bool = False
@@ -126,6 +132,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
+        vendor_precision=_flag(good, "TORCHADA_VENDOR_PRECISION"),
         graph_rotation=_flag({"TORCHADA_GRAPH_ROTATION": "1", **_set(good)}, "TORCHADA_GRAPH_ROTATION"),
         graph_exec_cap=int(good.get("TORCHADA_GRAPH_EXEC_CAP") or 0),
         graph_autoprobe=_flag(good, "TORCHADA_GRAPH_AUTOPROBE"),
