@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torchada.control import disabled as disabled
     from torchada.control import enable as enable
     from torchada.control import is_patched as is_patched
+    from torchada.control import set_view as set_view
     from torchada.names import cublas_to_mublas_name as cublas_to_mublas_name
     from torchada.names import cuda_to_musa_name as cuda_to_musa_name
     from torchada.names import curand_to_murand_name as curand_to_murand_name
@@ -43,6 +44,7 @@ _LAZY = {
     "disabled": "torchada.control",
     "enable": "torchada.control",
     "is_patched": "torchada.control",
+    "set_view": "torchada.control",
     "Platform": "torchada.platforms",
     "detect_platform": "torchada.platforms",
     "get_backend": "torchada.platforms",

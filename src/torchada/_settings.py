@@ -7,6 +7,7 @@ fast path behind it (hooks/importer.py) asks whether any of them is set, so that
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,7 +18,10 @@ PREFIX = "TORCHADA_"
 
 
 class Variable(NamedTuple):
-    """One environment variable: `kind` is "flag", "choice", "number", "name", "list", "path" or "internal"."""
+    """One environment variable.
+
+    `kind` is "flag", "choice", "number", "name", "list", "packages", "path", "version" or "internal".
+    """
 
     name: str
     kind: str
@@ -31,7 +35,22 @@ VARIABLES = (
     Variable(
         "TORCHADA_SIMULATE", "flag", "let `import torch_musa` find the simulator where no real torch_musa is installed"
     ),
-    Variable("TORCHADA_FORCE_CUDA_AVAILABLE", "flag", "torch.cuda.is_available() answers torch.musa.is_available()"),
+    Variable(
+        "TORCHADA_VIEW",
+        "choice",
+        "what code is told of the device: each module by what it knows (caller, the default), all code cuda, or all code musa",
+        ("caller", "cuda", "musa"),
+    ),
+    Variable("TORCHADA_CUDA_VIEW", "packages", "packages that see CUDA, separated by commas"),
+    Variable("TORCHADA_MUSA_VIEW", "packages", "packages that see MUSA, separated by commas"),
+    Variable(
+        "TORCHADA_FORCE_CUDA_AVAILABLE",
+        "flag",
+        "torch.cuda.is_available() is True for all code, PyTorch's own included",
+    ),
+    Variable(
+        "TORCHADA_CUDA_CAPABILITY", "version", "the compute capability that code which sees CUDA is told, as in 8.0"
+    ),
     Variable("TORCHADA_STRICT", "flag", "raise where torchada would warn and go on"),
     Variable(
         "TORCHADA_NATIVE",
@@ -89,7 +108,11 @@ class Settings(NamedTuple):
     disable: bool = False
     platform: str = "auto"
     simulate: bool = False
+    view: str = "caller"
+    cuda_view: frozenset[str] = frozenset()
+    musa_view: frozenset[str] = frozenset()
     force_cuda_available: bool = False
+    cuda_capability: tuple[int, int] | None = None
     strict: bool = False
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
@@ -127,10 +150,14 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         disable=_flag(good, "TORCHADA_DISABLE"),
         platform=good.get("TORCHADA_PLATFORM", "").lower() or "auto",
         simulate=_flag(good, "TORCHADA_SIMULATE"),
+        view=good.get("TORCHADA_VIEW", "").lower() or "caller",
+        cuda_view=_list(good, "TORCHADA_CUDA_VIEW"),
+        musa_view=_list(good, "TORCHADA_MUSA_VIEW"),
         force_cuda_available=_flag(good, "TORCHADA_FORCE_CUDA_AVAILABLE"),
+        cuda_capability=_version(good, "TORCHADA_CUDA_CAPABILITY"),
         strict=_flag(good, "TORCHADA_STRICT"),
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
-        skip_areas=frozenset(filter(None, (part.strip() for part in good.get("TORCHADA_SKIP_AREAS", "").split(",")))),
+        skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
         vendor_precision=_flag(good, "TORCHADA_VENDOR_PRECISION"),
         graph_rotation=_flag({"TORCHADA_GRAPH_ROTATION": "1", **_set(good)}, "TORCHADA_GRAPH_ROTATION"),
@@ -218,6 +245,15 @@ def _flag(values: Mapping[str, str], name: str) -> bool:
     return values.get(name, "").lower() in ON
 
 
+def _list(values: Mapping[str, str], name: str) -> frozenset[str]:
+    return frozenset(filter(None, (part.strip() for part in values.get(name, "").split(","))))
+
+
+def _version(values: Mapping[str, str], name: str) -> tuple[int, int] | None:
+    major, point, minor = values.get(name, "").partition(".")
+    return (int(major), int(minor)) if point else None
+
+
 def _understood(name: str, value: str) -> bool:
     known = variable(name)
     if known is None or value == "" or known.kind in ("list", "path", "internal"):
@@ -228,6 +264,10 @@ def _understood(name: str, value: str) -> bool:
         return value.lower() in known.choices
     if known.kind == "number":
         return value.isdecimal() and int(value) > 0
+    if known.kind == "packages":
+        return all(part.strip().isidentifier() for part in value.split(","))
+    if known.kind == "version":
+        return re.fullmatch(r"\d+\.\d+", value, re.ASCII) is not None
     return value.replace("_", "").replace("-", "").isalnum()
 
 
@@ -238,4 +278,8 @@ def _expected(known: Variable) -> str:
         return "expected 1 or 0"
     if known.kind == "number":
         return "expected a number above 0"
+    if known.kind == "packages":
+        return "expected top-level packages, separated by commas"
+    if known.kind == "version":
+        return "expected two numbers and a point, as in 8.0"
     return f"expected {known.meaning}"

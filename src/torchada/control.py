@@ -10,6 +10,7 @@ from _torchada_startup import FINDER, WATCHED_AT_START
 from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
+from torchada.redirect.views import chosen
 
 
 def disable() -> None:
@@ -52,6 +53,17 @@ def disabled() -> Iterator[None]:
     finally:
         if was_enabled:
             enable()
+
+
+def set_view(package: str, view: str | None) -> None:
+    """Let the code of `package`, a top-level package or module, see "cuda" or "musa"; None leaves the choice to torchada again.
+
+    It may be called before torch is imported, and holds for questions that are asked afterwards. Raises ValueError for another
+    view, and for a name with a dot.
+    """
+    chosen.choose(package, view)
+    if STATE.context is not None:
+        STATE.context.views.forget()
 
 
 def is_patched() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.names.devices import DeviceNames
 from torchada.redirect.native import Mechanism, choose
+from torchada.redirect.views import Views
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
@@ -21,7 +22,8 @@ class Context:
     """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
     and follows from the others.
 
-    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call.
+    `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call. `views`
+    says which code sees CUDA, and which the backend.
     """
 
     backend: Backend
@@ -30,6 +32,7 @@ class Context:
     namespace: Namespace
     devices: DeviceNames = field(compare=False)
     mechanism: Mechanism
+    views: Views = field(compare=False)
 
     @property
     def version(self) -> str:
@@ -44,4 +47,5 @@ class Context:
         torch = sys.modules["torch"]
         namespace: Namespace = getattr(torch, backend.namespace)
         mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
-        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism)
+        views = Views(settings, backend.adapter)
+        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism, views)

@@ -51,7 +51,7 @@ print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item
 """
     )
     env = {"PYTHONPATH": str(STAND_INS)} if has_library else {}
-    fresh, used = [2, 2, False, False], [2, 2, True, False]
+    fresh, used = [2, 2, False, True], [2, 2, True, True]
     assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
 
 

@@ -4,10 +4,12 @@ AREAS = {
     "torch": (
         "names",
         "c_functions",
+        "questions",
+        "availability",
         "devices",
+        "capability",
         "memory",
         "monitoring",
-        "questions",
         "sparse",
         "sync_debug",
         "absent",
@@ -24,6 +26,7 @@ AREAS = {
         "lacking",
         "accelerator",
     ),
+    "torch.utils.collect_env": ("collect_env",),
     "torch.cuda._sanitizer": ("sanitizer",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }

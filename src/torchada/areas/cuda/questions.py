@@ -18,8 +18,11 @@ def patches(context: Context) -> Iterator[Patch]:
     if not hasattr(native, "_cuda_getDeviceCount") or not hasattr(native, "_cuda_getCurrentRawStream"):
         raise Skip(f"{context.backend.adapter} has no C functions that code for a build with CUDA calls")
     if not context.settings.force_cuda_available:
-        # torch's own would read the two answers below.
-        honest, note = disguise(_no, cuda.is_available), "torch.cuda.is_available() stays False"
+        # torch's own, which the area availability gives to code that knows MUSA, would read the two answers below.
+        honest, note = (
+            disguise(_no, cuda.is_available),
+            "torch.cuda.is_available() stays False for code that knows the backend",
+        )
         yield Patch(cuda, "is_available", honest, None, note=note, kind="emulated")
     yield Patch(cuda, "_is_compiled", disguise(_yes, cuda._is_compiled), "torch.cuda._is_compiled", kind="emulated")
     listed = _device_count_nvml(context, cuda._device_count_nvml)
