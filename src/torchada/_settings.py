@@ -92,6 +92,12 @@ VARIABLES = (
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "a line on stderr for each call of an operator that is overridden"),
     Variable("TORCHADA_CACHE_DIR", "path", "the folder that what torchada compiles is kept in"),
     Variable(
+        "TORCHADA_EXCLUDE_DIRS",
+        "path",
+        "folders, or names of folders, with headers that builds do not port, separated by colons or commas",
+    ),
+    Variable("TORCHADA_TUNE_USE_GRAPH", "flag", "was read by the tuner of torchada 0.1 and has no effect"),
+    Variable(
         "TORCHADA_MIRRORED_COLLECTIVES", "internal", "the collective library's variables that torchada itself has set"
     ),
     Variable("TORCHADA_MIRRORED_ALLOCATOR", "internal", "the allocator's settings that torchada itself has set"),
@@ -130,6 +136,7 @@ class Settings(NamedTuple):
     cpp_ops_logged: bool = False
     disabled_ops: frozenset[str] = frozenset()
     cache: str | None = None
+    exclude_dirs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
 
@@ -174,6 +181,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
             name[len(DISABLE_OP) :] for name in good if name.startswith(DISABLE_OP) and _flag(good, name)
         ),
         cache=good.get("TORCHADA_CACHE_DIR") or None,
+        exclude_dirs=_parts(good.get("TORCHADA_EXCLUDE_DIRS", "").replace(",", os.pathsep)),
         unknown=unknown,
         not_understood=bad,
     )
@@ -236,6 +244,10 @@ def warn_about(settings: Settings) -> None:
         warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
 
 
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in value.split(os.pathsep))))
+
+
 def _set(values: Mapping[str, str]) -> dict[str, str]:
     """Without those that are set to nothing."""
     return {name: value for name, value in values.items() if value}
@@ -262,12 +274,12 @@ def _understood(name: str, value: str) -> bool:
         return value.lower() in ON + OFF
     if known.kind == "choice":
         return value.lower() in known.choices
-    if known.kind == "number":
-        return value.isdecimal() and int(value) > 0
     if known.kind == "packages":
         return all(part.strip().isidentifier() for part in value.split(","))
     if known.kind == "version":
         return re.fullmatch(r"\d+\.\d+", value, re.ASCII) is not None
+    if known.kind == "number":
+        return value.isdecimal() and int(value) > 0
     return value.replace("_", "").replace("-", "").isalnum()
 
 
@@ -276,10 +288,10 @@ def _expected(known: Variable) -> str:
         return f"expected one of {', '.join(known.choices)}"
     if known.kind == "flag":
         return "expected 1 or 0"
-    if known.kind == "number":
-        return "expected a number above 0"
     if known.kind == "packages":
         return "expected top-level packages, separated by commas"
     if known.kind == "version":
         return "expected two numbers and a point, as in 8.0"
+    if known.kind == "number":
+        return "expected a number above 0"
     return f"expected {known.meaning}"

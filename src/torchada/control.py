@@ -11,6 +11,7 @@ from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
 from torchada.redirect.views import chosen
+from torchada.redirect.views.view import forget_all
 
 
 def disable() -> None:
@@ -62,8 +63,7 @@ def set_view(package: str, view: str | None) -> None:
     view, and for a name with a dot.
     """
     chosen.choose(package, view)
-    if STATE.context is not None:
-        STATE.context.views.forget()
+    forget_all()
 
 
 def is_patched() -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from torchada.backends.build import Build, Compiler, Toolkit
 from torchada.backends.parts import (
     Allocator,
@@ -15,6 +13,7 @@ from torchada.backends.parts import (
     Native,
     NativeLibrary,
 )
+from torchada.backends.record import Record
 
 __all__ = [
     "Allocator",
@@ -32,8 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class Backend:
+class Backend(Record):
     """A PyTorch device that can stand in for CUDA. Only the first five fields are required.
 
     name: its name in TORCHADA_PLATFORM.
@@ -56,10 +54,10 @@ class Backend:
     adapter: str
     namespace: str
     visible_devices: str
-    names: Names = field(default_factory=Names)
-    native: Native = field(default_factory=Native)
-    collectives: Collectives = field(default_factory=Collectives)
-    graphs: Graphs = field(default_factory=Graphs)
+    names: Names = Names()
+    native: Native = Native()
+    collectives: Collectives = Collectives()
+    graphs: Graphs = Graphs()
     build: Build | None = None
     management: Management | None = None
     allocator: Allocator | None = None

@@ -3,13 +3,13 @@
 AREAS = {
     "torch": (
         "names",
-        "c_functions",
-        "questions",
         "availability",
+        "c_functions",
         "devices",
         "capability",
         "memory",
         "monitoring",
+        "questions",
         "sparse",
         "sync_debug",
         "absent",
@@ -25,8 +25,9 @@ AREAS = {
         "nccl",
         "lacking",
         "accelerator",
+        "earlier",
     ),
     "torch.utils.collect_env": ("collect_env",),
-    "torch.cuda._sanitizer": ("sanitizer",),
+    "torch.cuda._gpu_trace": ("gpu_trace",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }

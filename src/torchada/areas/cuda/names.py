@@ -47,10 +47,9 @@ def patches(context: Context) -> Iterator[Patch]:
 def _everywhere(context: Context, replaced: dict[str, AnyFunction], same: frozenset[str]) -> Iterator[Patch]:
     """Patches of torch.cuda, and of the modules (torch.cuda.memory, .random) that hold the same objects under their own names."""
     cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
-    originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
     name_of = {id(vars(cuda)[name]): name for name in replaced}
     # torch.cuda first, because a report calls a function by its first name.
-    found = sorted(holders(originals), key=lambda holder: holder[0] is not cuda)
+    found = sorted(holders(vars(cuda)[name] for name in replaced), key=lambda holder: holder[0] is not cuda)
     for module, name, original in found:
         if _is_the_backends(context, module):
             continue

@@ -1,7 +1,7 @@
 """What programs ask before they use a device: is this torch built for devices, and how many are there?
 
 vLLM and SGLang ask private functions of torch.cuda and torch._C, in processes that fork later. `is_available` is another question,
-because programs tell platforms apart by it.
+because programs tell platforms apart by it: see `availability`.
 """
 
 from __future__ import annotations
@@ -17,20 +17,9 @@ def patches(context: Context) -> Iterator[Patch]:
     cuda, native = context.torch.cuda, context.torch._C
     if not hasattr(native, "_cuda_getDeviceCount") or not hasattr(native, "_cuda_getCurrentRawStream"):
         raise Skip(f"{context.backend.adapter} has no C functions that code for a build with CUDA calls")
-    if not context.settings.force_cuda_available:
-        # torch's own, which the area availability gives to code that knows MUSA, would read the two answers below.
-        honest, note = (
-            disguise(_no, cuda.is_available),
-            "torch.cuda.is_available() stays False for code that knows the backend",
-        )
-        yield Patch(cuda, "is_available", honest, None, note=note, kind="emulated")
     yield Patch(cuda, "_is_compiled", disguise(_yes, cuda._is_compiled), "torch.cuda._is_compiled", kind="emulated")
     listed = _device_count_nvml(context, cuda._device_count_nvml)
     yield Patch(cuda, "_device_count_nvml", listed, "torch.cuda._device_count_nvml")
-
-
-def _no() -> bool:
-    return False
 
 
 def _yes() -> bool:
