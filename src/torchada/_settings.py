@@ -18,7 +18,10 @@ PREFIX = "TORCHADA_"
 
 
 class Variable(NamedTuple):
-    """One environment variable: `kind` is "flag", "choice", "number", "name", "list", "packages", "path", "version" or "internal"."""
+    """One environment variable.
+
+    `kind` is "flag", "choice", "number", "name", "list", "packages", "path", "version" or "internal".
+    """
 
     name: str
     kind: str
@@ -61,6 +64,11 @@ VARIABLES = (
         "TORCHADA_GRAPH_ROTATION",
         "flag",
         "0: never give up the executable of a graph, so that the driver's limit of their number holds",
+    ),
+    Variable(
+        "TORCHADA_VENDOR_PRECISION",
+        "flag",
+        "start with the vendor's precision of matrix products, TF32, and not CUDA's",
     ),
     Variable("TORCHADA_GRAPH_EXEC_CAP", "number", "how many executables of graphs a process keeps at a time"),
     Variable(
@@ -115,6 +123,7 @@ class Settings(NamedTuple):
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
     graph_dumps: str | None = None
+    vendor_precision: bool = False
     graph_rotation: bool = True
     graph_exec_cap: int = 0
     graph_autoprobe: bool = False
@@ -157,6 +166,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
+        vendor_precision=_flag(good, "TORCHADA_VENDOR_PRECISION"),
         graph_rotation=_flag({"TORCHADA_GRAPH_ROTATION": "1", **_set(good)}, "TORCHADA_GRAPH_ROTATION"),
         graph_exec_cap=int(good.get("TORCHADA_GRAPH_EXEC_CAP") or 0),
         graph_autoprobe=_flag(good, "TORCHADA_GRAPH_AUTOPROBE"),

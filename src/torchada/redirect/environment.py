@@ -13,7 +13,7 @@ from torchada import _settings
 Text: TypeAlias = str | bytes
 T = TypeVar("T")
 SOURCE = "CUDA_VISIBLE_DEVICES"
-_IDENTITY = re.compile(r"[A-Z]+-|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-")
+_IDENTITY = re.compile(r"(GPU-|MIG-)|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-")
 
 
 class _Copy(NamedTuple):
@@ -127,8 +127,12 @@ def visible_devices(variable: str) -> list[int] | list[str] | None:
     if value is None:
         return None
     entries = [entry.strip() for entry in value.split(",")]
-    if _IDENTITY.match(entries[0]):
-        return _until_none([entry if _IDENTITY.match(entry) else None for entry in entries])
+    identity = _IDENTITY.match(entries[0])
+    if identity:
+        prefix = identity[1] or ""
+        return _until_none(
+            [entry if _IDENTITY.match(entry) and entry.startswith(prefix) else None for entry in entries]
+        )
     return _until_none([_ordinal(entry) for entry in entries])
 
 

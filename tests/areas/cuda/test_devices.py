@@ -79,6 +79,10 @@ def test_default_generators() -> None:
     assert torch.equal(first, torch.rand(3, device="cuda:1"))
     assert torch.cuda._get_generator(torch.device("cuda", 1)) is torch.cuda.default_generators[1]
     assert list(torch.cuda.default_generators) == list(torch.musa.default_generators)
+    assert isinstance(torch.cuda.default_generators, tuple)
+    first, *_ = torch.cuda.default_generators
+    assert first in torch.cuda.default_generators and torch.cuda.default_generators.index(first) == 0
+    assert tuple(torch.cuda.default_generators) == torch.cuda.default_generators[:] == (*torch.cuda.default_generators,)
 
 
 def test_default_generators_are_empty_before_initialisation(musa: Interpreter) -> None:

@@ -51,7 +51,7 @@ print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item
 """
     )
     env = {"PYTHONPATH": str(STAND_INS)} if has_library else {}
-    fresh, used = [2, 2, False, False], [2, 2, True, False]
+    fresh, used = [2, 2, False, True], [2, 2, True, True]
     assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
 
 
@@ -67,11 +67,11 @@ def use():
     except RuntimeError as error:
         return str(error).partition(".")[0]
 
-print(json.dumps([asked()[0], in_a_child(use)]))
+print(json.dumps([stateless_count(), torch.cuda.device_count(), in_a_child(use)]))
 """
     )
-    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 2.0]
-    assert musa.json(code) == [2, "Cannot re-initialize MUSA in forked subprocess"]
+    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 2, 2.0]
+    assert musa.json(code) == [2, 2, "Cannot re-initialize MUSA in forked subprocess"]
 
 
 def test_devices_that_are_hidden_before_the_first_use_count_no_more(musa: Interpreter) -> None:

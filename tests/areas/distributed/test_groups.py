@@ -369,3 +369,13 @@ def test_torchrun_counts_devices(musa: Interpreter, tmp_path: Path) -> None:
             print(determine_local_world_size(parse_args([*arguments, "x.py"]).nproc_per_node))
         """
     assert musa.run(parse).stdout.split() == ["2", "2", "3"]
+
+
+def test_a_device_after_the_options_is_left_out() -> None:
+    """torch 2.15 constructs ProcessGroupNCCL with one."""
+    store = dist.HashStore()
+    options = dist.ProcessGroupNCCL.Options()
+    group = dist.ProcessGroupNCCL(store, 0, 1, options, torch.device("cuda", 0))
+    assert group.size() == 1
+    with pytest.raises(TypeError):
+        dist.ProcessGroupNCCL(store, 0, 1, options, torch.device("cuda", 0), "more")

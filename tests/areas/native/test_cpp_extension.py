@@ -166,7 +166,7 @@ def test_build_folders_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_version_of_cuda_in_a_setup_script(musa: Interpreter, tmp_path: Path) -> None:
-    """The compiler's for code that knows CUDA alone; for all code in a setup.py where torch has one, because torch compares them."""
+    """The compiler's for code that knows CUDA alone, and for all code in a setup.py where torch has one, because torch compares."""
     code = "import torch; print(repr(torch.version.cuda), torch.cuda.is_available())"
     forced, told = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}, {"TORCHADA_VIEW": "musa"}
     (tmp_path / "setup.py").write_text(code)

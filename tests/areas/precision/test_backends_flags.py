@@ -31,7 +31,8 @@ def _switches_as_they_were() -> Iterator[None]:
             torch._C._set_fp32_precision_setter("cuda", operator, "none")
         torch._C._set_fp32_precision_setter("generic", "all", "none")
     torch.set_float32_matmul_precision("highest")
-    cuda.matmul.allow_tf32 = cudnn.allow_tf32 = mudnn.allow_tf32 = True
+    cudnn.allow_tf32 = mudnn.allow_tf32 = True
+    cuda.matmul.allow_tf32 = False
     cudnn.benchmark = cudnn.deterministic = False
     cudnn.enabled = True
 
@@ -119,6 +120,7 @@ def test_matmul_allow_tf32_is_the_backends_switch() -> None:
 
 
 def test_cudnn_allow_tf32_is_the_backends_switch() -> None:
+    cuda.matmul.allow_tf32 = True
     for wanted in (False, True):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -134,6 +136,33 @@ def test_a_refusal_of_tf32_is_kept() -> None:
     assert (cuda.matmul.allow_tf32, cudnn.allow_tf32, mudnn.allow_tf32) == (True, False, False)
     cudnn.allow_tf32 = True
     assert mudnn.allow_tf32
+
+
+STARTS = """
+import json, torch
+from torch.backends import cuda, cudnn, mudnn
+print(json.dumps([cuda.matmul.allow_tf32, torch.get_float32_matmul_precision(), cudnn.allow_tf32, mudnn.allow_tf32]))
+"""
+
+
+def test_precision_starts_as_on_cuda(musa: Interpreter) -> None:
+    """A downstream project measured an error of 0.35 rad in the angles of rotary embeddings, computed with TF32."""
+    assert musa.json(STARTS) == [False, "highest", True, False]
+
+
+def test_precision_starts_as_the_vendors_by_the_variable(musa: Interpreter) -> None:
+    assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}) == [True, "high", True, True]
+
+
+def test_a_program_that_allows_tf32_gets_it(musa: Interpreter) -> None:
+    for allow in ("cuda.matmul.allow_tf32 = True", "torch.set_float32_matmul_precision('high')"):
+        code = STARTS.replace("print", f"{allow}\nprint")
+        assert musa.json(code) == [True, "high", True, True]
+
+
+def test_undo_gives_the_vendors_switch_back(musa: Interpreter) -> None:
+    code = "import torch, torchada; torchada.disable(); print(torch.backends.mudnn.allow_tf32)"
+    assert musa.run(code).stdout.strip() == "True"
 
 
 def test_float32_matmul_precision_follows() -> None:
@@ -162,9 +191,10 @@ def test_saving_and_setting_the_precision_again_changes_nothing(musa: Interprete
 
 @NEW_PRECISION
 def test_fp32_precision() -> None:
-    for value, allowed in (("ieee", False), ("tf32", True), ("ieee", False), ("none", True)):
+    for value, allowed in (("ieee", False), ("tf32", True), ("ieee", False), ("none", False)):
         cuda.matmul.fp32_precision = value
         assert cuda.matmul.fp32_precision == value and mudnn.allow_tf32 is allowed
+    cuda.matmul.fp32_precision = "tf32"
     cudnn.conv.fp32_precision = "ieee"
     assert cudnn.conv.fp32_precision == "ieee" and not mudnn.allow_tf32
     cudnn.conv.fp32_precision = "tf32"
@@ -181,8 +211,10 @@ def test_fp32_precision_of_everything(musa: Interpreter) -> None:
         import torch
         torch.backends.fp32_precision = "ieee"
         assert not torch.backends.mudnn.allow_tf32
-        torch.backends.fp32_precision = "none"
+        torch.backends.fp32_precision = "tf32"
         assert torch.backends.mudnn.allow_tf32
+        torch.backends.fp32_precision = "none"
+        assert not torch.backends.mudnn.allow_tf32
         """
     )
 
@@ -204,6 +236,7 @@ def test_cudnn_benchmark_limit() -> None:
 
 
 def test_cudnn_flags() -> None:
+    cuda.matmul.allow_tf32 = True
     with cudnn.flags(enabled=False, benchmark=True, deterministic=True, allow_tf32=False):
         assert (cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32) == (False, True, True, False)
         assert not mudnn.allow_tf32
@@ -379,7 +412,9 @@ def test_switches_under_compile() -> None:
         return x + 1 if cuda.matmul.allow_tf32 and cudnn.allow_tf32 else x - 1
 
     compiled = torch.compile(f, backend="eager")
-    assert compiled(torch.ones(2, device="cuda")).tolist() == [2, 2]
+    assert compiled(torch.ones(2, device="cuda")).tolist() == [0, 0]
+    cuda.matmul.allow_tf32 = True
+    assert torch.compile(f, backend="eager")(torch.ones(2, device="cuda")).tolist() == [2, 2]
 
 
 def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
@@ -389,10 +424,10 @@ def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
         import torch
         compiled = torch.compile(lambda x: x + 1, backend="eager")
         assert compiled(torch.ones(2, device="cuda")).tolist() == [2, 2]
-        assert torch.backends.mudnn.allow_tf32 and torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = False
+        assert not torch.backends.mudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = True
         assert torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2, device="cuda")).tolist() == [3, 3]
-        assert not torch.backends.mudnn.allow_tf32
+        assert torch.backends.mudnn.allow_tf32
         """
     )
 

@@ -104,11 +104,18 @@ def _parse_visible_devices(context: Context, original: Callable[[], object]) -> 
     return disguise(_parse_visible_devices, original)
 
 
-class DefaultGenerators(Sequence["Generator"]):
-    """torch.cuda.default_generators: one generator for each device, and none before initialization, as on CUDA."""
+class DefaultGenerators(Sequence["Generator"], tuple):  # type: ignore[metaclass, misc, type-arg]
+    """torch.cuda.default_generators: one generator for each device, and none before initialization, as on CUDA.
 
-    def __init__(self, namespace: Namespace) -> None:
-        self._namespace = namespace
+    A tuple for isinstance; what it holds is looked up at each use, because programs import the name before initialization.
+    """
+
+    _namespace: Namespace
+
+    def __new__(cls, namespace: Namespace) -> DefaultGenerators:
+        made = super().__new__(cls)
+        made._namespace = namespace
+        return made
 
     def _now(self) -> tuple[Generator, ...]:
         return tuple(getattr(self._namespace, "default_generators", ()))

@@ -11,7 +11,12 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from torchada.redirect.types import P
+
+# torch 2.15 gives ProcessGroupNCCL a device after store, rank, size and options. The adapter's class takes no device.
+_WITH_DEVICE = 5
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -31,6 +36,12 @@ def _init(
 ) -> Callable[Concatenate[object, P], None]:
     def __init__(self: object, *args: P.args, **kwargs: P.kwargs) -> None:
         variables.bring_up_to_date()
-        original(self, *args, **kwargs)
+        try:
+            original(self, *args, **kwargs)
+        except TypeError:
+            if len(args) != _WITH_DEVICE:
+                raise
+            construct: Any = original
+            construct(self, *args[:-1], **kwargs)
 
     return disguise(__init__, original)

@@ -1,6 +1,8 @@
 """Packages of third parties that use a device by the name of CUDA: one file for each library."""
 
 AREAS = {
+    "flash_attn_interface": ("flash_attention.interface",),
+    "sgl_kernel": ("flash_attention.sgl_kernel",),
     "lightning.pytorch.accelerators.cuda": ("lightning.trainer_and_fabric",),
     "pytorch_lightning.accelerators.cuda": ("lightning.older_trainer",),
     "lightning_fabric.accelerators.cuda": ("lightning.older_fabric",),

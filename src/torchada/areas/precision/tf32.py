@@ -1,8 +1,11 @@
 """TF32: CUDA has a switch for matrix products and one for convolutions, the backend one for both.
 
-The backend's switch is on unless the program has refused TF32 by one of the two: precision that the program asked for is not given
-up because the other switch allows TF32. Every way to set CUDA's switches ends in torch._C: allow_tf32,
-set_float32_matmul_precision, fp32_precision, cudnn.flags. torch's own flags are set as well, because the CPU's kernels read them.
+The backend's switch is on while neither of the two refuses TF32: precision that the program asked for is not given up because the
+other switch allows TF32. As on CUDA, the one for matrix products refuses it until the program allows it. The backend by itself
+starts with TF32, which programs for CUDA do not expect; TORCHADA_VENDOR_PRECISION=1 leaves it so.
+
+Every way to set CUDA's switches ends in torch._C: allow_tf32, set_float32_matmul_precision, fp32_precision, cudnn.flags. torch's
+own flags are set as well, because the CPU's kernels read them.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -33,9 +37,12 @@ MATMUL, CONVOLUTION = "matmul", "conv"
 class Switch:
     """CUDA's two switches over the backend's one."""
 
-    def __init__(self, module: Library, unfrozen: Callable[[], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self, module: Library, unfrozen: Callable[[], AbstractContextManager[None]], refused: frozenset[str]
+    ) -> None:
         self._module = module
-        self._unfrozen = unfrozen
+        self.unfrozen = unfrozen
+        self._refused_at_first = refused
         self._refused: set[str] = set()
 
     def allowed(self, what: str) -> bool:
@@ -46,8 +53,12 @@ class Switch:
         """Set CUDA's switch for `what`, as the program asked."""
         (self._refused.discard if allowed else self._refused.add)(what)
         # torch._C's setters also work after torch.backends.disable_global_flags().
-        with self._unfrozen():
+        with self.unfrozen():
             self._module.allow_tf32 = not self._refused
+
+    def leave_to_default(self, what: str) -> None:
+        """The program no longer says anything about `what`."""
+        self.allow(what, what not in self._refused_at_first)
 
     def follow(self, what: str, allowed: bool) -> None:
         """As `allow`, but a setting that the program repeats does nothing: what was set by the backend's own name stays."""
@@ -55,12 +66,39 @@ class Switch:
             self.allow(what, allowed)
 
 
+class Start:
+    """An owner for the engine: while it has an entry, the backend's switch has started as CUDA's switches do."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, module: Library, switch: Switch) -> None:
+        self._module, self._switch = module, switch
+        self._before: bool | None = None
+
+    def get(self, name: str) -> object:
+        return MISSING if self._before is None else self._switch
+
+    def set(self, name: str, value: object) -> None:
+        self._before = self._module.allow_tf32
+        if self._before:  # otherwise the program has already set it
+            self._switch.leave_to_default(MATMUL)
+
+    def delete(self, name: str) -> None:
+        if self._before is not None:
+            with self._switch.unfrozen():
+                self._module.allow_tf32 = self._before
+        self._before = None
+
+
 def patches(context: Context) -> Iterator[Patch]:
     torch, name = context.torch, context.backend.names.dnn
     module = getattr(torch.backends, name or "", None)
     if module is None:
         raise Skip(f"{context.backend.name} has no switch for TF32")
-    switch, native = Switch(module, torch.backends.__allow_nonbracketed_mutation), torch._C
+    refused = frozenset() if context.settings.vendor_precision else frozenset({MATMUL})
+    switch, native = Switch(module, torch.backends.__allow_nonbracketed_mutation, refused), torch._C
+    note = "matrix products in full precision until the program allows TF32"
+    yield Patch(Start(module, switch), "start", switch, None, note=note, to=_switch_name(context))
     for entry, make, api in (
         ("_get_cublas_allow_tf32", _get_matmul, "torch.backends.cuda.matmul.allow_tf32"),
         ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32"),
@@ -138,7 +176,7 @@ def _set_fp32_precision(
         result = original(backend, operator, precision)
         for what, now in precisions().items():
             if now != before[what] or (backend, operator) == ("cuda", what):
-                switch.allow(what, now != "ieee")  # "none" leaves the choice to the backend
+                switch.leave_to_default(what) if now == "none" else switch.allow(what, now != "ieee")
         return result
 
     return call
