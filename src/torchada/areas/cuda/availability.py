@@ -1,6 +1,7 @@
 """torch.cuda.is_available(): code that knows CUDA alone gets the device's answer, and other code the honest one, False.
 
-torch's own function would count the backend's devices, because it asks functions that answer for these (`questions`). With TORCHADA_FORCE_CUDA_AVAILABLE=1, everybody gets the device's.
+torch's own function would count the backend's devices, because it asks functions that answer for these (`questions`).
+With TORCHADA_FORCE_CUDA_AVAILABLE=1, everybody gets the device's answer.
 """
 
 from __future__ import annotations
