@@ -2,7 +2,8 @@
 
     python benchmarks/views.py [--folder FOLDER ...] [--rounds N]
 
-Without --folder, a package of 10 MB in 500 files is made. Times are of the processor, with the files in memory; the shortest and the median of the rounds.
+Without --folder, a package of 10 MB in 500 files is made. Times are of the processor, with the files in memory; the shortest and
+the median of the rounds.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ depends on the module that asks, which the globals of the asking frame name. The
 - `view.py`: the decisions of a process, and a table by module for the mechanisms that ask at each call.
 - `asker.py`: from the globals of a frame to the package that they belong to.
 - `rules.py`: the reasons for a decision, in order.
+- `tracing.py`: the function that torch.compile is tracing, which asks where torch evaluates its expressions.
+- `texts.py`: what code sees of a device, in Python; `redirect/native/views.py` is the same in C.
 - `chosen.py`: what a program has said by `torchada.set_view`.
 - `known.py`: packages that are decided by hand, each with its reason.
 - `on_behalf.py`: modules of torch that ask for the program.

@@ -36,6 +36,12 @@ def by_view(views: Views, cuda: Callable[P, R], honest: Callable[P, R], *, depth
     def answer(*args: P.args, **kwargs: P.kwargs) -> R:
         return cuda(*args, **kwargs) if sees_cuda(frame(depth).f_globals) else honest(*args, **kwargs)
 
-    disguise(answer, honest)
-    QUESTIONS[answer] = Question(cuda, honest, depth)
-    return answer
+    disguised = disguise(answer, honest)
+    disguised.__torchada_by_view__ = True  # type: ignore[attr-defined]
+    QUESTIONS[disguised] = Question(cuda, honest, depth)
+    return disguised
+
+
+def is_by_view(function: object) -> bool:
+    """Whether a function is one of `by_view`, whose answer is the same each time for code of one module."""
+    return getattr(function, "__torchada_by_view__", False) is True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 ON_BEHALF: dict[str, str] = {
     "torch._dynamo.test_case": "it decides whether a file of tests runs",
+    "torch._tensor_str": "it prints tensors for the program",
     "torch.cuda._memory_viz": "it draws the memory of the devices that a profile of the program names",
     "torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook": "it decides whether a hook waits for the GPU",
     "torch.distributed.checkpoint._state_dict_stager": "it decides whether the pinned memory that was asked for is used",

@@ -6,17 +6,28 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from torchada._warnings import warn_once
 from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of, names_one
 from torchada.redirect.views.on_behalf import asks_on_behalf
 from torchada.redirect.views.rules import Decision, Rules
+from torchada.redirect.views.tracing import TRACING, traced_globals
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
 
 # These stand between a function and its caller: recording functions, and proxies.
 _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
+
+# Patches that are applied again after `disable` keep the views that they were made with.
+_ALL: WeakSet[Views] = WeakSet()
+
+
+def forget_all() -> None:
+    """Let every view of this process be decided anew."""
+    for views in list(_ALL):
+        views.forget()
 
 
 class Views:
@@ -32,6 +43,7 @@ class Views:
         self.table: dict[str, bool] = {}
         self.decisions: dict[str, Decision] = {}
         self._askers: dict[str, Asker] = {}
+        _ALL.add(self)
 
     def sees_cuda(self, namespace: Globals) -> bool:
         """Whether code whose globals are `namespace` sees CUDA; otherwise it sees the backend."""
@@ -65,6 +77,9 @@ class Views:
     def _view_of(self, namespace: Globals, frame: FrameType | None = None) -> bool:
         """The view of the code in `frame`, whose globals are `namespace`; None where it may be anywhere on the stack."""
         who = self._asker(namespace)
+        if who.name in TRACING:
+            traced = traced_globals()
+            return traced is not None and self.sees_cuda(traced)
         passed_on_by = self._passed_on_by(who)
         if passed_on_by is None:
             answer = self.decision(who).sees_cuda
