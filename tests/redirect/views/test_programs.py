@@ -151,6 +151,10 @@ def test_torch_answers_by_the_code_that_asks(world: dict[str, types.ModuleType],
     for ask in (torch.cuda.is_available, torch.backends.cuda.is_built, version):
         found = run(world, calls, ask)
         assert [bool(answer) for answer, _ in found] == [expected for _, expected in found]
+    device = torch.device("cuda", 1)
+    for ask, text in ((functools.partial(getattr, device, "type"), "{}"), (functools.partial(str, device), "{}:1")):
+        found = run(world, calls, ask)
+        assert [answer for answer, _ in found] == [text.format("cuda" if seen else "musa") for _, seen in found]
 
 
 def test_the_packages_differ(world: dict[str, types.ModuleType], tmp_path: Path) -> None:
