@@ -106,6 +106,12 @@ os.wait()
 """
 
 
+def test_the_list_of_views_fits_its_schema(plain: Interpreter) -> None:
+    found = json.loads(plain.run(["-m", "torchada", "views", "--json", "-v"]).stdout)
+    validate(found, "views")
+    assert {"torch", "pytest"} <= {row["package"] for row in found["packages"]}
+
+
 @pytest.mark.musa
 def test_the_report_of_run_fits_its_schema(musa: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)

@@ -127,6 +127,18 @@ def test_status_is_inactive_on_a_platform_that_is_left_alone(broken: Interpreter
     assert found["platform"]["name"] == name and found["platform"]["why"] == f"TORCHADA_PLATFORM={name}"
 
 
+@pytest.mark.musa
+def test_status_shows_the_views_that_were_decided(musa: Interpreter) -> None:
+    code = (
+        "import torch, json\nassert torch.cuda.is_available()\n"
+        "exec('import torch; assert not torch.cuda.is_available()', {'__name__': 'xformers'})\n"
+        "report = __import__('torch' + 'ada.hooks.status').hooks.status.report\n"
+        "print(json.dumps({each['package']: [each['view'], each['why']] for each in report()['views']}))"
+    )
+    found = musa.json(code)
+    assert found["__main__"] == ["cuda", "it does not mention MUSA"] and found["xformers"][0] == "musa"
+
+
 def test_probe_on_a_machine_without_accelerator(plain: Interpreter) -> None:
     found = status(plain, "--probe", code=INACTIVE)
     assert found["modules"]["torch"] == "imported, left as it is"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from torchada._settings import Settings
@@ -114,34 +115,46 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, types.
         del sys.modules[name]
 
 
-@given(st.lists(st.tuples(st.sampled_from(sorted(PACKAGES)), st.sampled_from(NAMES)), min_size=1, max_size=7))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_each_question_gets_the_view_of_the_code_that_asks(
-    world: dict[str, types.ModuleType], calls: list[tuple[str, str]]
-) -> None:
+Calls = list[tuple[str, str]]
+PROGRAMS = st.lists(st.tuples(st.sampled_from(sorted(PACKAGES)), st.sampled_from(NAMES)), min_size=1, max_size=7)
+Answer = tuple[object, bool]
+
+
+def run(world: dict[str, types.ModuleType], calls: Calls, ask: Callable[[], object]) -> list[Answer]:
+    """Each answer to `ask`, which looks at its caller, with the view of the code that asked: package calls package, way by way."""
+    if not calls:
+        return []
+    (package, way), *inner = calls
+    names = vars(world[package])
+    names["ask_without_a_name"] = ask
+    found = names[way](lambda: run(world, inner, ask), ask)
+    expected = PACKAGES[package] or way == "nameless"
+    return [each if isinstance(each, tuple) else (each, expected) for each in found]
+
+
+@given(PROGRAMS)
+@settings(max_examples=200, deadline=None)
+def test_each_question_gets_the_view_of_the_code_that_asks(world: dict[str, types.ModuleType], calls: Calls) -> None:
     views = Views(Settings(strict=True, cache="/proc/nowhere"), "torch_musa")
-
-    def asking(expected: bool) -> Any:
-        def ask() -> tuple[bool, bool]:
-            return views.sees_cuda(sys._getframe(1).f_globals), expected
-
-        return ask
-
-    nameless = asking(True)
-
-    def program(rest: list[tuple[str, str]]) -> list[tuple[bool, bool]]:
-        if not rest:
-            return []
-        (package, way), *inner = rest
-        names = vars(world[package])
-        names["ask_without_a_name"] = nameless
-        return names[way](lambda: program(inner), asking(PACKAGES[package]))  # type: ignore[no-any-return]
-
-    found = program(calls)
+    found = run(world, calls, lambda: views.sees_cuda(sys._getframe(1).f_globals))
     assert len(found) >= len(calls)
     assert [answer for answer, _ in found] == [expected for _, expected in found]
     seen = {name: views.decisions[name].sees_cuda for name in PACKAGES if name in views.decisions}
     assert seen.items() <= PACKAGES.items()
+
+
+@pytest.mark.musa
+@given(PROGRAMS)
+@settings(max_examples=100, deadline=None)
+def test_torch_answers_by_the_code_that_asks(world: dict[str, types.ModuleType], calls: Calls) -> None:
+    version = functools.partial(getattr, torch.version, "cuda")
+    for ask in (torch.cuda.is_available, torch.backends.cuda.is_built, version):
+        found = run(world, calls, ask)
+        assert [bool(answer) for answer, _ in found] == [expected for _, expected in found]
+    device = torch.device("cuda", 1)
+    for ask, text in ((functools.partial(getattr, device, "type"), "{}"), (functools.partial(str, device), "{}:1")):
+        found = run(world, calls, ask)
+        assert [answer for answer, _ in found] == [text.format("cuda" if seen else "musa") for _, seen in found]
 
 
 def test_the_packages_differ(world: dict[str, types.ModuleType], tmp_path: Path) -> None:

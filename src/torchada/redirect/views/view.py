@@ -42,6 +42,7 @@ class Views:
         self._rules = Rules(settings, adapter)
         self.table: dict[str, bool] = {}
         self.decisions: dict[str, Decision] = {}
+        self._askers: dict[str, Asker] = {}
         _ALL.add(self)
 
     def sees_cuda(self, namespace: Globals) -> bool:
@@ -71,10 +72,11 @@ class Views:
         """Decide anew from now on."""
         self.decisions.clear()
         self.table.clear()
+        self._askers.clear()
 
     def _view_of(self, namespace: Globals, frame: FrameType | None = None) -> bool:
         """The view of the code in `frame`, whose globals are `namespace`; None where it may be anywhere on the stack."""
-        who = asker(namespace)
+        who = self._asker(namespace)
         if who.name in TRACING:
             traced = traced_globals()
             return traced is not None and self.sees_cuda(traced)
@@ -87,9 +89,18 @@ class Views:
             frame = _frame_of(namespace)
         if frame is None:  # a function that torch.compile is tracing
             frame, passed_on_by = sys._getframe(), self._rules.is_of_the_stack
-        while frame is not None and passed_on_by(asker(frame.f_globals)):
+        while frame is not None and passed_on_by(self._asker(frame.f_globals)):
             frame = frame.f_back
         return self._view_of(frame.f_globals, frame) if frame is not None else self._of_the_program()
+
+    def _asker(self, namespace: Globals) -> Asker:
+        """As `asker`, remembered: all frames of a stack may have to be looked at."""
+        known = self._askers.get(key_of(namespace))
+        if known is None:
+            known = asker(namespace)
+            if is_one(namespace):
+                self._askers[key_of(namespace)] = known
+        return known
 
     def _remember(self, namespace: Globals, answer: bool) -> None:
         """The native mechanism looks modules up by their name, and the portable one by their file."""
