@@ -48,9 +48,13 @@ class Signature:
         if len(arguments) == len(self.parameters):
             return dict(zip(self.parameters, arguments))
         rest = iter(arguments)
-        missing = [name for name in self.parameters if (name,) not in self._constants and self._types.get(name) != "constexpr"]
+        missing = [
+            name for name in self.parameters if (name,) not in self._constants and self._types.get(name) != "constexpr"
+        ]
         if len(missing) != len(arguments):
-            raise TypeError(f"kernel {self.name!r} takes {len(missing)} arguments that are no constants, not {len(arguments)}")
+            raise TypeError(
+                f"kernel {self.name!r} takes {len(missing)} arguments that are no constants, not {len(arguments)}"
+            )
         return {name: next(rest) if name in missing else self._constants.get((name,)) for name in self.parameters}
 
     def tensors(self, arguments: Mapping[str, Any], device: Any) -> list[Any]:
@@ -74,7 +78,9 @@ class Signature:
                 f"argument {name!r} of kernel {self.name!r} lies on the host, and the kernel runs on {device}"
             )
         if where.type != "cpu" and where != device:
-            raise ValueError(f"argument {name!r} of kernel {self.name!r} lies on {where}, and the kernel runs on {device}")
+            raise ValueError(
+                f"argument {name!r} of kernel {self.name!r} lies on {where}, and the kernel runs on {device}"
+            )
         if name in self._aligned and tensor.data_ptr() % self._aligned[name]:
             raise ValueError(
                 f"argument {name!r} of kernel {self.name!r} is at address {tensor.data_ptr():#x}; the kernel was compiled "

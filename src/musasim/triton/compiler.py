@@ -55,7 +55,7 @@ class MUSAOptions:
         return hashlib.sha256(repr(sorted(vars(self).items(), key=lambda item: item[0])).encode()).hexdigest()
 
 
-class MUSABackend(BaseBackend):
+class MUSABackend(BaseBackend):  # type: ignore[misc]
     """The compiler of the simulated device. What it makes of a kernel is its IR; the launcher interprets the source."""
 
     binary_ext = "mubin"
@@ -96,7 +96,9 @@ class MUSABackend(BaseBackend):
     def add_stages(self, stages: dict[str, Any], options: MUSAOptions, language: Any = None) -> None:
         """The steps from the front end's IR to the end."""
         if getattr(language, "name", "TRITON") != "TRITON":
-            raise NotImplementedError("musasim runs kernels of @triton.jit; Gluon's describe a chip that it does not simulate")
+            raise NotImplementedError(
+                "musasim runs kernels of @triton.jit; Gluon's describe a chip that it does not simulate"
+            )
         stages["ttir"] = _make_ttir
         stages["mubin"] = _make_mubin
 
@@ -119,7 +121,9 @@ def _make_mubin(module: Any, metadata: dict[str, Any]) -> bytes:
     text = str(module)
     metadata["name"] = _name(text)
     metadata["shared"] = 0
-    metadata.update(tmem_size=None, global_scratch_size=0, global_scratch_align=1, profile_scratch_size=0, profile_scratch_align=1)
+    metadata.update(
+        tmem_size=None, global_scratch_size=0, global_scratch_align=1, profile_scratch_size=0, profile_scratch_align=1
+    )
     _refuse_assembly(text, metadata["name"])
     _refuse_functions(text, metadata["name"])
     return text.encode()
@@ -141,4 +145,6 @@ def _refuse_assembly(text: str, kernel: str) -> None:
 def _refuse_functions(text: str, kernel: str) -> None:
     for symbol in re.findall(r'extern_elementwise.*?symbol = "(\w+)"', text):
         if libdevice.function(symbol) is None:
-            raise NotImplementedError(f"kernel {kernel!r} calls {symbol}, a function of libdevice that musasim does not have")
+            raise NotImplementedError(
+                f"kernel {kernel!r} calls {symbol}, a function of libdevice that musasim does not have"
+            )

@@ -64,7 +64,7 @@ def max_threads(device: int) -> int:
     return _attribute(_MAX_THREADS, device)
 
 
-class MusaDriver(DriverBase):
+class MusaDriver(DriverBase):  # type: ignore[misc]
     """The driver of the simulated devices."""
 
     launcher_cls = MusaLauncher
@@ -92,7 +92,14 @@ class MusaDriver(DriverBase):
         """The name of a type in C++. Nothing is compiled here, but programs that generate C++ ask."""
         if ty.startswith("*"):
             return "MUdeviceptr"
-        names = {"i1": "int8_t", "fp16": "double", "bf16": "double", "fp32": "double", "f32": "double", "fp64": "double"}
+        names = {
+            "i1": "int8_t",
+            "fp16": "double",
+            "bf16": "double",
+            "fp32": "double",
+            "f32": "double",
+            "fp64": "double",
+        }
         return names.get(ty) or ("u" if ty.startswith("u") else "") + f"int{ty.lstrip('iu')}_t"
 
     def get_current_target(self) -> GPUTarget:

@@ -67,7 +67,11 @@ def _changes() -> list[tuple[Any, str, Any, Any]]:
 
 def _of_the_interpreter() -> list[tuple[Any, str, Any, Any]]:
     owners = [tl, tl.core, tl.math, tl.core.tensor, tl.core.dtype]
-    owners += [getattr(tl.core, name) for name in ("tensor_descriptor_base", "_experimental_tensor_descriptor_base") if hasattr(tl.core, name)]
+    owners += [
+        getattr(tl.core, name)
+        for name in ("tensor_descriptor_base", "_experimental_tensor_descriptor_base")
+        if hasattr(tl.core, name)
+    ]
     before = [(owner, dict(vars(owner))) for owner in owners]
     interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
     found = []
@@ -99,7 +103,7 @@ def _of_cuda() -> Iterator[tuple[Any, str, Any]]:
         for name, value in list(vars(module).items()):
             if tl.core.is_builtin(value):
                 yield module, name, _with(value, semantic)
-    for name, value in list(vars(libdevice).items()):
+    for name in list(vars(libdevice)):
         own = vars(cuda.libdevice).get(name)
         if own is not None and tl.core.is_builtin(own):
             yield libdevice, name, _with(own, semantic)
@@ -120,7 +124,11 @@ def _claims() -> Iterator[tuple[Any, str, Any]]:
     """tl.multiple_of of one number: a compiler believes it, and a device then reports a misaligned address where it is wrong."""
 
     def multiple_of(value: Any, multiples: Any) -> Any:
-        if isinstance(value, tl.core.tensor) and value.handle.data.size == 1 and not isinstance(multiples, (list, tuple)):
+        if (
+            isinstance(value, tl.core.tensor)
+            and value.handle.data.size == 1
+            and not isinstance(multiples, (list, tuple))
+        ):
             multiple = int(getattr(multiples, "value", multiples))
             number = int(value.handle.data.reshape(-1)[0])
             if number % multiple:

@@ -43,7 +43,17 @@ class MusaLauncher:
         self._threads = metadata.num_warps * metadata.target.warp_size
 
     def __call__(
-        self, x: int, y: int, z: int, stream: int, function: Any, metadata: Any, launch: Any, enter: Any, leave: Any, *args: Any
+        self,
+        x: int,
+        y: int,
+        z: int,
+        stream: int,
+        function: Any,
+        metadata: Any,
+        launch: Any,
+        enter: Any,
+        leave: Any,
+        *args: Any,
     ) -> None:
         """Launch a grid of `x` by `y` by `z` programs on the current stream. The hooks get `launch`."""
         musa: Any = torch.musa  # type: ignore[attr-defined]
@@ -56,7 +66,9 @@ class MusaLauncher:
         if x * y * z:
             pointers = {name: _without_tensors(value) for name, value in arguments.items()}
             grid = (int(x), int(y), int(z))
-            _submit(lambda: self._kernel.run(grid, pointers, device), [t for t in tensors if t.device.type != "cpu"], musa)
+            _submit(
+                lambda: self._kernel.run(grid, pointers, device), [t for t in tensors if t.device.type != "cpu"], musa
+            )
         if leave is not None:
             leave(launch)
 
@@ -93,7 +105,11 @@ def _submit(call: Callable[[], None], tensors: list[torch.Tensor], musa: Any) ->
 def _without_tensors(value: Any) -> Any:
     """An argument with a Pointer for each tensor: a graph that replays the launch must not keep the tensors alive."""
     if isinstance(value, tuple):
-        return type(value)(*map(_without_tensors, value)) if hasattr(value, "_fields") else tuple(map(_without_tensors, value))
+        return (
+            type(value)(*map(_without_tensors, value))
+            if hasattr(value, "_fields")
+            else tuple(map(_without_tensors, value))
+        )
     if not hasattr(value, "data_ptr"):
         return value
     tensor = base_of(value)

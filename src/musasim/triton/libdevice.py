@@ -44,7 +44,9 @@ def _ffs(x: Any) -> Any:
 
 def _brev(x: Any) -> Any:
     width = x.itemsize * 8
-    return np.vectorize(lambda value: int(f"{int(value):0{width}b}"[::-1], 2), otypes=[_bits(x).dtype])(_bits(x)).view(x.dtype)
+    return np.vectorize(lambda value: int(f"{int(value):0{width}b}"[::-1], 2), otypes=[_bits(x).dtype])(_bits(x)).view(
+        x.dtype
+    )
 
 
 def _mulhi(x: Any, y: Any) -> Any:
@@ -72,9 +74,9 @@ def _to_int(x: Any) -> Any:
 
 
 _NUMPY = (
-    "fabs sqrt ceil floor rint trunc exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt fmod "
-    "hypot ldexp copysign nextafter"
-).split()
+    *("fabs", "sqrt", "ceil", "floor", "rint", "trunc", "fmod", "hypot", "ldexp", "copysign", "nextafter", "cbrt"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+)
 _RENAMED: dict[str, Function] = {
     "asin": np.arcsin,
     "acos": np.arccos,
@@ -154,10 +156,21 @@ _RENAMED: dict[str, Function] = {
     "int_as_float": lambda x: x.view(np.float32),
     "double_as_longlong": lambda x: x.view(np.int64),
     "longlong_as_double": lambda x: x.view(np.float64),
-    **{f"{name}_{mode}": operation for mode in ("rn", "rz", "rd", "ru") for name, operation in (
-        ("fadd", np.add), ("fmul", np.multiply), ("fdiv", np.divide), ("dadd", np.add), ("dmul", np.multiply),
-        ("ddiv", np.divide), ("fsqrt", np.sqrt), ("dsqrt", np.sqrt), ("fsub", np.subtract),
-    )},
+    **{
+        f"{name}_{mode}": operation
+        for mode in ("rn", "rz", "rd", "ru")
+        for name, operation in (
+            ("fadd", np.add),
+            ("fmul", np.multiply),
+            ("fdiv", np.divide),
+            ("dadd", np.add),
+            ("dmul", np.multiply),
+            ("ddiv", np.divide),
+            ("fsqrt", np.sqrt),
+            ("dsqrt", np.sqrt),
+            ("fsub", np.subtract),
+        )
+    },
 }
 _OF_TORCH = {"erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "erfcx": "erfcx", "lgamma": "gammaln"}
 _TABLE: dict[str, Function] = {

@@ -42,7 +42,9 @@ class Memory:
             self._add_every_allocation()
             wrong = self._outside(used, size)
         if wrong is not None:
-            raise IllegalAccess(f"an illegal memory access was encountered: it {what} {size} bytes at {self._describe(wrong)}")
+            raise IllegalAccess(
+                f"an illegal memory access was encountered: it {what} {size} bytes at {self._describe(wrong)}"
+            )
 
     def _outside(self, used: Any, size: int) -> int | None:
         flat = used.reshape(-1).astype(np.uint64)

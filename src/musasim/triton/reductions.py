@@ -26,8 +26,10 @@ def _combined(combine: Any, left: list[Any], right: list[Any], types: list[Any])
     result = result if isinstance(result, tuple) else (result,)
     shape = left[0].shape
     arrays = (each.handle.data if isinstance(each, tl.core.tensor) else np.asarray(each) for each in result)
-    return [np.broadcast_to(array.reshape(shape) if array.size == left[0].size else array, shape).astype(old.dtype)
-            for array, old in zip(arrays, left)]
+    return [
+        np.broadcast_to(array.reshape(shape) if array.size == left[0].size else array, shape).astype(old.dtype)
+        for array, old in zip(arrays, left)
+    ]
 
 
 def _halved(combine: Any, arrays: list[Any], types: list[Any]) -> list[Any]:
@@ -47,7 +49,9 @@ def _generic_reduce(self: Any, input: tuple[Any, ...]) -> list[Any]:
     combine = _callable(self.combine_fn)
     results = [a[0] for a in _halved(combine, arrays, types)]
     if self.keep_dims:
-        results = [a.reshape((1,) * rank) if axis is None else np.expand_dims(a, axis) for a in map(np.asarray, results)]
+        results = [
+            a.reshape((1,) * rank) if axis is None else np.expand_dims(a, axis) for a in map(np.asarray, results)
+        ]
     return [self.to_tensor(np.asarray(a) if np.ndim(a) else a.item(), dtype) for a, dtype in zip(results, types)]
 
 

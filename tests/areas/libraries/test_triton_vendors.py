@@ -12,7 +12,9 @@ from support.interpreter import Interpreter
 QUICK = True
 VERSIONS = ("3.1", "3.2", "3.6")
 ALONE = "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()\n"
-AWARE = "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()  # of torch_musa\n"
+AWARE = (
+    "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()  # of torch_musa\n"
+)
 
 
 @pytest.fixture(params=VERSIONS)

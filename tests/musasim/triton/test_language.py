@@ -39,7 +39,7 @@ def test_a_number_of_a_launch_is_a_number_of_the_device() -> None:
 @triton.jit
 def loops(x, out, n, BLOCK: tl.constexpr):
     total = tl.zeros([BLOCK], tl.float32)
-    for step in range(0, tl.cdiv(n, BLOCK)):
+    for step in range(tl.cdiv(n, BLOCK)):
         i = step.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
         total += tl.load(x + i, mask=i < n, other=0.0)
     for step in tl.static_range(3):
@@ -221,7 +221,7 @@ def test_tensor_descriptors() -> None:
 def by_block_pointer(x, out, rows, columns, BLOCK: tl.constexpr):
     source = tl.make_block_ptr(x, (rows, columns), (columns, 1), (0, 0), (BLOCK, BLOCK), (1, 0))
     target = tl.make_block_ptr(out, (rows, columns), (columns, 1), (0, 0), (BLOCK, BLOCK), (1, 0))
-    for _ in range(0, tl.cdiv(columns, BLOCK)):
+    for _ in range(tl.cdiv(columns, BLOCK)):
         tl.store(target, tl.load(source, boundary_check=(0, 1), padding_option="zero") * 2, boundary_check=(0, 1))
         source = tl.advance(source, (0, BLOCK))
         target = tl.advance(target, (0, BLOCK))
@@ -313,7 +313,9 @@ def test_a_launch_leaves_the_language_and_the_program_as_they_were() -> None:
     language = {name: dict(vars(owner)) for name, owner in {"tl": tl, "core": tl.core, "tensor": tl.tensor}.items()}
     ours = set(globals())
     by_helper[(1,)](torch.rand(4, device="musa"), on_device(4), BLOCK=4)
-    assert {name: dict(vars(owner)) for name, owner in (("tl", tl), ("core", tl.core), ("tensor", tl.tensor))} == language
+    assert {
+        name: dict(vars(owner)) for name, owner in (("tl", tl), ("core", tl.core), ("tensor", tl.tensor))
+    } == language
     assert set(globals()) == ours
     with pytest.raises(RuntimeError, match="outside of the scope of a kernel"):
         rounded(1.0)

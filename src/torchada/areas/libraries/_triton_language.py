@@ -29,7 +29,9 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(cuda, name, _hint(name), f"tl.extra.cuda.{name}", "emulated", note="a hint, without effect here")
     for name, function in _functions(own).items():
         if hasattr(cuda.libdevice, name):
-            yield Patch(cuda.libdevice, name, function, f"tl.extra.cuda.libdevice.{name}", to=f"{own.__name__}.libdevice")
+            yield Patch(
+                cuda.libdevice, name, function, f"tl.extra.cuda.libdevice.{name}", to=f"{own.__name__}.libdevice"
+            )
 
 
 def _vendors(extra: ModuleType) -> ModuleType:

@@ -52,7 +52,9 @@ def _never_nvidia(known: dict[str, Any]) -> Iterator[Patch]:
     """NVIDIA's driver is active where torch.cuda.is_available(), which can be made True, and then looks for libcuda."""
     if "nvidia" in known:
         inactive = staticmethod(lambda: False)
-        yield Patch(known["nvidia"].driver, "is_active", inactive, None, since=_TRIED, note="triton.runtime.driver.active")
+        yield Patch(
+            known["nvidia"].driver, "is_active", inactive, None, since=_TRIED, note="triton.runtime.driver.active"
+        )
 
 
 def _create_driver(context: Context, known: dict[str, Any], original: Callable[[], R]) -> Callable[[], R]:
@@ -120,7 +122,13 @@ def _what_older_drivers_lack(context: Context) -> dict[str, Callable[..., Any]]:
     def clear_cache(self: object, cache: Any) -> None:
         cache.zero_()
 
-    methods = (get_device_interface, get_active_torch_device, get_benchmarker, get_empty_cache_for_benchmark, clear_cache)
+    methods = (
+        get_device_interface,
+        get_active_torch_device,
+        get_benchmarker,
+        get_empty_cache_for_benchmark,
+        clear_cache,
+    )
     return {method.__name__: method for method in methods}
 
 

@@ -6,7 +6,9 @@ import triton.language as tl
 
 
 @triton.jit
-def attention_kernel(q, k, v, out, scale, n, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr, CAUSAL: tl.constexpr):
+def attention_kernel(
+    q, k, v, out, scale, n, HEAD: tl.constexpr, M: tl.constexpr, N: tl.constexpr, CAUSAL: tl.constexpr
+):
     start = tl.program_id(0)
     base = tl.program_id(1).to(tl.int64) * n * HEAD
     rows, dims = start * M + tl.arange(0, M), tl.arange(0, HEAD)
@@ -51,4 +53,6 @@ def one(dtype, causal):
 
 def error():
     torch.manual_seed(0)
-    return max(one(dtype, causal) for dtype in (torch.float32, torch.float16, torch.bfloat16) for causal in (False, True))
+    return max(
+        one(dtype, causal) for dtype in (torch.float32, torch.float16, torch.bfloat16) for causal in (False, True)
+    )

@@ -20,10 +20,14 @@ def grouped_kernel(a_list, b_list, c_list, sizes, count, PROGRAMS: tl.constexpr,
             rows = (tile - last) // columns * BLOCK + tl.arange(0, BLOCK)
             cols = (tile - last) % columns * BLOCK + tl.arange(0, BLOCK)
             total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-            for step in range(0, tl.cdiv(k, BLOCK)):
+            for step in range(tl.cdiv(k, BLOCK)):
                 ks = step * BLOCK + tl.arange(0, BLOCK)
-                left = tl.load(a + rows[:, None] * k + ks[None, :], mask=(rows[:, None] < m) & (ks[None, :] < k), other=0.0)
-                right = tl.load(b + ks[:, None] * n + cols[None, :], mask=(ks[:, None] < k) & (cols[None, :] < n), other=0.0)
+                left = tl.load(
+                    a + rows[:, None] * k + ks[None, :], mask=(rows[:, None] < m) & (ks[None, :] < k), other=0.0
+                )
+                right = tl.load(
+                    b + ks[:, None] * n + cols[None, :], mask=(ks[:, None] < k) & (cols[None, :] < n), other=0.0
+                )
                 total += tl.dot(left, right)
             where = c + rows[:, None] * n + cols[None, :]
             tl.store(where, total.to(tl.float16), mask=(rows[:, None] < m) & (cols[None, :] < n))
