@@ -7,6 +7,7 @@ fast path behind it (hooks/importer.py) asks whether any of them is set, so that
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ PREFIX = "TORCHADA_"
 
 
 class Variable(NamedTuple):
-    """One environment variable: `kind` is "flag", "choice", "name", "list", "path" or "internal"."""
+    """One environment variable: `kind` is "flag", "choice", "name", "list", "packages", "path", "version" or "internal"."""
 
     name: str
     kind: str
@@ -37,9 +38,16 @@ VARIABLES = (
         "what code is told of the device: each module by what it knows (caller, the default), all code cuda, or all code musa",
         ("caller", "cuda", "musa"),
     ),
-    Variable("TORCHADA_CUDA_VIEW", "list", "packages that see CUDA, separated by commas"),
-    Variable("TORCHADA_MUSA_VIEW", "list", "packages that see MUSA, separated by commas"),
-    Variable("TORCHADA_FORCE_CUDA_AVAILABLE", "flag", "torch.cuda.is_available() answers torch.musa.is_available()"),
+    Variable("TORCHADA_CUDA_VIEW", "packages", "packages that see CUDA, separated by commas"),
+    Variable("TORCHADA_MUSA_VIEW", "packages", "packages that see MUSA, separated by commas"),
+    Variable(
+        "TORCHADA_FORCE_CUDA_AVAILABLE",
+        "flag",
+        "torch.cuda.is_available() is True for all code, PyTorch's own included",
+    ),
+    Variable(
+        "TORCHADA_CUDA_CAPABILITY", "version", "the compute capability that code which sees CUDA is told, as in 8.0"
+    ),
     Variable("TORCHADA_STRICT", "flag", "raise where torchada would warn and go on"),
     Variable(
         "TORCHADA_NATIVE",
@@ -85,6 +93,7 @@ class Settings(NamedTuple):
     cuda_view: frozenset[str] = frozenset()
     musa_view: frozenset[str] = frozenset()
     force_cuda_available: bool = False
+    cuda_capability: tuple[int, int] | None = None
     strict: bool = False
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
@@ -121,6 +130,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         cuda_view=_list(good, "TORCHADA_CUDA_VIEW"),
         musa_view=_list(good, "TORCHADA_MUSA_VIEW"),
         force_cuda_available=_flag(good, "TORCHADA_FORCE_CUDA_AVAILABLE"),
+        cuda_capability=_version(good, "TORCHADA_CUDA_CAPABILITY"),
         strict=_flag(good, "TORCHADA_STRICT"),
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
@@ -199,6 +209,11 @@ def _list(values: Mapping[str, str], name: str) -> frozenset[str]:
     return frozenset(filter(None, (part.strip() for part in values.get(name, "").split(","))))
 
 
+def _version(values: Mapping[str, str], name: str) -> tuple[int, int] | None:
+    major, point, minor = values.get(name, "").partition(".")
+    return (int(major), int(minor)) if point else None
+
+
 def _understood(name: str, value: str) -> bool:
     known = variable(name)
     if known is None or value == "" or known.kind in ("list", "path", "internal"):
@@ -207,6 +222,10 @@ def _understood(name: str, value: str) -> bool:
         return value.lower() in ON + OFF
     if known.kind == "choice":
         return value.lower() in known.choices
+    if known.kind == "packages":
+        return all(part.strip().isidentifier() for part in value.split(","))
+    if known.kind == "version":
+        return re.fullmatch(r"\d+\.\d+", value, re.ASCII) is not None
     return value.replace("_", "").replace("-", "").isalnum()
 
 
@@ -215,4 +234,8 @@ def _expected(known: Variable) -> str:
         return f"expected one of {', '.join(known.choices)}"
     if known.kind == "flag":
         return "expected 1 or 0"
+    if known.kind == "packages":
+        return "expected top-level packages, separated by commas"
+    if known.kind == "version":
+        return "expected two numbers and a point, as in 8.0"
     return f"expected {known.meaning}"

@@ -47,7 +47,7 @@ def both(interpreter: Interpreter, *program: str, **options: Any) -> list[tuple[
 def test_run_hands_a_script_its_arguments(here: Interpreter) -> None:
     argv, variables = told(here, "tell.py", "--simulate", "-m", "--", "-h", "", "two words")
     assert argv == ["tell.py", "--simulate", "-m", "--", "-h", "", "two words"]
-    assert variables == {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
+    assert variables == {}
 
 
 def test_run_runs_a_module(here: Interpreter) -> None:
@@ -62,7 +62,7 @@ def test_run_runs_code(here: Interpreter) -> None:
 
 def test_two_dashes_end_our_options(here: Interpreter) -> None:
     argv, variables = told(here, "--honest", "--", "tell.py", "--")
-    assert argv == ["tell.py", "--"] and variables == {}
+    assert argv == ["tell.py", "--"] and variables == {"TORCHADA_VIEW": "musa"}
 
 
 FLAGS = "import sys; print(sys.flags.utf8_mode, sys.flags.dont_write_bytecode, sys.warnoptions)"
@@ -115,6 +115,8 @@ def test_split_knows_every_option_of_the_parser() -> None:
         ([], "nothing to run"),
         (["--simulate"], "nothing to run"),
         (["--platform"], "--platform: expected one argument"),
+        (["--view", "amd", "x.py"], "--view: invalid choice: 'amd'"),
+        (["--view", "cuda", "--force", "x.py"], "not allowed with argument"),
     ],
 )
 def test_run_answers_wrong_arguments_with_its_usage(here: Interpreter, given: list[str], said: str) -> None:
@@ -153,11 +155,14 @@ def test_verbose_run_prints_a_command_that_does_the_same(here: Interpreter) -> N
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--simulate"], {"TORCHADA_SIMULATE": "1", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"}),
-        (["--platform", "cpu"], {"TORCHADA_PLATFORM": "cpu", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"}),
-        (["--platform=cpu"], {"TORCHADA_PLATFORM": "cpu", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"}),
-        (["--honest"], {}),
-        (["--honest", "--simulate"], {"TORCHADA_SIMULATE": "1"}),
+        (["--simulate"], {"TORCHADA_SIMULATE": "1"}),
+        (["--platform", "cpu"], {"TORCHADA_PLATFORM": "cpu"}),
+        (["--platform=cpu"], {"TORCHADA_PLATFORM": "cpu"}),
+        (["--force"], {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}),
+        (["--view", "cuda"], {"TORCHADA_VIEW": "cuda"}),
+        (["--view=caller"], {"TORCHADA_VIEW": "caller"}),
+        (["--honest"], {"TORCHADA_VIEW": "musa"}),
+        (["--honest", "--simulate"], {"TORCHADA_SIMULATE": "1", "TORCHADA_VIEW": "musa"}),
     ],
 )
 def test_options_set_their_variables(here: Interpreter, options: list[str], expected: dict[str, str]) -> None:

@@ -92,7 +92,7 @@ PROGRAM = """
 import os, torch
 x = torch.ones(2, device="cuda")
 torch.cuda.synchronize()
-torch.cuda.is_available()
+torch.cuda.memory_snapshot()
 with torch.autocast("cuda"):
     pass
 try:

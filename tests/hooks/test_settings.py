@@ -121,7 +121,10 @@ def test_any_name_is_known_or_named(name: str) -> None:
 
 def test_every_variable_is_listed_with_a_meaning() -> None:
     assert all(known.name.startswith("TORCHADA_") and known.meaning for known in VARIABLES)
-    assert all(known.kind in ("flag", "choice", "name", "list", "path", "internal") for known in VARIABLES)
+    assert all(
+        known.kind in ("flag", "choice", "name", "list", "packages", "path", "version", "internal")
+        for known in VARIABLES
+    )
     assert len({known.name for known in VARIABLES}) == len(VARIABLES)
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--platform", "--honest", "--report")
-OWN_WITH_VALUE = ("--platform", "--report")
+OWN_WITH_VALUE = ("--platform", "--view", "--report")
+OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--honest", "--force", *OWN_WITH_VALUE)
 _FLAGS = frozenset("bBdEhiIOPRsStuVx?")  # python's options, as are those below
 _WITH_VALUE = frozenset("WX")
 _PROGRAM = frozenset("cm")

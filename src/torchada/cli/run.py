@@ -11,7 +11,6 @@ import shlex
 import sys
 from typing import Any
 
-from torchada import _settings
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 from torchada.hooks import startup_files
@@ -29,8 +28,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, cuda, cpu or an installed backend"
     )
     platform.completer = lambda **_: platforms()
-    parser.add_argument(
-        "--honest", action="store_true", help="leave torch.cuda.is_available() as it is (False on MUSA)"
+    seen = parser.add_mutually_exclusive_group()
+    seen.add_argument(
+        "--view",
+        choices=("caller", "cuda", "musa"),
+        help="set TORCHADA_VIEW: who sees CUDA, and who sees MUSA; by default each package by what it knows",
+    )
+    seen.add_argument(
+        "--honest", action="store_const", const="musa", dest="view", help="the same as --view musa: all code sees MUSA"
+    )
+    seen.add_argument(
+        "--force", action="store_true", help="torch.cuda.is_available() is True for all code, PyTorch's own included"
     )
     parser.add_argument(
         "--report",
@@ -74,13 +82,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
-    """The variables that the program gets besides those it inherits; variables that the user has set are left alone."""
+    """The variables that the program gets besides those it inherits."""
     added = {}
     if options.simulate:
         added["TORCHADA_SIMULATE"] = "1"
     if options.platform:
         added["TORCHADA_PLATFORM"] = options.platform
-    if not options.honest and "TORCHADA_FORCE_CUDA_AVAILABLE" not in _settings.in_force():
+    if options.view:
+        added["TORCHADA_VIEW"] = options.view
+    if options.force:
         added["TORCHADA_FORCE_CUDA_AVAILABLE"] = "1"
     if options.report:
         added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))
@@ -119,11 +129,10 @@ def _python_path() -> dict[str, str]:
 
 
 COMMAND = Command(
-    summary="run a program as python would, with torch.cuda.is_available() answering for the MUSA device",
-    usage="torchada run [-h] [-q | -v] [--simulate] [--platform P] [--honest] [--report FILE] [options of python]\n"
-    "                    (script.py | -m module | -c code) [args...]",
-    description="Run a program as python would, with torch.cuda.is_available() answering for the MUSA device. "
-    "The exit code is the program's.",
+    summary="run a program as python would, on the MUSA device",
+    usage="torchada run [-h] [-q | -v] [--simulate] [--platform P] [--view V | --honest | --force] [--report FILE]\n"
+    "                    [options of python] (script.py | -m module | -c code) [args...]",
+    description="Run a program as python would, on the MUSA device. The exit code is the program's.",
     quiet="do not show torchada's warnings in the program",
     verbose="print the command and the variables that are set for it first",
     arguments=arguments,

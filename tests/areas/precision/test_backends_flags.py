@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from support.interpreter import Interpreter
+from torchada.building.cuda_home import VERSION
 from torchada.redirect.unsupported import UnsupportedError
 
 cuda: Any = torch.backends.cuda
@@ -39,22 +40,52 @@ def _switches_as_they_were() -> Iterator[None]:
 
 DETECTION = """
 import json, torch
+from torch.version import cuda
 print(json.dumps([torch.cuda.is_available(), torch.backends.cuda.is_built(), torch.backends.cudnn.is_available(),
-                  torch.backends.cudnn.version(), torch.version.cuda]))
+                  torch.backends.cudnn.is_acceptable(torch.zeros(2, device="cuda" if KNOWN else "cpu")),
+                  torch.backends.cudnn.version(), torch.version.cuda, cuda]))
 """
 
 
-def test_detection_is_honest(musa: Interpreter) -> None:
-    """What torch itself says; a CPU build says no to all of it."""
-    own = musa.json(DETECTION, env={"TORCHADA_DISABLE": "1"})
-    assert musa.json(DETECTION) == own and own[0] is False
+def test_code_that_knows_musa_gets_torchs_own_answers(musa: Interpreter) -> None:
+    """A CPU build of torch says no to all of it."""
+    code = DETECTION.replace("KNOWN", '"musa" == 0')
+    own = musa.json(code, env={"TORCHADA_DISABLE": "1"})
+    assert musa.json(code) == own and own[0] is False
     if own[-1] is None:
-        assert own == [False, False, False, None, None]
+        assert own == [False, False, False, False, None, None, None]
+
+
+def test_code_that_knows_cuda_alone_gets_the_answers_of_the_device(musa: Interpreter) -> None:
+    *found, version, cuda_version, imported = musa.json(DETECTION.replace("KNOWN", "True"))
+    assert found == [True, True, True, True] and version == mudnn.version()
+    assert cuda_version == imported == VERSION
 
 
 def test_detection_under_force(musa: Interpreter) -> None:
-    *found, version, build = musa.json(DETECTION, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"})
-    assert found == [True, True, True] and version == mudnn.version() and build == torch.version.cuda
+    code = DETECTION.replace("KNOWN", '"musa"')
+    *found, version, _, _ = musa.json(code, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"})
+    assert found == [True, True, True, False] and version == mudnn.version()
+
+
+def test_a_version_that_a_program_sets_is_kept(musa: Interpreter) -> None:
+    code = """
+        import torch, torchada
+        torch.version.cuda = "99.1"
+        torchada.disable()
+        assert torch.version.cuda == vars(torch.version)["cuda"] == "99.1" and type(torch.version) is type(torch)
+    """
+    musa.run(code)
+
+
+def test_has_cuda_and_has_cudnn_agree(musa: Interpreter) -> None:
+    code = """
+        import warnings, torch
+        warnings.simplefilter("ignore")
+        print(torch.has_cuda, torch.has_cudnn)
+    """
+    assert musa.run(code).stdout.split() == ["True", "True"]
+    assert musa.run(code, env={"TORCHADA_VIEW": "musa"}).stdout.split() == ["False", "False"]
 
 
 def test_torch_itself_goes_on_under_force(musa: Interpreter) -> None:
@@ -74,13 +105,6 @@ def test_torch_itself_goes_on_under_force(musa: Interpreter) -> None:
         """,
         env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"},
     )
-
-
-def test_collect_env(musa: Interpreter) -> None:
-    for force in ("0", "1"):
-        done = musa.run(["-m", "torch.utils.collect_env"], env={"TORCHADA_FORCE_CUDA_AVAILABLE": force})
-        assert f"PyTorch version: {torch.__version__}" in done.stdout
-        assert f"Is CUDA available: {force == '1'}" in done.stdout
 
 
 # --- TF32 ------------------------------------------------------------------------------------------------------------

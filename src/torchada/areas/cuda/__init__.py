@@ -3,8 +3,10 @@
 AREAS = {
     "torch": (
         "names",
+        "availability",
         "c_functions",
         "devices",
+        "capability",
         "memory",
         "monitoring",
         "sparse",
@@ -21,6 +23,7 @@ AREAS = {
         "lacking",
         "accelerator",
     ),
+    "torch.utils.collect_env": ("collect_env",),
     "torch.cuda._sanitizer": ("sanitizer",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }

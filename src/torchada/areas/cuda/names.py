@@ -1,7 +1,4 @@
-"""torch.cuda: the objects that torch.musa has under the same names are put into the module itself, so calls cost the same there.
-
-`is_available` stays torch's own unless TORCHADA_FORCE_CUDA_AVAILABLE=1 is set, because programs distinguish platforms by it.
-"""
+"""torch.cuda: the objects that torch.musa has under the same names are put into the module itself, so calls cost the same there."""
 
 from __future__ import annotations
 
@@ -36,10 +33,6 @@ _AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callable
 def patches(context: Context) -> Iterator[Patch]:
     cuda = context.torch.cuda
     replaced = dict(_aliases(context))
-    if context.settings.force_cuda_available:
-        replaced["is_available"] = getattr(
-            context.namespace, "is_available", lambda: context.namespace.device_count() > 0
-        )
     adapted = {"_get_device_index": _get_device_index(context, cuda._get_device_index)}
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)

@@ -1,7 +1,7 @@
 """torch.backends.cuda: the functions that call CUDA's libraries. The flags of attention and of reduced precision work as they are.
 
-Programs distinguish platforms by `is_built`, as by torch.cuda.is_available. Like that function it stays honest unless
-TORCHADA_FORCE_CUDA_AVAILABLE=1 is set.
+Programs distinguish platforms by `is_built`, as by torch.cuda.is_available. Like that function it answers by who asks, and
+with TORCHADA_FORCE_CUDA_AVAILABLE=1 for everybody but torch's private packages.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
+from torchada.redirect.views.answers import by_view
 
 if TYPE_CHECKING:
     from enum import Enum
@@ -28,10 +29,7 @@ _PLANS = 4096
 
 def patches(context: Context) -> Iterator[Patch]:
     module = context.torch.backends.cuda
-    if context.settings.force_cuda_available:
-        is_built = _is_built(module.is_built)
-        yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built")
-        yield Patch(context.torch._deprecated_attrs, "has_cuda", is_built, "torch.has_cuda")
+    yield from _detection(context)
     yield from _plan_cache(context)
     yield from _attention(context)
     for library in ("linalg", "blas"):
@@ -40,6 +38,17 @@ def patches(context: Context) -> Iterator[Patch]:
         if hasattr(module, name):
             api, why = f"torch.backends.cuda.{name}", "its BLAS library sizes its workspace itself"
             yield Patch(module, name, unsupported(context, api, why, getattr(module, name)), api, kind="unsupported")
+
+
+def _detection(context: Context) -> Iterator[Patch]:
+    module, table = context.torch.backends.cuda, context.torch._deprecated_attrs
+    if context.settings.force_cuda_available:
+        is_built = has_cuda = _is_built(module.is_built)
+    else:
+        is_built = by_view(context.views, lambda: True, module.is_built)
+        has_cuda = by_view(context.views, lambda: True, module.is_built, depth=2)  # torch.__getattr__ calls it
+    yield Patch(module, "is_built", is_built, "torch.backends.cuda.is_built")
+    yield Patch(table, "has_cuda", has_cuda, "torch.has_cuda")
 
 
 def _is_built(original: Callable[[], bool]) -> Callable[[], bool]:

@@ -1,29 +1,35 @@
 """torch.backends.cudnn. Its switches are torch's own and work as they are; TF32 has an area of its own.
 
-Programs distinguish platforms by `is_available` and `version`, and so these stay honest (False, None) unless
-TORCHADA_FORCE_CUDA_AVAILABLE=1 is set: then they answer for the backend's library. Its version numbers are lower than cuDNN's, so a
-program that compares them takes the code path for older versions.
+Programs distinguish platforms by `is_available` and `version`, and ask `is_acceptable` before they take a fast path. Code that sees
+CUDA gets the answers of the backend's library, and other code torch's own (False, None); with TORCHADA_FORCE_CUDA_AVAILABLE=1,
+everybody gets the library's. Its version numbers are lower than cuDNN's, so a program that compares them takes the code path for
+older versions.
 
 The entries are put on the module object that programs see, and not into the module behind it, because the functions there call
-`is_available` before they call cuDNN itself. `is_acceptable` stays False for the same reason: cuDNN's kernels cannot take the
-backend's tensors.
+`is_available` before they call cuDNN itself. `is_acceptable` stays torch's own for torch: cuDNN's kernels cannot take the backend's
+tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
+from torchada.redirect.views.answers import by_view
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import Tensor
 
 
 def patches(context: Context) -> Iterator[Patch]:
     cudnn = context.torch.backends.cudnn
     library = getattr(context.torch.backends, context.backend.names.dnn or "", None)
-    if context.settings.force_cuda_available and library is not None:
+    if library is not None:
         yield from _detection(context, cudnn, library)
     import torch.backends.cudnn.rnn as rnn  # a small module that older versions of torch import on first use
 
@@ -35,6 +41,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _detection(context: Context, cudnn: ModuleType, library: ModuleType) -> Iterator[Patch]:
     namespace, name = context.namespace, f"torch.backends.{context.backend.names.dnn}"
+    forced = context.settings.force_cuda_available
 
     def is_available() -> bool:
         return bool(namespace.is_available())
@@ -47,6 +54,21 @@ def _detection(context: Context, cudnn: ModuleType, library: ModuleType) -> Iter
         (version, f"{name}.version"),
     ):
         original = getattr(cudnn, function.__name__)
+        answer = disguise(function, original) if forced else by_view(context.views, function, original)
         api = f"torch.backends.cudnn.{function.__name__}"
-        yield Patch(cudnn, function.__name__, disguise(function, original), api, to=to)
-    yield Patch(context.torch._deprecated_attrs, "has_cudnn", is_available, "torch.has_cudnn")
+        yield Patch(cudnn, function.__name__, answer, api, to=to)
+    acceptable = by_view(context.views, _is_acceptable(context, cudnn), cudnn.is_acceptable)
+    yield Patch(cudnn, "is_acceptable", acceptable, "torch.backends.cudnn.is_acceptable", to=name)
+    has_cudnn = is_available if forced else by_view(context.views, is_available, cudnn.is_available, depth=2)
+    yield Patch(context.torch._deprecated_attrs, "has_cudnn", has_cudnn, "torch.has_cudnn")
+
+
+def _is_acceptable(context: Context, cudnn: ModuleType) -> Callable[[Tensor], bool]:
+    """Whether the backend's library can take a tensor, by cuDNN's rule: enabled, on the device, and of one of its types."""
+    enabled, available = context.torch._C._get_cudnn_enabled, context.namespace.is_available
+    device_type, dtypes = context.backend.device_type, cudnn.CUDNN_TENSOR_DTYPES
+
+    def is_acceptable(tensor: Tensor) -> bool:
+        return bool(enabled()) and tensor.device.type == device_type and tensor.dtype in dtypes and bool(available())
+
+    return is_acceptable

@@ -12,6 +12,9 @@ from torchada.redirect.views.rules import ON_BEHALF, Decision, Rules
 if TYPE_CHECKING:
     from torchada._settings import Settings
 
+# The functions that record calls stand between a replacement and its caller.
+_RECORDING = "torchada.telemetry"
+
 
 class Views:
     """Who sees CUDA. `decisions` are by package.
@@ -32,6 +35,8 @@ class Views:
     def decide(self, namespace: Globals) -> bool:
         """As `sees_cuda`, for globals that are not in the table. The answer is remembered where it is the same each time."""
         who = asker(namespace)
+        if who.name.startswith(_RECORDING):
+            return self._of_the_recorded()
         if _asks_on_behalf(who):
             return self._of_the_program()
         answer = self.decision(who).sees_cuda
@@ -49,6 +54,17 @@ class Views:
         """Decide anew from now on."""
         self.decisions.clear()
         self.table.clear()
+
+    def _of_the_recorded(self) -> bool:
+        """The view of the code that calls a function whose calls are recorded."""
+        frame: FrameType | None = sys._getframe(2)
+        names = []
+        while frame is not None:
+            names.append(str(frame.f_globals.get("__name__")))
+            if len(names) > 1 and names[-2].startswith(_RECORDING) and not names[-1].startswith(_RECORDING):
+                return self.sees_cuda(frame.f_globals)
+            frame = frame.f_back
+        return False
 
     def _of_the_program(self) -> bool:
         """The view of the innermost frame that is neither torch's nor the standard library's; without one, that of CUDA code."""

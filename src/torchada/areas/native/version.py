@@ -1,0 +1,66 @@
+"""torch.version.cuda: the version of CUDA that the backend's toolkit stands for, in code that sees CUDA.
+
+Builds compare it with the output of `nvcc -V`, so it is the version that torchada's replacement for nvcc prints. Other code gets
+torch's own: None, or the version that torch was built for. In a setup.py that finds a version in any case (torch was built for
+CUDA, or TORCHADA_FORCE_CUDA_AVAILABLE=1 is set), torch's own code has to find the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    version = context.torch.version
+    if _is_one_for_all(context):
+        from torchada.building.cuda_home import VERSION
+
+        yield Patch(version, "cuda", VERSION, "torch.version.cuda", kind="emulated", to=repr(VERSION))
+    if type(version) is ModuleType:
+        yield Patch(_ClassOf(version), "__class__", _viewed(context), None, note="torch.version.cuda, by who asks")
+
+
+def _is_one_for_all(context: Context) -> bool:
+    from torchada.building.scripts import is_setup_script
+
+    has_version = context.torch.version.cuda is not None or context.settings.force_cuda_available
+    return has_version and context.backend.build is not None and is_setup_script()
+
+
+class _ClassOf:
+    """The class of a module, as the owner of a patch: only a class can answer for an attribute by who asks."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def get(self, name: str) -> type[ModuleType]:
+        return type(self._module)
+
+    def set(self, name: str, value: type[ModuleType]) -> None:
+        self._module.__class__ = value
+
+    def delete(self, name: str) -> None:
+        raise TypeError("a module cannot be without a class")
+
+
+def _viewed(context: Context) -> type[ModuleType]:
+    sees_cuda, frame = context.views.sees_cuda, sys._getframe
+
+    def cuda(self: ModuleType) -> object:
+        if sees_cuda(frame(1).f_globals):
+            from torchada.building.cuda_home import VERSION
+
+            return VERSION
+        return vars(self)["cuda"]
+
+    def set_cuda(self: ModuleType, value: object) -> None:
+        vars(self)["cuda"] = value
+
+    return type("module", (ModuleType,), {"cuda": property(cuda, set_cuda), "__module__": "builtins"})

@@ -1,0 +1,26 @@
+"""Functions that answer by the view of the code that calls them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.views.view import Views
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
+
+
+def by_view(views: Views, cuda: Callable[P, R], honest: Callable[P, R], *, depth: int = 1) -> Callable[P, R]:
+    """A function in the place of `honest`: code that sees CUDA gets the answer of `cuda`, and other code that of `honest`.
+
+    `depth` is how many frames away the code is that asks: 1 for the caller.
+    """
+    sees_cuda, frame = views.sees_cuda, sys._getframe
+
+    def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+        return cuda(*args, **kwargs) if sees_cuda(frame(depth).f_globals) else honest(*args, **kwargs)
+
+    return disguise(answer, honest)
