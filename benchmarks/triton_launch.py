@@ -1,9 +1,9 @@
 """What a launch of a Triton kernel costs on the simulator, compared with the same kernel in Triton's own interpreter.
 
-`launch / interpreter` is `kernel[grid](...)` on tensors of the device, under redirection, against the interpreter called directly on
-tensors of the CPU (`triton.runtime.interpreter.InterpretedFunction`): what the simulator adds, its checks of memory included.
-Both alternate, call by call, and the ratio is that of the medians.
-`redirected / not` is the launch with torchada in force against the same one inside `torchada.disabled()`. `import` is `import torch, triton` with and without the simulator.
+`launch / interpreter` is `kernel[grid](...)` on tensors of the device, under redirection, against the interpreter called directly
+on tensors of the CPU (`triton.runtime.interpreter.InterpretedFunction`): what the simulator adds, its checks of memory included.
+Both alternate, call by call, and the ratio is that of the medians. `redirected / not` is the launch with torchada in force against
+the same one inside `torchada.disabled()`. `import` is `import torch, triton` with and without the simulator.
 
     python benchmarks/triton_launch.py [--rounds N]
 """
@@ -30,7 +30,7 @@ import torchada
 SIZE, BLOCK = 4096, 1024
 
 
-@triton.jit
+@triton.jit  # type: ignore[untyped-decorator]
 def scaled_sum(x, y, out, n, scale, BLOCK: tl.constexpr):  # type: ignore[no-untyped-def]
     """out = x * scale + y."""
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

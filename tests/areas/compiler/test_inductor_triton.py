@@ -1,4 +1,4 @@
-"""torch.compile in CUDA code with Triton kernels, as hardware gets them: Inductor generates them, Triton's interpreter runs them."""
+"""torch.compile in CUDA code with Triton kernels, as hardware gets them: Inductor generates them, the interpreter runs them."""
 
 from __future__ import annotations
 
