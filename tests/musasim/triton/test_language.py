@@ -299,6 +299,21 @@ def enclosing() -> Any:
 
 
 @triton.jit
+def template(out):
+    tl.store(out, THE_VALUE)  # noqa: F821 (programs replace such names in the source)
+
+
+@pytest.mark.skipif(VERSION < (3, 4), reason="up to 3.3 a program sets another attribute")
+def test_a_source_that_the_program_has_changed() -> None:
+    for value in ("7.0", "8.0"):
+        kernel = triton.JITFunction(template.fn)
+        kernel._unsafe_update_src(kernel.src.replace("THE_VALUE", value))
+        out = on_device(1)
+        kernel[(1,)](out)
+        assert out.item() == float(value)
+
+
+@triton.jit
 def rounded(x):
     return tl.floor(x + 0.5)
 
