@@ -7,4 +7,6 @@ AREAS = {
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
     "triton": ("triton.driver", "triton.compiler", "triton.language"),
+    "sglang.kernels.jit.utils.compile.toolchain": ("sglang_jit",),
+    "sglang.kernels.ops.attention.rope": ("sglang_rope",),
 }
