@@ -55,7 +55,7 @@ class MUSAOptions:
         return hashlib.sha256(repr(sorted(vars(self).items(), key=lambda item: item[0])).encode()).hexdigest()
 
 
-class MUSABackend(BaseBackend):
+class MUSABackend(BaseBackend):  # type: ignore[misc]
     """The compiler of the simulated device. What it makes of a kernel is its IR; the launcher interprets the source."""
 
     binary_ext = "mubin"

@@ -64,7 +64,7 @@ def max_threads(device: int) -> int:
     return _attribute(_MAX_THREADS, device)
 
 
-class MusaDriver(DriverBase):
+class MusaDriver(DriverBase):  # type: ignore[misc]
     """The driver of the simulated devices."""
 
     launcher_cls = MusaLauncher

@@ -24,10 +24,12 @@ _STUBS = "triton.language.extra.libdevice"
 
 def interpreted(function: Any) -> Callable[..., Any]:
     """The plain function that a `JITFunction` is in the interpreter."""
-    plain = getattr(function, "fn", function)
-    found = _REWRITTEN.get(plain)
+    if not isinstance(function, JITFunction):
+        return getattr(function, "fn", function)  # type: ignore[no-any-return]
+    key = function.fn, function.src
+    found = _REWRITTEN.get(key)
     if found is None:
-        found = _REWRITTEN[plain] = _Rewriter(plain).rewrite_ast() if isinstance(function, JITFunction) else plain
+        found = _REWRITTEN[key] = _Rewriter(function.fn).rewrite(function.src)
     return found
 
 
@@ -51,6 +53,12 @@ class _Loops(interpreter.ASTTransformer):  # type: ignore[misc]
 class _Rewriter(interpreter.FunctionRewriter):  # type: ignore[misc]
     ast_transformer = _Loops()
 
+    def rewrite(self, source: str) -> Callable[..., Any]:
+        """The function of `source`, which a program may have changed since it defined the kernel."""
+        self.filename, self.def_file_lineno = self._get_jit_fn_file_line()
+        rewritten: Callable[..., Any] = self._compile_and_exec(self._transform_ast(source))
+        return rewritten
+
     def _get_jit_fn_file_line(self) -> tuple[str, int]:
         """The file, and the line of `def`, for tracebacks."""
         lines, first = inspect.getsourcelines(self.fn)
@@ -67,7 +75,7 @@ class _Rewriter(interpreter.FunctionRewriter):  # type: ignore[misc]
             argument.annotation = None
         definition.args.defaults = []
         exec(compile(transformed_ast, self.filename, "exec"), namespace)
-        made = namespace[self.fn.__name__]
+        made = namespace[definition.name]
         made.__defaults__ = self.fn.__defaults__
         return made
 

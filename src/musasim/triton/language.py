@@ -103,7 +103,7 @@ def _of_cuda() -> Iterator[tuple[Any, str, Any]]:
         for name, value in list(vars(module).items()):
             if tl.core.is_builtin(value):
                 yield module, name, _with(value, semantic)
-    for name, value in list(vars(libdevice).items()):
+    for name in list(vars(libdevice)):
         own = vars(cuda.libdevice).get(name)
         if own is not None and tl.core.is_builtin(own):
             yield libdevice, name, _with(own, semantic)

@@ -74,9 +74,9 @@ def _to_int(x: Any) -> Any:
 
 
 _NUMPY = (
-    "fabs sqrt ceil floor rint trunc exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt fmod "
-    "hypot ldexp copysign nextafter"
-).split()
+    *("fabs", "sqrt", "ceil", "floor", "rint", "trunc", "fmod", "hypot", "ldexp", "copysign", "nextafter", "cbrt"),
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh"),
+)
 _RENAMED: dict[str, Function] = {
     "asin": np.arcsin,
     "acos": np.arccos,

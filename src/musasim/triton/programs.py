@@ -79,7 +79,7 @@ class Kernel:
             return _tuple(given, [self._value((*path, i), kind[i], each) for i, each in enumerate(given)])
         if kind == "constexpr":
             return given
-        if kind.startswith("tensordesc") or kind.startswith("nvTmaDesc"):
+        if kind.startswith(("tensordesc", "nvTmaDesc")):
             return interpreter._implicit_cvt(given)
         dtype = _type(kind)
         if kind.startswith("*"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 from collections.abc import MutableMapping
 from types import ModuleType
 from typing import Any, Protocol
@@ -15,6 +16,11 @@ class _Missing:
 
 
 MISSING: Any = _Missing()
+
+
+def imported() -> dict[str, ModuleType]:
+    """The modules of this process by name, as the owner of a patch that adds one."""
+    return sys.modules
 
 
 class Owner(Protocol):

@@ -33,8 +33,9 @@ Check = Callable[..., dict[str, Any]]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "libraries" in item.path.parts:
-            item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.musa)
+            if not getattr(getattr(item, "module", None), "QUICK", False):
+                item.add_marker(pytest.mark.slow)
             for needed in getattr(getattr(item, "module", None), "NEEDS", ()):
                 if find_spec(needed) is None:
                     item.add_marker(pytest.mark.skip(reason=f"{needed} is not installed"))

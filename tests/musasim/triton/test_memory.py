@@ -82,7 +82,7 @@ def test_memory_of_another_device() -> None:
 
 
 def test_a_null_pointer_is_an_address_like_others() -> None:
-    with pytest.raises(RuntimeError, match="illegal memory access.*at 0x0"):
+    with pytest.raises(RuntimeError, match=r"illegal memory access.*at 0x0"):
         follow[(1,)](torch.zeros(1, dtype=torch.int64, device="musa"), torch.zeros(1, device="musa"))
 
 
@@ -98,12 +98,12 @@ def test_a_wrong_claim_of_alignment() -> None:
     target = torch.zeros(32, device="musa")
     claim[(1,)](target, 24)
     assert target[24] == 1
-    with pytest.raises(RuntimeError, match="misaligned address: the kernel says that 12 is a multiple of 8.*'claim'"):
+    with pytest.raises(RuntimeError, match=r"misaligned address: the kernel says that 12 is a multiple of 8.*'claim'"):
         claim[(1,)](target, 12)
 
 
 def test_a_kernel_compiled_for_aligned_pointers() -> None:
     source, target = torch.ones(64, device="musa"), torch.zeros(64, device="musa")
     compiled = copy.warmup(source, target, 8, BLOCK=8, grid=(1,))
-    with pytest.raises(ValueError, match="'source' of kernel 'copy' is at address.*multiple of 16"):
+    with pytest.raises(ValueError, match=r"'source' of kernel 'copy' is at address.*multiple of 16"):
         compiled[(1, 1, 1)](source[1:], target, 8, 8)

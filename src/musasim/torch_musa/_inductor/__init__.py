@@ -1,7 +1,7 @@
 """Inductor on the device: its C++ backend, whose kernels read and write the device's memory, or Triton as on a device.
 
-The vendor's backend generates Triton kernels. So does this one under MUSASIM_INDUCTOR=triton; they are then interpreted, which takes
-longer than C++ by a factor of a hundred. This module is imported when Inductor is first used.
+The vendor's backend generates Triton kernels. So does this one under MUSASIM_INDUCTOR=triton; they are then interpreted, which is
+much slower than C++ for large tensors. This module is imported when Inductor is first used.
 """
 
 from __future__ import annotations

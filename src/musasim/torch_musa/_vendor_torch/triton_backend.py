@@ -1,7 +1,7 @@
 """Triton: Moore Threads ship one with a backend for their GPUs, and here PyPI's gets one that interprets (`musasim.triton`).
 
-The real package answers `torch.utils._triton.has_triton` in `_inductor/utils.py`, for the same reason as here: torch's own asks about
-CUDA, Intel and the CPU alone.
+The real package answers `torch.utils._triton.has_triton` in `_inductor/utils.py`, for the same reason as here: torch's own asks
+about CUDA, Intel and the CPU alone.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.owners import imported
 
 _EXTRA = "triton.language.extra"
 _CUDA = f"{_EXTRA}.cuda"
@@ -21,7 +21,7 @@ def patches(context: Context) -> Iterator[Patch]:
     import triton.language.extra as extra
 
     own = _vendors(extra)
-    cuda = getattr(extra, "cuda", None) or sys.modules.get(_CUDA)
+    cuda = getattr(extra, "cuda", None)
     if cuda is None:
         yield from _a_whole_module(extra, own)
         return
@@ -54,8 +54,8 @@ def _a_whole_module(extra: ModuleType, own: ModuleType) -> Iterator[Patch]:
     contents = {name: value for name, value in vars(own).items() if getattr(value, "__triton_builtin__", False)}
     vars(cuda).update({**contents, **{name: _hint(name) for name in _HINTS}, "libdevice": libdevice, "__path__": []})
     note = "a Triton without NVIDIA's backend"
-    yield Patch(sys.modules, _CUDA, cuda, _CUDA, "emulated", note=note)
-    yield Patch(sys.modules, f"{_CUDA}.libdevice", libdevice, f"{_CUDA}.libdevice", to=libdevice.__name__, note=note)
+    yield Patch(imported(), _CUDA, cuda, _CUDA, "emulated", note=note)
+    yield Patch(imported(), f"{_CUDA}.libdevice", libdevice, f"{_CUDA}.libdevice", to=libdevice.__name__, note=note)
     yield Patch(extra, "cuda", cuda, None, note=note)
 
 

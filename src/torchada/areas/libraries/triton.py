@@ -6,9 +6,9 @@ active is asked of torch.cuda in the one case and of the adapter in the other; h
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.libraries import _triton_language
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _TRIED = "triton 3.3"
 # The backends of PyPI's builds. Whatever else is there comes from a vendor.
 _OF_PYPI = ("nvidia", "amd", "cpu", "intel")
-_VARIABLE = "TRITON_DEFAULT_BACKEND"
 
 
 def driver(context: Context) -> Iterator[Patch]:
@@ -31,7 +30,7 @@ def driver(context: Context) -> Iterator[Patch]:
     import triton.backends
 
     # Not by attribute: triton.runtime.driver is the object of that name.
-    module = sys.modules["triton.runtime.driver"]
+    module = import_module("triton.runtime.driver")
     known = triton.backends.backends
     yield from _never_nvidia(known)
     create = _create_driver(context, known, module._create_driver)
@@ -62,19 +61,24 @@ def _create_driver(context: Context, known: dict[str, Any], original: Callable[[
         ours = _vendors(known)
         if not ours:
             raise UnsupportedError(_missing(context, known))
-        if os.environ.get(_VARIABLE) not in _OF_PYPI:
+        try:
             return original()
-        # The user has chosen NVIDIA's backend, which on this machine means the GPU that there is.
-        active = [backend.driver for backend in ours.values() if backend.driver.is_active()]
-        return active[0]() if len(active) == 1 else original()
+        except RuntimeError:
+            # The user has chosen NVIDIA's backend by TRITON_DEFAULT_BACKEND, which here means the GPU that there is.
+            active = [backend.driver for backend in ours.values() if backend.driver.is_active()]
+            if len(active) != 1:
+                raise
+            made: R = active[0]()
+            return made
 
     return disguise(create_driver, original)
 
 
 def _missing(context: Context, known: dict[str, Any]) -> str:
-    version = getattr(sys.modules["triton"], "__version__", "")
+    import triton
+
     return (
-        f"Triton {version} has no backend for {context.backend.name.upper()}: it has {', '.join(known) or 'none'}. "
+        f"Triton {triton.__version__} has no backend for {context.backend.name.upper()}: it has {', '.join(known) or 'none'}. "
         f"It is the build of PyPI. Install the package triton that the vendor of {context.backend.adapter} publishes "
         "for this version of torch, in its place"
     )
@@ -136,7 +140,7 @@ def compiler(context: Context) -> Iterator[Patch]:
     """A program hands the target that it was told back to triton.compile."""
     import triton.compiler
 
-    compiler = sys.modules["triton.compiler.compiler"]
+    compiler = import_module("triton.compiler.compiler")
     original = getattr(compiler, "make_backend", None)
     if original is None:
         raise Skip("this Triton makes its backends elsewhere")

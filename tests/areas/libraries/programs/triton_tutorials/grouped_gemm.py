@@ -20,7 +20,7 @@ def grouped_kernel(a_list, b_list, c_list, sizes, count, PROGRAMS: tl.constexpr,
             rows = (tile - last) // columns * BLOCK + tl.arange(0, BLOCK)
             cols = (tile - last) % columns * BLOCK + tl.arange(0, BLOCK)
             total = tl.zeros((BLOCK, BLOCK), dtype=tl.float32)
-            for step in range(0, tl.cdiv(k, BLOCK)):
+            for step in range(tl.cdiv(k, BLOCK)):
                 ks = step * BLOCK + tl.arange(0, BLOCK)
                 left = tl.load(
                     a + rows[:, None] * k + ks[None, :], mask=(rows[:, None] < m) & (ks[None, :] < k), other=0.0

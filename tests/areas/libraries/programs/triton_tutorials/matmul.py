@@ -30,7 +30,7 @@ def matmul_kernel(
     a_block = a + (rows[:, None] * am + ks[None, :] * ak)
     b_block = b + (ks[:, None] * bk + cols[None, :] * bn)
     total = tl.zeros((M_BLOCK, N_BLOCK), dtype=tl.float32)
-    for step in range(0, tl.cdiv(k, K_BLOCK)):
+    for step in range(tl.cdiv(k, K_BLOCK)):
         left = tl.load(a_block, mask=ks[None, :] < k - step * K_BLOCK, other=0.0)
         right = tl.load(b_block, mask=ks[:, None] < k - step * K_BLOCK, other=0.0)
         total = tl.dot(left, right, total)

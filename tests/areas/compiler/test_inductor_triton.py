@@ -1,0 +1,114 @@
+"""torch.compile in CUDA code with Triton kernels, as hardware gets them: Inductor generates them, the interpreter runs them."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from support.interpreter import Interpreter
+
+pytestmark = [
+    pytest.mark.musa,
+    pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed"),
+]
+
+
+@pytest.fixture
+def triton(musa: Interpreter, tmp_path: Path, inductor_cache: Path) -> Interpreter:
+    """An interpreter in which Inductor generates Triton kernels."""
+    musa.env.update(
+        MUSASIM_INDUCTOR="triton",
+        TORCHINDUCTOR_CACHE_DIR=f"{inductor_cache}-triton",
+        TRITON_CACHE_DIR=str(tmp_path / "triton"),
+    )
+    return musa
+
+
+def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> None:
+    triton.run("""
+        import torch
+        from torch._inductor.utils import run_and_get_code
+
+        x = torch.randn(10, 50, device="cuda")
+        found, (code,) = run_and_get_code(torch.compile(lambda x: x.softmax(-1) + x.sin()), x)
+        assert "@triton.jit" in code and "DeviceProperties(type='musa'" in code and "cpp_fused" not in code
+        torch.testing.assert_close(found, x.softmax(-1) + x.sin())
+    """)
+
+
+def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> None:
+    triton.run("""
+        import torch
+
+        def agree(function, *arguments):
+            torch.testing.assert_close(torch.compile(function, fullgraph=True)(*arguments), function(*arguments))
+
+        a, b = torch.randn(32, 64, device="cuda"), torch.randn(64, 16, device="cuda")
+        agree(lambda a: (a.sum(), a.mean(0), a.argmax(1), a.cumsum(1), a.var(1)), a)
+        agree(lambda a, b: (a @ b).relu() * 2, a, b)
+        agree(lambda table, i: table[i].sum(1), a, torch.randint(0, 32, (4, 7), device="cuda"))
+        dropped = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))(torch.ones(4000, device="cuda"))
+        assert 0.45 < (dropped == 0).float().mean() < 0.55
+    """)
+
+
+def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> None:
+    triton.run("""
+        import copy, torch
+        from torch import nn
+        from torch.nn import functional as F
+
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norms = nn.ModuleList(nn.RMSNorm(32, eps=1e-6) for _ in range(2))
+                self.qkv, self.out = nn.Linear(32, 96, bias=False), nn.Linear(32, 32, bias=False)
+                self.gate, self.up, self.down = nn.Linear(32, 64), nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def forward(self, x):
+                q, k, v = self.qkv(self.norms[0](x)).view(2, 8, 3, 4, 8).permute(2, 0, 3, 1, 4)
+                angle = torch.arange(8, device=x.device)[:, None] / 10 ** torch.arange(4, device=x.device)
+                cos, sin = angle.cos().repeat(1, 2), angle.sin().repeat(1, 2)
+                q, k = (t * cos + torch.cat([-t[..., 4:], t[..., :4]], -1) * sin for t in (q, k))
+                x = x + self.out(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 8, 32))
+                y = self.norms[1](x)
+                return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+        torch.manual_seed(0)
+        eager = Layer().cuda()
+        other = copy.deepcopy(eager)
+        compiled = torch.compile(other, fullgraph=True)
+        x = torch.randn(2, 8, 32, device="cuda")
+        for model, parameters in ((eager, eager), (compiled, other)):
+            optimizer = torch.optim.AdamW(parameters.parameters(), lr=1e-2)
+            for _ in range(2):
+                optimizer.zero_grad()
+                model(x).square().mean().backward()
+                optimizer.step()
+        for a, b in zip(eager.parameters(), other.parameters()):
+            torch.testing.assert_close(a.grad, b.grad, rtol=1e-3, atol=1e-5)
+    """)
+
+
+def test_flex_attention_with_gradients(triton: Interpreter) -> None:
+    triton.run("""
+        import torch
+        from torch._inductor.utils import run_and_get_code
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+        q, k, v = (torch.randn(1, 2, 128, 16, device="cuda", requires_grad=True) for _ in range(3))
+        mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 128, 128, device="cuda")
+        found, codes = run_and_get_code(torch.compile(flex_attention), q, k, v, block_mask=mask)
+        assert "triton_tem_fused_flex_attention" in codes[0], codes[0]
+        found.sum().backward()
+        grads = [each.grad.clone() for each in (q, k, v)]
+        for each in (q, k, v):
+            each.grad = None
+        expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        expected.sum().backward()
+        torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
+        for mine, each in zip(grads, (q, k, v)):
+            torch.testing.assert_close(mine, each.grad, rtol=1e-3, atol=1e-3)
+    """)
