@@ -20,4 +20,4 @@ def test_program(agrees: Any, program: str) -> None:
     missing = [name for name in PROGRAMS[program] if find_spec(name) is None]
     if missing:
         pytest.skip(f"{missing[0]} is not installed")
-    agrees(program, available=program == "pytorch_mnist.py")
+    agrees(program)
