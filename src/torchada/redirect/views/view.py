@@ -66,8 +66,8 @@ class Views:
     def _of_the_librarys_user(self) -> bool:
         """The view of the innermost frame outside of the standard library, which formats and calls for others; it compares nothing.
 
-        So a log's lines say what the program's own texts say, and a thread pool calls as the program would. Without such a frame
-        (a thread's target is a builtin), that of CUDA code.
+        So a log's lines say what the program's own texts say, and a thread pool calls as the program would. Without such a frame,
+        as where a thread's target is a builtin, it is the main program's.
         """
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
@@ -75,7 +75,9 @@ class Views:
             if not self._rules.is_of_the_library(who) and not who.name.startswith(_OURS):
                 return self.sees_cuda(frame.f_globals)
             frame = frame.f_back
-        return self.decision(Asker("", "", ())).sees_cuda
+        main = vars(sys.modules["__main__"]) if "__main__" in sys.modules else {}
+        who = asker(main)
+        return self.decision(Asker("", "", ()) if self._rules.is_of_the_library(who) else who).sees_cuda
 
     def _of_the_recorded(self) -> bool:
         """The view of the code that calls a function whose calls are recorded."""
