@@ -12,26 +12,25 @@ REPOSITORY = "https://github.com/MooreThreads/torchada/blob/main/"
 PURE = "TORCHADA_BUILD_PURE" in os.environ
 
 
-
-def extension(name: str, *sources: str) -> Extension:
-    """A C extension for Python 3.10 and newer."""
+def extension(name: str, *sources: str, depends: tuple[str, ...] = ()) -> Extension:
     return Extension(
         f"torchada.redirect.native.{name}",
         [f"{NATIVE}/{source}" for source in sources],
-        depends=[f"{NATIVE}/linked_function.h"],
-        # -fexceptions: what PyTorch throws for a bad device string passes through this C code.
+        depends=[f"{NATIVE}/{header}" for header in depends],
+        # -fexceptions: what PyTorch throws for a bad device string passes through the parser's C code.
         # -g0 and a build-id made from the contents: the same sources give the same bytes, in whatever folder they are built.
         extra_compile_args=["-fexceptions", "-fvisibility=hidden", "-O2", "-g0", f"-ffile-prefix-map={os.getcwd()}=."],
         extra_link_args=["-Wl,--build-id=sha1"],
         define_macros=[("Py_LIMITED_API", "0x030A0000")],
         py_limited_api=True,
-        optional=True,  # without a compiler the installation goes on, without the extension
+        optional=True,  # without a compiler the installation goes on, without the extensions
     )
 
 
 EXTENSIONS = [
-    extension("_device_parser", "device_parser.c", "linked_function.c"),
+    extension("_device_parser", "device_parser.c", "linked_function.c", depends=("linked_function.h",)),
     extension("_device_views", "device_views.c"),
+    extension("_search", "search.c"),
 ]
 
 

@@ -42,6 +42,7 @@ _KERNELS = "libmusa_kernels.so"
 _SOURCES = Path(__file__).parent / "csrc"
 # The headers that extensions include. The C++ part implements them.
 _HEADERS = Path(__file__).parent / "torch_musa" / "csrc"
+_GENERATED = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
 # The slowest first, because the object that is finished last decides how long a build with two jobs takes.
 _UNITS = ("autocast", "mccl", "ops", "python", "runtime")
 
@@ -64,7 +65,7 @@ class Target:
     def libraries(self) -> list[Library]:
         runtime = Library(_RUNTIME, [_SOURCES / "musart.cpp"], link=["-pthread"])
         units = [_SOURCES / f"{unit}.cpp" for unit in _UNITS]
-        includes = [Path(__file__).parent, _SOURCES / "musart" / "include"]
+        includes = [Path(__file__).parent, _GENERATED, _SOURCES / "musart" / "include"]
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
@@ -110,7 +111,7 @@ def _import(path: Path) -> ModuleType:
 
 def _source_hash() -> str:
     digest = hashlib.sha256(cache.LAYOUT)
-    for folder in (_SOURCES, _HEADERS):
+    for folder in (_SOURCES, _HEADERS, _GENERATED):
         for path in sorted(folder.rglob("*")):
             if path.suffix in (".cpp", ".h", ".muh"):
                 digest.update(str(path.relative_to(folder)).encode())

@@ -1,7 +1,7 @@
 """PyTorch's CUDA headers with MUSA's names in place of CUDA's, as torch_musa's own build makes them from the sources of PyTorch.
 
-Every wheel of PyTorch contains these headers, even one for the CPU. Headers that torch_musa writes by hand (torch_musa/csrc, and
-the files that forward to it) are in the simulated package and are left out here.
+Every wheel of PyTorch contains these headers, even one for the CPU. Headers that torch_musa writes by hand (torch_musa/csrc) are
+in the simulated package. Where a header includes one that torch_musa has written anew, it includes that one, as after its build.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from musasim import cache
 from musasim.toolchain import find_torch
 
 _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
+_CSRC = Path(__file__).parent / "torch_musa" / "csrc"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
 _FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
 # Headers in every build that offer kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. The
@@ -60,11 +61,38 @@ _SPELLINGS = {
     "nvrtc": "mtrtc",
     "__nv_": "__mt_",
 }
+# Headers that torch_musa writes itself, which take the place of the generated ones wherever those are included.
+_OWN = {
+    "ATen/musa/MUSABlas.h": "aten/musa/MUSABlas.h",
+    "ATen/musa/MUSAContext.h": "aten/musa/MUSAContext.h",
+    "ATen/musa/MUSAContextLight.h": "aten/musa/MUSAContextLight.h",
+    "ATen/musa/MUSADevice.h": "core/Device.h",
+    "ATen/musa/Exceptions.h": "aten/musa/Exceptions.h",
+    "ATen/musa/MUSAGeneratorImpl.h": "aten/musa/MUSAGeneratorImpl.h",
+    "ATen/musa/MUSAGraphsUtils.muh": "aten/musa/MUSAGraphsUtils.muh",
+    "ATen/musa/CachingHostAllocator.h": "core/CachingHostAllocator.h",
+    "ATen/musa/PinnedMemoryAllocator.h": "core/PinnedMemoryAllocator.h",
+    "ATen/musa/detail/PhiloxMusaStateRaw.muh": "aten/musa/PhiloxMusaStateRaw.muh",
+    "ATen/musa/detail/UnpackRaw.muh": "aten/musa/UnpackRaw.muh",
+    "c10/musa/MUSACachingAllocator.h": "core/MUSACachingAllocator.h",
+    "c10/musa/MUSADeviceAssertionHost.h": "core/MUSADeviceAssertionHost.h",
+    "c10/musa/MUSAException.h": "core/MUSAException.h",
+    "c10/musa/MUSAFunctions.h": "core/MUSAFunctions.h",
+    "c10/musa/MUSAGraphsC10Utils.h": "core/MUSAGraphsC10Utils.h",
+    "c10/musa/MUSAGuard.h": "core/MUSAGuard.h",
+    "c10/musa/MUSAMiscFunctions.h": "core/MUSAMiscFunctions.h",
+    "c10/musa/MUSAStream.h": "core/MUSAStream.h",
+    "c10/musa/impl/MUSAGuardImpl.h": "core/GuardImpl.h",
+}
 _KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
 _KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
+_STABLE_ABI = "torch/csrc/inductor/aoti_torch/c/shim.h"
+_OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
-_INCLUDED = re.compile(r'(#\s*include\s*[<"][^>"]*)\.cuh([>"])')
+_INCLUDED = re.compile(r'(#\s*include\s*)[<"]([^>"\n]+)[>"]')
+# Files whose names torch_musa's tool leaves: it renames words of its tables alone.
+_NAMES = {"PhiloxMusaState": "PhiloxCudaState", "PhiloxMusaStateRaw": "PhiloxCudaStateRaw", "LazyMTRTC": "LazyNVRTC"}
 
 
 def folders() -> list[str]:
@@ -76,7 +104,18 @@ def folders() -> list[str]:
 
 def translate(text: str) -> str:
     """Return the text of a header with MUSA's names."""
-    return _INCLUDED.sub(r"\1.muh\2", _WORD.sub(lambda word: _rename(word[0]), text))
+    return _INCLUDED.sub(_include, _WORD.sub(lambda word: _rename(word[0]), text))
+
+
+def _include(found: re.Match[str]) -> str:
+    path = re.sub(r"\.cuh$", ".muh", found[2])
+    if path in _OWN:
+        return f'{found[1]}"torch_musa/csrc/{_OWN[path]}"'
+    folder, _, name = path.rpartition("/")
+    stem, dot, suffix = name.partition(".")
+    path = f"{folder}/{_NAMES.get(stem, stem)}{dot}{suffix}" if folder else path
+    quotes = '""' if '"' in found[0] else "<>"
+    return f"{found[1]}{quotes[0]}{path}{quotes[1]}"
 
 
 def _rename(word: str) -> str:
@@ -84,13 +123,14 @@ def _rename(word: str) -> str:
 
 
 def _version() -> str:
-    names = sorted(str(path.relative_to(_BY_HAND)) for path in _BY_HAND.rglob("*"))
+    names = sorted(str(path.relative_to(_BY_HAND.parents[2])) for each in (_BY_HAND, _CSRC) for path in each.rglob("*"))
     return hashlib.sha256(Path(__file__).read_bytes() + "\n".join(names).encode()).hexdigest()[:12]
 
 
 def _make(headers: Path, root: Path) -> None:
     _write_all(headers, root / _PLACE)
     _write_for_kernels(headers, root / _PLACE)
+    _write_stable_abi(headers, root / _PLACE)
 
 
 def _write_all(source: Path, target: Path) -> None:
@@ -99,9 +139,18 @@ def _write_all(source: Path, target: Path) -> None:
             if path.suffix not in _SUFFIXES:
                 continue
             name = _rename_path(path.relative_to(source))
-            if not (_BY_HAND / name).exists():
-                (target / name).parent.mkdir(parents=True, exist_ok=True)
-                (target / name).write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+            for file in _files(name, target):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _files(name: Path, target: Path) -> list[Path]:
+    """Where the translation of the header that becomes `name` goes: also to the place of torch_musa's own, if there is none."""
+    files = [] if (_BY_HAND / name).exists() else [target / name]
+    own = _OWN.get(str(name)) or _OWN.get(str(name).replace("PhiloxCuda", "PhiloxMusa"))
+    if own is not None and not (_CSRC / own).exists():
+        files.append(target.parents[2] / "csrc" / own)
+    return files
 
 
 def _write_for_kernels(source: Path, target: Path) -> None:
@@ -114,6 +163,15 @@ def _write_for_kernels(source: Path, target: Path) -> None:
             )
 
 
+def _write_stable_abi(source: Path, target: Path) -> None:
+    """The header of the stable ABI, whose part for CUDA has MUSA's names and does not depend on how PyTorch was built."""
+    text = (source / _STABLE_ABI).read_text(encoding="utf-8")
+    text = _OF_CUDA.sub(lambda part: "#if 1" + _WORD.sub(lambda word: _rename(word[0]), part[1]), text)
+    (target / _STABLE_ABI).parent.mkdir(parents=True, exist_ok=True)
+    (target / _STABLE_ABI).write_text(text, encoding="utf-8")
+
+
 def _rename_path(path: Path) -> Path:
     parts = [_WORD.sub(lambda word: _rename(word[0]), part) for part in path.with_suffix("").parts]
+    parts[-1] = _NAMES.get(parts[-1], parts[-1])
     return Path(*parts).with_suffix(_SUFFIXES[path.suffix])

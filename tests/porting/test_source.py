@@ -61,7 +61,7 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ("x = 1'0'0; cudaFree(p); c = 'a';", "x = 1'0'0; musaFree(p); c = 'a';"),
         ("x = 0xFF'FF; cudaFree('\\'');", "x = 0xFF'FF; musaFree('\\'');"),
         ("case'a': cudaFree(u8'a', 'b');", "case'a': musaFree(u8'a', 'b');"),
-        ('f("a" cudaX "b");', 'f("a" musaX "b");'),
+        ('f("a" cudaFree "b");', 'f("a" musaFree "b");'),
         ('FOOR"(" cudaFree(")");', 'FOOR"(" musaFree(")");'),
         ("#define X(a) a##_ /* ' */ cudaFree", "#define X(a) a##_ /* ' */ musaFree"),
         ("#define E(error) #error cudaFree", "#define E(error) #error musaFree"),
@@ -69,9 +69,19 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ("  #  include <cuda_runtime.h>", "  #  include <musa_runtime.h>"),
         ("#if __has_include(<cuda_fp8.h>)", "#if __has_include(<musa_fp8.h>)"),
         ('\ufeff#include "cuda.h"', '\ufeff#include "musa.h"'),
-        ("µcudaMalloc cudaMallocµ", "µcudaMalloc musaMallocµ"),
+        ("µcudaMalloc cudaMallocµ", "µcudaMalloc cudaMallocµ"),
         ("at::cuda::x c10::cuda::y cuda::std::z", "at::musa::x c10::musa::y musa::std::z"),
-        ("namespace cuda { } using namespace at::cuda;", "namespace musa { } using namespace at::musa;"),
+        ("namespace at { namespace cuda { } }", "namespace at { namespace musa { } }"),
+        (
+            "namespace cuda = at::cuda; using namespace c10::cuda;",
+            "namespace musa = at::musa; using namespace c10::musa;",
+        ),
+        ("namespace lib { namespace cuda { int f(); } } int x = lib::cuda::f() + cuda::f();",) * 2,
+        (
+            "cuda::getCurrentCUDAStream(); ::cuda::barrier<cuda::thread_scope_block> b;",
+            "musa::getCurrentMUSAStream(); ::musa::barrier<musa::thread_scope_block> b;",
+        ),
+        ("thrust::cuda::par.on(s)", "thrust::musa::par.on(s)"),
         ("bool cuda = cuda_on; f(cuda, cuda##Free);", "bool cuda = cuda_on; f(cuda, musa##Free);"),
         ("torch::kCUDA, c10::DeviceType::CUDA", "torch::kPrivateUse1, c10::DeviceType::PrivateUse1"),
         ("DispatchKey::AutogradCUDA", "DispatchKey::AutogradPrivateUse1"),
@@ -81,7 +91,18 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
             "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastPrivateUse1, m)",
         ),
         ("STABLE_TORCH_LIBRARY_IMPL(a,CUDA,m)", "STABLE_TORCH_LIBRARY_IMPL(a,PrivateUse1,m)"),
-        ("PYBIND11_MODULE( cudaExt, m) { cudaExt; }", "PYBIND11_MODULE( cudaExt, m) { musaExt; }"),
+        ("PYBIND11_MODULE( cudaFree, m) { cudaFree; }", "PYBIND11_MODULE( cudaFree, m) { musaFree; }"),
+        ("TORCH_LIBRARY_IMPL(a, /* key */ AutogradCUDA, m)", "TORCH_LIBRARY_IMPL(a, /* key */ AutogradPrivateUse1, m)"),
+        (
+            "TORCH_LIBRARY_IMPL(/* a; b */ a, // c; d\n CUDA /* e */, m)",
+            "TORCH_LIBRARY_IMPL(/* a; b */ a, // c; d\n PrivateUse1 /* e */, m)",
+        ),
+        ("at::/* here */cuda /* there */ ::x", "at::/* here */musa /* there */ ::x"),
+        ("k << <1, 1 >> >(p);", "k <<< 1, 1 >>> (p);"),
+        ("k<<\t<n >> 3, f<A<B<C>> >::x>>>(p) >> b;", "k<<<\tn >> 3, f<A<B<C>> >::x>>>(p) >> b;"),
+        ("k << <1,\n 1 >>\n >\n(p);", "k <<< 1,\n 1 >>>\n \n(p);"),
+        ("operator<< <T>(x); operator /**/ << <T>(x); A<B<C>> >(y);",) * 2,
+        ("f<A<B<C<D>>> >(x); a >> > b;",) * 2,
         ("x.is_cuda() && x->is_cuda()", "x.is_privateuseone() && x->is_privateuseone()"),
         ("x.type().is_cuda()", "x.device().is_privateuseone()"),
         ("at::Tensor y = x.cuda();", "at::Tensor y = x.to(at::kPrivateUse1);"),
@@ -103,7 +124,7 @@ def test_code(source: str, expected: str) -> None:
         ('dlsym(h, "cuMemCreate")', 'dlsym(h, "muMemCreate")'),
         ('cudaGetDriverEntryPoint("cuMemMap", &f, 0)', 'musaGetDriverEntryPoint("muMemMap", &f, 0)'),
         ('auto s = R"(__global__ void f(cudaStream_t) {})";', 'auto s = R"(__global__ void f(musaStream_t) {})";'),
-        ('m.def("cudaThing", &cudaThing);', 'm.def("cudaThing", &musaThing);'),
+        ('m.def("cudaFree", &cudaFree);', 'm.def("cudaFree", &musaFree);'),
         ('printf("cuMemCreate");', 'printf("cuMemCreate");'),
     ],
 )
@@ -174,6 +195,54 @@ Free(p);
     ]
     assert all(each.reason and each.kind == UNPORTED for each in result.findings)
     assert all(each.source == source.split("\n")[each.line - 1].strip() for each in result.findings)
+
+
+def test_a_launch_that_is_spelt_apart_is_reported_once_where_it_begins() -> None:
+    source = "f();\nk << <1, 1\n >> >(p); k<<<1, 1>>>(p);"
+    assert found(source) == [(CHECK, "<<<", 2)]
+    assert found("k << <1, 1;\n") == [(CHECK, "<<<", 1), (UNPORTED, "<<<", 1)]
+
+
+HOST = (
+    "fence.i",
+    "vadd.vv v0, v1, v2",
+    "ld1 {v0.16b}, [%0]",
+    "st.d $a0, $a1, 0",
+    "vle8.v v8, (%0)",
+    "add.w $a0, $a0",
+    "nop",
+)
+
+
+@pytest.mark.parametrize("instruction", [*HOST, "vmax.vx v0, v1, t0", "lock; xaddl %0, %1", "and $t0, $t1"])
+def test_assembler_of_other_processors_is_no_finding(instruction: str) -> None:
+    """RISC-V, Arm, LoongArch and x86 have words with dots as well, and share some with PTX."""
+    assert found(f'void f() {{ asm volatile("{instruction}" : : : "memory"); asm("mov " REGISTER); }}') == []
+
+
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("{ .reg .pred p; setp.ne.b32 p, %0, 0; }", "setp.ne.b32"),
+        ("@p0 bra.uni DONE;", "bra.uni"),
+        ("trap;", "trap"),
+        ("fence.proxy.async;", "fence.proxy.async"),
+        ("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];", "ld.global.nc.l1::no_allocate"),
+        ("vadd4.u32.u32.u32 %0, %1, %2, %3;", "vadd4.u32.u32.u32"),
+        (
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0}, {%1};",
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        ),
+    ],
+)
+def test_ptx_is_a_finding(template: str, name: str) -> None:
+    names = [each[1] for each in found(f'asm volatile("{template}" :: "r"(x));')]
+    assert len(names) == 1 and names[0].split(".")[0] == name.split(".")[0]
+
+
+def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> None:
+    assert found('__device__ void f() { asm(OP " %0;"); }') == [(UNPORTED, "asm", 1)]
+    assert found('__device__ void f() { asm volatile("" OP " %0;"); }') == [(UNPORTED, "asm", 1)]
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:

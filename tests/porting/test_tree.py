@@ -16,7 +16,7 @@ import pytest
 from support.interpreter import ROOT
 from torchada import pages
 from torchada.cli import main
-from torchada.porting import PortingError, Tree, port_tree, read_project
+from torchada.porting import PortingError, Project, Tree, port_tree, read_project
 from torchada.porting import work as work_module
 
 pytestmark = pytest.mark.once
@@ -107,10 +107,10 @@ def test_a_change_that_keeps_time_and_size_is_seen(project: Path, tmp_path: Path
     file = project / "csrc/a.cu"
     stamp = file.stat()
     port_tree(project, tmp_path / "out")
-    file.write_bytes(file.read_bytes().replace(b"cudaFree", b"cudaCopy"))
+    file.write_bytes(file.read_bytes().replace(b"cudaFree", b"cuMemMap"))
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     port_tree(project, tmp_path / "out")
-    assert b"musaCopy" in (tmp_path / "out/csrc/a.mu").read_bytes()
+    assert b"muMemMap" in (tmp_path / "out/csrc/a.mu").read_bytes()
 
 
 def test_several_processes_do_the_same(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +171,8 @@ def cross_links(root: Path) -> None:
 
 
 def twice(root: Path) -> None:
-    (root / "csrc/a.mu").write_bytes(b"musaFree();")
+    for name in ("a.mu", "a.cu.mu"):
+        (root / "csrc" / name).write_bytes(b"musaFree();")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def twice(root: Path) -> None:
         (with_nul, "csrc/n.cu: not a text, line 2"),
         (pipe, "csrc/pipe.cu: neither a file nor a folder"),
         (cross_links, "a path through more than 8 links"),
-        (twice, "csrc/a.cu and csrc/a.mu would both"),
+        (twice, "csrc/a.cu.*and csrc/a.cu.* would both"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -387,12 +388,12 @@ def test_port_counts_one_source_as_one(tmp_path: Path, capsys: pytest.CaptureFix
 def test_quiet_port_prints_nothing_and_verbose_port_every_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(tmp_path / "p", {"a.cu": "".join(f'asm("x{number}.sync 0;");\n' for number in range(30)).encode()})
+    write(tmp_path / "p", {"a.cu": "".join(f'asm("bar.sync.x{number} 0;");\n' for number in range(30)).encode()})
     run(tmp_path / "p")
     assert "  and 10 more names, which -v lists" in capsys.readouterr().out.splitlines()
     run(tmp_path / "p", "-v")
     assert [line.split(":")[0].strip() for line in capsys.readouterr().out.splitlines()[2:]] == [
-        f"x{number}.sync" for number in range(30)
+        f"bar.sync.x{number}" for number in range(30)
     ]
     assert run(tmp_path / "p", "-q", "--check") == 1
     assert capsys.readouterr() == ("", "")
@@ -411,3 +412,26 @@ def test_porting_imports_no_torch(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_header_beside_one_of_its_name_for_musa_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    """mmcv has helper_kernel.cuh beside helper_kernel.muh."""
+    sources = {"csrc/h.cuh": b"cudaFree();", "csrc/h.muh": b"musaFree();", "k.cu": b"", "k.mu": b"// ours"}
+    sources["csrc/a.cu"] = (
+        b'#include "h.cuh"\n#include "../csrc/h.cuh"\n#include <csrc/h.cuh>\n#include "h.muh"\n#include "../k.cu"\n'
+    )
+    tree = port_tree(write(tmp_path / "p", sources), tmp_path / "out")
+    targets = {file.path: file.target for file in tree.files}
+    assert (
+        targets["csrc/h.cuh"] == "csrc/h.cuh.muh"
+        and targets["k.cu"] == "k.cu.mu"
+        and targets["csrc/h.muh"] == "csrc/h.muh"
+    )
+    assert (
+        (tmp_path / "out/csrc/h.cuh.muh").read_bytes() == b"musaFree();" == (tmp_path / "out/csrc/h.muh").read_bytes()
+    )
+    assert (tmp_path / "out/csrc/a.mu").read_bytes() == (
+        b'#include "h.cuh.muh"\n#include "../csrc/h.cuh.muh"\n#include <csrc/h.cuh.muh>\n#include "h.muh"\n#include "../k.cu.mu"\n'
+    )
+    excluded = port_tree(tmp_path / "p", tmp_path / "other", Project(exclude=("*.cuh",)))
+    assert {file.target for file in excluded.files} >= {"csrc/h.cuh", "csrc/h.muh"}

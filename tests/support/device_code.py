@@ -14,11 +14,11 @@ from support.interpreter import ROOT
 _SOURCES = ROOT / "tests" / "musasim" / "device"
 
 
-def compile_kernels(name: str, folder: Path) -> Path:
+def compile_kernels(name: str, folder: Path, *options: str) -> Path:
     library = folder / f"{Path(name).stem}.so"
     command = [
         str(home() / "bin" / "mcc"),
-        "-O1",
+        *(options or ("-O1",)),
         "-shared",
         "-fPIC",
         str(_SOURCES / name),

@@ -5,6 +5,7 @@ from __future__ import annotations
 _ORDINARY = "an ordinary word, or a parameter's name; it means CUDA only in some places, which `contexts` recognises"
 _GUARD = "the include guard or an inner macro of one of the toolkit's own headers, which no project ports"
 _LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule matches them by chance"
+_GGML = "ggml builds on hardware with another name (vendors/musa.h)"
 
 DIFFERENT: dict[str, str] = {
     **dict.fromkeys(
@@ -19,8 +20,21 @@ DIFFERENT: dict[str, str] = {
         for end in ("", "_bufferSize")
     },
     "nppsCubrt_32f": _LAPACK,
+    **dict.fromkeys(("cublasComputeType_t", "CUBLAS_COMPUTE_16F", "CUBLAS_COMPUTE_32F"), _GGML),
+    **dict.fromkeys(("CUBLAS_GEMM_DEFAULT_TENSOR_OP", "CUBLAS_TF32_TENSOR_OP_MATH"), _GGML),
+    "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": _GGML,
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",
 }
+# torch_musa's tool replaces these once more after its tables, or the tables name the same file by a longer path.
+HEADERS = (
+    "ATen/cuda/Atomic.cuh",
+    "ATen/cuda/CUDADataType.h",
+    "ATen/cuda/CUDAEvent.h",
+    "ATen/cuda/CUDAGeneratorImpl.h",
+    "ATen/cuda/CUDAUtils.h",
+    "c10/cuda/CUDACachingAllocator.h",
+    "c10/cuda/CUDAFunctions.h",
+)
 PREFIXES = {
     "NV_NPP": _GUARD,
     "__UNDEF_CUDA_INCLUDE_COMPILER_INTERNAL_HEADERS_NV_": _GUARD,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
+from musasim.toolkit import guarantees
 from musasim.toolkit.options import Input, Options, UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
 
@@ -140,11 +141,12 @@ class _Driver:
     def _flags(self) -> list[str]:
         """Return the compiler's own flags. Pragmas and attributes are for the device, and clang's -Wall lacks sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
-        if "clang" not in Path(self._compiler[0]).resolve().name:
+        is_clang = "clang" in Path(self._compiler[0]).resolve().name
+        if not is_clang:
             # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
-        return [self._standard(), *words, *quiet]
+        return [self._standard(), *guarantees.options(is_clang), *words, *quiet]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""

@@ -22,7 +22,8 @@ _LINKER = (
 _COMPILER = (
     "-g", "-g0", "-g1", "-g2", "-g3", "-ggdb", "-gdwarf-4", "-gdwarf-5", "-fPIC", "-fpic", "-fPIE", "-fpie", "-w", "-pipe",
     "-fno-exceptions", "-fexceptions", "-fno-rtti", "-frtti", "-fno-strict-aliasing", "-fstrict-aliasing", "-fsigned-char",
-    "-funsigned-char", "-fwrapv", "-fno-omit-frame-pointer", "-fomit-frame-pointer", "-fvisibility-inlines-hidden",
+    "-funsigned-char", "-fwrapv", "-fno-wrapv", "-ffp-contract=off", "-ffp-contract=on", "-ffp-contract=fast",
+    "-fno-omit-frame-pointer", "-fomit-frame-pointer", "-fvisibility-inlines-hidden",
     "-fno-plt", "-ffunction-sections", "-fdata-sections", "-fopenmp", "-fno-common", "-fcommon", "-funroll-loops",
     "-fno-semantic-interposition", "-fstack-protector", "-fstack-protector-strong", "-fno-stack-protector", "-fno-math-errno",
     "-fno-trapping-math", "-fdiagnostics-color", "-fno-diagnostics-color", "-fcolor-diagnostics", "-fno-color-diagnostics",
@@ -33,10 +34,11 @@ _COMPILER_PREFIXES = (
     "-fdebug-prefix-map=", "-fmacro-prefix-map=", "-fdiagnostics-color=", "-ferror-limit=", "-ftemplate-backtrace-limit=",
     "-fopenmp=", "-fsanitize=", "-mavx", "-msse", "-mfma", "-mf16c", "-mno-", "-m64", "-W",
 )  # fmt: skip
-# Options of the device's compiler that have no meaning here. Arithmetic is exact, so fast mathematics is ignored as well.
+# Options of the device's compiler that have no meaning here. Nothing is reordered or made less exact, so fast mathematics is
+# ignored. Contraction is not: where the processor can fuse, the sum is another one.
 _IGNORED = re.compile(
     r"-mtgpu.*|-fmusa-.*|-f(no-)?fast-math|-ffast-math|-f(no-)?associative-math|-f(no-)?reciprocal-math|-f(no-)?signed-zeros"
-    r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-ffp-contract=\w+|-f(no-)?gpu-rdc|-f(no-)?slp-vectorize"
+    r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-f(no-)?gpu-rdc|-f(no-)?slp-vectorize"
     r"|-f(no-)?vectorize|-Qunused-arguments|--musa-path=.*|-nomusainc|-nomusalib|-f(no-)?gpu-.*|-f(no-)?c(aret|olor)-diagnostics"
     r"|-ferror-limit=.*|-fopenmp=.*|--save-temps|-save-temps.*"
 )
@@ -165,7 +167,7 @@ class _Parser:
         return True
 
     def _with_value(self, argument: str, rest: list[str]) -> bool:
-        for name in ("--offload-arch", "--musa-gpu-arch"):
+        for name in ("--offload-arch", "--musa-gpu-arch", "--cuda-gpu-arch"):
             if argument.startswith(name + "="):
                 self._architecture(argument.partition("=")[2])
                 return True

@@ -43,7 +43,7 @@ def port(options: argparse.Namespace) -> int:
     try:
         tree = port_tree(options.sources, options.output, processes=options.jobs, force=options.force)
         if options.diff:
-            _print_diff(port_tree(options.sources, None, keep_texts=True).texts)
+            _print_diff(port_tree(options.sources, None, keep_texts=True))
         for file in options.report:
             _write_report(tree, options.sources, Path(file))
     except (PortingError, OSError) as error:
@@ -61,13 +61,12 @@ def _print_summary(tree: Any, options: argparse.Namespace) -> None:
     print(text, file=sys.stderr if options.diff else sys.stdout)
 
 
-def _print_diff(texts: dict[str, tuple[bytes, bytes]]) -> None:
+def _print_diff(tree: Any) -> None:
     """Print the bytes unchanged: the diff of a latin-1 source is latin-1."""
-    from torchada.porting.includes import renamed
-
-    for path, (before, after) in sorted(texts.items()):
+    targets = {file.path: file.target for file in tree.files}
+    for path, (before, after) in sorted(tree.texts.items()):
         if before != after:
-            names = (os.fsencode(f"a/{path}"), os.fsencode(f"b/{renamed(path)}"))
+            names = (os.fsencode(f"a/{path}"), os.fsencode(f"b/{targets[path]}"))
             lines = difflib.diff_bytes(
                 difflib.unified_diff, before.splitlines(True), after.splitlines(True), *names, lineterm=b"\n"
             )

@@ -1,14 +1,41 @@
-"""Inline assembler: PTX is NVIDIA's, and is reported with the instruction it begins with."""
+"""Inline assembler: PTX is NVIDIA's. A few instructions become C++, all others are reported."""
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
 from torchada.porting.lexer import end_of_line
+from torchada.porting.ptx import Operand, translated
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
 _BLANK = re.compile(rb"\s+|\\\r?\n|//[^\n]*|/\*.*?\*/")
+_FOR_GPUS = re.compile(rb"__(?:global|device)__|__CUDA|#[ \t]*include[ \t]*[<\"]cu")
+_LONGEST = 4000  # bytes of a statement that is looked at
+_BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|::|asm|[()\[\]{}:,;]', re.S)
+_OPERAND = re.compile(rb'"([=+&a-z]{1,4})"\s*\((.*)\)', re.S)
+_LINE_END = re.compile(rb"\\\r?\n|\r?\n")
 _NAME = re.compile(rb"[A-Za-z_#]")
+# The words that PTX's instructions begin with. Other processors' assemblers have dots as well: v0.16b, vadd.vv, fence.i, st.d.
+_PTX = frozenset(
+    b"""abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
+    clusterlaunchcontrol clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 exit fence fma fns
+    getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max mbarrier membar min mma mov
+    movmatrix mul mul24 multimem nanosleep neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp
+    set setmaxnreg setp shf shfl shl shr sin slct sqrt st stmatrix sub subc suld suq sured sust szext tanh tcgen05 tensormap
+    testp tex tld4 trap txq vabsdiff vadd vavrg2 vabsdiff2 vabsdiff4 vadd2 vadd4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
+    vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma xor""".split()
+)
+_TYPED = re.compile(rb"\.(?:[bsuf](?:8|16|32|64|128)\w*|bf16\w*|tf32|pred|e[45]m[23]\w*|[su]4|b1)\b")
+# Without a type: bar.sync, cp.async, fence.proxy.
+_UNTYPED = re.compile(
+    rb"(?:(?:bar|barrier|cp|createpolicy|discard|griddepcontrol|mbarrier|membar|mapa|multimem|prefetch|prefetchu|tcgen05|wgmma"
+    rb"|applypriority|setmaxnreg|clusterlaunchcontrol|tensormap|getctarank|isspacep|shfl|vote|redux|mma|wmma|ldmatrix|stmatrix"
+    rb"|elect|cvta|match|bra|call|ret|brx)\.[a-z]"
+    rb"|fence\.(?:acq_rel|sc|acquire|release|proxy|mbarrier_init)|(?:ld|st|atom|red)\.(?:global|shared|const|local|param|volatile))"
+)
+_ALONE = re.compile(rb"\s*(?:trap|exit|brkpt)\s*;?\s*")
 _INSTRUCTION = re.compile(rb"(?:^|[\s;{}])(?:@!?%?\w+\s+)?\.?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)")
 _WORD = re.compile(rb"[a-z][\w.]*")
 
@@ -21,12 +48,84 @@ def ptx(text: bytes, end: int) -> str | None:
     if opened is None:
         return None
     template, end = _template(text, opened.end())
-    instruction = _INSTRUCTION.search(template)
+    instruction = next(filter(_is_ptx, _INSTRUCTION.finditer(template)), None)
     if instruction is not None:
         return instruction[1].decode("ascii", "replace")
-    if _NAME.match(text, end):  # put together by macros
+    if _ALONE.fullmatch(template):
+        return template.strip(b"; \t").decode()
+    if _NAME.match(text, end) and _is_for_gpus(text):  # put together by macros
         return "asm"
     return None
+
+
+@lru_cache(maxsize=4)
+def _is_for_gpus(text: bytes) -> bool:
+    """Whether the source has code for a GPU; looked for once, however many statements ask."""
+    return _FOR_GPUS.search(text) is not None
+
+
+def _is_ptx(instruction: re.Match[bytes]) -> bool:
+    name = instruction[1]
+    if name.partition(b".")[0] not in _PTX:
+        return False
+    return _TYPED.search(name) is not None or _UNTYPED.match(name) is not None
+
+
+class Statement(NamedTuple):
+    """An asm statement that does what an expression does too: `end` is behind its closing bracket."""
+
+    end: int
+    expression: bytes
+
+
+def expression(text: bytes, end: int) -> Statement | None:
+    """What stands for the statement after the keyword `asm` ending at `end`; None where nothing does."""
+    opened = _OPENED.match(text, end)
+    if opened is None:
+        return None
+    template, at = _template(text, opened.end())
+    if len(template) > _LONGEST or (split := _sections(text, at)) is None:
+        return None
+    sections, behind = split
+    operands = [[_operand(each) for each in section] for section in sections[:2]] + [[], []]
+    if any(each is None for section in operands for each in section):
+        return None
+    outputs, inputs = ([each for each in section if each is not None] for section in operands[:2])
+    if not all(each.constraint[:1] == b"=" for each in outputs):
+        return None
+    outputs = [each._replace(constraint=each.constraint[1:].lstrip(b"&")) for each in outputs]
+    found = translated(b" ".join(template.strip(b"{} \t").split()), outputs, inputs)
+    return None if found is None else Statement(behind, b"".join([found, *_LINE_END.findall(text[end:behind])]))
+
+
+def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
+    """What the colons from `at` on begin, each with its parts between commas, and where the closing bracket ends."""
+    sections: list[list[bytes]] = []
+    depth, begun = 0, at
+    for token in _BRACKETS.finditer(text, at, at + _LONGEST):
+        mark = token[0]
+        if mark in (b"asm", b";"):  # of another statement, where this one is never closed
+            return None
+        if mark in (b"(", b"[", b"{"):
+            depth += 1
+        elif depth and mark in (b")", b"]", b"}"):
+            depth -= 1
+        elif depth == 0 and mark in (b":", b",", b")", b"::"):
+            part = text[begun : token.start()].strip()
+            if part and not sections:
+                return None
+            if part:
+                sections[-1].append(part)
+            sections += [[] for _ in range(mark.count(b":"))]
+            begun = token.end()
+            if mark == b")":
+                return sections, token.end()
+    return None
+
+
+def _operand(part: bytes) -> Operand | None:
+    found = _OPERAND.fullmatch(part)
+    return Operand(found[1], b"(" + found[2] + b")") if found else None
 
 
 def _template(text: bytes, at: int) -> tuple[bytes, int]:

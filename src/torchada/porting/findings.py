@@ -34,12 +34,16 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Ported:
-    """A ported source. Line n of `text` is line n of the original (`lines_before` more where a #line directive was asked for)."""
+    """A ported source. Line n of `text` is line n of the original, or `lines_before` more where a #line directive was asked for.
+
+    `lost` are headers that CUDA's headers include and their counterparts do not; they are included before a #line directive.
+    """
 
     text: bytes
     findings: tuple[Finding, ...] = ()
     replacements: int = 0
     lines_before: int = 0
+    lost: tuple[str, ...] = ()
 
     def original_line(self, line: int) -> int:
         """The line of the original from which line `line` (from 1) of `text` was made."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
 
 from torchada.porting.names import Names
 from torchada.porting.rules.build import SUFFIXES
 
+LOST = Path(__file__).with_name("lost_includes.json")
 _SUFFIXES = tuple(SUFFIXES)
 
 
@@ -17,6 +21,13 @@ def renamed(path: str) -> str:
         return path
     stem, suffix = posixpath.splitext(path)
     return stem + SUFFIXES.get(suffix, suffix)
+
+
+@lru_cache(maxsize=1)
+def lost() -> dict[str, list[str]]:
+    """What each of PyTorch's CUDA headers includes and its counterpart does not. scripts/lost_includes.py makes the table."""
+    table: dict[str, list[str]] = json.loads(LOST.read_text(encoding="utf-8"))
+    return table
 
 
 class Includes:
@@ -30,24 +41,39 @@ class Includes:
     def __init__(self, targets: Mapping[str, str], names: Names) -> None:
         self._targets = targets
         self._names = names
-        self._endings: dict[str, bool] = {}
+        self._endings: dict[str, str] = {}
         for path, target in targets.items():
             for start in _starts(path):
                 ending = path[start:]
-                self._endings[ending] = self._endings.get(ending, False) or target != path
+                if target != path or ending not in self._endings:
+                    self._endings[ending] = posixpath.basename(target)
 
-    def resolve(self, source: str, path: str, is_quoted: bool) -> str | None:
-        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not."""
+    def resolve(self, source: str, path: str, is_quoted: bool, root: str | None = None) -> str | None:
+        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not.
+
+        `root` is where the tree is, with a slash at its end, for an absolute `path`: what is included then is the ported file.
+        """
+        if path.startswith("/"):
+            return self._absolute(source, path, root) if is_quoted else None
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         if is_quoted and beside in self._targets:
-            return renamed(path) if self._targets[beside] != beside else path
+            return _with_name(path, posixpath.basename(self._targets[beside]))
         if "/" not in path and self._names.header(path) is not None:
             return None
         ending = posixpath.normpath(path)
         while ending.startswith("../"):
             ending = ending[3:]
-        is_renamed = self._endings.get(ending)
-        return None if is_renamed is None else renamed(path) if is_renamed else path
+        name = self._endings.get(ending)
+        return None if name is None else _with_name(path, name)
+
+    def _absolute(self, source: str, path: str, root: str | None) -> str | None:
+        target = self._targets.get(posixpath.normpath(path)[len(root) :]) if root and path.startswith(root) else None
+        return None if target is None else posixpath.relpath(target, posixpath.dirname(source) or ".")
+
+
+def _with_name(path: str, name: str) -> str:
+    """`path` with another last part, and everything before it as it was written."""
+    return path[: path.rfind("/") + 1] + name
 
 
 def _starts(path: str) -> Iterable[int]:

@@ -14,6 +14,7 @@ frequent letters are looked for only in sources that have them (`RARE`).
 - `QUOTE`, `APOSTROPHE` and `COMMENT` are empty: a literal, or a comment of one line, that is longer than the expression looks.
 - `HEADER`, `DIGRAPH` (`%:include`) and `ASKED` (__has_include) are paths of headers with their delimiters; `MESSAGE` is #error or
   #warning; `ASSEMBLER` and `ASSEMBLER_TOO` are the keyword.
+- `OPENED` and `CLOSED` are `<<<` and `>>>` of a launch with blanks in between; `CLOSED` may also be written as it should be.
 - `WORD` and all groups from there on are the rest of an identifier that may be one of CUDA's; it may begin before.
 
 A quote that nothing closes in its line is
@@ -42,10 +43,13 @@ from collections.abc import Iterable, Iterator
     DIGRAPH,
     ASSEMBLER,
     ASSEMBLER_TOO,
+    OPENED,
+    CLOSED,
     WORD,
-) = range(1, 14)
+) = range(1, 16)
 RAW = 0
 RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__")
+_APART = re.compile(rb"<<\s{1,80}<")
 
 NAME = rb"[\w$\x80-\xff]"
 _FIRST = rb"(?<![\w$\x80-\xff]%b)"
@@ -91,6 +95,8 @@ _RARE_ONES = (
     rb"%:[ \t]*(?:include|include_next|import)[ \t]*(" + _PATH + rb")",
     rb"a" + _FIRST % b"a" + rb"(sm)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
+    rb"<<(\s{1,80})<",
+    rb">>(\s{0,80})>(?=\s{0,80}\()",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
 )
 
@@ -102,9 +108,14 @@ def tokens(words: Iterable[str] = (), prefixes: Iterable[str] = (), rare: bool =
     """
     own = [_from(word, rb"(?!" + NAME + rb")") for word in words]
     own += [_from(prefix, NAME + rb"*") for prefix in prefixes]
-    without = (rb"#()()()()(?!)",)  # the groups of what is left out, so that all have their numbers
-    asked, words_of_few = (_RARE_ONES[:4], _RARE_ONES[4:]) if rare else (without, ())
+    without = (rb"#()()()()()()(?!)",)  # the groups of what is left out, so that all have their numbers
+    asked, words_of_few = (_RARE_ONES[:6], _RARE_ONES[6:]) if rare else (without, ())
     return re.compile(b"|".join([*_ALTERNATIVES, *asked, *own, *_WORDS, *words_of_few]))
+
+
+def has_rare(text: bytes) -> bool:
+    """Whether `text` has anything that only the expression with `rare` finds."""
+    return any(map(text.__contains__, RARE)) or _APART.search(text) is not None
 
 
 def _from(name: str, rest: bytes) -> bytes:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from torchada.porting.known import known
 from torchada.porting.rules import LIBRARIES
 from torchada.porting.rules.library import Library
 
 # Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
 _LONGEST = 256  # no name of CUDA's has half as many letters, no path of a header either
+_UNKNOWN = "no table of MUSA's names has it"
 _DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
 
 
@@ -74,7 +76,8 @@ class Names:
             return Answer(new, library=library.title)
         for library, pattern in self._names:
             if pattern.fullmatch(name):
-                return self._respelled(name, library)
+                is_own = library.is_closed and name not in known().translated
+                return _unknown(name, library) if is_own else self._respelled(name, library)
         return None
 
     def _respelled(self, name: str, library: Library) -> Answer | None:
@@ -109,6 +112,11 @@ class Names:
         new = self.spelled(path)
         new = re.sub(r"(?<![A-Za-z0-9])cute/", "mute/", new)
         return re.sub(r"\.cu(?=h?$)", ".mu", new) if path.startswith(("ATen/", "c10/", "torch/")) else new
+
+
+def _unknown(name: str, library: Library) -> Answer | None:
+    """A name like CUDA's that has no counterpart, or that is a project's own."""
+    return Answer(None, _UNKNOWN, library.title) if name in known().lacking else None
 
 
 def _patterns(tables: Iterable[tuple[Library, Mapping[str, str]]]) -> list[tuple[Library, re.Pattern[str], str]]:

@@ -65,7 +65,9 @@ def content(entry: Entry) -> str:
 @lru_cache(maxsize=1)
 def _our_stamps() -> list[tuple[str, tuple[int, int, int]]]:
     """What tells one version of the porter from another."""
-    ours = sorted([*_MODULES.glob("*.py"), *(_MODULES / "rules").glob("*.py")])
+    ours = sorted(
+        [*_MODULES.glob("*.py"), *_MODULES.glob("*.txt"), *_MODULES.glob("*.json"), *(_MODULES / "rules").glob("*.py")]
+    )
     return [(path.name, stamp_of(path.stat())) for path in ours]
 
 

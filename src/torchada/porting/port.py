@@ -18,7 +18,7 @@ from torchada.porting.output import Previous, key_of, record_of, take_over
 from torchada.porting.place import Place, locked, replacing
 from torchada.porting.project import Project
 from torchada.porting.translate import Resolve, Translator
-from torchada.porting.tree import MOST_BYTES, Entry, check_targets, entries, single_entries
+from torchada.porting.tree import MOST_BYTES, Entry, apart, entries, single_entries
 from torchada.porting.work import Job, Porter, digest, do, read, with_line_directive
 
 Roots = str | Path | Sequence[str | Path]
@@ -114,6 +114,7 @@ def port_tree(
     rules = projects.read(given[0] if given[0].is_dir() else given[0].parent) if project is None else project
     folder = None if output is None else Path(os.path.abspath(output))
     found = _found(given, rules, most_bytes, folder, only_sources)
+    rules = rules.knowing(entry.file for entry in found if entry.is_source)
     if folder is None:
         tree = _told(found, rules, lines, keep_texts)
     else:
@@ -137,8 +138,8 @@ def port_files(
     started, when = time.perf_counter(), time.time_ns()
     rules = Project() if project is None else project
     folder, top = Path(os.path.abspath(output)), os.path.abspath(root)
-    found = single_entries(top, [os.path.abspath(file) for file in files], rules.exclude)
-    check_targets(found)
+    found = apart(single_entries(top, [os.path.abspath(file) for file in files], rules.exclude))
+    rules = rules.knowing(entry.file for entry in found if entry.is_source)
     tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size)
 
@@ -153,8 +154,7 @@ def _found(
             raise PortingError(f"{folder} holds what is to be ported; name another folder")
         prefix = f"{root.resolve().name}/" if len(given) > 1 and root.is_dir() else ""
         found += entries(root, rules.exclude, most_bytes, without, prefix, only_sources)
-    check_targets(found)
-    return found
+    return apart(found)
 
 
 def _is_within(inner: Path, outer: Path) -> bool:

@@ -14,12 +14,13 @@ my_cuda_ = "my_musa_"
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from torchada.porting.findings import PortingError
+from torchada.porting.macros import of_files
 from torchada.porting.names import Names
 from torchada.porting.translate import Translator
 from torchada.porting.versions import REACHED
@@ -31,7 +32,10 @@ _LISTS = ("keep", "exclude")
 
 @dataclass(frozen=True)
 class Project:
-    """The rules that a project adds. `names`, `prefixes` and `headers` map CUDA's to MUSA's; `keep` and `exclude` are lists."""
+    """The rules that a project adds. `names`, `prefixes` and `headers` map CUDA's to MUSA's; `keep` and `exclude` are lists.
+
+    `device_macros` are the project's own that make a device type or a dispatch key of an argument; they are found, not written.
+    """
 
     names: Mapping[str, str] = field(default_factory=dict)
     prefixes: Mapping[str, str] = field(default_factory=dict)
@@ -39,12 +43,16 @@ class Project:
     keep: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     reached: int = REACHED
+    device_macros: frozenset[str] = frozenset()
 
     def translator(self) -> Translator:
         """What ports by these rules."""
-        return Translator(
-            Names(words=self.names, prefixes=self.prefixes, headers=self.headers, keep=self.keep), self.reached
-        )
+        names = Names(words=self.names, prefixes=self.prefixes, headers=self.headers, keep=self.keep)
+        return Translator(names, self.reached, self.device_macros)
+
+    def knowing(self, files: Iterable[str]) -> Project:
+        """The same rules, and the macros of these sources that make a device of an argument."""
+        return replace(self, device_macros=self.device_macros | of_files(files))
 
 
 def read(root: Path) -> Project:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import FURTHEST, Change, statement
+from torchada.porting.contexts import FURTHEST, Change, statement, without_comments
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
 
@@ -39,7 +39,7 @@ def concerns(literal: bytes) -> bool:
 def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | None:
     """What is to be done with the string literal that begins at `start`."""
     end = start + len(literal)
-    before = text[max(0, start - FURTHEST) : start]
+    before = without_comments(text[max(0, start - FURTHEST) : start])
     last = before.rstrip()[-1:]
     device = _DEVICE.fullmatch(literal)
     if device is not None:

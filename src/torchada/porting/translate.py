@@ -8,21 +8,25 @@ from dataclasses import dataclass, field
 
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
-from torchada.porting.assembler import ptx
-from torchada.porting.contexts import CONTEXTS, Change, Place
+from torchada.porting.assembler import expression, ptx
+from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
+from torchada.porting.includes import lost
 from torchada.porting.lexer import (
     ASSEMBLER,
     ASSEMBLER_TOO,
+    CLOSED,
     MESSAGE,
-    RARE,
+    OPENED,
     RAW,
     STRING,
     WORD,
     Lexer,
     end_of_line,
+    has_rare,
     tokens,
 )
+from torchada.porting.macros import device_macros
 from torchada.porting.names import Answer, Names
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.versions import REACHED
@@ -38,6 +42,7 @@ _SPLIT = re.compile(rb"\\(?<=\w\\)\r?\n(?=\w)")
 _SPLIT_WORD = re.compile(rb"[\w$\x80-\xff]*(?:\\\r?\n[\w$\x80-\xff]+)+")
 _BEFORE_DIRECTIVE = b" \t\v\f\xef\xbb\xbf"  # with the mark that a file of UTF-8 may begin with
 _LINE_FEED = 0x0A
+_APART = "a launch with blanks in its marks, which mcc does not read; they were joined"
 _LONGEST_PATH = 4096  # Linux opens no longer one
 _DEEPEST = 4  # programs in raw strings in programs ...
 _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
@@ -52,10 +57,12 @@ def _is_seen_by_python(text: bytes, start: int) -> bool:
 
 @dataclass
 class Translator:
-    """The rules as they apply to one project: `names`, and the newest CUDA_VERSION that MUSA counts as."""
+    """The rules as they apply to one project: `names`, the newest CUDA_VERSION that MUSA counts as, and the macros of the project
+    that make a device type of an argument."""
 
     names: Names = field(default_factory=Names)
     reached: int = REACHED
+    device_macros: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         own = [*self.names.own_words], [*self.names.own_prefixes]
@@ -82,7 +89,7 @@ class Translator:
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
         """What finds the tokens of `text`."""
-        return self._all_tokens if any(map(text.__contains__, RARE)) else self._tokens
+        return self._all_tokens if has_rare(text) else self._tokens
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
@@ -99,18 +106,23 @@ class _Pass:
         self.pieces: list[bytes] = []
         self.position = 0
         self.silent_until = 0
+        self.open_launches: list[int] = []
         self.replacements = 0
         self.notes = Notes()
         self.inner: list[Finding] = []
+        self.lost: dict[str, None] = {}
+        self.device_macros = translator.device_macros | device_macros(text)
 
     def result(self) -> Ported:
         self._translate()
+        for start in self.open_launches:
+            self.notes.add(start, UNPORTED, "<<<", "nothing closes this launch")
         if self._has_split_words():
             self._report_split_words()
         if not self.replacements:
             return Ported(self.text[1:], self._findings())
         self.pieces.append(self.text[self.position :])
-        return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements)
+        return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements, lost=tuple(self.lost))
 
     def _findings(self) -> tuple[Finding, ...]:
         if not self.notes.found and not self.inner:
@@ -145,7 +157,7 @@ class _Pass:
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
         if isinstance(answer, str):  # the word itself
-            place = Place(self.text, start, end, self.position, self.translator.reached)
+            place = Place(self.text, start, end, self.position, self.translator.reached, self.device_macros)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
                 self._change(change, answer)
@@ -168,15 +180,45 @@ class _Pass:
             if strings.concerns(literal):
                 self._string(start, literal)
         elif group in (ASSEMBLER, ASSEMBLER_TOO):
-            instruction = ptx(self.text, end)
-            if instruction is not None:
-                self.notes.add(start, UNPORTED, instruction, NO_PTX)
+            self._assembler(start, end)
         elif group == MESSAGE:
             self._message(start, end)
+        elif group in (OPENED, CLOSED):
+            self._launch(group, start, end)
         elif group != RAW:
             self._header(start, self.text[start:end])
         elif self.depth < _DEEPEST and strings.is_program(self.text[start:end]):
             self._program(start, self.text[start:end])
+
+    def _assembler(self, start: int, end: int) -> None:
+        instruction = ptx(self.text, end)
+        if instruction is None or start < self.position:
+            return
+        found = expression(self.text, end)
+        if found is None:
+            self.notes.add(start, UNPORTED, instruction, NO_PTX)
+            return
+        ported = self.translator.port(found.expression, self.resolve, _DEEPEST)
+        lines = self.lines.before(start) - 1
+        self.inner += [moved(each, lines) for each in ported.findings]
+        self._change(Change(start, found.end, ported.text), instruction)
+
+    def _launch(self, group: int, start: int, end: int) -> None:
+        """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""
+        if start < self.silent_until:
+            return
+        if group == OPENED:
+            if without_comments(self.text[max(0, start - FURTHEST) : start]).rstrip().endswith(b"operator"):
+                return
+            self.open_launches.append(start)
+        elif not self.open_launches:
+            return
+        else:
+            self.open_launches.pop()
+        mark = self.text[start : start + 1] * 3
+        if end - start > len(mark):
+            joined = mark + self.text[start + 2 : end - 1]
+            self._change(Change(start, end, joined, _APART if group == OPENED else None), "<<<")
 
     def _message(self, start: int, end: int) -> None:
         """What #error and #warning say is text."""
@@ -211,6 +253,7 @@ class _Pass:
         elif answer is not None:
             new = None if answer.name is None else answer.name.encode()
             self._change(Change(start + 1, start + len(literal) - 1, new, answer.reason), path)
+            self.lost.update(dict.fromkeys(lost().get(path, ())))
 
     def _program(self, start: int, program: bytes) -> None:
         """A kernel in a raw string."""

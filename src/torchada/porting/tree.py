@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import posixpath
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -143,10 +144,21 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(head, pattern.rstrip("/")) for pattern in patterns for head in heads)
 
 
-def check_targets(found: Sequence[Entry]) -> None:
-    """PortingError where two files would be ported to one."""
+def apart(found: Sequence[Entry]) -> list[Entry]:
+    """The same with another target for each CUDA source whose own is taken: a.cuh beside a.muh becomes a.cuh.muh.
+
+    PortingError where two files would still be ported to one.
+    """
+    taken = {entry.path for entry in found if entry.target == entry.path}
+    result = [
+        entry._replace(target=entry.path + posixpath.splitext(entry.target)[1])
+        if entry.target != entry.path and entry.target in taken
+        else entry
+        for entry in found
+    ]
     owners: dict[str, str] = {}
-    for entry in found:
+    for entry in result:
         if entry.target in owners:
             raise PortingError(f"{owners[entry.target]} and {entry.path} would both be written to {entry.target}")
         owners[entry.target] = entry.path
+    return result

@@ -11,6 +11,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -79,8 +80,9 @@ class Porter:
         self._lines = lines
 
     def port(self, path: str, data: bytes, file: str = "") -> Ported:
-        """The source `data`, which stands at `path` in the tree."""
-        ported = self._translator.port(data, partial(self._includes.resolve, path))
+        """The source `data`, which stands at `path` in the tree. `file` is where it was read, which tells where the tree is."""
+        root = file[: -len(path)] if file.endswith(f"/{path}") else None
+        ported = self._translator.port(data, partial(self._includes.resolve, path, root=root))
         return with_line_directive(ported, file or path) if self._lines else ported
 
     def write(self, job: Job) -> Done:
@@ -98,14 +100,15 @@ _ESCAPES = ((b"\\", rb"\\"), (b'"', rb"\""), (b"\n", rb"\n"), (b"\r", b"?"))
 
 
 def with_line_directive(ported: Ported, file: str) -> Ported:
-    """The same with a first line that makes compilers name `file` in their messages."""
+    """The same with a first line that makes compilers name `file` in their messages, below the includes that are lost."""
     mark = b"\xef\xbb\xbf" if ported.text.startswith(b"\xef\xbb\xbf") else b""
     name = os.fsencode(file)
     for character, escape in _ESCAPES:
         name = name.replace(character, escape)
     end = b"\r\n" if b"\r\n" in ported.text[:4096] else b"\n"
-    text = mark + b'#line 1 "' + name + b'"' + end + ported.text[len(mark) :]
-    return Ported(text, ported.findings, ported.replacements, ported.lines_before + 1)
+    lost = b"".join(b"#include <" + header.encode() + b">" + end for header in ported.lost)
+    text = mark + lost + b'#line 1 "' + name + b'"' + end + ported.text[len(mark) :]
+    return replace(ported, text=text, lines_before=ported.lines_before + 1 + len(ported.lost), lost=())
 
 
 def do(

@@ -3,9 +3,9 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/tensor.h>
-#include <ATen/musa/MUSAContext.h>
-#include <c10/musa/MUSACachingAllocator.h>
-#include <c10/musa/MUSAGuard.h>
+#include "torch_musa/csrc/aten/musa/MUSAContext.h"
+#include "torch_musa/csrc/core/MUSACachingAllocator.h"
+#include "torch_musa/csrc/core/MUSAGuard.h"
 #include <torch/library.h>
 
 #include <tuple>

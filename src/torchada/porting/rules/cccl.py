@@ -14,7 +14,7 @@ CCCL = Library(
 
 CUTLASS = Library(
     "CUTLASS",
-    names=(r"cutlass(?:_\w+|[A-Z]\w*)?", r"CUTLASS_\w+", r"CUTE_\w+"),
+    names=(r"cutlass(?:GetStatusString)?", r"CUTLASS_\w+", r"CUTE_\w+"),
     spellings={"cutlass": "mutlass", "CUTLASS": "MUTLASS", "CUTE_": "MUTE_"},
     words={"cute": "mute"},
     header_names=(r"cutlass/.+", r"cute/.+"),

@@ -9,7 +9,17 @@ CUBLAS = Library(
     words={
         # torch_musa's own sources use this enumerator; NOT_SUPPORTED is in its table of names only.
         "CUBLAS_STATUS_NOT_SUPPORTED": "MUBLAS_STATUS_NOT_IMPLEMENTED",
+        # As ggml builds on hardware: muBLAS takes a type of number where cuBLAS takes a type of computation.
+        "cublasComputeType_t": "musaDataType_t",
+        "CUBLAS_COMPUTE_16F": "MUSA_R_16F",
+        "CUBLAS_COMPUTE_32F": "MUSA_R_32F",
+        "CUBLAS_GEMM_DEFAULT_TENSOR_OP": "MUBLAS_GEMM_DEFAULT",
+        "CUBLAS_TF32_TENSOR_OP_MATH": "MUBLAS_TENSOR_OP_MATH",
+    },
+    unlike={
+        r"CUBLAS_COMPUTE_(?!(?:16|32)F$)\w+": "muBLAS takes a type of number here, not one of computation",
     },
     headers={"cublas_v2.h": "mublas.h", "nvblas.h": "mtblas.h"},
     header_names=(r"cublas(?:|Lt|Xt|_api)\.h",),
+    is_closed=True,
 )

@@ -11,4 +11,5 @@ CUDNN = Library(
     },
     header_names=(r"cudnn\.h",),
     absent_headers={r"cudnn_(?:frontend|backend|ops|cnn|adv|graph)\w*\.h": "muDNN has one header, mudnn.h"},
+    is_closed=True,
 )

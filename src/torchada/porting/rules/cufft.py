@@ -7,4 +7,5 @@ CUFFT = Library(
     names=(r"cufft[A-Z]\w*", r"CUFFT\w*"),
     spellings={"cufft": "mufft", "CUFFT": "MUFFT"},
     header_names=(r"cufft(?:|Xt|w)\.h",),
+    is_closed=True,
 )

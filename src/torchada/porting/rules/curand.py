@@ -8,4 +8,5 @@ CURAND = Library(
     spellings={"curand": "murand", "CURAND": "MURAND"},
     headers={"curand_philox4x32_x.h": "murand_philox4x32_10.h"},
     header_names=(r"curand(?:_(?!philox)\w+)?\.h",),
+    is_closed=True,
 )

@@ -7,4 +7,5 @@ CUSOLVER = Library(
     names=(r"cusolver(?:[A-Z]\w*|_int_t)", r"CUSOLVER\w*"),
     spellings={"cusolver": "musolver", "CUSOLVER": "MUSOLVER"},
     header_names=(r"cusolver(?:Dn|Mg|Rf|Sp|Sp_LOWLEVEL_PREVIEW|_common)\.h",),
+    is_closed=True,
 )

@@ -7,4 +7,5 @@ CUSPARSE = Library(
     names=(r"cusparse[A-Z]\w*", r"CUSPARSE\w*"),
     spellings={"cusparse": "musparse", "CUSPARSE": "MUSPARSE"},
     header_names=(r"cusparse(?:|_v2)\.h",),
+    is_closed=True,
 )

@@ -25,6 +25,10 @@ DRIVER = Library(
         "CUGLmap_flags_enum": "MUGLmap_flags_enum",
         "CUGPUDirectRDMAWritesOrdering": "MUGPUDirectRDMAWritesOrdering",
         "CUGPUDirectRDMAWritesOrdering_enum": "MUGPUDirectRDMAWritesOrdering_enum",
+        # As ggml asks on hardware.
+        "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": (
+            "MU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED"
+        ),
         "CU_JIT_INPUT_CUBIN": "MU_JIT_INPUT_MUBIN",
         "CU_JIT_INPUT_NVVM": "MU_JIT_INPUT_MTVM",
         "CU_JIT_TARGET_FROM_CUCONTEXT": "MU_JIT_TARGET_FROM_MUCONTEXT",
@@ -40,4 +44,5 @@ DRIVER = Library(
         ),
     },
     # CUTE_, CUB_ and the like are other libraries' and begin otherwise; CUpti belongs to CUPTI.
+    is_closed=True,
 )

@@ -15,6 +15,8 @@ class Library:
     follow. `absent` maps regular expressions to the reason why such a name has no counterpart: it stays, and is reported.
     `unlike` does so for names which are translated but whose counterpart works otherwise. `headers` maps whole include paths, and
     `header_names` recognises those that are spelled anew as identifiers are.
+
+    Of a library that `is_closed`, only names are translated that a table of the vendor's knows (`torchada.porting.known`).
     """
 
     title: str
@@ -26,3 +28,4 @@ class Library:
     headers: Mapping[str, str] = field(default_factory=dict)
     header_names: tuple[str, ...] = ()
     absent_headers: Mapping[str, str] = field(default_factory=dict)
+    is_closed: bool = False

@@ -37,6 +37,10 @@ RUNTIME = Library(
         "cudaErrorNvlinkUncorrectable": "musaErrorMtlinkUncorrectable",
         "__cudaRegisterLinkedBinary__NV_MODULE_ID": "__musaRegisterLinkedBinary__MT_MODULE_ID",
         "cudaLaunchAttributeProgrammaticStreamSerialization": "musaLaunchAttributeIgnore",
+        # No table has these. Programs that run on MUSA use them: kineto, PyTorch's profiler, and ggml.
+        "cudaLaunchKernelEx": "musaLaunchKernelEx",
+        "cudaLaunchKernelExC": "musaLaunchKernelExC",
+        "cudaStreamFireAndForget": "musaStreamFireAndForget",
     },
     absent={
         r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion": _HOPPER,
@@ -53,4 +57,5 @@ RUNTIME = Library(
         r"|libxt|rt_platform)\.h",
         r"generated_cuda\w*_meta\.h",
     ),
+    is_closed=True,
 )

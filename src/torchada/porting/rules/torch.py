@@ -6,7 +6,29 @@ Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, U
 from torchada.porting.rules.library import Library
 
 _CSRC = "torch_musa/csrc"
-_COMPATIBLE = "torch_musa/share/generated_cuda_compatible/include/ATen/musa"
+_ATEN = {
+    "CUDABlas.h": "aten/musa/MUSABlas.h",
+    "CUDAContext.h": "aten/musa/MUSAContext.h",
+    "CUDAContextLight.h": "aten/musa/MUSAContextLight.h",
+    "CUDADevice.h": "core/Device.h",
+    "CUDAGeneratorImpl.h": "aten/musa/MUSAGeneratorImpl.h",
+    "CachingHostAllocator.h": "core/CachingHostAllocator.h",
+    "Exceptions.h": "aten/musa/Exceptions.h",
+    "PinnedMemoryAllocator.h": "core/PinnedMemoryAllocator.h",
+    "detail/PhiloxCudaStateRaw.cuh": "aten/musa/PhiloxMusaStateRaw.muh",
+    "detail/UnpackRaw.cuh": "aten/musa/UnpackRaw.muh",
+}
+_C10 = {
+    "CUDACachingAllocator.h": "MUSACachingAllocator.h",
+    "CUDADeviceAssertionHost.h": "MUSADeviceAssertionHost.h",
+    "CUDAException.h": "MUSAException.h",
+    "CUDAFunctions.h": "MUSAFunctions.h",
+    "CUDAGraphsC10Utils.h": "MUSAGraphsC10Utils.h",
+    "CUDAGuard.h": "MUSAGuard.h",
+    "CUDAMiscFunctions.h": "MUSAMiscFunctions.h",
+    "CUDAStream.h": "MUSAStream.h",
+    "impl/CUDAGuardImpl.h": "GuardImpl.h",
+}
 
 TORCH = Library(
     "ATen and c10",
@@ -23,19 +45,19 @@ TORCH = Library(
         r"(?:aoti_)?torch_(?:get|set)_(?:current_)?cuda_(?:stream\w*|blas_handle)|torch_cuda_stream_synchronize",
     ),
     words={"kCUDA": "kPrivateUse1", "kSparseCUDA": "kSparsePrivateUse1"},
-    absent={r"kDLCUDA\w*": "DLPack has no device type for MUSA; torch exports its tensors as kDLExtDev"},
+    absent={
+        r"kDLCUDA\w+": "DLPack has no device type for MUSA's memory on the host; torch does not export such tensors"
+    },
     headers={
-        "ATen/cuda/CUDAContext.h": f"{_CSRC}/aten/musa/MUSAContext.h",
-        "ATen/cuda/CUDADataType.h": f"{_CSRC}/aten/musa/MUSADtype.muh",
-        "ATen/cuda/CUDAEvent.h": f"{_CSRC}/core/MUSAEvent.h",
-        "ATen/cuda/CUDAGeneratorImpl.h": f"{_CSRC}/aten/musa/CUDAGeneratorImpl.h",
-        "ATen/cuda/Exceptions.h": f"{_CSRC}/aten/musa/Exceptions.h",
-        "ATen/cuda/detail/UnpackRaw.cuh": f"{_CSRC}/aten/musa/UnpackRaw.muh",
-        "ATen/cuda/Atomic.cuh": f"{_COMPATIBLE}/Atomic.muh",
-        "ATen/cuda/CUDAUtils.h": f"{_COMPATIBLE}/MUSAUtils.h",
-        "c10/cuda/CUDAException.h": f"{_CSRC}/core/MUSAException.h",
-        "c10/cuda/CUDAGuard.h": f"{_CSRC}/core/MUSAGuard.h",
-        "c10/cuda/CUDAStream.h": f"{_CSRC}/core/MUSAStream.h",
+        # What torch_musa has written anew is included from its sources, as torch_musa's own tool does it: the header that the tool
+        # makes of CUDA's declares the same again.
+        **{f"ATen/cuda/{cuda}": f"{_CSRC}/{musa}" for cuda, musa in _ATEN.items()},
+        **{f"c10/cuda/{cuda}": f"{_CSRC}/core/{musa}" for cuda, musa in _C10.items()},
+        # The tool leaves these names.
+        "ATen/cuda/PhiloxCudaState.h": "ATen/musa/PhiloxCudaState.h",
+        "ATen/cuda/detail/LazyNVRTC.h": "ATen/musa/detail/LazyNVRTC.h",
+        "ATen/native/cuda/cuBlasCommonArgs.h": "ATen/native/musa/cuBlasCommonArgs.h",
+        "ATen/native/cuda/cutlass_common.cuh": "ATen/native/musa/cutlass_common.muh",
         "THC/THCAtomics.cuh": "THC/THCAtomics.muh",
         "torch/cuda.h": "torch/musa.h",
         # torch_musa pairs with torch 2.7.1, which has them here; newer torch has them in both places.

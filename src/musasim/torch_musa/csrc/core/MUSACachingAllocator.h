@@ -1,6 +1,6 @@
 #pragma once
 
-#include "torch_musa/csrc/core/MUSAMacros.h"
+#include <c10/musa/MUSAMacros.h>
 #include "torch_musa/csrc/core/MUSAStream.h"
 
 #include <c10/core/Allocator.h>

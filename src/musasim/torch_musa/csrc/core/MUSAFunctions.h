@@ -1,6 +1,6 @@
 #pragma once
 
-#include "torch_musa/csrc/core/MUSAMacros.h"
+#include <c10/musa/MUSAMacros.h>
 
 #include <c10/core/Device.h>
 #include <musa_runtime_api.h>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "torch_musa/csrc/aten/musa/PhiloxMusaState.h"
+#include "torch_musa/csrc/aten/musa/PhiloxMusaStateRaw.muh"
 #include "torch_musa/csrc/aten/utils/Utils.h"
-#include "torch_musa/csrc/core/MUSAMacros.h"
+#include <c10/musa/MUSAMacros.h>
 
 #include <ATen/core/Generator.h>
 #include <c10/core/GeneratorImpl.h>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <ATen/musa/MUSAContext.h>
+#include "torch_musa/csrc/aten/musa/MUSAContext.h"
 #include <c10/util/ArrayRef.h>
 
 namespace at::musa {

@@ -1,5 +1,0 @@
-#pragma once
-
-#include <cstdint>
-
-#include "torch_musa/csrc/aten/musa/PhiloxMusaStateRaw.muh"

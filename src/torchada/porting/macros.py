@@ -1,0 +1,40 @@
+"""Macros of a project that make a device type or a dispatch key of an argument: `at::k##device` for REGISTER(op, CUDA, f).
+
+The macro is often defined in another file than the one that uses it, so all files of a tree are asked first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_MARKS = (b"k##", b"k ##", b"DeviceType::", b"DispatchKey::", b"LIBRARY_IMPL")
+_DEFINED = re.compile(rb"#[ \t]*define[ \t]+(\w{1,200})\(([^()\n]{1,400})\)((?:[^\\\n]|\\\r?\n|\\[^\r\n])*)")
+_MADE = re.compile(
+    rb"(?:(?<!\w)k[ \t]?##[ \t]?|(?<!\w)(?:DeviceType|DispatchKey|Backend)::"
+    rb"|(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w{0,40}\([^,()]{0,100},\s{0,80})(\w{1,200})"
+)
+
+
+def device_macros(text: bytes) -> frozenset[str]:
+    """The macros that `text` defines and that make a device type or a dispatch key of an argument."""
+    if b"define" not in text or not any(map(text.__contains__, _MARKS)):
+        return frozenset()
+    return frozenset(found[1].decode() for found in _DEFINED.finditer(text) if _makes_device(found[2], found[3]))
+
+
+def _makes_device(parameters: bytes, body: bytes) -> bool:
+    names = {each.strip() for each in parameters.split(b",")}
+    return any(made[1] in names for made in _MADE.finditer(body))
+
+
+def of_files(files: Iterable[str]) -> frozenset[str]:
+    """Those of all `files`. What cannot be read has none: whoever ports it says so."""
+    found: set[str] = set()
+    for file in files:
+        try:
+            with open(file, "rb") as stream:
+                found |= device_macros(stream.read())
+        except OSError:
+            continue
+    return frozenset(found)

@@ -1,0 +1,48 @@
+"""The headers for extensions: their files are those that the real package has, and they lead to each other as after its build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import musasim
+from musasim import compatible_headers
+
+pytestmark = pytest.mark.once
+
+PACKAGE = Path(musasim.__file__).parent / "torch_musa"
+GENERATED = "share/generated_cuda_compatible/include"
+# PyTorch's own, in every build, with what kernels need.
+FOR_KERNELS = set(compatible_headers._FOR_KERNELS)
+
+
+def _real() -> set[str]:
+    names, folder = set(), ""
+    for line in Path(__file__).with_name("torch_musa_headers.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("  "):
+            names |= {f"{folder}/{name}" for name in line.split()}
+        elif not line.startswith("#"):
+            folder = line
+    return names
+
+
+def _files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.suffix in (".h", ".muh", ".hpp")}
+
+
+def test_there_is_no_header_that_the_real_package_lacks() -> None:
+    generated, root = map(Path, compatible_headers.folders())
+    ours = _files(PACKAGE / GENERATED) | (_files(generated) - FOR_KERNELS)
+    ours |= {f"torch_musa/csrc/{name}" for name in _files(PACKAGE / "csrc") | _files(root / "torch_musa" / "csrc")}
+    assert ours - _real() == set()
+    assert {"ATen/musa/PhiloxCudaState.h", "torch_musa/csrc/core/MUSAGraphsC10Utils.h"} <= ours
+
+
+def test_a_generated_header_includes_what_torch_musa_has_written_anew() -> None:
+    generated = Path(compatible_headers.folders()[0])
+    text = "".join(path.read_text(encoding="utf-8") for path in generated.rglob("*") if path.is_file())
+    assert '#include "torch_musa/csrc/core/GuardImpl.h"' in (generated / "c10/musa/MUSAGuard.h").read_text(
+        encoding="utf-8"
+    )
+    assert [name for name in compatible_headers._OWN if f"<{name}>" in text or f'"{name}"' in text] == []

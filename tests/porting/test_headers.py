@@ -1,0 +1,64 @@
+"""Includes of PyTorch's CUDA headers lead where torch_musa's own porting tool leads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torchada.porting import Names, port_source
+from torchada.porting.includes import lost
+
+pytestmark = pytest.mark.once
+
+
+def _targets() -> dict[str, str]:
+    targets, folder = {}, ""
+    for line in Path(__file__).with_name("torch_headers.txt").read_text(encoding="utf-8").splitlines():
+        if " -> " in line:
+            targets.update([line.split(" -> ")])
+        elif line.startswith("  "):
+            targets.update((f"{folder}/{name}", _plain(f"{folder}/{name}")) for name in line.split())
+        elif not line.startswith("#"):
+            folder = line
+    return targets
+
+
+def _plain(path: str) -> str:
+    return path.replace("cuda/", "musa/").replace("CUDA", "MUSA").replace(".cuh", ".muh")
+
+
+TARGETS = _targets()
+
+
+def test_every_header_leads_where_the_vendors_tool_leads_it() -> None:
+    names = Names()
+    found = {path: answer and answer.name for path in TARGETS for answer in [names.header(path)]}
+    assert found == TARGETS and len(TARGETS) == 137
+
+
+def test_a_header_that_torch_musa_has_written_anew_is_included_from_its_sources() -> None:
+    source = b"#include <c10/cuda/CUDACachingAllocator.h>\n"
+    assert port_source(source).text == b"#include <torch_musa/csrc/core/MUSACachingAllocator.h>\n"
+
+
+def test_what_a_header_brought_along_is_included_before_the_line_directive() -> None:
+    source = b"#pragma once\r\n#include <c10/cuda/CUDAException.h>\r\n"
+    result = port_source(source, origin="a.cuh")
+    lines = result.text.split(b"\r\n")
+    assert lines[:-4] == [b"#include <c10/util/irange.h>", b"#include <mutex>"]
+    assert lines[-4:] == [b'#line 1 "a.cuh"', b"#pragma once", b"#include <torch_musa/csrc/core/MUSAException.h>", b""]
+    assert result.original_line(len(lines) - 1) == 2 and not result.lost
+    assert port_source(source).lost == ("c10/util/irange.h", "mutex"), (
+        "without the directive, lines stay where they are"
+    )
+
+
+def test_the_table_of_lost_includes_is_about_headers_that_are_translated() -> None:
+    names = Names()
+    table = lost()
+    assert {"c10/cuda/CUDAException.h", "ATen/cuda/CUDAContext.h"} <= set(table)
+    for path, headers in table.items():
+        answer = names.header(path)
+        assert answer is not None and answer.name and headers == sorted(headers)
+        assert not [header for header in headers if names.header(header) is not None or "cuda" in header.lower()]
