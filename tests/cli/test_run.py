@@ -304,5 +304,5 @@ def test_the_console_script_is_the_same_command(here: Interpreter) -> None:
 @pytest.mark.musa
 def test_run_simulates_a_device(here: Interpreter) -> None:
     code = "import torch; print(torch.cuda.is_available(), torch.zeros(1).cuda().device)"
-    assert here.run([*RUN, "--simulate", "-c", code]).stdout.strip() == "True musa:0"
+    assert here.run([*RUN, "--simulate", "-c", code]).stdout.strip() == "True cuda:0"
     assert here.run([*RUN, "--simulate", "--honest", "-c", code]).stdout.strip() == "False musa:0"

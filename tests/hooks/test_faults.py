@@ -58,7 +58,7 @@ def warnings_of(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_an_area_that_raises_is_reverted_with_one_warning(lenient: Interpreter, area: Any, fault: str) -> None:
     area(fault)
     done = lenient.run("import torch; print(torch.zeros(1, device='cuda').device, hasattr(torch, 'left_behind'))")
-    assert done.stdout.strip() == "musa:0 False"
+    assert done.stdout.strip() == "cuda:0 False"
     (warning,) = warnings_of(done)
     assert "'faulty.broken'" in warning and "TORCHADA_SKIP_AREAS=faulty.broken" in warning
 
@@ -67,7 +67,7 @@ def test_an_area_that_raises_is_reverted_with_one_warning(lenient: Interpreter, 
 def test_a_faulty_area_is_switched_off_by_name(lenient: Interpreter, area: Any) -> None:
     area(FAULTS["applying them"])
     done = lenient.run("import torch; print(torch.zeros(1).cuda().device)", env={"TORCHADA_SKIP_AREAS": "faulty"})
-    assert done.stdout.strip() == "musa:0" and done.stderr == ""
+    assert done.stdout.strip() == "cuda:0" and done.stderr == ""
 
 
 @pytest.mark.musa
@@ -94,7 +94,7 @@ def test_a_faulty_area_does_not_break_the_import_where_warnings_are_errors(lenie
     area(FAULTS["building its patches"])
     code = "import torch, warnings; print(torch.zeros(1).cuda().device)"
     done = lenient.run(["-W", "error::RuntimeWarning", "-c", code])
-    assert done.stdout.strip() == "musa:0" and len(warnings_of(done)) == 1
+    assert done.stdout.strip() == "cuda:0" and len(warnings_of(done)) == 1
 
 
 BROKEN_ADAPTERS = {

@@ -23,7 +23,7 @@ def _accuracy(output: str) -> float:
 def test_the_example_trains_on_the_simulated_device(musa: Interpreter, tmp_path: Path) -> None:
     done = musa.run(["-m", "torchada", "run", "--simulate", str(EXAMPLE)])
     assert _accuracy(done.stdout) > 95
-    assert "musa:0" in done.stdout.strip().splitlines()[-1]
+    assert "cuda:0" in done.stdout.strip().splitlines()[-1]
 
 
 def test_the_example_trains_on_the_cpu_where_nothing_is_redirected(plain: Interpreter, tmp_path: Path) -> None:

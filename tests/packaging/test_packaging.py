@@ -225,4 +225,4 @@ def test_sitecustomize_of_the_wheel_serves_where_no_pth_file_is_read(
 @pytest.mark.musa
 def test_unchanged_program_runs_on_the_simulator(venv: Venv) -> None:
     code = "import torch; print(torch.zeros(2, device='cuda').device)"
-    assert venv.run("-c", code, env={"TORCHADA_SIMULATE": "1"}) == "musa:0"
+    assert venv.run("-c", code, env={"TORCHADA_SIMULATE": "1"}) == "cuda:0"

@@ -122,4 +122,4 @@ def test_sitecustomize_is_harmless_where_torchada_cannot_be_imported(theirs: Pat
 @pytest.mark.musa
 def test_an_unchanged_program_runs_on_the_device() -> None:
     code = "import torch; print(torch.zeros(1, device='cuda').device)"
-    assert python(FOLDER, code=code, TORCHADA_SIMULATE="1")[0] == "musa:0"
+    assert python(FOLDER, code=code, TORCHADA_SIMULATE="1")[0] == "cuda:0"

@@ -69,9 +69,7 @@ def test_there_is_a_reason_for_what_does_not_work_and_for_nothing_else() -> None
 
 
 def test_the_native_mechanism_attains_every_row_of_a_program_for_musa() -> None:
-    assert {line.id for line in SHOWN.values() if line.musa == "yes" and line.native == "no"} == {
-        "values.the_type_is_cuda"
-    }
+    assert not {line.id for line in SHOWN.values() if line.musa == "yes" and line.native == "no"}
 
 
 @pytest.mark.parametrize("test", sorted(page.ELSEWHERE))

@@ -174,6 +174,20 @@ def test_options_of_nccl_are_remembered(founded: Callable[..., Any]) -> None:
     assert reduced().is_cuda
 
 
+def test_the_device_type_of_a_mesh_answers_by_who_asks(founded: Callable[..., Any]) -> None:
+    from torch.distributed.device_mesh import init_device_mesh
+
+    founded()
+    mesh = init_device_mesh("cuda", (1,))
+    plain = {"mesh": mesh, "torch": torch, "__name__": ""}  # code without a name, as exec runs it
+    exec("def scaled(x): return x * 2 if mesh.device_type == 'cuda' else x * 3", plain)
+    x = torch.ones(1, device="cuda")
+    assert eval("mesh.device_type", plain) == "cuda" and mesh.device_type == "musa"
+    assert "musa" in repr(mesh)  # torch asks
+    for scaled in (plain["scaled"], torch.compile(plain["scaled"], backend="eager", fullgraph=True)):
+        assert scaled(x).tolist() == [2]
+
+
 def test_meshes(founded: Callable[..., Any]) -> None:
     from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 

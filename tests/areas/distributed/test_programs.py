@@ -42,9 +42,9 @@ def agree(together: Outcome, wanted: Outcome, devices: list[str]) -> None:
 def test_the_tutorial_on_ddp(tmp_path: Path, backend: list[str]) -> None:
     env = AVAILABLE if backend else {}
     done = python(PROGRAMS / "ddp_tutorial.py", free_port(), *backend, folder=tmp_path, env=env).must_succeed()
-    assert done.devices == {0: "musa:0", 1: "musa:1"}
+    assert done.devices == {0: "cuda:0", 1: "cuda:1"}
     for rank in range(2):
-        told = f"nccl basic=True checkpoint=True from=['musa:{rank}'] spread=True on=musa:{2 * rank + 1}"
+        told = f"nccl basic=True checkpoint=True from=['cuda:{rank}'] spread=True on=cuda:{2 * rank + 1}"
         assert told in done.output
 
 
@@ -80,7 +80,7 @@ def test_the_launcher_of_accelerate(tmp_path: Path, way: str, env: dict[str, str
     program = (PROGRAMS / "accelerate_digits.py", "state")
     together = python(*launch, "--num_processes", 2, *ways[way], *program, folder=tmp_path, env=env).must_succeed()
     alone = python(*launch, "--num_processes", 1, *program, folder=tmp_path, env=env).must_succeed()
-    agree(together, alone, ["musa:0", "musa:1"])
+    agree(together, alone, ["cuda:0", "cuda:1"])
     assert ("DistributedDataParallel" if way == "ddp" else "FSDP") in together.output
 
 
@@ -93,7 +93,7 @@ def test_the_trainer_of_transformers(tmp_path: Path, way: str) -> None:
     needs("transformers", "accelerate")
     program = (PROGRAMS / "trainer_bert.py", *(["fsdp"] if way == "fsdp" else []))
     plain = torchrun(PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**AVAILABLE, **PLAIN}).must_succeed()
-    agree(torchrun(*program, folder=tmp_path, env=AVAILABLE).must_succeed(), plain, ["musa:0", "musa:1"])
+    agree(torchrun(*program, folder=tmp_path, env=AVAILABLE).must_succeed(), plain, ["cuda:0", "cuda:1"])
 
 
 # ---------------------------------------------------------------- DeepSpeed
@@ -102,7 +102,7 @@ def test_the_trainer_of_transformers(tmp_path: Path, way: str) -> None:
 def test_the_first_stage_of_deepspeed(tmp_path: Path) -> None:
     needs("deepspeed")
     done = torchrun(PROGRAMS / "deepspeed_digits.py", "state", folder=tmp_path, env=AVAILABLE).must_succeed()
-    assert done.devices == {0: "musa:0", 1: "musa:1"} and done.output.count("stage 1 nccl") == 2
+    assert done.devices == {0: "cuda:0", 1: "cuda:1"} and done.output.count("stage 1 nccl") == 2
     assert 0 < done.losses[2] < 0.5 * done.losses[1]
 
 
@@ -113,6 +113,6 @@ def test_ray_train(tmp_path: Path) -> None:
     """Ray starts its workers itself, and shows each the GPU it may use by CUDA_VISIBLE_DEVICES."""
     needs("ray")
     done = python(PROGRAMS / "ray_digits.py", tmp_path / "results", folder=tmp_path, env=AVAILABLE).must_succeed()
-    assert sorted(done.devices.values()) == ["musa:0", "musa:1"]
-    assert all(f"musa:{rank}: nccl DistributedDataParallel current={rank}" in done.output for rank in range(2))
+    assert sorted(done.devices.values()) == ["cuda:0", "cuda:1"]
+    assert all(f"cuda:{rank}: nccl DistributedDataParallel current={rank}" in done.output for rank in range(2))
     assert 0 < done.losses[2] < 0.5

@@ -119,7 +119,7 @@ def test_two_nodes(reference: Reference, tmp_path: Path, rendezvous: str) -> Non
     commands = [node(*each, command=(DDP, "--epochs", EPOCHS)) for each in options]
     with started(*commands, folder=tmp_path) as agents:
         done = [agent.wait().must_succeed() for agent in agents]
-    assert {rank: device for each in done for rank, device in each.devices.items()} == {0: "musa:0", 1: "musa:0"}
+    assert {rank: device for each in done for rank, device in each.devices.items()} == {0: "cuda:0", 1: "cuda:0"}
     assert [len(each.devices) for each in done] == [1, 1]
     (speaker,) = (each for each in done if each.losses)
     same_curve(speaker, reference("ddp", 1)[0])

@@ -32,7 +32,7 @@ if __name__ == "__main__":
 def test_multiprocessing(musa: Interpreter, tmp_path: Path, method: str) -> None:
     script = tmp_path / "train.py"
     script.write_text(SPAWN.replace("{method}", method))
-    assert musa.run([str(script)]).stdout.strip() == "[(0, 'musa:0', [0.0, 0.0]), (1, 'musa:1', [1.0, 1.0])]"
+    assert musa.run([str(script)]).stdout.strip() == "[(0, 'cuda:0', [0.0, 0.0]), (1, 'cuda:1', [1.0, 1.0])]"
 
 
 def test_a_device_goes_to_a_spawned_process(musa: Interpreter, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def work(rank, device, answers):
 if __name__ == "__main__":
     answers = mp.get_context("spawn").SimpleQueue()
     mp.spawn(work, args=(torch.device("cuda:1"), answers))
-    print(answers.get() == (torch.device("cuda:1"), True, "musa:1"))
+    print(answers.get() == (torch.device("cuda:1"), True, "cuda:1"))
 """
     )
     assert musa.run([str(script)]).stdout.strip() == "True"
@@ -64,7 +64,7 @@ def test_fork_before_initialisation(musa: Interpreter) -> None:
         os.wait()
         """
     )
-    assert done.stdout.strip() == "musa:0"
+    assert done.stdout.strip() == "cuda:0"
 
 
 def test_a_fork_while_another_thread_holds_our_locks(plain: Interpreter) -> None:
@@ -117,7 +117,7 @@ def test_subprocess(musa: Interpreter) -> None:
     import subprocess, sys
     print(subprocess.check_output([sys.executable, "-c", "import torch; print(torch.zeros(1).cuda().device)"], text=True))
     """
-    assert musa.run(code).stdout.strip() == "musa:0"
+    assert musa.run(code).stdout.strip() == "cuda:0"
 
 
 def test_data_loader_workers_and_pinned_batches(musa: Interpreter, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ if __name__ == "__main__":
     child = context.Process(target=work, args=(1, tasks, answers, model, shared))
     child.start()
     tasks.put((whole, whole[2:]))
-    assert answers.get() == ("musa:1", True, [0, 1, 4, 6], "Parameter", True)
+    assert answers.get() == ("cuda:1", True, [0, 1, 4, 6], "Parameter", True)
     assert whole.tolist() == [0, 1, 4, 6], whole
     assert model.weight.tolist() == [[7], [7]] and model.scale.tolist() == [1]
     assert shared.tolist() == [0, 5]
@@ -107,7 +107,7 @@ if __name__ == "__main__":
     done = context.SimpleQueue()
     mp.spawn(train, args=(weight, done), nprocs=2)
     assert weight.tolist() == [1, 2]
-    assert sorted(done.get() for _ in range(2)) == [(0, 0, "musa:0"), (1, 1, "musa:1")]
+    assert sorted(done.get() for _ in range(2)) == [(0, 0, "cuda:0"), (1, 1, "cuda:1")]
     print("done")
 """
     assert run(torch_of, tmp_path, script) == "done"

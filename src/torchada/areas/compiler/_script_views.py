@@ -16,7 +16,8 @@ from torchada.redirect.views.answers import is_by_view
 
 
 class Viewed(ast.NodeTransformer):
-    """Changes the tree of a function in place; every node keeps its position in the source, which TorchScript's messages show.
+    """Changes the tree of a function in place. Nodes keep their positions in the source, which TorchScript's messages show. New
+    ones are at the start of their statement, because TorchScript reads the source behind a node and must not reach its end.
 
     Only values are changed that are read without a call (a name, an attribute of one, an item with a constant index), because the
     changed source reads them more than once.
@@ -28,6 +29,11 @@ class Viewed(ast.NodeTransformer):
         self._names = names_of(function)
         self._version = torch.version
         self._device = _expression_of(torch.device, self._names)
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.stmt):
+            self._statement = node
+        return super().visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         called = node.func
@@ -53,7 +59,7 @@ class Viewed(ast.NodeTransformer):
         if isinstance(node.value, ast.Name) and node.value.id == "self":
             return node
         of_text = "('cuda' if _1 == _2 else _1) if isinstance(_1, str) else _1"
-        return _placed(of_text, node, node, ast.Constant(self._device_type))
+        return self._placed(of_text, node, ast.Constant(self._device_type))
 
     def visit_Compare(self, node: ast.Compare) -> ast.Compare:
         """The type of what a call returns, which may be read once only."""
@@ -62,7 +68,7 @@ class Viewed(ast.NodeTransformer):
         is_type = isinstance(node.left, ast.Attribute) and node.left.attr == "type" and len(node.ops) == 1
         if is_type and isinstance(operator, (ast.Eq, ast.NotEq)) and getattr(value, "value", None) == "cuda":
             node.ops = [ast.In() if isinstance(operator, ast.Eq) else ast.NotIn()]
-            node.comparators = [_placed("[_1, _2]", value, value, ast.Constant(self._device_type))]
+            node.comparators = [self._placed("[_1, _2]", value, ast.Constant(self._device_type))]
         return node
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
@@ -96,7 +102,14 @@ class Viewed(ast.NodeTransformer):
         if self._device is None or not self._is_read(node):
             return node
         text = "str(_1).replace(_2, 'cuda') if isinstance(_1, _3) else str(_1)"
-        return _placed(text, node, node, ast.Constant(self._device_type), self._device)
+        return self._placed(text, node, ast.Constant(self._device_type), self._device)
+
+    def _placed(self, text: str, *parts: ast.expr) -> ast.expr:
+        """The expression `text`, with `parts` in the place of _1, _2, ..."""
+        made: ast.expr = _Filled(parts).visit(ast.parse(text, mode="eval")).body
+        for node in ast.walk(made):
+            ast.copy_location(node, self._statement)
+        return made
 
     def _is_read(self, node: ast.expr) -> bool:
         while isinstance(node, (ast.Attribute, ast.Subscript)):
@@ -104,6 +117,16 @@ class Viewed(ast.NodeTransformer):
                 return False
             node = node.value
         return isinstance(node, ast.Name) and node.id not in self._names
+
+
+class _Filled(ast.NodeTransformer):
+    """Puts copies of `parts` in the place of _1, _2, ..."""
+
+    def __init__(self, parts: tuple[ast.expr, ...]) -> None:
+        self._parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self._parts[int(node.id[1:]) - 1]) if node.id[0] == "_" else node
 
 
 def names_of(function: Any) -> dict[str, object]:
@@ -128,16 +151,3 @@ def _expression_of(device: type, names: Mapping[str, object]) -> ast.expr | None
         if inspect.ismodule(value) and value.__name__ == "torch":
             return ast.Attribute(ast.Name(name, ast.Load()), "device", ast.Load())
     return None
-
-
-def _placed(text: str, place: ast.expr, *parts: ast.expr) -> ast.expr:
-    """The expression `text` at the position of `place`, with `parts` in the place of _1, _2, ..."""
-
-    class Filled(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return copy.deepcopy(parts[int(node.id[1:]) - 1]) if node.id[0] == "_" else node
-
-    made: ast.expr = Filled().visit(ast.parse(text, mode="eval")).body
-    for node in ast.walk(made):
-        ast.copy_location(node, place)
-    return made

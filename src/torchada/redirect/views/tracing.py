@@ -33,10 +33,8 @@ def traced_globals() -> dict[str, Any] | None:
     translator: Any = getattr(sys.modules.get(_TRANSLATORS), "InstructionTranslatorBase", None)
     frame: FrameType | None = sys._getframe(1) if translator is not None else None
     while frame is not None:
-        for name in (
-            "tx",
-            "self",
-        ):  # what torch calls the translator of a function, in its functions and in its own methods
+        # What torch calls the translator of a function, in its functions and in the translator's own methods.
+        for name in ("tx", "self"):
             found = frame.f_locals.get(name)
             if isinstance(found, translator):
                 namespace: dict[str, Any] = found.f_globals

@@ -112,6 +112,47 @@ def comparisons() -> Any:
     return _compiled(function)
 
 
+def types() -> Any:
+    """`if x.device.type == "cuda"`, `d.type in ("cuda", "cpu")`"""
+
+    def function(x: Tensor, d: torch.device) -> Any:
+        return x + 1 if x.device.type == "cuda" else x - 1, d.type in ("cuda", "cpu"), DEVICE.type, d.type
+
+    found = _compiled(function, torch.ones(2, device="cuda"), torch.device("cuda:1"))
+    assert found[1:] == [True, "cuda", "cuda"]
+    return found
+
+
+def texts() -> Any:
+    """`str`, `repr`, `format`, f-strings and `%` of a device"""
+
+    def function(x: Tensor, d: torch.device) -> Any:
+        texts = [str(x.device), repr(d), f"{x.device} and {d!r}", format(d), "%s" % d, "{} {}".format(d, 1)]  # noqa: UP031, UP032
+        return x + 1 if str(d).startswith("cuda") and "cuda" in str(DEVICE) else x - 1, texts
+
+    found = _compiled(function, torch.ones(2, device="cuda"), torch.device("cuda:1"))
+    assert found[1][3] == "cuda:1"
+    return found
+
+
+def availability() -> Any:
+    """`if torch.cuda.is_available()`"""
+
+    def function(x: Tensor) -> Tensor:
+        return x + 1 if torch.cuda.is_available() else x - 1
+
+    return _compiled(function, torch.ones(2, device="cuda"))
+
+
+def version() -> Any:
+    """`if torch.version.cuda is not None`"""
+
+    def function(x: Tensor) -> Tensor:
+        return x + 1 if torch.version.cuda is not None else x - 1
+
+    return _compiled(function, torch.ones(2, device="cuda"))
+
+
 def dictionaries() -> Any:
     """devices as keys of a dictionary"""
     table = {torch.device("cuda:0"): 2.0, torch.device("cpu"): 3.0}

@@ -52,6 +52,18 @@ def code_of_arguments() -> Any:
     return [traced.code, torch.zeros_like in targets]
 
 
+def questions() -> Any:
+    """type and text of a device in a traced function, which ask when the graph runs; availability and version"""
+
+    def function(x: Tensor) -> Any:
+        y = x + 1 if torch.cuda.is_available() and torch.version.cuda is not None else x - 1
+        return y, x.device.type, str(torch.device("cuda", 1))
+
+    found = fx.symbolic_trace(function)(torch.ones(2, device="cuda"))
+    assert list(found[1:]) == ["cuda", "cuda:1"]
+    return [found[0].tolist(), *found[1:]]
+
+
 def methods() -> Any:
     """`x.cuda()` and `x.to("cuda")` in a traced function are calls of methods"""
     traced = fx.symbolic_trace(lambda x: x.cuda().to("cuda:0"))
@@ -125,6 +137,19 @@ def make_fx() -> Any:
         traced = make_fx(lambda x: _function(x.cpu().cuda()), tracing_mode=mode)(torch.ones(2, device="cuda"))
         answers += [traced.code, traced(torch.ones(2, device="cuda")).tolist()]
     return answers
+
+
+def _asked(x: Tensor) -> Tensor:
+    is_cuda = x.device.type == "cuda" and str(x.device) == "cuda:0"
+    return x + 1 if is_cuda and torch.cuda.is_available() and torch.version.cuda is not None else x - 1
+
+
+def make_fx_questions() -> Any:
+    """`make_fx` of questions for type, text, availability and version, with real, fake and symbolic tensors"""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    x = torch.ones(2, device="cuda")
+    return [make_fx(_asked, tracing_mode=mode)(x)(x).tolist() for mode in ("real", "fake", "symbolic")]
 
 
 def functionalized() -> Any:
@@ -210,6 +235,18 @@ def export_is_cuda() -> Any:
             return x * 2 if x.is_cuda else x * 3
 
     return [torch.export.export(Model(), (_ones(),), strict=strict).module()(_ones()).tolist() for strict in (0, 1)]
+
+
+def export_questions() -> Any:
+    """questions for type, text, availability and version in an exported module, strictly and not"""
+
+    class Model(torch.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return _asked(x)
+
+    found = [torch.export.export(Model(), (_ones(),), strict=strict).module()(_ones()).tolist() for strict in (0, 1)]
+    assert found == [[[2.0, 2.0]], [[2.0, 2.0]]]
+    return found
 
 
 def export_autocast() -> Any:

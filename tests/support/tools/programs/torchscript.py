@@ -93,6 +93,21 @@ def _fields(x: Tensor) -> List[int]:
     return [len(device.type), 0 if index is None else index, len(str(device))]
 
 
+def _texts_of_devices(x: Tensor, d: torch.device) -> List[str]:
+    texts = [d.type, str(d), f"on {x.device}", "{} {}".format(d, 1), "%s" % d, x.cpu().device.type]  # noqa: UP031, UP032
+    if d.type in ["cuda", "mps"] and str(d).startswith("cuda") and x.clone().device.type == "cuda":
+        texts.append("as eager code")
+    return texts
+
+
+def _available(x: Tensor) -> Tensor:
+    return x + 1 if torch.cuda.is_available() else x - 1
+
+
+def _of_version(x: Tensor) -> Tensor:
+    return x + 1 if torch.version.cuda is not None else x - 1
+
+
 def _refined(device: Optional[torch.device]) -> int:
     if isinstance(device, torch.device):
         return 1
@@ -210,6 +225,23 @@ def script_fields() -> Any:
 def script_texts() -> Any:
     """text that says cuda and is no device stays as it is in a scripted function"""
     return _scripted(_message).replace("cuda", "x")
+
+
+def script_types_and_texts() -> Any:
+    """`d.type`, `str`, `format`, f-strings and `%` of a device in a scripted function"""
+    found = _scripted(_texts_of_devices, torch.device("cuda:1"))
+    assert found[:2] == ["cuda", "cuda:1"]
+    return found
+
+
+def script_availability() -> Any:
+    """`torch.cuda.is_available()` in a scripted function"""
+    return _scripted(_available)
+
+
+def script_version() -> Any:
+    """`torch.version.cuda` in a scripted function"""
+    return _scripted(_of_version)
 
 
 def script_isinstance() -> Any:
@@ -368,6 +400,16 @@ def trace_cuda() -> Any:
     """`torch.jit.trace` of `x.cuda()` and `if x.is_cuda`"""
     traced = torch.jit.trace(lambda x: x.cuda() * (2 if x.is_cuda else 3), torch.ones(2, device="cuda"))
     return [traced(torch.ones(2)).tolist(), str(traced(torch.ones(2)).device)]
+
+
+def trace_questions() -> Any:
+    """`torch.jit.trace` of questions for type, text, availability and version"""
+
+    def function(x: Tensor) -> Tensor:
+        is_cuda = x.device.type == "cuda" and str(x.device) == "cuda:0"
+        return x + 1 if is_cuda and torch.cuda.is_available() and torch.version.cuda is not None else x - 1
+
+    return torch.jit.trace(function, torch.ones(2, device="cuda"))(torch.ones(2, device="cuda")).tolist()
 
 
 def trace_modules() -> Any:

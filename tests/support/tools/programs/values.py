@@ -51,6 +51,7 @@ def types_of_generator_stream_and_event() -> Any:
 def text_of_a_device() -> Any:
     """`str`, `repr` and format of a device"""
     device = torch.device("cuda", 1)
+    assert str(device) == "cuda:1"
     return [str(device), repr(device), f"{device}", f"{device.type}:{device.index}"]
 
 
@@ -58,6 +59,16 @@ def the_type_is_cuda() -> Any:
     """`torch.device("cuda").type == "cuda"`"""
     assert torch.device("cuda").type == "cuda"
     return True
+
+
+def availability() -> Any:
+    """`torch.cuda.is_available()`"""
+    return torch.cuda.is_available()
+
+
+def version() -> Any:
+    """`torch.version.cuda is not None`"""
+    return torch.version.cuda is not None
 
 
 def compared() -> Any:
