@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from torchada.redirect.views.asker import Asker, asker, is_one, is_standard, key_of, names_one
+from torchada.redirect.views.asker import Asker, asker, is_one, is_standard, key_of
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 
@@ -37,7 +37,6 @@ def test_a_module_belongs_to_its_top_level_package(package: ModuleType, tmp_path
     expected = Asker("pack.inner.part", "pack", (str(tmp_path / "pack"),))
     assert asker(globals_of("pack.inner.part")) == expected
     assert asker(vars(package)) == Asker("pack", "pack", expected.sources)
-    assert names_one(globals_of("pack.inner.part"))
 
 
 @pytest.mark.parametrize("name", ["pack", "pack.inner", "pack.inner.part"])
@@ -48,7 +47,6 @@ def test_a_package_that_was_removed_from_sys_modules_is_found_by_its_place(
     for each in ("pack", "pack.inner", "pack.inner.part"):
         del sys.modules[each]
     assert asker(namespace) == Asker(name, "pack", (str(tmp_path / "pack"),))
-    assert not names_one(namespace)
 
 
 def test_a_namespace_package_has_all_its_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +80,7 @@ def test_an_object_without_a_dictionary_in_sys_modules_is_passed_over(package: M
 def test_two_files_that_share_a_name_are_told_apart() -> None:
     first, second = ({"__name__": "plugin", "__file__": f"/{folder}/plugin.py"} for folder in "ab")
     assert asker(first).package == "/a/plugin.py" and asker(second).package == "/b/plugin.py"
-    assert key_of(first) != key_of(second) and not names_one(first)
+    assert key_of(first) != key_of(second)
     assert asker(first).names == ("/a/plugin.py", "plugin")
 
 
@@ -90,7 +88,7 @@ def test_a_script_is_its_file_and_the_child_of_multiprocessing_the_same() -> Non
     script = {"__name__": "__main__", "__file__": "/a/train.py", "__spec__": None}
     assert asker(script) == Asker("__main__", "/a/train.py", ("/a/train.py",))
     assert asker({**script, "__name__": "__mp_main__"}) == asker(script)
-    assert key_of(script) == "/a/train.py" and is_one(script) and not names_one(script)
+    assert key_of(script) == "/a/train.py" and is_one(script)
 
 
 def test_a_module_that_runs_by_m_belongs_to_its_package(package: ModuleType, tmp_path: Path) -> None:
@@ -115,7 +113,7 @@ def test_code_without_a_name_is_its_file_or_nothing() -> None:
     assert asker({"__name__": 7}) == Asker("", "", ())
     assert asker({"__file__": "/a/conf.py"}) == Asker("", "/a/conf.py", ("/a/conf.py",))
     assert asker({"__name__": "<run_path>", "__file__": "/a/conf.py"}) == asker({"__file__": "/a/conf.py"})
-    assert is_one({}) and not is_one({"__name__": "mine"}) and not names_one({})
+    assert is_one({}) and not is_one({"__name__": "mine"})
 
 
 def test_each_module_of_downloaded_models_is_a_program_of_its_own() -> None:

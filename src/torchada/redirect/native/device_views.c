@@ -28,25 +28,19 @@ static struct {
     texts str, repr;
     PyObject *name;       /* of the backend's type, for example "musa" */
     PyObject *table, *decide;
-    PyObject *main, *mp_main, *cuda, *key_name, *key_file;
+    PyObject *nameless, *cuda, *key_name, *key_file;
 } state = {.device_type = -1};
 
 /* ---- who asks ----------------------------------------------------------------------------------------------------------- */
 
-/* The key of a module in the table, borrowed: its name; for a script its file; NULL where there is neither. */
+/* The key of a module in the table, borrowed: its file, because several modules may share a name; otherwise its name, or "". */
 static PyObject *key_of(PyObject *globals)
 {
-    PyObject *name = PyDict_GetItemWithError(globals, state.key_name);
-    if (name == NULL || !PyUnicode_Check(name))
-        return NULL;
-    if (name != state.main && name != state.mp_main) {
-        Py_ssize_t length = PyUnicode_GetLength(name);
-        if ((length != 8 || PyUnicode_CompareWithASCIIString(name, "__main__") != 0) &&
-            (length != 11 || PyUnicode_CompareWithASCIIString(name, "__mp_main__") != 0))
-            return name;
-    }
     PyObject *file = PyDict_GetItemWithError(globals, state.key_file);
-    return file != NULL && PyUnicode_CheckExact(file) ? file : state.main;
+    if (file != NULL && PyUnicode_CheckExact(file))
+        return file;
+    PyObject *name = PyDict_GetItemWithError(globals, state.key_name);
+    return name != NULL && PyUnicode_CheckExact(name) ? name : state.nameless;
 }
 
 /* A fault in a decision must not change what a program does otherwise: it is told, and the asker sees the backend. */
@@ -68,7 +62,7 @@ static int view(void)
     if (globals == NULL)
         return OF_THE_BACKEND; /* C code without a frame */
     PyObject *key = key_of(globals);
-    PyObject *known = key == NULL ? NULL : PyDict_GetItemWithError(state.table, key);
+    PyObject *known = PyDict_GetItemWithError(state.table, key);
     if (known == NULL)
         PyErr_Clear();
     return (known == NULL ? decided(globals) : known == Py_True) ? OF_CUDA : OF_THE_BACKEND;
@@ -230,12 +224,11 @@ static struct PyModuleDef definition = {
 
 PyMODINIT_FUNC PyInit__device_views(void)
 {
-    state.main = PyUnicode_InternFromString("__main__");
-    state.mp_main = PyUnicode_InternFromString("__mp_main__");
+    state.nameless = PyUnicode_InternFromString("");
     state.cuda = PyUnicode_InternFromString("cuda");
     state.key_name = PyUnicode_InternFromString("__name__");
     state.key_file = PyUnicode_InternFromString("__file__");
-    if (!state.main || !state.mp_main || !state.cuda || !state.key_name || !state.key_file)
+    if (!state.nameless || !state.cuda || !state.key_name || !state.key_file)
         return NULL;
     return PyModule_Create(&definition);
 }

@@ -54,13 +54,6 @@ def is_one(namespace: Globals) -> bool:
     return isinstance(name, str) and getattr(sys.modules.get(name), "__dict__", None) is namespace
 
 
-def names_one(namespace: Globals) -> bool:
-    """Whether the name of a module stands for it alone, as far as one can know: it can be imported by this name."""
-    name = namespace.get("__name__")
-    is_name = isinstance(name, str) and name not in _MAIN and all(part.isidentifier() for part in name.split("."))
-    return is_name and is_one(namespace) and getattr(sys.modules.get(str(name)), "__dict__", None) is namespace
-
-
 def asker(namespace: Globals) -> Asker:
     """The code whose globals are `namespace`."""
     name, file = namespace.get("__name__"), namespace.get("__file__")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from torchada._warnings import warn_once
-from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of, names_one
+from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of
 from torchada.redirect.views.on_behalf import asks_on_behalf
 from torchada.redirect.views.rules import Decision, Rules
 from torchada.redirect.views.tracing import TRACING, traced_globals
@@ -83,7 +83,8 @@ class Views:
         passed_on_by = self._passed_on_by(who)
         if passed_on_by is None:
             answer = self.decision(who).sees_cuda
-            self._remember(namespace, answer)
+            if is_one(namespace):
+                self.table[key_of(namespace)] = answer
             return answer
         if frame is None:
             frame = _frame_of(namespace)
@@ -101,13 +102,6 @@ class Views:
             if is_one(namespace):
                 self._askers[key_of(namespace)] = known
         return known
-
-    def _remember(self, namespace: Globals, answer: bool) -> None:
-        """The native mechanism looks modules up by their name, and the portable one by their file."""
-        if is_one(namespace):
-            self.table[key_of(namespace)] = answer
-        if names_one(namespace):
-            self.table[namespace["__name__"]] = answer
 
     def _passed_on_by(self, who: Asker) -> Callable[[Asker], bool] | None:
         """For code that asks for somebody else: which code between the two passes the question on. None for all other code.
