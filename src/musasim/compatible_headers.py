@@ -86,6 +86,8 @@ _OWN = {
 }
 _KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
 _KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
+_STABLE_ABI = "torch/csrc/inductor/aoti_torch/c/shim.h"
+_OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
 _INCLUDED = re.compile(r'(#\s*include\s*)[<"]([^>"\n]+)[>"]')
@@ -128,6 +130,7 @@ def _version() -> str:
 def _make(headers: Path, root: Path) -> None:
     _write_all(headers, root / _PLACE)
     _write_for_kernels(headers, root / _PLACE)
+    _write_stable_abi(headers, root / _PLACE)
 
 
 def _write_all(source: Path, target: Path) -> None:
@@ -158,6 +161,14 @@ def _write_for_kernels(source: Path, target: Path) -> None:
             (target / name).write_text(
                 _WORD.sub(lambda word: _KERNEL_WORDS.get(word[0], word[0]), text), encoding="utf-8"
             )
+
+
+def _write_stable_abi(source: Path, target: Path) -> None:
+    """The header of the stable ABI, whose part for CUDA has MUSA's names and does not depend on how PyTorch was built."""
+    text = (source / _STABLE_ABI).read_text(encoding="utf-8")
+    text = _OF_CUDA.sub(lambda part: "#if 1" + _WORD.sub(lambda word: _rename(word[0]), part[1]), text)
+    (target / _STABLE_ABI).parent.mkdir(parents=True, exist_ok=True)
+    (target / _STABLE_ABI).write_text(text, encoding="utf-8")
 
 
 def _rename_path(path: Path) -> Path:

@@ -12,13 +12,19 @@ __version__ = "0.2.0"
 
 TYPE_CHECKING = False  # importing typing would cost more than this package does
 if TYPE_CHECKING:
+    from torchada import cuda as cuda
+    from torchada import triton as triton
+    from torchada import utils as utils
     from torchada._warnings import TorchadaError as TorchadaError
     from torchada._warnings import TorchadaWarning as TorchadaWarning
+    from torchada.areas.libraries._rope import apply_rope_inplace as apply_rope_inplace
     from torchada.control import disable as disable
     from torchada.control import disabled as disabled
     from torchada.control import enable as enable
     from torchada.control import is_patched as is_patched
     from torchada.control import set_view as set_view
+    from torchada.earlier import apply_patches as apply_patches
+    from torchada.earlier import get_original_init_process_group as get_original_init_process_group
     from torchada.names import cublas_to_mublas_name as cublas_to_mublas_name
     from torchada.names import cuda_to_musa_name as cuda_to_musa_name
     from torchada.names import curand_to_murand_name as curand_to_murand_name
@@ -61,6 +67,12 @@ _LAZY = {
     "cuda_to_musa_name": "torchada.names",
     "curand_to_murand_name": "torchada.names",
     "nccl_to_mccl_name": "torchada.names",
+    "apply_patches": "torchada.earlier",
+    "apply_rope_inplace": "torchada.areas.libraries._rope",
+    "get_original_init_process_group": "torchada.earlier",
+    "cuda": "torchada",
+    "triton": "torchada",
+    "utils": "torchada",
     "UnsupportedError": "torchada.redirect.unsupported",
     "TorchadaWarning": "torchada._warnings",
     "TorchadaError": "torchada._warnings",
@@ -79,6 +91,8 @@ def _resolve(name: str) -> object:
         return getattr(import_module(_OF_TORCH[name]), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _LAZY[name] == __name__:  # a module of this package
+        return import_module(f"{__name__}.{name}")
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

@@ -18,7 +18,7 @@ PREFIX = "TORCHADA_"
 
 
 class Variable(NamedTuple):
-    """One environment variable: `kind` is "flag", "choice", "name", "list", "packages", "path", "version" or "internal"."""
+    """One environment variable: `kind` is "flag", "choice", "number", "name", "list", "packages", "path", "version" or "internal"."""
 
     name: str
     kind: str
@@ -58,6 +58,16 @@ VARIABLES = (
     Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
     Variable("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH", "path", "folder that gets a file for each graph that is captured"),
     Variable(
+        "TORCHADA_GRAPH_ROTATION",
+        "flag",
+        "0: never give up the executable of a graph, so that the driver's limit of their number holds",
+    ),
+    Variable("TORCHADA_GRAPH_EXEC_CAP", "number", "how many executables of graphs a process keeps at a time"),
+    Variable(
+        "TORCHADA_GRAPH_AUTOPROBE", "flag", "find the driver's limit of executables by a trial in another process"
+    ),
+    Variable("TORCHADA_GRAPH_EXEC_MARGIN", "number", "how far below a limit that was found by a trial to stay"),
+    Variable(
         "TORCHADA_LOG",
         "choice",
         "report on stderr which APIs of CUDA are used: each place when it is first met (calls), or a table at exit (summary)",
@@ -74,8 +84,15 @@ VARIABLES = (
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "a line on stderr for each call of an operator that is overridden"),
     Variable("TORCHADA_CACHE_DIR", "path", "the folder that what torchada compiles is kept in"),
     Variable(
+        "TORCHADA_EXCLUDE_DIRS",
+        "path",
+        "folders, or names of folders, with headers that builds do not port, separated by colons or commas",
+    ),
+    Variable("TORCHADA_TUNE_USE_GRAPH", "flag", "was read by the tuner of torchada 0.1 and has no effect"),
+    Variable(
         "TORCHADA_MIRRORED_COLLECTIVES", "internal", "the collective library's variables that torchada itself has set"
     ),
+    Variable("TORCHADA_MIRRORED_ALLOCATOR", "internal", "the allocator's settings that torchada itself has set"),
     Variable("TORCHADA_MIRRORED_VISIBLE_DEVICES", "internal", "the visible-devices value that torchada itself has set"),
 )
 DISABLE_OP = "TORCHADA_DISABLE_OP_OVERRIDE_"
@@ -98,6 +115,10 @@ class Settings(NamedTuple):
     native: str = "auto"
     skip_areas: frozenset[str] = frozenset()
     graph_dumps: str | None = None
+    graph_rotation: bool = True
+    graph_exec_cap: int = 0
+    graph_autoprobe: bool = False
+    graph_exec_margin: int = 128
     log: str = ""
     report: tuple[str, ...] = ()
     cpp_ops: bool = False
@@ -106,6 +127,7 @@ class Settings(NamedTuple):
     cpp_ops_logged: bool = False
     disabled_ops: frozenset[str] = frozenset()
     cache: str | None = None
+    exclude_dirs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
 
@@ -135,6 +157,10 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         native=good.get("TORCHADA_NATIVE", "").lower() or "auto",
         skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
+        graph_rotation=_flag({"TORCHADA_GRAPH_ROTATION": "1", **_set(good)}, "TORCHADA_GRAPH_ROTATION"),
+        graph_exec_cap=int(good.get("TORCHADA_GRAPH_EXEC_CAP") or 0),
+        graph_autoprobe=_flag(good, "TORCHADA_GRAPH_AUTOPROBE"),
+        graph_exec_margin=int(good.get("TORCHADA_GRAPH_EXEC_MARGIN") or 128),
         log=good.get("TORCHADA_LOG", "").lower(),
         report=tuple(filter(None, good.get("TORCHADA_REPORT", "").split(os.pathsep))),
         cpp_ops=_flag(good, "TORCHADA_ENABLE_CPP_OPS"),
@@ -145,6 +171,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
             name[len(DISABLE_OP) :] for name in good if name.startswith(DISABLE_OP) and _flag(good, name)
         ),
         cache=good.get("TORCHADA_CACHE_DIR") or None,
+        exclude_dirs=_parts(good.get("TORCHADA_EXCLUDE_DIRS", "").replace(",", os.pathsep)),
         unknown=unknown,
         not_understood=bad,
     )
@@ -153,6 +180,11 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
 def of_others(name: str) -> str:
     """A variable that is not ours ("CXX"), as it is now; empty where it is not set."""
     return os.environ.get(name, "").strip()
+
+
+def environment_with(changes: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a process of ours, with `changes`."""
+    return {**os.environ, **changes}
 
 
 def variable(name: str) -> Variable | None:
@@ -181,6 +213,7 @@ class Mark(NamedTuple):
 
 
 VISIBLE_DEVICES = Mark("TORCHADA_MIRRORED_VISIBLE_DEVICES")
+ALLOCATOR = Mark("TORCHADA_MIRRORED_ALLOCATOR")
 COLLECTIVES = Mark("TORCHADA_MIRRORED_COLLECTIVES")
 
 
@@ -199,6 +232,15 @@ def warn_about(settings: Settings) -> None:
             warn_once(f"{entry} is not understood and ignored; {_expected(known)}")
     for name in settings.unknown:
         warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
+
+
+def _parts(value: str) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in value.split(os.pathsep))))
+
+
+def _set(values: Mapping[str, str]) -> dict[str, str]:
+    """Without those that are set to nothing."""
+    return {name: value for name, value in values.items() if value}
 
 
 def _flag(values: Mapping[str, str], name: str) -> bool:
@@ -226,6 +268,8 @@ def _understood(name: str, value: str) -> bool:
         return all(part.strip().isidentifier() for part in value.split(","))
     if known.kind == "version":
         return re.fullmatch(r"\d+\.\d+", value, re.ASCII) is not None
+    if known.kind == "number":
+        return value.isdecimal() and int(value) > 0
     return value.replace("_", "").replace("-", "").isalnum()
 
 
@@ -238,4 +282,6 @@ def _expected(known: Variable) -> str:
         return "expected top-level packages, separated by commas"
     if known.kind == "version":
         return "expected two numbers and a point, as in 8.0"
+    if known.kind == "number":
+        return "expected a number above 0"
     return f"expected {known.meaning}"

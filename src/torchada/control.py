@@ -11,6 +11,7 @@ from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
 from torchada.redirect.views import chosen
+from torchada.redirect.views.view import forget_all
 
 
 def disable() -> None:
@@ -22,7 +23,7 @@ def disable() -> None:
         sys.meta_path.remove(FINDER)
     ENGINE.revert_all()
     if STATE.context is not None:
-        choice.mirror(STATE.context.backend).take_back()
+        choice.take_back(STATE.context.backend)
     STATE.reset()
 
 
@@ -62,8 +63,7 @@ def set_view(package: str, view: str | None) -> None:
     view, and for a name with a dot.
     """
     chosen.choose(package, view)
-    if STATE.context is not None:
-        STATE.context.views.forget()
+    forget_all()
 
 
 def is_patched() -> bool:

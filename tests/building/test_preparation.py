@@ -15,7 +15,7 @@ from support.toolkits import musa
 from torchada.building.closure import closure
 from torchada.building.cuda_home import cuda_home, toolkit_of
 from torchada.building.errors import BuildError
-from torchada.building.extension import prepared
+from torchada.building.extension import is_own_source, prepared
 from torchada.building.jit import adapted
 from torchada.building.ninja import with_dependencies
 from torchada.building.toolkit import Toolkit
@@ -134,13 +134,56 @@ def test_flags_in_a_list_are_for_both_compilers(project: Path, toolkit: Toolkit)
     assert extension.extra_compile_args == ["-O2", "--use_fast_math"]
 
 
-@pytest.mark.parametrize("sources", [["csrc/host.cpp"], ["csrc/kernel.cu", "own.mu"]])
-def test_others_are_left_alone(sources: list[str], project: Path, toolkit: Toolkit) -> None:
-    (project / "own.mu").touch()
-    extension = Extension("one", sources)
+def test_others_are_left_alone(project: Path, toolkit: Toolkit) -> None:
+    extension = Extension("one", ["csrc/host.cpp"])
     with prepared(command(extension), toolkit, []):
-        assert extension.sources == sources and extension.libraries == []
+        assert extension.sources == ["csrc/host.cpp"] and extension.libraries == []
     assert not (project / "build").exists()
+
+
+def test_sources_for_the_device_itself_are_built_with_the_others(project: Path, toolkit: Toolkit) -> None:
+    """They stay what they are, beside ported headers, and get the flags for their own compiler."""
+    text = '#include "own.cuh"\nmusaStream_t cudaLikeName;\n'
+    (project / "csrc" / "native.mu").write_text(text)
+    flags = {"mcc": ["-DFLAG=100", "--cuda-gpu-arch=mp_22"], "nvcc": ["--use_fast_math"], "mcc_dlink": ["-Od3"]}
+    extension = Extension("pkg._C", ["csrc/native.mu", "csrc/kernel.cu"], extra_compile_args=flags)  # type: ignore[arg-type]
+    build = command(extension)
+    with prepared(build, toolkit, []):
+        copy = "build/temp/torchada/pkg._C/csrc/native.mu"
+        assert extension.sources == [copy, "build/temp/torchada/pkg._C/csrc/kernel.mu"]
+        assert Path(copy).read_text() == text
+        given: Any = extension.extra_compile_args
+        assert given == {
+            "cxx": [],
+            "nvcc": ["-ffast-math", "-DFLAG=100", "--cuda-gpu-arch=mp_22"],
+            "nvcc_dlink": ["-Od3"],
+        }
+
+
+def test_an_extension_may_give_its_host_code_to_the_devices_compiler(project: Path, toolkit: Toolkit) -> None:
+    """By the word of the vendor's own build tool, for as long as the extension is built."""
+    extension = Extension("pkg._C", ["csrc/host.cpp"], extra_compile_args={"cxx": ["-O2", "force_mcc"]})  # type: ignore[arg-type]
+    with prepared(command(extension), toolkit, []):
+        given: Any = extension.extra_compile_args
+        assert given == {"cxx": ["-O2"], "nvcc": ["--offload-arch=mp_31"]}
+        copy = extension.sources[0]
+        assert is_own_source(copy) and is_own_source(os.path.abspath(copy)) and not is_own_source("csrc/host.cpp")
+    assert not is_own_source(copy)
+
+
+def test_flags_for_no_compiler_are_named(project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]) -> None:
+    extension = Extension("lost", ["csrc/host.cpp"], extra_compile_args={"cxx": [], "hipcc": ["-O3"]})  # type: ignore[arg-type]
+    with prepared(command(extension), toolkit, []):
+        pass
+    assert "extra_compile_args of lost has the key 'hipcc', which names no compiler" in capsys.readouterr().err
+
+
+def test_a_header_by_its_absolute_path_is_the_ported_one(project: Path, toolkit: Toolkit) -> None:
+    (project / "csrc" / "generated.cu").write_text(f'#include "{project}/csrc/own.cuh"\n#include "/nowhere/x.cuh"\n')
+    extension = Extension("two", ["csrc/generated.cu"])
+    with prepared(command(extension), toolkit, []):
+        lines = Path(extension.sources[0]).read_text().splitlines()
+    assert lines[1:] == ['#include "own.muh"', '#include "/nowhere/x.cuh"']
 
 
 def test_a_source_that_cannot_be_ported_is_an_error(

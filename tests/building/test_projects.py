@@ -76,6 +76,9 @@ SLOW = pytest.mark.slow
         pytest.param("host_only", {}, "", id="host_only", marks=SLOW),
         pytest.param("encodings", {}, "", id="encodings", marks=SLOW),
         pytest.param("vendor", {}, "", id="vendor", marks=SLOW),
+        pytest.param(
+            "mixed", {}, "extra_compile_args of mixed has the key 'typo', which names no compiler", id="mixed"
+        ),
     ],
 )
 def test_in_place(name: str, env: dict[str, str], said: str, build: Interpreter, tmp_path: Path) -> None:
@@ -177,3 +180,41 @@ def test_a_wheel(build: Interpreter, tmp_path: Path) -> None:
     (wheel,) = tmp_path.glob("*.whl")
     shutil.unpack_archive(wheel, tmp_path / "unpacked", "zip")
     check(built(tmp_path / "unpacked", "_C"))
+
+
+CALLS = """
+import torch
+torch.ops.load_library({library!r})
+ops = torch.ops.torchada_stable_test
+for dtype in (torch.float32, torch.float16):
+    x = torch.randn(100, dtype=dtype, device="cuda")[::2]
+    out = torch.empty(50, dtype=dtype, device="cuda")
+    assert ops.negate(out, x) is None and torch.equal(out, -x)
+    assert torch.equal(ops.scaled(out, 2.0), 2 * out)
+    assert torch.equal(ops.scaled(out, 2.0, x), x)
+with torch.cuda.stream(torch.cuda.Stream()):
+    assert torch.equal(ops.scaled(out, 3.0), 3 * out)
+y = torch.arange(24.0, device="cuda:1").view(4, 6)[1:, ::2]
+flat, told = ops.description(y, True)
+assert torch.equal(flat, y.flatten()) and flat.device == y.device
+assert told == (6 * 10 + 3 + 6) * 10 + 3 + 2 and ops.description(y, False)[1] == 6
+try:
+    ops.negate(out.long(), x.long())
+except RuntimeError as error:
+    assert "not implemented for 'Long'" in str(error), error
+else:
+    raise AssertionError("an unknown type was accepted")
+print("right")
+"""
+
+
+@pytest.mark.slow
+def test_operators_by_the_stable_abi(build: Interpreter, tmp_path: Path) -> None:
+    """As vllm-musa builds them: CUDA's names in the sources, our headers before torch's, and the kernels run on the device."""
+    folder = copied("stable", tmp_path)
+    before = checksums(folder)
+    build.cwd = folder
+    build.run(["setup.py", "build_ext", "--inplace"], timeout=1500)
+    after = checksums(folder)
+    assert {path: after.get(path) for path in before} == before
+    assert build.run(CALLS.format(library=str(built(folder, "stable")))).stdout == "right\n"

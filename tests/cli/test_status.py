@@ -35,6 +35,7 @@ FIELDS = {
     "areas",
     "workarounds",
     "device_strings",
+    "views",
     "environment",
     "problems",
     "warnings",

@@ -48,7 +48,8 @@ def test_read_understands_flags_that_are_on(value: str, form: type[str]) -> None
 
 @pytest.mark.parametrize("value", OFF)
 def test_read_understands_flags_that_are_off(value: str) -> None:
-    assert read(dict.fromkeys(FLAGS, value)) == Settings()
+    # Rotation is on unless it is switched off.
+    assert read(dict.fromkeys(FLAGS, value)) == Settings(graph_rotation=value == "")
 
 
 @pytest.mark.parametrize(
@@ -64,6 +65,10 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_LOG", "Calls", "log", "calls"),
         ("TORCHADA_CPP_OPS_PATH", "/x:/y/z:", "cpp_ops_path", ("/x", "/y/z")),
         ("TORCHADA_CACHE_DIR", "/x", "cache", "/x"),
+        ("TORCHADA_GRAPH_ROTATION", "0", "graph_rotation", False),
+        ("TORCHADA_GRAPH_ROTATION", "", "graph_rotation", True),
+        ("TORCHADA_GRAPH_EXEC_CAP", "12", "graph_exec_cap", 12),
+        ("TORCHADA_GRAPH_EXEC_MARGIN", "12", "graph_exec_margin", 12),
         ("TORCHADA_REPORT", "/x/a.json:/x/b.html", "report", ("/x/a.json", "/x/b.html")),
     ],
 )
@@ -122,7 +127,7 @@ def test_any_name_is_known_or_named(name: str) -> None:
 def test_every_variable_is_listed_with_a_meaning() -> None:
     assert all(known.name.startswith("TORCHADA_") and known.meaning for known in VARIABLES)
     assert all(
-        known.kind in ("flag", "choice", "name", "list", "packages", "path", "version", "internal")
+        known.kind in ("flag", "choice", "number", "name", "list", "packages", "path", "version", "internal")
         for known in VARIABLES
     )
     assert len({known.name for known in VARIABLES}) == len(VARIABLES)

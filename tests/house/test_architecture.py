@@ -149,7 +149,7 @@ def test_redirect_knows_no_areas_backends_or_hooks(name: str) -> None:
 def test_backends_are_values_and_cheap_probes(name: str) -> None:
     found = imports(name)
     assert not within(found, "torchada.areas", "torchada.redirect", "torchada.hooks", "torch", "torch_musa", "musasim")
-    parts = {f"torchada.backends.{each}" for each in ("descriptor", "parts", "build")}
+    parts = {f"torchada.backends.{each}" for each in ("descriptor", "parts", "build", "record")}
     assert name == "torchada.backends.select" or within(found, "torchada") <= parts
 
 
@@ -304,6 +304,7 @@ OF_OTHERS = {
     "torchada.building.environment",
     "torchada.cli.run",
     "torchada.hooks.startup_files",
+    "torchada.redirect.allocator_settings",
     "torchada.redirect.collective_variables",
     "torchada.redirect.environment",
 }

@@ -8,6 +8,7 @@ import ctypes
 import gc
 import json
 import pickle
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -151,17 +152,162 @@ def test_snapshot(tmp_path: Path) -> None:
 def test_history() -> None:
     for arguments in (("all",), (True,)):
         torch.musa._record_memory_history(*arguments)
-        torch.ones(5, device="musa")
+        held = torch.ones(5, device="musa")  # the older way keeps one entry, unless it is told otherwise
         traces = torch.musa.memory._snapshot()["device_traces"]
         assert any(entry["action"] == "alloc" for trace in traces for entry in trace)
         torch.musa._record_memory_history(None if arguments == ("all",) else False)
+        del held
 
 
-def test_malformed_allocator_settings_are_refused() -> None:
-    assert torch.musa.get_allocator_backend() == "native"
-    torch.musa._set_allocator_settings("max_split_size_mb:64")
-    with pytest.raises((RuntimeError, ValueError)):
-        torch.musa._set_allocator_settings("neither key nor value")
+def _allocate_and_free() -> None:
+    torch.empty(5, device="musa")
+
+
+@pytest.mark.parametrize(
+    ("context", "actions"),
+    [
+        ("all", {"alloc", "free_requested", "free_completed"}),
+        ("alloc", {"alloc", "free_requested", "free_completed"}),
+        ("state", set()),
+        (None, set()),
+    ],
+)
+def test_a_history_says_where_in_the_program_memory_was_taken(context: str | None, actions: set[str]) -> None:
+    """Frees have frames of their own with "all"; with "alloc" they have those of the allocation."""
+    torch.musa._record_memory_history(context=context, stacks="python")
+    _allocate_and_free()
+    (trace, *_) = torch.musa.memory._snapshot()["device_traces"]
+    torch.musa._record_memory_history(None)
+    frames = {entry["action"]: entry["frames"] for entry in trace if "frames" in entry}
+    assert set(frames) - {"segment_alloc"} == actions
+    for found in frames.values():
+        assert (found[0]["name"], found[0]["filename"]) == ("_allocate_and_free", __file__)
+        assert _allocate_and_free.__code__.co_firstlineno < found[0]["line"]
+
+
+def test_stacks_of_all_languages_include_cpp() -> None:
+    torch.musa._record_memory_history(stacks="all")
+    _allocate_and_free()
+    (trace, *_) = torch.musa.memory._snapshot()["device_traces"]
+    torch.musa._record_memory_history(None)
+    names = [frame["name"] for frame in trace[-1]["frames"]]
+    assert any("CapturedTraceback" in name for name in names) and "_allocate_and_free" in names
+
+
+def test_a_block_in_use_knows_where_it_was_taken() -> None:
+    torch.musa._record_memory_history("state", context="state", stacks="python")
+    held = torch.ones(MIB, device="musa")
+    snapshot = torch.musa.memory._snapshot()
+    torch.musa._record_memory_history(None)
+    blocks = {block["address"]: block for segment in snapshot["segments"] for block in segment["blocks"]}
+    assert next(frame["filename"] for frame in blocks[held.data_ptr()]["frames"]) == __file__
+    assert len(snapshot["device_traces"][0]) <= 1  # "state" keeps no history
+    lines = torch.cuda._memory_viz.segments(snapshot, format_flamegraph=str)  # PyTorch's viewer, without its download
+    assert "test_a_block_in_use_knows_where_it_was_taken" in lines
+
+
+def test_named_regions_and_snapshots_are_part_of_a_history() -> None:
+    torch.musa._record_memory_history()
+    with torch.profiler.record_function("here"):
+        _allocate_and_free()
+    torch.musa.memory._snapshot()
+    snapshot = torch.musa.memory._snapshot()
+    torch.musa._record_memory_history(None)
+    assert [(each["name"], each["stage"]) for each in snapshot["external_annotations"]] == [
+        ("here", "START"),
+        ("here", "END"),
+    ]
+    assert snapshot["device_traces"][0][-1]["action"] == "snapshot"
+
+
+@pytest.mark.parametrize("arguments", [("some",), ("all", "some"), ("all", "all", "some")])
+def test_a_history_of_something_else_is_refused(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(RuntimeError, match=r"expected (state|context|stacks)"):
+        torch.musa._record_memory_history(*arguments)
+
+
+@pytest.fixture
+def settings() -> Iterator[Callable[[str], None]]:
+    yield torch.musa._set_allocator_settings
+    torch.musa._set_allocator_settings("")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("neither key nor value", "Unrecognized CachingAllocator option: neitherkeynorvalue"),
+        ("max_split_size_mb:2", "max_split_size_mb too small, must be > 20"),
+        ("garbage_collection_threshold:1.2", "garbage_collect_threshold too big"),
+        ("roundup_power2_divisions:3", "has to be power of 2"),
+        ("roundup_power2_divisions:[256:3]", "has to be power of 2 or 0"),
+        ("expandable_segments:yes", "Expected a single True/False argument"),
+        ("pinned_num_register_threads:256", "less than or equal to 128"),
+        ("backend:musaMallocAsync", "not supported for MUSA yet"),
+        ("max_split_size_mb", "expected :"),
+    ],
+)
+def test_bad_allocator_settings_are_refused(settings: Callable[[str], None], text: str, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        settings(text)
+
+
+def test_allocator_settings_are_in_the_snapshot(settings: Callable[[str], None]) -> None:
+    text = "max_split_size_mb:64,roundup_power2_divisions:[4:2,16:4,>:8]"
+    settings(text)
+    shown = torch.musa.memory._snapshot()["allocator_settings"]
+    assert (shown["PYTORCH_MUSA_ALLOC_CONF"], shown["max_split_size"]) == (text, 64 * MIB)
+    # ">" begins with the last size that is named.
+    assert [shown["roundup_power2_divisions"][str(each)] for each in (1, 4, 8, 16, 32, 1024)] == [2, 2, 0, 8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "taken"),
+    [
+        ("", 600, 1024),
+        ("roundup_power2_divisions:4", 9 * MIB, 10 * MIB),
+        ("roundup_power2_divisions:4", 8 * MIB, 8 * MIB),
+        ("roundup_power2_divisions:[1:1,>:8]", 9 * MIB, 9 * MIB),
+        ("roundup_power2_divisions:[1:1,16:2]", 17 * MIB, 24 * MIB),
+    ],
+)
+def test_sizes_are_rounded_to_divisions_of_powers_of_two(
+    settings: Callable[[str], None], text: str, size: int, taken: int
+) -> None:
+    settings(text)
+    before = torch.musa.memory_allocated()
+    held = torch.empty(size, dtype=torch.uint8, device="musa")
+    assert torch.musa.memory_allocated() - before == taken
+    del held
+
+
+def test_blocks_of_the_largest_size_are_not_split(settings: Callable[[str], None]) -> None:
+    torch.musa.empty_cache()
+    settings("max_split_size_mb:21")
+    held = torch.empty(30 * MIB, dtype=torch.uint8, device="musa")
+    assert torch.musa.memory_stats()["oversize_allocations.current"] == 1
+    del held
+    assert torch.musa.memory_stats()["oversize_allocations.current"] == 0
+    before = torch.musa.memory_reserved()
+    small = torch.empty(12 * MIB, dtype=torch.uint8, device="musa")  # it does not get a part of the block
+    assert torch.musa.memory_reserved() == before + 12 * MIB
+    large = torch.empty(25 * MIB, dtype=torch.uint8, device="musa")  # it gets all of it
+    assert torch.musa.memory_reserved() == before + 12 * MIB
+    del small, large
+
+
+def test_long_unused_segments_are_given_back_above_the_threshold(settings: Callable[[str], None]) -> None:
+    torch.musa.empty_cache()
+    total = torch.musa.get_device_properties(0).total_memory
+    torch.musa.set_per_process_memory_fraction(800 * MIB / total)
+    settings("garbage_collection_threshold:0.5")
+    reserved = []
+    for size in (250, 260, 270):  # each larger than what is cached
+        held = torch.empty(size * MIB, dtype=torch.uint8, device="musa")
+        reserved.append(torch.musa.memory_reserved() // MIB)
+        del held
+    torch.musa.set_per_process_memory_fraction(1.0)
+    # More than 400 were reserved at the third request, so the older segment went.
+    assert reserved == [250, 250 + 260, 260 + 270]
 
 
 def pool_of(tensor: torch.Tensor) -> tuple[int, int]:

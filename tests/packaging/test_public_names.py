@@ -45,6 +45,7 @@ def test_a_process_that_uses_no_name_imports_nothing_for_it(plain: Interpreter) 
 
 # A user's program: it uses every name, and asserts every type.
 PROGRAM = """
+from collections.abc import Callable
 from types import ModuleType
 from typing_extensions import assert_type
 
@@ -70,6 +71,10 @@ assert_type(torchada.get_backend(), ModuleType)
 assert_type(torchada.get_torch_device_module(), ModuleType)
 torchada.get_backend().synchronize()
 assert_type(torchada.cuda_to_musa_name("cudaMalloc"), str)
+modules: list[ModuleType] = [torchada.cuda, torchada.triton, torchada.utils]
+rotate: Callable[..., None] = torchada.apply_rope_inplace
+assert_type(torchada.apply_patches(), None)
+start: Callable[..., None] = torchada.get_original_init_process_group()
 assert_type(torchada.nccl_to_mccl_name("ncclSend"), str)
 assert_type(torchada.cublas_to_mublas_name("cublasCreate"), str)
 assert_type(torchada.curand_to_murand_name("curandCreate"), str)
@@ -96,6 +101,8 @@ assert_type(CppExtension(name="name", sources=["a.cpp"]), Extension)
 assert_type(cpp_extension.include_paths("cuda"), list[str])
 assert_type(cpp_extension.library_paths("cuda"), list[str])
 assert_type(cpp_extension.CUDA_HOME, str | None)
+assert_type(cpp_extension.stable_compat_include_dir(), str)
+assert_type(cpp_extension.stable_compat_box_header(), str)
 assert_type(load("name", ["a.cu"], verbose=True), ModuleType)
 assert_type(load_inline("name", "int f();", cuda_sources=["..."], functions=["f"]), ModuleType)
 setup(ext_modules=[CUDAExtension("name", ["a.cu"])], cmdclass={"build_ext": BuildExtension.with_options(use_ninja=True)})

@@ -8,5 +8,6 @@
 #include "python/memory.cpp"
 #include "python/module.cpp"
 #include "python/musart.cpp"
+#include "python/snapshot.cpp"
 #include "python/stream.cpp"
 #include "python/tensor.cpp"

@@ -1,10 +1,12 @@
 // One compiler run for the simulated driver, because the headers take far more time than the code.
 #include "runtime/allocator.cpp"
+#include "runtime/allocator_settings.cpp"
 #include "runtime/capture.cpp"
 #include "runtime/device.cpp"
 #include "runtime/device_cache.cpp"
 #include "runtime/generator.cpp"
 #include "runtime/guard.cpp"
+#include "runtime/history.cpp"
 #include "runtime/hooks.cpp"
 #include "runtime/host_allocator.cpp"
 #include "runtime/profiler.cpp"
@@ -16,4 +18,5 @@
 #include "runtime/trace.cpp"
 // The functions for extensions, which use it.
 #include "extension/allocator.cpp"
+#include "extension/aoti.cpp"
 #include "extension/stream.cpp"

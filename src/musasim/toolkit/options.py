@@ -167,7 +167,7 @@ class _Parser:
         return True
 
     def _with_value(self, argument: str, rest: list[str]) -> bool:
-        for name in ("--offload-arch", "--musa-gpu-arch"):
+        for name in ("--offload-arch", "--musa-gpu-arch", "--cuda-gpu-arch"):
             if argument.startswith(name + "="):
                 self._architecture(argument.partition("=")[2])
                 return True

@@ -257,8 +257,9 @@ def _apply_patches() -> None:
 register_musa_hook()
 _apply_patches()
 # Last, because a compiler that was imported before this package uses the names above at once.
-from ._vendor_torch import compiler
+from ._vendor_torch import compiler, triton_backend
 
 compiler.install()
-del compiler
+triton_backend.install()
+del compiler, triton_backend
 del Any, Iterator

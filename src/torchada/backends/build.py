@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from torchada.backends.record import Record
 
 
-@dataclass(frozen=True, eq=False)
-class Toolkit:
+class Toolkit(Record):
     """The vendor's toolkit, the counterpart of NVIDIA's CUDA toolkit.
 
     variables: the environment variables that name its folder, in order of preference.
@@ -23,8 +22,7 @@ class Toolkit:
     dnn_variables: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class Compiler:
+class Compiler(Record):
     """The toolkit's compiler, the counterpart of nvcc.
 
     program: its name in the toolkit's bin.
@@ -45,8 +43,7 @@ class Compiler:
     target_variable: str
 
 
-@dataclass(frozen=True, eq=False)
-class Build:
+class Build(Record):
     """What builds extensions: the adapter's own tools, over a toolkit and its compiler.
 
     module: the adapter's counterpart of torch.utils.cpp_extension. Its functions include_paths and library_paths are used.

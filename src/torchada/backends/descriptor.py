@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from torchada.backends.build import Build, Compiler, Toolkit
 from torchada.backends.parts import (
+    Allocator,
     Collectives,
     CollectiveVariables,
     Graphs,
@@ -14,8 +13,10 @@ from torchada.backends.parts import (
     Native,
     NativeLibrary,
 )
+from torchada.backends.record import Record
 
 __all__ = [
+    "Allocator",
     "Backend",
     "Build",
     "CollectiveVariables",
@@ -30,8 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, eq=False)
-class Backend:
+class Backend(Record):
     """A PyTorch device that can stand in for CUDA. Only the first five fields are required.
 
     name: its name in TORCHADA_PLATFORM.
@@ -45,6 +45,7 @@ class Backend:
     graphs: what is known about its graphs.
     build: the tools that build extensions for it, or None where there are none.
     management: its management library, or None.
+    allocator: the settings of its caching allocator, or None.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     """
 
@@ -53,10 +54,11 @@ class Backend:
     adapter: str
     namespace: str
     visible_devices: str
-    names: Names = field(default_factory=Names)
-    native: Native = field(default_factory=Native)
-    collectives: Collectives = field(default_factory=Collectives)
-    graphs: Graphs = field(default_factory=Graphs)
+    names: Names = Names()
+    native: Native = Native()
+    collectives: Collectives = Collectives()
+    graphs: Graphs = Graphs()
     build: Build | None = None
     management: Management | None = None
+    allocator: Allocator | None = None
     simulator: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchada.backends.descriptor import (
+    Allocator,
     Backend,
     Build,
     Collectives,
@@ -124,6 +125,35 @@ _BUILD = Build(
     ),
 )
 
+# As torch_musa 2.7.1 parses them; it lists a backend musaMallocAsync, and refuses it.
+_ALLOCATOR = Allocator(
+    name="torch_musa",
+    variable="PYTORCH_MUSA_ALLOC_CONF",
+    options={
+        "backend": ("native", "unified"),
+        "expandable_segments": (),
+        "garbage_collection_threshold": (),
+        "max_split_size_mb": (),
+        "pinned_num_register_threads": (),
+        "pinned_use_background_threads": (),
+        "pinned_use_musa_host_register": (),
+        "release_lock_on_musamalloc": (),
+        "roundup_power2_divisions": (),
+    },
+    renames={
+        "pinned_use_cuda_host_register": "pinned_use_musa_host_register",
+        "release_lock_on_cudamalloc": "release_lock_on_musamalloc",
+    },
+)
+
+# The members of MUSAGraph in torch_musa 2.7.1.
+_GRAPHS = Graphs(
+    executables=2048,
+    simulated_limit="MUSASIM_GRAPH_EXECUTABLES",
+    trees="torch_musa._inductor.musagraph_trees",
+    holds_handles=True,
+)
+
 MUSA = Backend(
     name="musa",
     device_type="musa",
@@ -133,8 +163,9 @@ MUSA = Backend(
     names=_NAMES,
     native=_NATIVE,
     collectives=Collectives(names={"nccl": "mccl"}, variables=_COLLECTIVE_VARIABLES),
-    graphs=Graphs(executables=2048, trees="torch_musa._inductor.musagraph_trees"),
+    graphs=_GRAPHS,
     build=_BUILD,
     management=Management("pymtml", "mthreads-ml-py"),
+    allocator=_ALLOCATOR,
     simulator="musasim",
 )

@@ -1,10 +1,11 @@
-"""The parts of a backend's descriptor: names, native code, collectives, graphs, management. Each is optional."""
+"""The parts of a backend's descriptor: names, native code, collectives, graphs, allocator, management. Each is optional."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from torchada.backends.record import Record
 
 # All devices registered from outside of PyTorch share these: the keys of PrivateUse1, whatever it is renamed to.
 PRIVATE_USE_1 = {
@@ -18,9 +19,7 @@ PRIVATE_USE_1 = {
 }
 
 
-# eq=False: two descriptors are the same where they are one object. That makes them hashable, and their classes cheaper to create.
-@dataclass(frozen=True, eq=False)
-class Names:
+class Names(Record):
     """The adapter's names for things that have another name in CUDA.
 
     renames: names of torch.cuda that are spelled differently in the namespace ("CUDAGraph": "MUSAGraph"); a path ("core.Error")
@@ -30,8 +29,8 @@ class Names:
     dnn: the module of torch.backends with the switches of the neural network library, the counterpart of torch.backends.cudnn.
     """
 
-    renames: Mapping[str, str] = field(default_factory=dict)
-    dispatch_keys: Mapping[str, str] = field(default_factory=lambda: PRIVATE_USE_1)
+    renames: Mapping[str, str] = {}
+    dispatch_keys: Mapping[str, str] = PRIVATE_USE_1
     dnn: str | None = None
 
     def own(self, name: str) -> str:
@@ -44,8 +43,7 @@ class Names:
         return self.dispatch_keys.get("CUDA", "PrivateUse1")
 
 
-@dataclass(frozen=True, eq=False)
-class NativeLibrary:
+class NativeLibrary(Record):
     """The counterpart of one of CUDA's C libraries.
 
     name: its name for the linker's -l ("musart").
@@ -56,12 +54,11 @@ class NativeLibrary:
 
     name: str
     prefixes: Mapping[str, str]
-    renames: Mapping[str, str] = field(default_factory=dict)
+    renames: Mapping[str, str] = {}
     optional_suffix: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Native:
+class Native(Record):
     """The device's C functions and libraries.
 
     module: the attribute of the namespace that holds the adapter's C functions ("_MUSAC"), as torch._C holds CUDA's.
@@ -70,12 +67,11 @@ class Native:
     """
 
     module: str = ""
-    spellings: Mapping[str, str] = field(default_factory=dict)
-    libraries: Mapping[str, NativeLibrary] = field(default_factory=dict)
+    spellings: Mapping[str, str] = {}
+    libraries: Mapping[str, NativeLibrary] = {}
 
 
-@dataclass(frozen=True, eq=False)
-class CollectiveVariables:
+class CollectiveVariables(Record):
     """The collective library's names for NCCL's environment variables.
 
     prefixes: the beginnings of names, the longest first where one begins another ("NCCL_": "MCCL_").
@@ -85,9 +81,9 @@ class CollectiveVariables:
     ignored: beginnings of names that are not settings of the library.
     """
 
-    prefixes: Mapping[str, str] = field(default_factory=dict)
-    renames: Mapping[str, str] = field(default_factory=dict)
-    known: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    prefixes: Mapping[str, str] = {}
+    renames: Mapping[str, str] = {}
+    known: Mapping[str, frozenset[str]] = {}
     absent: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
 
@@ -105,16 +101,15 @@ class CollectiveVariables:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class Collectives:
+class Collectives(Record):
     """The communication backends of torch.distributed.
 
     names: CUDA's and the device's ("nccl": "mccl"). The class torch.distributed.ProcessGroupMCCL then answers for "nccl".
     variables: the library's names for NCCL's environment variables.
     """
 
-    names: Mapping[str, str] = field(default_factory=dict)
-    variables: CollectiveVariables = field(default_factory=CollectiveVariables)
+    names: Mapping[str, str] = {}
+    variables: CollectiveVariables = CollectiveVariables()
 
     def process_group(self, distributed: Any, name: str) -> Any:
         """The class in torch.distributed that stands in for the communication backend `name`, or None."""
@@ -122,20 +117,38 @@ class Collectives:
         return own and getattr(distributed, f"ProcessGroup{own.upper()}", None)
 
 
-@dataclass(frozen=True, eq=False)
-class Graphs:
+class Graphs(Record):
     """CUDA graphs.
 
     executables: about how many executable graphs the driver allows in a process; None where no limit is known.
+    simulated_limit: the environment variable with another limit, where the adapter is a simulation.
     trees: the module that replaces torch._inductor.cudagraph_trees.
+    holds_handles: its graph objects begin with the driver's graph and its executable, and a flag for each, so that an executable
+        can be given up and made again.
     """
 
     executables: int | None = None
+    simulated_limit: str = ""
     trees: str | None = None
+    holds_handles: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Management:
+class Allocator(Record):
+    """The caching allocator's settings.
+
+    name: what to call it in a message ("torch_musa").
+    variable: the environment variable that it reads where CUDA's reads PYTORCH_CUDA_ALLOC_CONF.
+    options: the options that it knows, each with the values that it accepts, or () for any.
+    renames: CUDA's names of options that have another name here.
+    """
+
+    name: str
+    variable: str
+    options: Mapping[str, tuple[str, ...]]
+    renames: Mapping[str, str] = {}
+
+
+class Management(Record):
     """The library behind the vendor's counterpart of nvidia-smi.
 
     module: the module with pynvml's functions for these devices.

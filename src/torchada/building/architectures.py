@@ -40,6 +40,11 @@ def counterpart(number: str) -> str:
     return KNOWN[max((at for at, (_, cuda) in enumerate(ARCHITECTURES) if cuda <= wanted), default=0)]
 
 
+def names_architecture(flag: str, toolkit: Toolkit) -> bool:
+    """Whether a flag of the accelerator's compiler names an architecture, by its own name or by clang's."""
+    return flag.startswith((toolkit.arch_flag.split("{}")[0], "--cuda-gpu-arch="))
+
+
 def listed_devices(toolkit: Toolkit) -> list[str]:
     """The architectures of this machine's devices, as the toolkit's own program lists them, in either of its output formats."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -54,9 +54,12 @@ def is_cuda_source(path: str) -> bool:
 
 
 def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequence[str]) -> Closure:
-    """The `sources` and what they include. Files below `foreign` folders, and those of the system, are left out."""
-    apart = tuple({_slashed(each) for folder in (*foreign, *_SYSTEM) for each in (folder, os.path.realpath(folder))})
-    folders = [each for each in map(os.path.abspath, include_dirs) if not is_within(each, apart)]
+    """The `sources` and what they include. Files below `foreign` folders, and those of the system, are left out.
+
+    A word without a slash in `foreign` stands for every folder of that name.
+    """
+    is_apart = _apart([*foreign, *_SYSTEM])
+    folders = [each for each in map(os.path.abspath, include_dirs) if not is_apart(each)]
     found = Closure()
     waiting = [os.path.abspath(each) for each in sources]
     for each in waiting:
@@ -71,12 +74,25 @@ def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequen
             inner = _resolved(path, [os.path.dirname(file), *folders] if is_quoted else folders)
             if inner is None:
                 found.headers.add(path)
-            elif not is_within(inner, apart):
+            elif not is_apart(inner):
                 waiting.append(inner)
     return found
 
 
+def _apart(foreign: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a path lies in one of these folders."""
+    names = {each for each in foreign if os.sep not in each}
+    folders = tuple({_slashed(each) for folder in foreign for each in (folder, os.path.realpath(folder))})
+    return lambda path: is_within(path, folders) or not names.isdisjoint(os.path.abspath(path).split(os.sep))
+
+
 _SYSTEM = ("/usr/include", "/usr/lib", "/usr/local/include")
+
+
+def of_project(files: Iterable[str], foreign: Iterable[str]) -> list[str]:
+    """Those of `files` that lie in none of the `foreign` folders."""
+    apart = tuple(map(_slashed, foreign))
+    return [each for each in files if not is_within(each, apart)]
 
 
 def is_within(path: str, folders: tuple[str, ...]) -> bool:

@@ -122,10 +122,19 @@ def _fill(new: Path, folder: Path, toolkit: Toolkit) -> None:
     nvcc = new / "bin" / "nvcc"
     nvcc.write_text(f'#!/bin/sh\nexec {python} -I -S -c {shlex.quote(program)} "$@"\n', encoding="utf-8")
     nvcc.chmod(0o755)
+    _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
     _headers(new / "include", toolkit)
     _libraries(new / "lib64", toolkit)
     (new / "lib").symlink_to("lib64")
+
+
+def _own_compiler(program: Path, toolkit: Toolkit) -> None:
+    """Builds that know the accelerator look for its compiler beside nvcc. It is no link: a compiler finds its files by its path."""
+    path = toolkit.folder("bin", toolkit.compiler)
+    if os.access(path, os.X_OK):
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(path)} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
 
 
 def _headers(include: Path, toolkit: Toolkit) -> None:

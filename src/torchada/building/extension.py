@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from torchada.building.architectures import required_flags
-from torchada.building.closure import closure, is_cuda_source, is_source, is_within
+from torchada.building.architectures import names_architecture, required_flags
+from torchada.building.closure import closure, is_cuda_source, is_source, is_within, of_project
+from torchada.building.compile_args import CompileArgs, parsed, unknown_notice
+from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import code, macro, macro_name, translate
 from torchada.building.libraries import is_of_cuda, linked, linker_flags, names_in
@@ -28,6 +30,8 @@ _CHANGED = (
     "extra_link_args",
 )
 _OWN_SUFFIXES = (".mu", ".muh")
+# C++ sources that the accelerator's compiler gets, because their extension asks for it; torch decides by the name of a file.
+_forced: set[str] = set()
 
 
 @contextmanager
@@ -48,6 +52,7 @@ def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator
             _mention_forgotten_kernels(extensions, toolkit)
         yield
     finally:
+        _forced.clear()
         for each, values in before:
             vars(each).update(values)
 
@@ -55,18 +60,22 @@ def prepared(command: Any, toolkit: Toolkit, foreign: Sequence[str]) -> Iterator
 def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence[str]) -> bool:
     """Adapt one extension to the accelerator if it is a CUDA extension; returns whether it is one."""
     sources = [os.fspath(source) for source in extension.sources]
-    cxx, nvcc = _compile_args(extension.extra_compile_args)
-    folders, included = include_dirs([*cxx, *nvcc])
+    foreign = [*foreign, *stable_include_dirs(toolkit)]
+    args = parsed(extension.extra_compile_args, toolkit)
+    say(unknown_notice(extension.name, args, toolkit))
+    folders, included = include_dirs([*args.cxx, *args.nvcc, *args.own])
     files = [source for source in sources if is_source(source)]
     folders = [*map(os.fspath, extension.include_dirs or ()), *folders]
-    found = closure([*files, *included], folders, foreign)
-    if not (_is_of_cuda(extension, sources) or found.needs_cuda(folders, toolkit)) or _is_own(sources):
+    found = closure([*files, *of_project(included, foreign)], folders, foreign)
+    if not (args.is_forced or _is_of_cuda(extension, sources) or found.needs_cuda(folders, toolkit)):
         return False
     toolkit.compiler_path()  # checked here, because people read the first error of a build
     copies = port(found.files, os.path.join(os.path.abspath(build_temp), "torchada", extension.name), os.getcwd())
     extension.sources = [_near(copies.of(source)) if source in files else source for source in sources]
     extension.depends = [*(extension.depends or ()), *map(copies.of, found.files)]
-    _set_compile_args(extension, cxx, nvcc, copies, toolkit)
+    if args.is_forced:
+        _forced.update(os.path.abspath(copies.of(source)) for source in files)
+    _set_compile_args(extension, args, copies, toolkit)
     _set_link_args(extension, toolkit)
     extension.include_dirs = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
     return True
@@ -78,52 +87,46 @@ def _include_dirs(given: Iterable[str], copies: Copies, toolkit: Toolkit, foreig
     apart = tuple(os.path.join(os.path.abspath(each), "") for each in foreign)
     of_torch = [each for each in folders if is_within(each, apart)]
     of_project = [each for each in folders if not is_within(each, apart)]
-    return list(dict.fromkeys([*copies.with_copies(of_project), *toolkit.include_dirs(), *of_torch]))
+    own = [*stable_include_dirs(toolkit), *toolkit.include_dirs()]
+    return list(dict.fromkeys([*copies.with_copies(of_project), *own, *of_torch]))
 
 
 def _is_of_cuda(extension: Any, sources: Sequence[str]) -> bool:
-    """Whether nvcc is needed, or a library of CUDA's."""
+    """Whether nvcc is needed, or the accelerator's compiler, or a library of CUDA's."""
     libraries = [*(extension.libraries or ()), *names_in(extension.extra_link_args or ())]
-    return any(map(is_cuda_source, sources)) or any(map(is_of_cuda, libraries))
+    return _is_own(sources) or any(map(is_cuda_source, sources)) or any(map(is_of_cuda, libraries))
 
 
 def _is_own(sources: Sequence[str]) -> bool:
-    """Whether some sources are written for the accelerator: such an extension is built as its author wrote it."""
+    """Whether some sources are written for the accelerator."""
     return any(source.endswith(_OWN_SUFFIXES) for source in sources)
 
 
-def _compile_args(given: Any) -> tuple[list[str], list[str]]:
-    """The arguments for the C++ compiler and for nvcc, given as one list for both or as a dictionary."""
-    if isinstance(given, dict):
-        return list(given.get("cxx") or ()), list(given.get("nvcc") or ())
-    return list(given or ()), list(given or ())
-
-
-def _set_compile_args(extension: Any, cxx: list[str], nvcc: list[str], copies: Copies, toolkit: Toolkit) -> None:
-    given = extension.extra_compile_args
-    own = [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)]
+def _set_compile_args(extension: Any, args: CompileArgs, copies: Copies, toolkit: Toolkit) -> None:
     extension.define_macros = [
         (macro_name(name), value if value is None else code(value)) for name, value in extension.define_macros or ()
     ]
     extension.undef_macros = [macro_name(name) for name in extension.undef_macros or ()]
-    if not _is_own(extension.sources) and not isinstance(given, dict):
-        extension.extra_compile_args = own
+    cxx = [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(args.cxx)]
+    if args.is_list and not args.is_forced and not _is_own(extension.sources):
+        extension.extra_compile_args = cxx
         return
+    given = extension.extra_compile_args
+    others = {key: value for key, value in given.items() if key == "sycl"} if isinstance(given, dict) else {}
+    device, architectures = _device_flags(args.nvcc, args.own, toolkit)
+    extension.extra_compile_args = {**others, "cxx": cxx, "nvcc": [*copies.include_flags(device), *architectures]}
+    if args.dlink is not None or args.own_dlink is not None:
+        linking, _ = _device_flags(args.dlink or (), args.own_dlink or (), toolkit)
+        extension.extra_compile_args["nvcc_dlink"] = [*linking, *architectures]
+
+
+def _device_flags(nvcc: Sequence[str], own: Sequence[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:
+    """Flags for the accelerator's compiler out of nvcc's and its own, and those that name the architectures if none of these do."""
     done = translate(nvcc, toolkit)
     say(done.notices)
-    others = (
-        {name: value for name, value in given.items() if name not in ("cxx", "nvcc")} if isinstance(given, dict) else {}
-    )
-    architectures = required_flags(toolkit, done.asked)
-    if "nvcc_dlink" in others:
-        linking = translate(others["nvcc_dlink"], toolkit)
-        say(linking.notices)
-        others["nvcc_dlink"] = [*linking.flags, *architectures]
-    extension.extra_compile_args = {
-        **others,
-        "cxx": own,
-        "nvcc": [*copies.include_flags(done.flags), *architectures],
-    }
+    flags = [*done.flags, *(macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in own)]
+    named = any(names_architecture(flag, toolkit) for flag in flags)
+    return flags, [] if named else required_flags(toolkit, done.asked)
 
 
 def _set_link_args(extension: Any, toolkit: Toolkit) -> None:
@@ -170,5 +173,5 @@ def _kernels(folders: Sequence[str]) -> Iterator[str]:
 
 
 def is_own_source(path: str) -> bool:
-    """Whether `path` names a ported CUDA source."""
-    return path.endswith(_OWN_SUFFIXES)
+    """Whether the accelerator's compiler gets `path`: ported CUDA, its own language, or C++ where an extension wants that."""
+    return path.endswith(_OWN_SUFFIXES) or os.path.abspath(path) in _forced

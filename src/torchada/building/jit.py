@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchada.building.architectures import required_flags
-from torchada.building.closure import closure, is_cuda_source, is_source
+from torchada.building.closure import closure, is_cuda_source, is_source, of_project
+from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import macro, translate
 from torchada.building.libraries import is_of_cuda, linker_flags, names_in
@@ -23,7 +24,8 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
     folders, included = include_dirs([*cxx, *nvcc])
     files = [source for source in sources if is_source(source)]
     folders = [*given, *folders]
-    found = closure([*files, *included], folders, foreign)
+    apart = [*foreign, *stable_include_dirs(toolkit)]
+    found = closure([*files, *of_project(included, apart)], folders, apart)
     is_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(arguments["extra_ldflags"] or ())))
     if not (is_cuda or arguments["with_cuda"] or found.needs_cuda(folders, toolkit)):
         return arguments
@@ -36,7 +38,7 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
         "sources": [copies.of(source) if source in files else source for source in sources],
         "extra_cflags": [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)],
         "extra_cuda_cflags": [*copies.include_flags(done.flags), *required_flags(toolkit, done.asked)],
-        "extra_include_paths": copies.with_copies(given),
+        "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit)],
         "with_cuda": True,
     }
 

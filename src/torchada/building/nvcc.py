@@ -12,24 +12,28 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
-from torchada.building.architectures import listed_devices
-from torchada.building.closure import closure, is_source
+from torchada.building.architectures import listed_devices, names_architecture
+from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import VERSION, toolkit_of
+from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate
 from torchada.building.ported import Copies, include_dirs, port
 from torchada.building.toolkit import Toolkit
+from torchada.porting.tree import MANIFEST
 
 _NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlink"})
 _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
 _PORTED = (".mu", ".muh")
-# A folder that contains one of these is PyTorch's or Python's. Their headers suit both compilers, and are not the project's.
-_HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h")
+# A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
+# project's.
+_HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
 
 
 def main(record: str) -> int:
@@ -117,7 +121,7 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
     if copies is not None:
         inputs = {line.flags[at] for at in line.inputs}
         flags = [copies.of(flag) if flag in inputs else flag for flag in flags]
-    if not any(flag.startswith(toolkit.arch_flag.split("{}")[0]) for flag in flags):
+    if not any(names_architecture(flag, toolkit) for flag in flags):
         flags = [*architecture_flags(toolkit, asked), *flags]
     flags = _with_system_headers(flags, [os.path.join(home, "include"), toolkit.folder("include")])
     if line.is_linking:
@@ -135,12 +139,21 @@ def _with_system_headers(flags: Sequence[str], folders: Sequence[str]) -> list[s
 def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:
     """Port the inputs that are sources of a project; None where there are none, or where they have been ported already."""
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
-    if not sources or all(source.endswith(_PORTED) for source in sources):
+    if not sources or all(map(_is_ported, sources)):
         return None
     folders, included = include_dirs(line.flags)
     others = [each for each in folders if any(os.path.isfile(os.path.join(each, name)) for name in _HEADERS_OF_OTHERS)]
-    found = closure([*sources, *included], folders, [home, toolkit.folder(), *others])
+    apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
+    found = closure([*sources, *of_project(included, apart)], folders, apart)
     return port(found.files, folder, os.getcwd())
+
+
+def _is_ported(source: str) -> bool:
+    """Whether a source is written for the accelerator, or lies in a tree that the porter has written."""
+    if source.endswith(_PORTED):
+        return True
+    folders = Path(os.path.abspath(source)).parents
+    return any((folder / MANIFEST).is_file() for folder in folders)
 
 
 def _run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:

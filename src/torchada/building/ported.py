@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torchada.building.checks import remember
@@ -13,6 +13,8 @@ from torchada.porting import OutputError, PortingError, Project, Tree, port_file
 from torchada.porting.findings import UNPORTED
 
 _MOST_FINDINGS = 20
+# Written for the accelerator: copied as they are, because they include ported headers beside them.
+_OWN = ("*.mu", "*.muh")
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ def port(files: Iterable[str], folder: str, project: str) -> Copies:
     root = os.path.commonpath([os.path.dirname(path) for path in paths])
     try:
         rules = read_project(Path(project)) if os.path.isdir(project) else Project()
+        rules = replace(rules, exclude=(*rules.exclude, *_OWN))
         tree = port_files(paths, root, folder, rules, lines=True)
     except OutputError as error:
         raise BuildError(f"{folder} was changed since torchada wrote it: remove it, and build again") from error

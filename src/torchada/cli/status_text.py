@@ -19,6 +19,7 @@ def as_text(found: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]]
             *_modules(found),
             *_areas(found, apis or {}),
             *_workarounds(found),
+            *_views(found),
             *_environment(found),
         ]
     return "\n".join([*lines, *_complaints(found)])
@@ -67,6 +68,13 @@ def _workarounds(found: Report) -> list[str]:
         return []
     rows = ((each["area"], each["versions"], each["for"]) for each in found["workarounds"])
     return ["workarounds for versions", *columns(rows)]
+
+
+def _views(found: Report) -> list[str]:
+    if not found["views"]:
+        return []
+    rows = ((each["package"] or "code without a name", each["view"], each["why"]) for each in found["views"])
+    return ["views", *columns(rows)]
 
 
 def _outcome(area: Mapping[str, Any]) -> str:

@@ -160,5 +160,5 @@ def _record_calls(context: Context) -> None:
 
 
 def _leave_alone(backend: Backend) -> None:
-    choice.mirror(backend).take_back()
+    choice.take_back(backend)
     FINDER.watched.clear()

@@ -10,6 +10,7 @@ from torchada.backends.descriptor import Backend
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE
+from torchada.redirect.allocator_settings import AllocatorSettings
 from torchada.redirect.environment import Mirror
 
 
@@ -33,17 +34,25 @@ def ask() -> select.Selection:
     return select.before_torch(_settings.read())
 
 
-def mirror(backend: Backend) -> Mirror:
-    """What keeps CUDA_VISIBLE_DEVICES and the backend's variable in step."""
-    return Mirror(backend.visible_devices)
+def mirrors(backend: Backend) -> list[Mirror | AllocatorSettings]:
+    """What keeps CUDA's environment variables and the backend's in step."""
+    settings = [AllocatorSettings(backend.allocator)] if backend.allocator else []
+    return [Mirror(backend.visible_devices), *settings]
+
+
+def take_back(backend: Backend) -> None:
+    """Take back what was written to environment variables."""
+    for variables in mirrors(backend):
+        variables.take_back()
 
 
 def _get_ready(backend: Backend) -> None:
     # Watched from now on, not after the choice is final: another thread may import them while torch and the adapter are executed.
     for name in (backend.adapter, *REGISTRY.built_in_modules()):
         FINDER.watched.setdefault(name, False)
-    # This must precede the execution of torch and the adapter: a driver may read its variable as soon as its library is loaded.
-    mirror(backend).bring_up_to_date()
+    # This must precede the execution of torch and the adapter: a driver may read its variables as soon as its library is loaded.
+    for variables in mirrors(backend):
+        variables.bring_up_to_date()
 
 
 def _warn_about(settings: _settings.Settings) -> None:

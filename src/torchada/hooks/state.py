@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -19,15 +18,15 @@ if TYPE_CHECKING:
     from torchada.telemetry.process import Telemetry
 
 
-@dataclass
 class AreaRecord:
     """The result for one area: `outcome` is "applied", "skipped" or "failed"; `reason` says why unless it was applied."""
 
-    name: str
-    module: str
-    outcome: str
-    reason: str = ""
-    patches: int = 0
+    def __init__(self, name: str, module: str, outcome: str) -> None:
+        self.name = name
+        self.module = module
+        self.outcome = outcome
+        self.reason = ""
+        self.patches = 0
 
 
 class HookState:

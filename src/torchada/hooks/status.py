@@ -37,6 +37,7 @@ def report() -> dict[str, Any]:
         "areas": [vars(record) for record in STATE.areas.values()],
         "workarounds": workarounds(),
         "device_strings": _device_strings(),
+        "views": _views(),
         "environment": _environment(settings),
         "problems": list(STATE.problems),
         "active": _is_active(selection),
@@ -132,6 +133,15 @@ def _device_strings() -> dict[str, str]:
         return {"mechanism": "none", "why": "nothing is redirected in this process"}
     mechanism = STATE.context.mechanism
     return {"mechanism": mechanism.name, "why": mechanism.why}
+
+
+def _views() -> list[dict[str, str]]:
+    if STATE.context is None:
+        return []
+    decisions = sorted(STATE.context.views.decisions.items())
+    return [
+        {"package": name, "view": "cuda" if sees_cuda else "musa", "why": why} for name, (sees_cuda, why) in decisions
+    ]
 
 
 def _environment(settings: _settings.Settings) -> dict[str, Any]:

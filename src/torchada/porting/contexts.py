@@ -13,6 +13,7 @@ from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.versions import ARCH_MACRO, REACHED, VERSION_MACROS, guard
 
 DEVICE_KEY = "PrivateUse1"
+DLPACK_TYPE = b"kDLExtDev"
 NAMESPACES = {"cuda": "musa", "cute": "mute"}
 # How many bytes before a word or string may say what it means.
 FURTHEST = 240
@@ -171,9 +172,16 @@ def _version(word: str, place: Place) -> Change | None:
     return Change(start, found.end, found.new, found.reason)
 
 
+def _dlpack_type(word: str, place: Place) -> Change | None:
+    """DLPack's type of CUDA's devices, except where DLPack defines it: PyTorch exports this device's tensors as kDLExtDev."""
+    is_defined = place.follows(b"=") and not place.follows(b"==")
+    return None if is_defined else Change(place.start, place.end, DLPACK_TYPE)
+
+
 CONTEXTS: dict[str, Callable[[str, Place], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_KEYS, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     "is_cuda": _is_cuda,
+    "kDLCUDA": _dlpack_type,
 }

@@ -48,8 +48,13 @@ class Includes:
                 if target != path or ending not in self._endings:
                     self._endings[ending] = posixpath.basename(target)
 
-    def resolve(self, source: str, path: str, is_quoted: bool) -> str | None:
-        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not."""
+    def resolve(self, source: str, path: str, is_quoted: bool, root: str | None = None) -> str | None:
+        """What to include in `source` instead of `path` where that is a file of the tree; None where it is not.
+
+        `root` is where the tree is, with a slash at its end, for an absolute `path`: what is included then is the ported file.
+        """
+        if path.startswith("/"):
+            return self._absolute(source, path, root) if is_quoted else None
         beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
         if is_quoted and beside in self._targets:
             return _with_name(path, posixpath.basename(self._targets[beside]))
@@ -60,6 +65,10 @@ class Includes:
             ending = ending[3:]
         name = self._endings.get(ending)
         return None if name is None else _with_name(path, name)
+
+    def _absolute(self, source: str, path: str, root: str | None) -> str | None:
+        target = self._targets.get(posixpath.normpath(path)[len(root) :]) if root and path.startswith(root) else None
+        return None if target is None else posixpath.relpath(target, posixpath.dirname(source) or ".")
 
 
 def _with_name(path: str, name: str) -> str:

@@ -80,8 +80,9 @@ class Porter:
         self._lines = lines
 
     def port(self, path: str, data: bytes, file: str = "") -> Ported:
-        """The source `data`, which stands at `path` in the tree."""
-        ported = self._translator.port(data, partial(self._includes.resolve, path))
+        """The source `data`, which stands at `path` in the tree. `file` is where it was read, which tells where the tree is."""
+        root = file[: -len(path)] if file.endswith(f"/{path}") else None
+        ported = self._translator.port(data, partial(self._includes.resolve, path, root=root))
         return with_line_directive(ported, file or path) if self._lines else ported
 
     def write(self, job: Job) -> Done:

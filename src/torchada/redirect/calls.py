@@ -6,12 +6,12 @@ They are functions and not wrapt proxies because they are called often, because 
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from torchada.redirect.names.devices import DeviceNames
+from torchada.redirect.signature import Signature
 
 Function = Callable[..., Any]
 
@@ -94,7 +94,7 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     function.__name__ = name.rpartition(".")[2]
     function.__doc__ = original.__doc__
     if isinstance(original, FunctionType):  # dynamo binds arguments by the signature of torch.autocast
-        function.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+        function.__signature__ = Signature.of(original)  # type: ignore[attr-defined]
     function.__annotations__ = {}  # ours name types that are there for type checkers alone, and could not be evaluated
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     function.__torchada_original__ = original  # type: ignore[attr-defined]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -17,22 +16,38 @@ if TYPE_CHECKING:
     from torchada.redirect.types import Namespace
 
 
-@dataclass(frozen=True)
 class Context:
     """`torch` and `namespace` (torch.musa) are the live modules; `devices` translates device strings and objects,
-    and follows from the others.
+    and follows from the others. Two contexts with the same of these are equal: the same patches fit both.
 
     `mechanism` says what translates device strings that are passed to torch: its own parser, or the areas at each call. `views`
     says which code sees CUDA, and which the backend.
     """
 
-    backend: Backend
-    settings: Settings
-    torch: ModuleType
-    namespace: Namespace
-    devices: DeviceNames = field(compare=False)
-    mechanism: Mechanism
-    views: Views = field(compare=False)
+    def __init__(
+        self,
+        backend: Backend,
+        settings: Settings,
+        torch: ModuleType,
+        namespace: Namespace,
+        devices: DeviceNames,
+        mechanism: Mechanism,
+        views: Views,
+    ) -> None:
+        self.backend = backend
+        self.settings = settings
+        self.torch = torch
+        self.namespace = namespace
+        self.devices = devices
+        self.mechanism = mechanism
+        self.views = views
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Context) and self._identity == other._identity
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.backend, self.settings, self.torch, self.namespace, self.mechanism
 
     @property
     def version(self) -> str:

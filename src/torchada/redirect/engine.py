@@ -88,8 +88,11 @@ class Engine:
                 return
             done = self._applied[area] = []
             try:
+                owners = {
+                    key: owner_of(thing) for key, thing in {id(each.owner): each.owner for each in patches}.items()
+                }
                 for patch in patches:
-                    self._put(patch, done)
+                    self._put(patch, owners[id(patch.owner)], done)
                 _refresh(done)
             except BaseException:
                 self.revert(area)
@@ -137,8 +140,7 @@ class Engine:
         """Replace the lock in a forked child, where a thread that held it no longer exists to release it."""
         self._lock = RLock()
 
-    def _put(self, patch: Patch, done: list[Applied]) -> None:
-        owner = owner_of(patch.owner)
+    def _put(self, patch: Patch, owner: Owner, done: list[Applied]) -> None:
         record = Applied(patch, owner, owner.get(patch.name))
         # Recorded first: an interrupt in between must not leave a change that is never undone.
         done.append(record)

@@ -30,6 +30,8 @@ class Owner(Protocol):
 class Attributes:
     """A module, a Python class or an instance: its own dictionary, so that static and class methods come back as they were."""
 
+    __slots__ = ("owner",)
+
     def __init__(self, owner: Any) -> None:
         self.owner = owner
 
@@ -46,6 +48,8 @@ class Attributes:
 class Items:
     """A dictionary: registries and dispatch tables."""
 
+    __slots__ = ("owner",)
+
     def __init__(self, owner: MutableMapping[Any, Any]) -> None:
         self.owner = owner
 
@@ -61,6 +65,8 @@ class Items:
 
 class BuiltinType:
     """A type written in C: setattr refuses it, but it has a dictionary, and CPython has a call that announces a change of it."""
+
+    __slots__ = ("entries", "owner")
 
     def __init__(self, owner: type) -> None:
         self.owner = owner
@@ -95,10 +101,11 @@ def owner_of(thing: Any) -> Owner:
         return Attributes(thing)
     if hasattr(thing, "__torchada_owner__"):
         return thing  # type: ignore[no-any-return]
-    if isinstance(thing, MutableMapping):
+    if isinstance(thing, type):
+        return BuiltinType(thing) if _is_immutable(thing) else Attributes(thing)
+    # An abstract class remembers each class that it is asked about, in a dozen objects, so it is asked last.
+    if hasattr(thing, "__setitem__") and isinstance(thing, MutableMapping):
         return Items(thing)
-    if isinstance(thing, type) and _is_immutable(thing):
-        return BuiltinType(thing)
     return Attributes(thing)
 
 

@@ -28,6 +28,7 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.unsupported import UnsupportedError
+from torchada.redirect.views.answers import QUESTIONS, Question
 from torchada.telemetry.recorder import Use
 
 Function = Callable[..., Any]
@@ -98,10 +99,32 @@ class Observer:
                 part and self._function(patch, part, use) for part in (value.fget, value.fset, value.fdel)
             )
             return property(get, put, delete, value.__doc__)
+        if isinstance(value, FunctionType) and value in QUESTIONS:
+            return self._question(patch, value, use, QUESTIONS[value])
         if isinstance(value, EntryPoint):
             redirected = self._function(patch, value._self_redirected, use, value.__wrapped__)
             return EntryPoint(value.__wrapped__, redirected, value._self_place)
         return self._function(patch, value, use)
+
+    def _question(self, patch: Patch, function: Function, use: Use, question: Question) -> Function:
+        """A function that answers by the view of the code that asks, recorded with the view."""
+        cuda = Use(use.api, use.kind, f"{use.to}, for code that sees CUDA")
+        honest = Use(use.api, "untouched", "torch itself, for code that sees the backend")
+        note, compiling, sees_cuda = (
+            self._note,
+            self._context.torch.compiler.is_dynamo_compiling,
+            self._context.views.sees_cuda,
+        )
+        frame = sys._getframe
+
+        def call(*args: object, **kwargs: object) -> object:
+            if compiling():
+                return function(*args, **kwargs)
+            is_of_cuda = sees_cuda(frame(question.depth).f_globals)
+            note(cuda if is_of_cuda else honest, frame(1))
+            return (question.cuda if is_of_cuda else question.honest)(*args, **kwargs)
+
+        return _dressed(call, function, patch)
 
     def _constructor(self, patch: Patch, cls: type) -> Iterator[Patch]:
         if id(cls) in self._recorded or not has_own_constructor(cls):

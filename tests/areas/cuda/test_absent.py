@@ -17,7 +17,6 @@ USES: list[tuple[str, Callable[[], Any]]] = [
     ("torch.cuda.gds.GdsFile", lambda: torch.cuda.gds.GdsFile("file", 0)),
     ("torch.cuda.tunable.enable", lambda: torch.cuda.tunable.enable(True)),
     ("torch.cuda.tunable.tune_gemm_in_file", lambda: torch.cuda.tunable.tune_gemm_in_file("file")),
-    ("torch.cuda._sanitizer", lambda: __import__("torch.cuda._sanitizer").cuda._sanitizer.enable_cuda_sanitizer()),
 ]
 
 

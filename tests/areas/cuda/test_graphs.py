@@ -240,6 +240,16 @@ def test_a_training_step_learns_as_in_eager_mode(name: str) -> None:
         torch.testing.assert_close(one, other)
 
 
+@pytest.mark.filterwarnings("ignore:The MUSA Graph is empty")
+def test_a_step_of_an_optimizer_that_is_not_capturable_is_refused() -> None:
+    parameter = torch.ones(2, device="cuda", requires_grad=True)
+    parameter.grad = torch.ones_like(parameter)
+    optimizer = torch.optim.Adam([{"params": [parameter], "capturable": False}])
+    optimizer.step()
+    with pytest.raises(RuntimeError, match=r"Attempting CUDA graph capture of step\(\) for an instance of Adam"):
+        captured(optimizer.step)
+
+
 def test_autocast_and_a_scaler_around_partial_captures() -> None:
     """Forward and backward are captured; the scaler's step, which asks for infinities, is not."""
     model, twin = network(), network()
@@ -519,7 +529,29 @@ def test_a_graph_of_another_device() -> None:
 
 
 def test_row_graph_executable_rotation_2048_exec_limit(musa: Interpreter) -> None:
-    """One executable cannot be given up while its recording is kept; what can be done is to say what has happened."""
+    """More graphs than the driver allows: those that have given up their executables get others at their next replay."""
+    musa.run(
+        """
+        import torch
+        x = torch.ones(1, device="cuda")
+        def captured(step):
+            graph = torch.cuda.CUDAGraph()
+            graph.capture_begin()
+            y = x + step
+            graph.capture_end()
+            return graph, y
+        with torch.cuda.stream(torch.cuda.Stream()):
+            graphs = [captured(step) for step in range(2100)]
+        for start in (1, 5):
+            x.fill_(start)
+            for graph, _ in graphs:
+                graph.replay()
+            assert [y.item() for _, y in graphs] == [start + step for step in range(2100)]
+        """
+    )
+
+
+def test_without_rotation_the_error_at_the_limit_says_what_has_happened(musa: Interpreter) -> None:
     musa.run(
         """
         import torch
@@ -543,7 +575,8 @@ def test_row_graph_executable_rotation_2048_exec_limit(musa: Interpreter) -> Non
             del graphs[:10]
             graphs += [captured() for _ in range(11)]
         graphs[-1].replay()
-        """
+        """,
+        env={"TORCHADA_GRAPH_ROTATION": "0"},
     )
 
 

@@ -17,7 +17,6 @@ SAME = [
     "current_device",
     "current_stream",
     "default_stream",
-    "device_count",
     "empty_cache",
     "Event",
     "get_device_capability",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -209,9 +210,10 @@ def test_checkpoint_with_dropout_under_compile() -> None:
 
 def test_a_key_without_counterpart_is_named() -> None:
     """As on a backend that has less than CUDA."""
-    context: Any = STATE.context
+    context: Any = copy.copy(STATE.context)
     names = replace(context.backend.names, dispatch_keys={"CUDA": "PrivateUse1", "SparseCUDA": "NoSuchKey"})
-    keys = DispatchKeys(replace(context, backend=replace(context.backend, names=names)))
+    context.backend = replace(context.backend, names=names)
+    keys = DispatchKeys(context)
     assert keys.registered("CUDA") == "PrivateUse1" and keys.registered(Key.CUDA) == Key.PrivateUse1
     for key in ("SparseCUDA", Key.SparseCUDA, "AutogradCUDA"):
         assert keys.translate(key) is key

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 CALLERS: dict[str, tuple[str, dict[str, object]]] = {
-    "ignite_auto.py": ("ignite", {"pinned": True, "device": "cuda", "model": "Linear"}),
+    "ignite_auto.py": ("ignite", {"pinned": True, "device": "cuda", "model": "DataParallel"}),
     "tensordict_graphs.py": ("tensordict", {"replayed": True, "is_cuda": True}),
     "geometric_prefetch.py": ("torch_geometric", {"stream": True}),
     "gpytorch_neighbors.py": ("gpytorch", {}),

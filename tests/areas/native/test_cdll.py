@@ -88,8 +88,6 @@ class TestOpening:
         path = build_library("libcudart_helper.so", "int cudaMalloc(void) { return 42; }")
         library = ctypes.CDLL(path)
         assert library._name == path and library.cudaMalloc() == 42
-        own = ctypes.CDLL(ctypes.CDLL("libcudart.so")._name)
-        assert hasattr(own, "musaMalloc") and not hasattr(own, "cudaMalloc")
         with pytest.raises(OSError, match=r"^libno_such_thing\.so: cannot open"):
             ctypes.CDLL("libno_such_thing.so")
 
@@ -122,6 +120,46 @@ class TestOpening:
         ctypes.CDLL(build_library("libmusolver.so.1", "int unused;"))
         library = ctypes.CDLL("libcusparse.so.12")
         assert library._name == beside and library.cusparseGetVersion() == 8
+
+
+class TestByTheBackendsOwnName:
+    """SGLang opens libmusart and libmccl.so.2 by these names, and calls CUDA's and NCCL's functions."""
+
+    @pytest.mark.parametrize("name", ["libmusart.so", b"libmusart.so", Path("libmusart.so")])
+    def test_the_runtime(self, name: Any) -> None:
+        library = ctypes.CDLL(name)
+        assert device_count(library) == torch.cuda.device_count() and library.cudaSetDevice(0) == 0
+        assert library.musaSetDevice(0) == 0 and library.musaSetDevice is not library.cudaSetDevice
+        assert not hasattr(library, "cudaNoSuchThing") and library.strlen(b"four") == 4
+        with pytest.raises(AttributeError, match=r"cudaNoSuchThing is musaNoSuchThing on MUSA: .*undefined symbol"):
+            library.cudaNoSuchThing  # noqa: B018
+
+    @pytest.mark.parametrize(
+        ("file", "cuda", "musa"),
+        [
+            ("libmccl.so.2", "ncclGetVersion", "mcclGetVersion"),
+            ("libmccl.so.2.11.4", "ncclGetVersion", "mcclGetVersion"),
+            ("libmublas.so", "cublasCreate_v2", "mublasCreate"),
+            ("libmurand-0a1b2c.so.1", "curandCreateGenerator", "murandCreateGenerator"),
+        ],
+    )
+    def test_by_path_and_with_a_version(
+        self, build_library: Callable[[str, str], str], file: str, cuda: str, musa: str
+    ) -> None:
+        path = build_library(file, f"int {musa}(void) {{ return 7; }}")
+        library = ctypes.CDLL(path)
+        assert library._name == path and library[musa]() == library[cuda]() == 7
+
+    def test_a_name_that_the_library_has_itself_is_not_translated(
+        self, build_library: Callable[[str, str], str]
+    ) -> None:
+        code = "int ncclGetVersion(void) { return 1; } int mcclGetVersion(void) { return 2; }"
+        library = ctypes.CDLL(build_library("libmccl.so.3", code))
+        assert library.ncclGetVersion() == 1 and library.mcclGetVersion() == 2
+
+    def test_a_library_of_another_name_is_not_touched(self, build_library: Callable[[str, str], str]) -> None:
+        library = ctypes.CDLL(build_library("libmccl_helper.so", "int mcclGetVersion(void) { return 2; }"))
+        assert not hasattr(library, "ncclGetVersion")
 
 
 class TestFunctions:

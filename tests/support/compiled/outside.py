@@ -54,7 +54,6 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "refuses; kernels are made of source when a module is imported",
     ),
     "torch.backends.cudnn.rnn.*": ("process", "refuses; called by no public function"),
-    "torch.cuda._sanitizer.CUDASanitizer.enable": ("process", "refuses; switched on for a whole process"),
     "torch._C._share_cuda_": ("process", "shares memory with another process"),
     "torch._C._new_shared_cuda": ("process", "shares memory with another process"),
     "torch._C._release_ipc_counter_cuda": ("process", "shares memory with another process"),

@@ -115,6 +115,10 @@ struct Capture {
   bool has_unjoined_work(const Stream& origin) const;
 };
 
+// A graph of the runtime API that does these operations, as its handle, and the operations of a graph or of an executable of one.
+void* make_graph(std::vector<Capture::Node> nodes);
+const std::vector<Capture::Node>* nodes_of(const void* handle); // nullptr: there is no such graph
+
 extern std::atomic<int> running_captures; // usually 0, and then no other check is needed
 
 bool begin_capture(Capture& capture, Stream& origin); // false if the stream is being captured already

@@ -8,26 +8,41 @@
 namespace musart {
 namespace {
 
+using Nodes = std::vector<Capture::Node>;
+
 struct Graph {
-  std::vector<Capture::Node> nodes;
+  std::shared_ptr<const Nodes> nodes; // an executable shares those of its graph
+  bool is_executable;
 };
 
 struct Graphs {
   std::mutex mutex;
   std::map<const Stream*, std::unique_ptr<Capture>> under_way;
   std::set<const void*> known; // graphs and their executables
+  long long executables = 0;
 };
+
+// The driver allows about this many executables in a process.
+long long executables_limit() {
+  static const long long limit = read_number("MUSASIM_GRAPH_EXECUTABLES", 2048, 0);
+  return limit;
+}
 
 Graphs& graphs() {
   static auto* all = new Graphs();
   return *all;
 }
 
-Graph* enlist_graph(std::vector<Capture::Node> nodes) {
-  auto* graph = new Graph{std::move(nodes)};
+// A new graph or executable; nullptr for an executable beyond the limit.
+Graph* enlist_graph(std::shared_ptr<const Nodes> nodes, bool is_executable) {
   auto& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
+  if (is_executable && all.executables >= executables_limit()) {
+    return nullptr;
+  }
+  auto* graph = new Graph{std::move(nodes), is_executable};
   all.known.insert(graph);
+  all.executables += is_executable ? 1 : 0;
   return graph;
 }
 
@@ -37,16 +52,25 @@ Graph* find_graph(const void* handle) {
   return all.known.count(handle) == 0 ? nullptr : static_cast<Graph*>(const_cast<void*>(handle));
 }
 
-musaError_t destroy_graph(const void* handle) {
+const Graph* find_executable(const void* handle) {
+  const auto* found = find_graph(handle);
+  return found != nullptr && found->is_executable ? found : nullptr;
+}
+
+musaError_t destroy_graph(const void* handle, bool is_executable) {
   if (const auto error = enter()) {
     return remember(error);
   }
   auto& all = graphs();
+  std::unique_ptr<const Graph> graph; // freed after the lock: what the nodes hold may call the runtime when it goes
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (all.known.erase(handle) == 0) {
+  const auto* found = static_cast<const Graph*>(handle);
+  if (all.known.count(handle) == 0 || found->is_executable != is_executable) {
     return remember(musaErrorInvalidValue);
   }
-  delete static_cast<const Graph*>(handle);
+  all.known.erase(handle);
+  all.executables -= is_executable ? 1 : 0;
+  graph.reset(found);
   return musaSuccess;
 }
 
@@ -64,6 +88,16 @@ std::unique_ptr<Capture> take_capture(const Stream& stream) {
 }
 
 } // namespace
+
+void* make_graph(std::vector<Capture::Node> nodes) {
+  return enlist_graph(std::make_shared<const Nodes>(std::move(nodes)), /*is_executable=*/false);
+}
+
+const std::vector<Capture::Node>* nodes_of(const void* handle) {
+  const auto* graph = find_graph(handle);
+  return graph == nullptr ? nullptr : graph->nodes.get();
+}
+
 } // namespace musart
 
 using namespace musart;
@@ -110,32 +144,37 @@ musaError_t musaStreamEndCapture(musaStream_t handle, musaGraph_t* graph) {
   if (capture->has_unjoined_work(*stream)) {
     return remember(musaErrorStreamCaptureUnjoined);
   }
-  *graph = reinterpret_cast<musaGraph_t>(enlist_graph(std::move(capture->nodes)));
+  *graph = reinterpret_cast<musaGraph_t>(make_graph(std::move(capture->nodes)));
   return musaSuccess;
 }
 
 musaError_t musaGraphGetNodes(musaGraph_t handle, musaGraphNode_t* nodes, size_t* count) {
   auto* graph = find_graph(handle);
-  if (graph == nullptr || count == nullptr) {
+  if (graph == nullptr || graph->is_executable || count == nullptr) {
     return remember(musaErrorInvalidValue);
   }
-  for (size_t at = 0; nodes != nullptr && at < graph->nodes.size() && at < *count; ++at) {
-    nodes[at] = reinterpret_cast<musaGraphNode_t>(&graph->nodes[at]);
+  const auto& all = *graph->nodes;
+  for (size_t at = 0; nodes != nullptr && at < all.size() && at < *count; ++at) {
+    nodes[at] = reinterpret_cast<musaGraphNode_t>(const_cast<Capture::Node*>(&all[at]));
   }
-  *count = graph->nodes.size();
+  *count = all.size();
   return musaSuccess;
 }
 
-// An executable keeps what it needs, so the graph may be destroyed.
+// An executable keeps what it needs, so the graph may be destroyed. Beyond the limit the error is the driver's.
 musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t handle, unsigned long long) {
   if (const auto error = enter()) {
     return remember(error);
   }
   const auto* graph = find_graph(handle);
-  if (graph == nullptr || executable == nullptr) {
+  if (graph == nullptr || graph->is_executable || executable == nullptr) {
     return remember(musaErrorInvalidValue);
   }
-  *executable = reinterpret_cast<musaGraphExec_t>(enlist_graph(graph->nodes));
+  auto* made = enlist_graph(graph->nodes, /*is_executable=*/true);
+  if (made == nullptr) {
+    return remember(musaErrorIllegalAddress);
+  }
+  *executable = reinterpret_cast<musaGraphExec_t>(made);
   return musaSuccess;
 }
 
@@ -144,22 +183,22 @@ musaError_t musaGraphLaunch(musaGraphExec_t handle, musaStream_t on) {
     return remember(error);
   }
   auto* stream = stream_of(on);
-  const auto* graph = find_graph(handle);
+  const auto* graph = find_executable(handle);
   if (stream == nullptr || graph == nullptr) {
     return remember(stream == nullptr ? musaErrorInvalidResourceHandle : musaErrorInvalidValue);
   }
-  for (const auto& node : graph->nodes) {
+  for (const auto& node : *graph->nodes) {
     run_on(stream, node.name.c_str(), node.run);
   }
   return remember(static_cast<musaError_t>(device_fault(stream->device)));
 }
 
 musaError_t musaGraphDestroy(musaGraph_t graph) {
-  return destroy_graph(graph);
+  return destroy_graph(graph, /*is_executable=*/false);
 }
 
 musaError_t musaGraphExecDestroy(musaGraphExec_t executable) {
-  return destroy_graph(executable);
+  return destroy_graph(executable, /*is_executable=*/true);
 }
 
 // The mode belongs to a capture here, not to a thread, so this only stores the value.

@@ -1,6 +1,8 @@
 // Operators that PyTorch calls only on a device, so the CPU has no kernel for them.
 #include "fallback.h"
 
+#include "../runtime/device.h"
+
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/library.h>
@@ -275,6 +277,50 @@ Tensor norm_backward_elemt(
   return grad.to(input.scalar_type());
 }
 
+// Moving a quantized tensor to the host begins with an empty one there, which the CPU's kernel would put on the device.
+Tensor empty_quantized(
+    at::IntArrayRef size,
+    const Tensor& like,
+    std::optional<at::ScalarType> dtype,
+    std::optional<at::Layout> layout,
+    std::optional<at::Device> device,
+    std::optional<bool> pin_memory,
+    std::optional<at::MemoryFormat> format) {
+  static const auto& kernel = find_operator("aten::empty_quantized");
+  const auto place = device.value_or(like.device());
+  if (place.type() == kMusa) {
+    torch::jit::Stack stack;
+    torch::jit::push(stack, size, like, dtype, layout, place, pin_memory, format);
+    run_on_cpu(kernel, &stack);
+    return stack[0].toTensor();
+  }
+  const auto options = like.options().device(place).pinned_memory(pin_memory.value_or(false));
+  if (like.qscheme() == at::kPerTensorAffine) {
+    return at::_empty_affine_quantized(size, options, like.q_scale(), like.q_zero_point(), format);
+  }
+  const auto scales = like.q_per_channel_scales().to(place);
+  const auto zero_points = like.q_per_channel_zero_points().to(place);
+  return at::_empty_per_channel_affine_quantized(
+      size, scales, zero_points, like.q_per_channel_axis(), options, format);
+}
+
+// The CPU counts floating-point values only. Whole numbers up to 2**53 are exact in double precision.
+Tensor histogram(const Tensor& values, int64_t bins, const at::Scalar& low, const at::Scalar& high) {
+  static const auto& kernel = find_operator("aten::histc");
+  const bool whole = at::isIntegralType(values.scalar_type(), /*includeBool=*/false);
+  torch::jit::Stack stack;
+  torch::jit::push(stack, whole ? values.to(at::kDouble) : values, bins, low, high);
+  run_on_cpu(kernel, &stack);
+  const auto counts = stack[0].toTensor();
+  return whole ? counts.to(values.scalar_type()) : counts;
+}
+
+Tensor& histogram_out(const Tensor& values, int64_t bins, const at::Scalar& low, const at::Scalar& high, Tensor& out) {
+  const auto counts = histogram(values, bins, low, high);
+  out.resize_(counts.sizes());
+  return out.copy_(counts);
+}
+
 // Only Kaiser windows, of all windows, are filled by a kernel for each device, which is not found by dispatch.
 Tensor kaiser_window_beta(
     int64_t length,
@@ -310,6 +356,8 @@ Tensor kaiser_window(
 } // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  library.impl("histc", &histogram);
+  library.impl("histc.out", &histogram_out);
   library.impl("kaiser_window", &kaiser_window);
   library.impl("kaiser_window.periodic", &kaiser_window_periodic);
   library.impl("kaiser_window.beta", &kaiser_window_beta);
@@ -325,6 +373,10 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("batch_norm_gather_stats_with_counts", &norm_gather_stats_with_counts);
   library.impl("batch_norm_backward_reduce", &norm_backward_reduce);
   library.impl("batch_norm_backward_elemt", &norm_backward_elemt);
+}
+
+TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
+  library.impl("empty_quantized", &empty_quantized);
 }
 
 } // namespace musasim

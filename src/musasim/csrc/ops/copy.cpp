@@ -10,6 +10,8 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/quantized/QTensorImpl.h>
+#include <ATen/quantized/Quantizer.h>
 #include <torch/library.h>
 
 namespace musasim {
@@ -35,7 +37,11 @@ void copy_values(const at::Tensor& source, const at::Tensor& destination) {
       Work::Copy, direction(source, destination), musa_device_of(destination, source).index());
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   AliasTable aliases(musa_device_of(destination, source));
-  aliases.to_cpu(destination).copy_(aliases.to_cpu(source));
+  const auto to = aliases.to_cpu(destination);
+  to.copy_(aliases.to_cpu(source));
+  if (C10_UNLIKELY(destination.is_quantized() && !destination.is_same(to))) {
+    at::get_qtensorimpl(destination)->set_quantizer_(at::get_qtensorimpl(to)->quantizer());
+  }
 }
 
 // Whether the host takes part in a copy. A graph cannot contain copies that the host waits for or that read pageable memory.
@@ -49,7 +55,7 @@ bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool no
 
 void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& destination) {
   if (on_musa(destination)) {
-    capture.before_write(destination.storage());
+    capture.save(destination.storage());
   }
   capture.add("aten::_copy_from", [=] {
     const FollowAllocations from_the_host(kNothingPlanned);
@@ -60,8 +66,16 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
 void wait_for_source(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   const bool to_host = on_musa(source) && !on_musa(destination);
   if (to_host && !non_blocking) {
-    wait_until(stream_state(current_stream(source.device().index())).busy_until.load());
-    check_fault(source.device().index());
+    wait_for_results(current_stream(source.device().index()));
+  }
+}
+
+// The host may release its memory at once, although the copy has not run on a device yet.
+void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  if (non_blocking && on_musa(source) != on_musa(destination)) {
+    const auto& host = on_musa(source) ? destination : source;
+    const auto device = musa_device_of(source, destination).index();
+    record_pinned_use(host.storage().data_ptr().get_context(), current_stream(device));
   }
 }
 
@@ -78,6 +92,7 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
   }
   wait_for_source(source, destination, non_blocking);
   copy_values(source, destination);
+  keep_pinned(source, destination, non_blocking);
   return destination;
 }
 
@@ -89,8 +104,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& dest
 at::Scalar local_scalar_dense(const at::Tensor& tensor) {
   refuse_after_fork();
   refuse_host_access();
-  wait_until(stream_state(current_stream(tensor.device().index())).busy_until.load());
-  check_fault(tensor.device().index());
+  wait_for_results(current_stream(tensor.device().index()));
   AliasTable aliases(tensor.device());
   return at::_local_scalar_dense(aliases.to_cpu(tensor));
 }
@@ -99,6 +113,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_copy_from", &copy_from);
   library.impl("_copy_from_and_resize", &copy_from_and_resize);
   library.impl("_local_scalar_dense", &local_scalar_dense);
+}
+
+TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
+  library.impl("_copy_from", &copy_from);
+  library.impl("_copy_from_and_resize", &copy_from_and_resize);
 }
 
 // The conjugate and negative fallbacks would materialise the tensor with a copy, that is with _copy_from again. The bits

@@ -150,18 +150,27 @@ IValue convert_tensors(const IValue& value, Convert convert) {
     }
     return list;
   }
-  if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
+  if (value.isList()) {
+    const auto elements = value.toList();
+    c10::impl::GenericList list(elements.elementType());
     for (const IValue& element : value.toListRef()) {
-      list.push_back(element.isNone() ? std::nullopt : std::make_optional(convert(element.toTensor())));
+      list.push_back(element.isTensor() ? IValue(convert(element.toTensor())) : element);
     }
     return list;
   }
   return value;
 }
 
+// Lists of TorchScript have types of their own: what is known of the tensors in them is part of the type.
 bool holds_tensors(const IValue& value) {
-  return value.isTensor() || value.isTensorList() || value.isOptionalTensorList();
+  if (value.isTensor() || value.isTensorList()) {
+    return true;
+  }
+  if (!value.isList()) {
+    return false;
+  }
+  const auto elements = value.toListRef();
+  return std::any_of(elements.begin(), elements.end(), [](const IValue& element) { return element.isTensor(); });
 }
 
 // One call: it converts the arguments, runs the CPU kernel and converts the results.

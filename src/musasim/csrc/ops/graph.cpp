@@ -8,27 +8,22 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 namespace musasim {
 
 namespace {
 
-std::atomic<long long> g_executables{0};
 std::atomic<bool> g_debug{false};
 
-} // namespace
-
-GraphExecutable::GraphExecutable() {
-  static const long long limit = read_number("MUSASIM_GRAPH_EXECUTABLES", 2048, 0);
-  if (++g_executables > limit) {
-    --g_executables;
-    raise_musa_error("an illegal memory access was encountered"); // the driver's message
+void check(musaError_t error) {
+  if (error != musaSuccess) {
+    musaGetLastError(); // it is told here
+    raise_musa_error(musaGetErrorString(error));
   }
 }
 
-GraphExecutable::~GraphExecutable() {
-  --g_executables;
-}
+} // namespace
 
 CaptureMode capture_mode(const std::string& name) {
   if (name == "global") {
@@ -54,7 +49,7 @@ MusaGraph::~MusaGraph() {
 
 void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
   refuse_after_fork();
-  TORCH_CHECK(!ready_ && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  TORCH_CHECK(!has_graph_exec_ && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
   const auto stream = current_stream(-1);
   TORCH_CHECK(
       stream.id() != 0,
@@ -87,7 +82,7 @@ void MusaGraph::put_back() {
 }
 
 void MusaGraph::capture_end() {
-  TORCH_CHECK(capture_ != nullptr && !ready_, "capture_end called before capture_begin");
+  TORCH_CHECK(capture_ != nullptr, "capture_end called before capture_begin");
   TORCH_CHECK(
       current_stream(device_) == capture_->origin, "Capture must end on the same stream it began on.");
   end_allocate_to_pool(device_, pool_);
@@ -105,8 +100,31 @@ void MusaGraph::capture_end() {
         "The MUSA Graph is empty. This usually means that the graph was ",
         "attempted to be captured on wrong device or stream.");
   }
-  executable_.emplace();
-  ready_ = has_template_ = true;
+  destroy_graph();
+  graph_ = static_cast<musaGraph_t>(musart::make_graph(std::move(capture_->nodes)));
+  has_graph_ = true;
+  capture_.reset();
+  instantiate();
+}
+
+void MusaGraph::instantiate() {
+  // torch_musa gives five arguments, the form of older drivers; the two that this one lacks are null there.
+  check(musaGraphInstantiate(&graph_exec_, graph_, 0));
+  has_graph_exec_ = true;
+}
+
+void MusaGraph::destroy_executable() {
+  if (has_graph_exec_) {
+    check(musaGraphExecDestroy(std::exchange(graph_exec_, nullptr)));
+    has_graph_exec_ = false;
+  }
+}
+
+void MusaGraph::destroy_graph() {
+  if (has_graph_) {
+    check(musaGraphDestroy(std::exchange(graph_, nullptr)));
+    has_graph_ = false;
+  }
 }
 
 void MusaGraph::fail(const char* what) {
@@ -115,30 +133,35 @@ void MusaGraph::fail(const char* what) {
 }
 
 void MusaGraph::reinstantiate() {
-  TORCH_CHECK(ready_ && has_template_, "The graph_ musa has been created in the graph capture stage");
-  executable_.reset();
-  executable_.emplace();
+  TORCH_CHECK(
+      has_graph_ && has_graph_exec_, "The graph_ and graph_exec_ musa have been created in the graph capture stage");
+  destroy_executable();
+  instantiate();
 }
 
 void MusaGraph::replay() {
   refuse_after_fork();
-  TORCH_CHECK(ready_, "Called MUSAGraph::replay without a preceding successful capture.");
+  TORCH_CHECK(has_graph_exec_, "Called MUSAGraph::replay without a preceding successful capture.");
   TORCH_CHECK_NOT_IMPLEMENTED(active_capture() == nullptr, "musasim: a graph cannot be replayed into a capture");
   const c10::DeviceGuard guard(c10::Device(kMusa, device_));
-  for (const auto& node : capture_->nodes) {
+  const auto* nodes = musart::nodes_of(graph_exec_);
+  if (nodes == nullptr) {
+    raise_musa_error("invalid argument");
+  }
+  for (const auto& node : *nodes) {
     node.run();
   }
 }
 
 void MusaGraph::reset() {
-  if (capture_ != nullptr && !ready_) {
+  if (capture_ != nullptr) {
     end_allocate_to_pool(device_, pool_);
     finish_capture(*capture_);
     kept_.clear();
   }
   capture_.reset();
-  executable_.reset();
-  ready_ = has_template_ = false;
+  destroy_executable();
+  destroy_graph();
   if (has_pool_) {
     release_pool(device_, pool_);
     has_pool_ = false;
@@ -161,25 +184,25 @@ void MusaGraph::debug_dump(const std::string& path) {
     return;
   }
   TORCH_WARN("DEBUG: calling debug_dump()");
-  if (!has_template_) {
+  if (!has_graph_) {
     return;
   }
   TORCH_WARN("DEBUG: calling musaGraphDebugDotPrint() with ", path);
-  has_template_ = false;
   std::ofstream file(path);
   if (!file.good()) {
     TORCH_WARN("MUSA warning: operation not supported (cannot write ", path, ")");
     return;
   }
   file << "digraph musa_graph {\n";
-  const size_t count = capture_ == nullptr ? 0 : capture_->nodes.size();
-  for (size_t i = 0; i < count; ++i) {
-    file << "  n" << i << " [label=\"" << capture_->nodes[i].name << "\"];\n";
+  const auto& nodes = *musart::nodes_of(graph_);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    file << "  n" << i << " [label=\"" << nodes[i].name << "\"];\n";
     if (i > 0) {
       file << "  n" << i - 1 << " -> n" << i << ";\n";
     }
   }
   file << "}\n";
+  destroy_graph();
 }
 
 } // namespace musasim

@@ -3,6 +3,8 @@
 #include "../runtime/allocator.h"
 #include "../runtime/capture.h"
 
+#include <musa_runtime_api.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,17 +14,9 @@ namespace musasim {
 
 CaptureMode capture_mode(const std::string& name);
 
-// An executable graph of the driver, which limits their number in a process (MUSASIM_GRAPH_EXECUTABLES).
-class GraphExecutable {
- public:
-  GraphExecutable();
-  ~GraphExecutable();
-  GraphExecutable(const GraphExecutable&) = delete;
-  GraphExecutable& operator=(const GraphExecutable&) = delete;
-};
-
 // Operations run while they are captured, because only that shows the shapes of their results. Memory from outside the
-// capture that they overwrite is restored when it ends. After that a graph behaves as on a device.
+// capture that they overwrite is restored when it ends. After that a graph behaves as on a device: it has a graph of the driver and
+// an executable of that, whose number in a process is limited. The first four members are those of torch_musa's MUSAGraph.
 class MusaGraph {
  public:
   MusaGraph() = default;
@@ -39,6 +33,12 @@ class MusaGraph {
   void enable_debug_mode(); // for all graphs, like the real one
   void debug_dump(const std::string& path);
 
+ protected:
+  musaGraph_t graph_ = nullptr;
+  musaGraphExec_t graph_exec_ = nullptr;
+  bool has_graph_ = false;
+  bool has_graph_exec_ = false;
+
  private:
   struct Kept {
     c10::Storage storage;
@@ -46,6 +46,9 @@ class MusaGraph {
   };
 
   void put_back();
+  void instantiate();
+  void destroy_executable();
+  void destroy_graph();
   [[noreturn]] void fail(const char* what);
 
   std::unique_ptr<Capture> capture_;
@@ -54,9 +57,6 @@ class MusaGraph {
   c10::DeviceIndex device_ = -1;
   PoolId pool_{0, 0};
   bool has_pool_ = false;
-  bool ready_ = false;
-  bool has_template_ = false;
-  std::optional<GraphExecutable> executable_;
 };
 
 } // namespace musasim

@@ -20,7 +20,7 @@ std::vector<at::Tensor> tensors_in(const IValue& value) {
     return {value.toTensor()};
   }
   std::vector<at::Tensor> found;
-  if (value.isTensorList() || value.isOptionalTensorList()) {
+  if (value.isList()) {
     for (const IValue& element : value.toListRef()) {
       if (element.isTensor()) {
         found.push_back(element.toTensor());
@@ -30,11 +30,11 @@ std::vector<at::Tensor> tensors_in(const IValue& value) {
   return found;
 }
 
-void keep_for_restore(const Capture& capture, const Signature& signature, const Stack& arguments) {
+void keep_for_restore(Capture& capture, const Signature& signature, const Stack& arguments) {
   for (uint64_t bits = signature.written; bits != 0; bits &= bits - 1) {
     for (const auto& tensor : tensors_in(arguments[static_cast<size_t>(__builtin_ctzll(bits))])) {
       if (tensor.defined() && tensor.has_storage()) {
-        capture.before_write(tensor.storage());
+        capture.save(tensor.storage());
       }
     }
   }

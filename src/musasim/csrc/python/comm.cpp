@@ -45,12 +45,49 @@ std::vector<Tensors> broadcast_all(const Tensors& tensors, const Devices& device
   return copies;
 }
 
+void check_output(const at::Tensor& tensor, size_t index) {
+  TORCH_CHECK(
+      tensor.device().type() == kMusa,
+      "Expected all output tensors to be MUSA tensors, but output tensor at index ",
+      index,
+      " has device '",
+      tensor.device(),
+      "'");
+}
+
+Tensors broadcast_out(const at::Tensor& tensor, Tensors& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    check_output(outputs[i], i);
+    TORCH_CHECK(
+        outputs[i].sizes() == tensor.sizes(),
+        "Expected all output tensors to have same shape as the source tensor ",
+        tensor.sizes(),
+        ", but output tensor at index ",
+        i,
+        " has shape ",
+        outputs[i].sizes());
+    outputs[i].copy_(tensor, /*non_blocking=*/true);
+  }
+  return outputs;
+}
+
+void check_chunks(const Devices& devices, const std::optional<std::vector<int64_t>>& sizes) {
+  TORCH_CHECK(!devices.empty(), "Expected at least one device to scatter to");
+  TORCH_CHECK(
+      !sizes.has_value() || sizes->size() == devices.size(),
+      "Expected devices and chunk_sizes to be of same length, but got len(devices) = ",
+      devices.size(),
+      " and len(chunk_sizes) = ",
+      sizes.has_value() ? sizes->size() : 0);
+}
+
 Tensors scatter(
     const at::Tensor& tensor,
     const Devices& devices,
     const std::optional<std::vector<int64_t>>& sizes,
     int64_t dim,
     const py::object& /*streams*/) {
+  check_chunks(devices, sizes);
   const auto count = static_cast<int64_t>(devices.size());
   const auto chunks = sizes.has_value() ? tensor.split_with_sizes(*sizes, dim) : tensor.chunk(count, dim);
   Tensors copies;
@@ -60,8 +97,79 @@ Tensors scatter(
   return copies;
 }
 
+Tensors scatter_out(const at::Tensor& tensor, Tensors& outputs, int64_t dim, const py::object& /*streams*/) {
+  TORCH_CHECK(!outputs.empty(), "Expected at least one output tensor to scatter to");
+  dim = at::maybe_wrap_dim(dim, tensor.dim());
+  int64_t begin = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    check_output(outputs[i], i);
+    outputs[i].copy_(tensor.narrow(dim, begin, outputs[i].size(dim)), /*non_blocking=*/true);
+    begin += outputs[i].size(dim);
+  }
+  TORCH_CHECK(
+      begin == tensor.size(dim),
+      "Total size for output tensors along scatter dim ",
+      dim,
+      " does not match the source tensor's size ",
+      tensor.size(dim));
+  return outputs;
+}
+
+bool same_but_for(int64_t dim, const at::Tensor& a, const at::Tensor& b) {
+  auto expected = a.sizes().vec();
+  if (!expected.empty()) {
+    expected[static_cast<size_t>(dim)] = b.size(dim);
+  }
+  return b.sizes() == at::IntArrayRef(expected);
+}
+
+void check_inputs(const Tensors& tensors, int64_t dim) {
+  TORCH_CHECK(!tensors.empty(), "Expected at least one tensor to gather from");
+  const auto& first = tensors.front();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    TORCH_CHECK(
+        tensors[i].device().type() == kMusa,
+        "Expected all input tensors to be MUSA tensors, but tensor at index ",
+        i,
+        " has device ",
+        tensors[i].device());
+    TORCH_CHECK(
+        tensors[i].dim() == first.dim(),
+        "Expected all input tensors to have the same number of dimensions, but tensor at index ",
+        i,
+        " has ",
+        tensors[i].dim(),
+        " dimensions, (expected ",
+        first.dim(),
+        ")");
+    TORCH_CHECK(
+        same_but_for(dim, first, tensors[i]),
+        "Input tensor at index ",
+        i,
+        " has invalid shape ",
+        tensors[i].sizes(),
+        ", but expected the shape ",
+        first.sizes(),
+        " of the first one, but for dimension ",
+        dim);
+  }
+}
+
+at::Tensor gather_out(const Tensors& tensors, at::Tensor& output, int64_t dim) {
+  dim = at::maybe_wrap_dim(dim, tensors.at(0).dim());
+  check_inputs(tensors, dim);
+  Tensors here;
+  for (const auto& tensor : tensors) {
+    here.push_back(tensor.to(output.device()));
+  }
+  return output.copy_(at::cat(here, dim));
+}
+
 // Destination -1 is the host, none the current device.
 at::Tensor gather(const Tensors& tensors, int64_t dim, std::optional<int> destination) {
+  TORCH_CHECK(!tensors.empty(), "Expected at least one tensor to gather from");
+  dim = at::maybe_wrap_dim(dim, tensors.front().dim());
+  check_inputs(tensors, dim);
   const bool to_host = destination.value_or(0) == -1;
   const auto target = to_host ? c10::Device(c10::DeviceType::CPU) : device_at(destination.value_or(-1));
   Tensors here;
@@ -86,6 +194,9 @@ void add_comm_functions(py::module_& module) {
       py::arg("dim") = 0,
       py::arg("streams") = py::none());
   module.def("_gather", &gather, no_gil);
+  module.def("_broadcast_out", &broadcast_out);
+  module.def("_scatter_out", &scatter_out, py::arg("tensor"), py::arg("out"), py::arg("dim"), py::arg("streams") = py::none());
+  module.def("_gather_out", &gather_out);
 }
 
 } // namespace musasim

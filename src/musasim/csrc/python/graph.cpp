@@ -72,7 +72,7 @@ void register_accelerator_graph() {
 
 void add_graph_types(py::module_& module) {
   register_accelerator_graph();
-  py::class_<MusaGraph>(module, "_MUSAGraph")
+  py::class_<MusaGraph, std::shared_ptr<MusaGraph>>(module, "_MUSAGraph")
       .def(py::init<>())
       .def(
           "capture_begin",

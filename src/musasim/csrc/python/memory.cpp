@@ -1,6 +1,7 @@
 #include "parts.h"
 
 #include "../runtime/allocator.h"
+#include "../runtime/allocator_settings.h"
 #include "../runtime/device.h"
 #include "../runtime/pluggable.h"
 
@@ -39,7 +40,7 @@ py::dict stats_of(int device) {
   py::dict made;
   made["num_alloc_retries"] = stats.num_alloc_retries;
   made["num_ooms"] = stats.num_ooms;
-  made["max_split_size"] = -1; // no limit, as without max_split_size_mb
+  made["max_split_size"] = static_cast<int64_t>(max_split_size()); // -1: no limit
   made["num_sync_all_streams"] = stats.num_sync_all_streams;
   made["num_device_alloc"] = stats.num_device_alloc;
   made["num_device_free"] = stats.num_device_free;
@@ -54,96 +55,6 @@ py::dict stats_of(int device) {
   made["requested_bytes"] = pools(stats.requested_bytes);
   made["oversize_allocations"] = metrics(stats.oversize_allocations);
   made["oversize_segments"] = metrics(stats.oversize_segments);
-  return made;
-}
-
-py::dict describe(const BlockRecord& block) {
-  py::dict made;
-  made["address"] = block.address;
-  made["size"] = block.size;
-  made["requested_size"] = block.requested;
-  made["state"] = block.state;
-  made["frames"] = py::list();
-  return made;
-}
-
-py::dict describe(const SegmentRecord& segment) {
-  py::list blocks;
-  size_t allocated = 0;
-  size_t active = 0;
-  size_t requested = 0;
-  for (const auto& block : segment.blocks) {
-    const std::string state = block.state;
-    allocated += state == "active_allocated" ? block.size : 0;
-    active += state == "inactive" ? 0 : block.size;
-    requested += block.requested;
-    blocks.append(describe(block));
-  }
-  py::dict made;
-  made["device"] = int{segment.device};
-  made["address"] = segment.address;
-  made["total_size"] = segment.total_size;
-  made["allocated_size"] = allocated;
-  made["active_size"] = active;
-  made["requested_size"] = requested;
-  made["stream"] = segment.stream;
-  made["segment_type"] = segment.is_small ? "small" : "large";
-  made["segment_pool_id"] = segment.pool;
-  made["is_expandable"] = false;
-  made["frames"] = py::list();
-  made["blocks"] = blocks;
-  return made;
-}
-
-py::dict describe(const TraceRecord& entry) {
-  py::dict made;
-  made["action"] = entry.action;
-  made[std::string(entry.action) == "oom" ? "device_free" : "addr"] = entry.address;
-  made["size"] = entry.size;
-  made["stream"] = entry.stream;
-  made["time_us"] = entry.time_us;
-  made["frames"] = py::list();
-  return made;
-}
-
-std::string& allocator_settings() {
-  static auto* settings = new std::string();
-  return *settings;
-}
-
-// Options are checked and stored. None has an effect on memory that the host manages.
-void set_allocator_settings(const std::string& settings) {
-  size_t begin = 0;
-  while (begin < settings.size()) {
-    const auto end = std::min(settings.find(',', begin), settings.size());
-    const auto option = settings.substr(begin, end - begin);
-    TORCH_CHECK(option.find(':') != std::string::npos, "Error parsing allocator settings: expected key:value, got ", option);
-    begin = end + 1;
-  }
-  allocator_settings() = settings;
-}
-
-py::dict snapshot() {
-  py::list segments;
-  for (const auto& segment : snapshot_segments()) {
-    segments.append(describe(segment));
-  }
-  py::list traces;
-  for (const auto& device : snapshot_traces()) {
-    py::list entries;
-    for (const auto& entry : device) {
-      entries.append(describe(entry));
-    }
-    traces.append(entries);
-  }
-  py::dict settings;
-  settings["PYTORCH_MUSA_ALLOC_CONF"] = allocator_settings();
-  settings["expandable_segments"] = false;
-  py::dict made;
-  made["segments"] = segments;
-  made["device_traces"] = traces;
-  made["allocator_settings"] = settings;
-  made["external_annotations"] = py::list();
   return made;
 }
 
@@ -234,34 +145,19 @@ void add_pools(py::module_& module) {
 void add_memory_functions(py::module_& module) {
   add_allocators(module);
   add_pools(module);
+  add_snapshots(module);
   module.def("_musa_memoryStats", &stats_of);
   module.def("_musa_resetPeakMemoryStats", [](int device) { reset_peak_stats(static_cast<c10::DeviceIndex>(device)); });
   module.def("_musa_resetAccumulatedMemoryStats", [](int device) {
     reset_accumulated_stats(static_cast<c10::DeviceIndex>(device));
   });
   module.def("_musa_emptyCache", &empty_cache, py::call_guard<py::gil_scoped_release>());
-  module.def("_musa_memorySnapshot", &snapshot);
   module.def("_musa_setMemoryFraction", [](double fraction, int device) {
     set_memory_fraction(static_cast<c10::DeviceIndex>(device), fraction);
   });
   module.def("_musa_musaCachingAllocator_raw_delete", &raw_delete);
   module.def("_musa_musaCachingAllocator_set_allocator_settings", &set_allocator_settings);
   module.def("_musa_attach_out_of_memory_observer", &attach_observer);
-  module.def(
-      "_musa_record_memory_history",
-      [](const py::object& enabled, const py::args& args, const py::kwargs& kwargs) {
-        size_t limit = 1'000'000;
-        if (kwargs.contains("max_entries")) {
-          limit = kwargs["max_entries"].cast<size_t>();
-        } else if (args.size() > 2) {
-          limit = args[2].cast<size_t>();
-        }
-        record_history(!enabled.is_none(), limit);
-      });
-  module.def("_musa_record_memory_history_legacy", [](bool enabled, const py::args&, const py::kwargs&) {
-    record_history(enabled, 1'000'000);
-  });
-  module.def("_musa_isHistoryEnabled", &history_enabled);
   module.def("_musa_register_unified_cpu_allocator", [] {});
   module.def("_musa_reset_unified_cpu_allocator", [] {});
   module.def("_musa_register_unified_allocator", [] {});

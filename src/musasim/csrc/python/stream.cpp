@@ -192,6 +192,7 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* other) {
       begin.was_marked_for_recording() && end.was_marked_for_recording(),
       "Both events must be recorded before calculating elapsed time.");
   TORCH_CHECK(timing, "Both events must be created with argument 'enable_timing=True'.");
+  TORCH_CHECK(begin.device() == end.device(), "MUSA error: invalid resource handle");
   return PyFloat_FromDouble(begin.elapsedTime(end));
   END_HANDLE_TH_ERRORS
 }
@@ -212,6 +213,18 @@ PyObject* event_ipc_handle(PyObject* self, PyObject*) {
   END_HANDLE_TH_ERRORS
 }
 
+// A device, its name, or its number.
+c10::Device device_from(PyObject* object) {
+  if (PyLong_Check(object)) {
+    return c10::Device(kMusa, resolve_device(static_cast<c10::DeviceIndex>(PyLong_AsLong(object))));
+  }
+  if (PyUnicode_Check(object)) {
+    return c10::Device(PyUnicode_AsUTF8(object));
+  }
+  TORCH_CHECK_TYPE(THPDevice_Check(object), "expected a torch.device, but got ", Py_TYPE(object)->tp_name);
+  return reinterpret_cast<THPDevice*>(object)->device;
+}
+
 PyObject* event_from_ipc_handle(PyObject* type, PyObject* args) {
   HANDLE_TH_ERRORS
   PyObject* device = nullptr;
@@ -219,9 +232,11 @@ PyObject* event_from_ipc_handle(PyObject* type, PyObject* args) {
   if (PyArg_ParseTuple(args, "OS", &device, &handle) == 0) {
     return nullptr;
   }
-  TORCH_CHECK_TYPE(THPDevice_Check(device), "expected a torch.device, but got ", Py_TYPE(device)->tp_name);
-  const auto target = reinterpret_cast<THPDevice*>(device)->device;
-  TORCH_CHECK(target.type() == kMusa, "event can be only for MUSA device");
+  const auto target = device_from(device);
+  TORCH_CHECK(
+      target.type() == kMusa,
+      "Event can only be created on MUSA devices, but got device type ",
+      target.type());
   auto made = py::reinterpret_steal<py::object>(allocate_event(reinterpret_cast<PyTypeObject*>(type), false));
   if (made) {
     open_event(state_of(event_of(made.ptr())->event, target.index()), std::string(PyBytes_AS_STRING(handle), static_cast<size_t>(PyBytes_GET_SIZE(handle))));

@@ -1,6 +1,8 @@
 #include "allocator.h"
 
+#include "capture.h"
 #include "device_cache.h"
+#include "gpu_trace.h"
 #include "pluggable.h"
 #include "replay_memory.h"
 #include "ipc.h"
@@ -192,6 +194,10 @@ c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device lab
   void* address = lease.block->address;
   leases().add(address, lease);
   note_allocation(bytes, address);
+  if (auto* capture = active_capture(); C10_UNLIKELY(capture != nullptr)) {
+    capture->fresh.insert(address);
+  }
+  tell_gpu_trace([&](const auto& python) { python.trace_gpu_memory_allocation(kMusa, as_number(address)); });
   report(lease, 1);
   return {address, address, &give_back, label};
 }
@@ -255,6 +261,7 @@ bool free_device_memory(void* address) {
     return false;
   }
   if (lease.block != nullptr) {
+    tell_gpu_trace([&](const auto& python) { python.trace_gpu_memory_deallocation(kMusa, as_number(address)); });
     report(lease, -1);
     put_down(lease);
   } else if (lease.plugged != nullptr) {
@@ -365,9 +372,9 @@ std::vector<std::vector<TraceRecord>> snapshot_traces() {
 }
 
 // Switching it off discards the recorded history.
-void record_history(bool enabled, size_t max_entries) {
-  set_history(enabled, max_entries);
-  for (int i = 0; i < device_count() && !enabled; ++i) {
+void record_history(const HistorySettings& settings) {
+  set_history(settings);
+  for (int i = 0; i < device_count() && !settings.enabled; ++i) {
     caches()[i].forget_trace();
   }
 }

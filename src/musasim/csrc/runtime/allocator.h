@@ -1,5 +1,6 @@
 #pragma once
 
+#include "history.h"
 #include "pluggable.h"
 #include "stream.h"
 #include "version.h"
@@ -24,6 +25,7 @@ struct BlockRecord {
   size_t size;
   size_t requested;
   const char* state; // "active_allocated", "active_pending_free" or "inactive"
+  Context context;
 };
 
 struct SegmentRecord {
@@ -33,6 +35,7 @@ struct SegmentRecord {
   uintptr_t stream;
   bool is_small;
   PoolId pool;
+  Context context;
   std::vector<BlockRecord> blocks;
 };
 
@@ -43,6 +46,7 @@ struct TraceRecord {
   size_t size;
   uintptr_t stream;
   int64_t time_us;
+  Context context;
 };
 
 using OutOfMemoryObserver = std::function<void(c10::DeviceIndex, size_t requested, size_t total, size_t free)>;
@@ -76,8 +80,7 @@ void attach_oom_observer(OutOfMemoryObserver observer);
 
 std::vector<SegmentRecord> snapshot_segments();
 std::vector<std::vector<TraceRecord>> snapshot_traces();
-void record_history(bool enabled, size_t max_entries);
-bool history_enabled();
+void record_history(const HistorySettings& settings);
 
 // Private pools: graphs and MemPool. `every_stream` sends the allocations of all streams and threads to the pool.
 PoolId new_pool_id(bool user_created);

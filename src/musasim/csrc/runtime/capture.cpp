@@ -31,6 +31,12 @@ bool Capture::has_unjoined_work() const {
   return musart::Capture::has_unjoined_work(stream_state(origin));
 }
 
+void Capture::save(const c10::Storage& storage) {
+  if (fresh.count(storage.data()) == 0) {
+    before_write(storage);
+  }
+}
+
 void begin_capture(Capture& capture) {
   TORCH_CHECK(
       musart::begin_capture(capture, stream_state(capture.origin)),

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace musasim {
@@ -16,12 +17,14 @@ using musart::CaptureMode;
 struct Capture : musart::Capture {
   c10::Stream origin;
   std::function<void(const c10::Storage&)> before_write; // saves what the capture is about to overwrite
+  std::unordered_set<const void*> fresh; // memory that was allocated for the capture, so nothing in it has to be saved
 
   Capture(c10::Stream origin_, CaptureMode mode_) : musart::Capture(mode_), origin(origin_) {}
 
   // Adds work of the current stream.
   void add(std::string name, std::function<void()> run);
   bool has_unjoined_work() const;
+  void save(const c10::Storage& storage);
 };
 
 void begin_capture(Capture& capture);

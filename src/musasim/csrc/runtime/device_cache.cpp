@@ -1,5 +1,6 @@
 #include "device_cache.h"
 
+#include "allocator_settings.h"
 #include "capture.h"
 
 #include <c10/util/Exception.h>
@@ -45,11 +46,30 @@ std::vector<OutOfMemoryObserver>& observers() {
   return *all;
 }
 
-std::atomic<bool> g_history{false};
-std::atomic<size_t> g_history_limit{0};
-
 bool is_split(const Block* block) {
   return block->previous != nullptr || block->next != nullptr;
+}
+
+bool is_oversize(const Block* block) {
+  return block->size >= max_split_size();
+}
+
+// Cached segments of `pool` that are free as a whole and whose age, in requests, is at least their average.
+std::vector<Segment*> old_segments(const BlockPool& pool) {
+  std::vector<Segment*> whole;
+  uint64_t total = 0;
+  for (const Block* block : pool.free) {
+    if (!is_split(block)) {
+      whole.push_back(block->segment);
+      total += pool.requests - block->freed_at;
+    }
+  }
+  const auto young = [&](const Segment* segment) {
+    return (pool.requests - segment->first->freed_at) * whole.size() < total;
+  };
+  std::vector<Segment*> old;
+  std::copy_if(whole.begin(), whole.end(), std::back_inserter(old), [&](auto* segment) { return !young(segment); });
+  return old;
 }
 
 } // namespace
@@ -57,15 +77,6 @@ bool is_split(const Block* block) {
 void attach_oom_observer(OutOfMemoryObserver observer) {
   std::lock_guard<std::mutex> lock(g_observer_mutex);
   observers().push_back(std::move(observer));
-}
-
-void set_history(bool enabled, size_t max_entries) {
-  g_history_limit = max_entries;
-  g_history = enabled;
-}
-
-bool history_enabled() {
-  return g_history;
 }
 
 template <typename Change>
@@ -94,18 +105,19 @@ void DeviceCache::attach(c10::DeviceIndex device) {
 }
 
 Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
-  const size_t size = std::max(round_up(bytes, kRounding), kRounding);
+  const size_t size = allocation_size(bytes);
+  auto context = gather_context(Gather::State);
   std::unique_lock<std::mutex> lock(mutex_);
-  collect_pending();
+  collect_pending(context);
   auto& pool = pool_for(size, stream);
   Block* block = take_cached(pool, size, stream);
   if (block == nullptr) {
-    block = take_from_device(pool, size, stream);
+    block = take_from_device(pool, size, stream, context);
   }
   if (block == nullptr) {
-    raise_out_of_memory(size, lock);
+    raise_out_of_memory(size, stream, std::move(context), lock);
   }
-  return hand_out(block, size, bytes);
+  return hand_out(block, size, bytes, std::move(context));
 }
 
 BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
@@ -122,23 +134,34 @@ BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
 Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream) {
   Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr, nullptr};
   Block key{&key_segment, nullptr, size};
+  pool.requests += collects_garbage() ? 1 : 0;
   const auto found = pool.free.lower_bound(&key);
   if (found == pool.free.end() || (*found)->segment->stream != stream.id()) {
     return nullptr;
   }
   Block* block = *found;
+  const bool too_large = size < max_split_size() ? is_oversize(block) : block->size >= size + kMediumSegment;
+  if (too_large) {
+    return nullptr;
+  }
   pool.free.erase(found);
   count_inactive_split(block, -1);
   return block;
 }
 
-Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream stream) {
+Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream stream, const Context& context) {
   const size_t bytes = segment_size(size);
-  Block* block = new_segment(pool, bytes, stream);
+  if (collects_garbage()) {
+    collect_garbage(context);
+  }
+  Block* block = new_segment(pool, bytes, stream, context);
+  if (block == nullptr && release_oversize(pool, size, stream, context)) {
+    block = new_segment(pool, bytes, stream, context);
+  }
   if (block == nullptr) {
     ++stats_.num_alloc_retries;
-    release_cached();
-    block = new_segment(pool, bytes, stream);
+    release_cached(context);
+    block = new_segment(pool, bytes, stream, context);
   }
   return block;
 }
@@ -154,7 +177,7 @@ AllocatorRef DeviceCache::allocator_of(const BlockPool& pool) const {
   return found == allocators_.end() ? nullptr : found->second;
 }
 
-Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream stream) {
+Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream stream, const Context& context) {
   refuse_device_allocation(device_);
   if (!fits(bytes)) {
     return nullptr;
@@ -166,7 +189,7 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
     return nullptr;
   }
   auto* segment =
-      new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr, std::move(plugged)};
+      new Segment{&pool, stream.id(), static_cast<char*>(memory), bytes, nullptr, std::move(plugged), context};
   segment->first = new Block{segment, segment->address, bytes};
   segments_[segment->address] = segment;
   ++stats_.num_device_alloc;
@@ -174,17 +197,21 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
     stats_.segment[i].increase(1);
     stats_.reserved_bytes[i].increase(bytes);
   });
-  note("segment_alloc", segment->address, bytes, stream.id());
+  if (bytes >= max_split_size()) {
+    stats_.oversize_segments.increase(1);
+  }
+  note("segment_alloc", segment->address, bytes, stream.id(), context);
   return segment->first;
 }
 
-Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested) {
+Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Context context) {
   const size_t rest = block->size - size;
-  if (block->segment->pool->small ? rest >= kRounding : rest > kSmallLimit) {
+  if (block->segment->pool->small ? rest >= kRounding : size < max_split_size() && rest > kSmallLimit) {
     split(block, size);
   }
   block->allocated = true;
   block->requested = requested;
+  block->context = std::move(context);
   for_stats(*block->segment->pool, [&](int i) {
     stats_.allocation[i].increase(1);
     stats_.allocated_bytes[i].increase(block->size);
@@ -192,7 +219,10 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested) {
     stats_.active_bytes[i].increase(block->size);
     stats_.requested_bytes[i].increase(requested);
   });
-  note("alloc", block->address, requested, block->segment->stream);
+  if (is_oversize(block)) {
+    stats_.oversize_allocations.increase(1);
+  }
+  note("alloc", block->address, requested, block->segment->stream, block->context);
   return block;
 }
 
@@ -205,30 +235,45 @@ void DeviceCache::split(Block* block, size_t size) {
   }
   block->next = rest;
   block->size = size;
-  block->segment->pool->free.insert(rest);
+  block->segment->pool->keep(rest);
   count_inactive_split(rest, 1);
 }
 
 void DeviceCache::free(Block* block) {
+  const auto context = gather_context(Gather::All);
   std::lock_guard<std::mutex> lock(mutex_);
-  note("free_requested", block->address, block->requested, block->segment->stream);
+  note(
+      "free_requested",
+      block->address,
+      block->requested,
+      block->segment->stream,
+      context != nullptr ? context : block->context);
   for_stats(*block->segment->pool, [&](int i) {
     stats_.allocation[i].decrease(1);
     stats_.allocated_bytes[i].decrease(block->size);
   });
+  if (is_oversize(block)) {
+    stats_.oversize_allocations.decrease(1);
+  }
   if (block->uses.empty()) {
-    return_block(block);
+    return_block(block, context);
     return;
   }
   for (auto& [stream, done] : block->uses) {
     done = completion_ns(stream);
   }
   pending_.push_back(block);
-  collect_pending();
+  collect_pending(context);
 }
 
-void DeviceCache::return_block(Block* block) {
-  note("free_completed", block->address, block->requested, block->segment->stream);
+void DeviceCache::return_block(Block* block, const Context& context) {
+  note(
+      "free_completed",
+      block->address,
+      block->requested,
+      block->segment->stream,
+      context != nullptr ? context : block->context);
+  block->context = nullptr;
   for_stats(*block->segment->pool, [&](int i) {
     stats_.active[i].decrease(1);
     stats_.active_bytes[i].decrease(block->size);
@@ -238,7 +283,7 @@ void DeviceCache::return_block(Block* block) {
   block->requested = 0;
   block = merge(block, block->previous);
   block = merge(block, block->next);
-  block->segment->pool->free.insert(block);
+  block->segment->pool->keep(block);
   count_inactive_split(block, 1);
 }
 
@@ -273,7 +318,7 @@ void DeviceCache::record_use(Block* block, c10::Stream stream) {
   block->uses.emplace_back(stream, 0);
 }
 
-void DeviceCache::collect_pending() {
+void DeviceCache::collect_pending(const Context& context) {
   const auto now = pending_.empty() ? 0 : now_ns();
   for (auto it = pending_.begin(); it != pending_.end();) {
     Block* block = *it;
@@ -284,11 +329,11 @@ void DeviceCache::collect_pending() {
     }
     block->uses.clear();
     it = pending_.erase(it);
-    return_block(block);
+    return_block(block, context);
   }
 }
 
-void DeviceCache::release_cached() {
+void DeviceCache::release_cached(const Context& context) {
   std::vector<Segment*> idle;
   for (const auto& [address, segment] : segments_) {
     const bool pool_in_use = segment->pool->owner != PoolId{0, 0} && private_.count(segment->pool->owner) != 0 &&
@@ -298,11 +343,54 @@ void DeviceCache::release_cached() {
     }
   }
   for (auto* segment : idle) {
-    release_segment(segment);
+    release_segment(segment, context);
   }
 }
 
-void DeviceCache::release_segment(Segment* segment) {
+// Gives oversize blocks of the stream back to the driver, the smallest sufficient one or the largest ones together.
+bool DeviceCache::release_oversize(BlockPool& pool, size_t size, c10::Stream stream, const Context& context) {
+  const size_t limit = max_split_size();
+  if (limit == std::numeric_limits<size_t>::max()) {
+    return false;
+  }
+  const size_t needed = std::max(size, limit);
+  std::vector<Segment*> oversize; // smallest first
+  for (const Block* block : pool.free) {
+    if (block->segment->stream == stream.id() && is_oversize(block) && !is_split(block)) {
+      oversize.push_back(block->segment);
+    }
+  }
+  const auto enough =
+      std::find_if(oversize.begin(), oversize.end(), [&](const auto* segment) { return segment->size >= needed; });
+  if (enough != oversize.end()) {
+    release_segment(*enough, context);
+    return true;
+  }
+  size_t released = 0;
+  for (auto it = oversize.rbegin(); it != oversize.rend() && released < needed; ++it) {
+    released += (*it)->size;
+    release_segment(*it, context);
+  }
+  return released >= needed;
+}
+
+bool DeviceCache::collects_garbage() const {
+  return limited_ && garbage_collection_threshold() > 0;
+}
+
+// Gives the longest unused large segments back, once more of the permitted memory is reserved than the threshold allows.
+void DeviceCache::collect_garbage(const Context& context) {
+  const auto allowed = static_cast<double>(device_properties().total_memory) * fraction_;
+  const auto limit = static_cast<size_t>(allowed * garbage_collection_threshold());
+  const auto reserved = [&] { return static_cast<size_t>(stats_.reserved_bytes[0].current); };
+  for (auto old = old_segments(default_.large); reserved() > limit && !old.empty(); old = old_segments(default_.large)) {
+    for (auto* segment : old) {
+      release_segment(segment, context);
+    }
+  }
+}
+
+void DeviceCache::release_segment(Segment* segment, const Context& context) {
   auto& pool = *segment->pool;
   pool.free.erase(segment->first);
   ++stats_.num_device_free;
@@ -310,7 +398,15 @@ void DeviceCache::release_segment(Segment* segment) {
     stats_.segment[i].decrease(1);
     stats_.reserved_bytes[i].decrease(segment->size);
   });
-  note("segment_free", segment->address, segment->size, segment->stream);
+  if (segment->size >= max_split_size()) {
+    stats_.oversize_segments.decrease(1);
+  }
+  note(
+      "segment_free",
+      segment->address,
+      segment->size,
+      segment->stream,
+      context != nullptr ? context : segment->context);
   segments_.erase(segment->address);
   if (segment->plugged != nullptr) {
     void* stream = stream_handle(make_stream(device_, segment->stream));
@@ -323,22 +419,24 @@ void DeviceCache::release_segment(Segment* segment) {
 }
 
 void DeviceCache::empty() {
+  const auto context = gather_context(Gather::All);
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto* block : pending_) {
     for (auto& use : block->uses) {
       wait_until(use.second);
     }
   }
-  collect_pending();
-  release_cached();
+  collect_pending(context);
+  release_cached(context);
 }
 
-void DeviceCache::raise_out_of_memory(size_t requested, std::unique_lock<std::mutex>& lock) {
+void DeviceCache::raise_out_of_memory(
+    size_t requested, c10::Stream stream, Context context, std::unique_lock<std::mutex>& lock) {
   ++stats_.num_ooms;
   const auto [free, total] = musart::memory_info(device_);
   const auto reserved = static_cast<size_t>(stats_.reserved_bytes[0].current);
   const auto allocated = static_cast<size_t>(stats_.allocated_bytes[0].current);
-  note("oom", reinterpret_cast<const char*>(free), requested, 0);
+  note("oom", reinterpret_cast<const char*>(free), requested, stream.id(), std::move(context));
   const std::string allowed = fraction_ < 1.0
       ? readable(static_cast<size_t>(static_cast<double>(total) * fraction_)) + " allowed; "
       : std::string();
@@ -374,7 +472,7 @@ void DeviceCache::raise_out_of_memory(size_t requested, std::unique_lock<std::mu
 
 DeviceStats DeviceCache::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
-  collect_pending();
+  collect_pending(nullptr);
   return stats_;
 }
 
@@ -417,6 +515,7 @@ void DeviceCache::reset_accumulated() {
 void DeviceCache::set_fraction(double fraction) {
   std::lock_guard<std::mutex> lock(mutex_);
   fraction_ = fraction;
+  limited_ = true;
 }
 
 double DeviceCache::fraction() {
@@ -440,23 +539,39 @@ void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {
   for (const auto& [address, segment] : segments_) {
     const auto stream = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, segment->stream)));
     SegmentRecord record{
-        device_, reinterpret_cast<uintptr_t>(address), segment->size, stream, segment->pool->small, segment->pool->owner, {}};
+        device_,
+        reinterpret_cast<uintptr_t>(address),
+        segment->size,
+        stream,
+        segment->pool->small,
+        segment->pool->owner,
+        segment->context,
+        {}};
     for (const Block* block = segment->first; block != nullptr; block = block->next) {
       const bool pending = std::find(pending_.begin(), pending_.end(), block) != pending_.end();
       const char* state = pending ? "active_pending_free" : block->allocated ? "active_allocated" : "inactive";
-      record.blocks.push_back({reinterpret_cast<uintptr_t>(block->address), block->size, block->requested, state});
+      record.blocks.push_back(
+          {reinterpret_cast<uintptr_t>(block->address), block->size, block->requested, state, block->context});
     }
     into.push_back(std::move(record));
   }
+  note("snapshot", nullptr, static_cast<size_t>(stats_.active_bytes[0].current), 0, nullptr);
 }
 
-void DeviceCache::note(const char* action, const char* address, size_t size, c10::StreamId stream) {
-  if (C10_LIKELY(!g_history.load(std::memory_order_relaxed))) {
+void DeviceCache::note(const char* action, const char* address, size_t size, c10::StreamId stream, Context context) {
+  if (C10_LIKELY(!history_enabled())) {
     return;
   }
   const auto handle = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, stream)));
-  trace_.push_back({action, device_, reinterpret_cast<uintptr_t>(address), size, handle, now_ns() / 1000});
-  while (trace_.size() > g_history_limit) {
+  trace_.push_back(
+      {action,
+       device_,
+       reinterpret_cast<uintptr_t>(address),
+       size,
+       handle,
+       unix_time_us(),
+       for_history(std::move(context))});
+  while (trace_.size() > history_limit()) {
     trace_.pop_front();
   }
 }

@@ -26,6 +26,8 @@ struct Block {
   Block* previous = nullptr; // neighbours inside the segment
   Block* next = nullptr;
   std::vector<std::pair<c10::Stream, int64_t>> uses; // other streams, and the times when they are done with it
+  Context context; // of its allocation
+  uint64_t freed_at = 0; // when it became free, counted in requests to its pool
 };
 
 // One piece of memory taken from the device. Its blocks form a list that covers it.
@@ -36,6 +38,7 @@ struct Segment {
   size_t size;
   Block* first;
   AllocatorRef plugged; // the allocator that provided it; null for the driver
+  Context context; // of the allocation that needed it
 };
 
 struct SmallestFirst {
@@ -48,6 +51,12 @@ struct BlockPool {
   bool small;
   PoolId owner;
   std::set<Block*, SmallestFirst> free;
+  uint64_t requests = 0; // counted where garbage is collected, which goes by age
+
+  void keep(Block* block) {
+    block->freed_at = requests;
+    free.insert(block);
+  }
 };
 
 struct PoolPair {
@@ -57,10 +66,9 @@ struct PoolPair {
   explicit PoolPair(PoolId id) : small{true, id, {}}, large{false, id, {}} {}
 };
 
-void set_history(bool enabled, size_t max_entries);
-
 // The caching allocator of one device. Sizes follow torch_musa: 512 byte rounding, small blocks (up to 1 MiB) cut from
-// 2 MiB segments, medium ones from 20 MiB segments, large ones rounded to 2 MiB.
+// 2 MiB segments, medium ones from 20 MiB segments, large ones rounded to 2 MiB. Blocks of max_split_size and more ("oversize")
+// are not split and serve only requests of about their size.
 class DeviceCache {
  public:
   void attach(c10::DeviceIndex device);
@@ -94,19 +102,23 @@ class DeviceCache {
 
   BlockPool& pool_for(size_t size, c10::Stream stream);
   Block* take_cached(BlockPool& pool, size_t size, c10::Stream stream);
-  Block* take_from_device(BlockPool& pool, size_t size, c10::Stream stream);
-  Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream);
+  Block* take_from_device(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
+  Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream, const Context& context);
   bool fits(size_t bytes);
   AllocatorRef allocator_of(const BlockPool& pool) const;
-  Block* hand_out(Block* block, size_t size, size_t requested);
+  Block* hand_out(Block* block, size_t size, size_t requested, Context context);
   void split(Block* block, size_t size);
-  void return_block(Block* block);
+  void return_block(Block* block, const Context& context);
   Block* merge(Block* block, Block* neighbour);
-  void collect_pending();
-  void release_cached();
-  void release_segment(Segment* segment);
-  [[noreturn]] void raise_out_of_memory(size_t requested, std::unique_lock<std::mutex>& lock);
-  void note(const char* action, const char* address, size_t size, c10::StreamId stream);
+  void collect_pending(const Context& context);
+  void release_cached(const Context& context);
+  bool release_oversize(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
+  bool collects_garbage() const;
+  void collect_garbage(const Context& context);
+  void release_segment(Segment* segment, const Context& context);
+  [[noreturn]] void raise_out_of_memory(
+      size_t requested, c10::Stream stream, Context context, std::unique_lock<std::mutex>& lock);
+  void note(const char* action, const char* address, size_t size, c10::StreamId stream, Context context);
   template <typename Change>
   void for_stats(const BlockPool& pool, Change change);
   void count_inactive_split(const Block* block, int sign);
@@ -115,6 +127,7 @@ class DeviceCache {
   c10::DeviceIndex device_ = 0;
   DeviceStats stats_;
   double fraction_ = 1.0;
+  bool limited_ = false; // whether a program has set the fraction
   PoolPair default_{PoolId{0, 0}};
   std::map<PoolId, std::unique_ptr<PoolPair>> private_;
   std::map<PoolId, AllocatorRef> allocators_;

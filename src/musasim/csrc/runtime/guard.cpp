@@ -2,6 +2,7 @@
 
 #include "allocator.h"
 #include "capture.h"
+#include "gpu_trace.h"
 #include "stream.h"
 #include "version.h"
 
@@ -86,12 +87,19 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
         ".");
     if (*event == nullptr) {
       *event = musart::create_event(flag == c10::EventFlag::BACKEND_DEFAULT);
+      tell_gpu_trace([&](const auto& python) { python.trace_gpu_event_creation(kMusa, as_number(*event)); });
     }
     record_event(*static_cast<EventState*>(*event), stream);
+    tell_gpu_trace([&](const auto& python) {
+      python.trace_gpu_event_record(kMusa, as_number(*event), as_number(stream_handle(stream)));
+    });
   }
   void block(void* event, const c10::Stream& stream) const override {
     if (event != nullptr) {
       block_on_event(*static_cast<EventState*>(event), stream);
+      tell_gpu_trace([&](const auto& python) {
+        python.trace_gpu_event_wait(kMusa, as_number(event), as_number(stream_handle(stream)));
+      });
     }
   }
   bool queryEvent(void* event) const override {
@@ -99,10 +107,14 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
   }
   void synchronizeEvent(void* event) const override {
     if (event != nullptr) {
+      tell_gpu_trace([&](const auto& python) { python.trace_gpu_event_synchronization(kMusa, as_number(event)); });
       synchronize_event(*static_cast<EventState*>(event));
     }
   }
   void destroyEvent(void* event, c10::DeviceIndex) const noexcept override {
+    if (event != nullptr) {
+      tell_gpu_trace([&](const auto& python) { python.trace_gpu_event_deletion(kMusa, as_number(event)); });
+    }
     musart::destroy_event(static_cast<EventState*>(event));
   }
   double elapsedTime(void* begin, void* end, c10::DeviceIndex) const override {

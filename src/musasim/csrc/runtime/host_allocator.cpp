@@ -5,14 +5,98 @@
 #include "version.h"
 
 #include <ATen/core/CachingHostAllocator.h>
+#include <c10/util/llvmMathExtras.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
 
 namespace musasim {
 namespace {
 
+// Pinned memory is kept for reuse, in blocks of powers of two. A block that copies still use is not handed out before the
+// streams of these copies have reached their ends.
+class PinnedCache {
+ public:
+  void* take(size_t bytes) {
+    const size_t size = c10::llvm::PowerOf2Ceil(bytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    collect();
+    auto& free = free_[size];
+    void* address = free.empty() ? musart::allocate_pinned(size) : free.back();
+    if (!free.empty()) {
+      free.pop_back();
+    }
+    if (address != nullptr) {
+      in_use_[address] = {size, {}};
+    }
+    return address;
+  }
+  void give(void* address) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = in_use_.find(address);
+    if (found != in_use_.end()) {
+      pending_.push_back({address, found->second});
+      in_use_.erase(found);
+      collect();
+    }
+  }
+  bool record_use(const void* address, c10::Stream stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = in_use_.find(const_cast<void*>(address));
+    if (found == in_use_.end()) {
+      return false;
+    }
+    found->second.done_ns = std::max(found->second.done_ns, completion_ns(stream));
+    return true;
+  }
+  void empty() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    collect();
+    for (auto& [size, blocks] : free_) {
+      for (void* address : blocks) {
+        musart::release_pinned(address);
+      }
+      blocks.clear();
+    }
+  }
+
+ private:
+  struct Use {
+    size_t size;
+    int64_t done_ns = 0;
+  };
+  struct Pending {
+    void* address;
+    Use use;
+  };
+
+  void collect() {
+    const auto now = now_ns();
+    const auto done = std::partition(
+        pending_.begin(), pending_.end(), [&](const Pending& each) { return each.use.done_ns > now; });
+    for (auto it = done; it != pending_.end(); ++it) {
+      free_[it->use.size].push_back(it->address);
+    }
+    pending_.erase(done, pending_.end());
+  }
+
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> free_;
+  std::unordered_map<void*, Use> in_use_;
+  std::vector<Pending> pending_;
+};
+
+PinnedCache& pinned_cache() {
+  static auto* cache = new PinnedCache();
+  return *cache;
+}
+
 void release(void* ptr) {
-  musart::release_pinned(ptr);
+  pinned_cache().give(ptr);
 }
 
 c10::DataPtr allocate_pinned(size_t bytes) {
@@ -21,17 +105,19 @@ c10::DataPtr allocate_pinned(size_t bytes) {
   if (bytes == 0) {
     return {nullptr, host};
   }
-  void* memory = musart::allocate_pinned(bytes);
+  void* memory = pinned_cache().take(bytes);
   TORCH_CHECK(memory != nullptr, "MUSA error: out of memory (pinned allocation)");
   return {memory, memory, &release, host};
 }
 
 #if MUSASIM_TORCH_AT_LEAST(2, 8)
 struct PinnedAllocator final : at::HostAllocator {
-  bool record_event(void* ptr, void*, c10::Stream) override {
-    return is_pinned(ptr);
+  bool record_event(void*, void* context, c10::Stream stream) override {
+    return record_pinned_use(context, stream);
   }
-  void empty_cache() override {}
+  void empty_cache() override {
+    pinned_cache().empty();
+  }
   at::HostStats get_stats() override {
     return {};
   }
@@ -60,6 +146,14 @@ PinnedAllocator& instance() {
 
 c10::Allocator* pinned_allocator() {
   return &instance();
+}
+
+bool record_pinned_use(const void* context, c10::Stream stream) {
+  return pinned_cache().record_use(context, stream);
+}
+
+void empty_pinned_cache() {
+  pinned_cache().empty();
 }
 
 void register_host_allocator() {

@@ -1,6 +1,7 @@
 #include "stream.h"
 
 #include "capture.h"
+#include "gpu_trace.h"
 
 #include <c10/util/Exception.h>
 
@@ -152,6 +153,13 @@ bool is_idle(c10::Stream stream) {
 void synchronize_stream(c10::Stream stream) {
   refuse_after_fork();
   refuse_during_capture(stream);
+  wait_for_results(stream);
+}
+
+void wait_for_results(c10::Stream stream) {
+  tell_gpu_trace([&](const auto& python) {
+    python.trace_gpu_stream_synchronization(kMusa, as_number(stream_handle(stream)));
+  });
   wait_until(stream_state(stream).busy_until.load());
   check_fault(stream.device_index());
 }
@@ -160,6 +168,7 @@ void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
   device = resolve_device(device);
+  tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
   check_fault(device);
 }

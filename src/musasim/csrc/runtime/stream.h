@@ -37,8 +37,10 @@ bool is_idle(c10::Stream stream);
 void synchronize_stream(c10::Stream stream);
 void synchronize_device(c10::DeviceIndex device);
 
-// Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
 using musart::wait_until;
+
+// Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
+void wait_for_results(c10::Stream stream);
 
 void record_event(EventState& event, c10::Stream stream);
 void block_on_event(const EventState& event, c10::Stream stream);

@@ -71,6 +71,19 @@ class MusaInterface(DeviceInterface):
         return int(major * 10 + minor)
 
     @staticmethod
+    def is_triton_capable(device: Any = None) -> bool:
+        """Whether Triton kernels run on the device, which is a matter of the backend alone."""
+        return True
+
+    @staticmethod
+    def raise_if_triton_unavailable(device: Any = None) -> None:
+        """Raise RuntimeError where the installed Triton has no backend for the device."""
+        import triton.backends
+
+        if not {"musa", "mtgpu", "mthreads"} & set(triton.backends.backends):
+            raise RuntimeError("triton not built with the 'musa' backend")
+
+    @staticmethod
     def is_bf16_supported(including_emulation: bool = False) -> bool:
         """Whether bfloat16 works on the device, natively or, with `including_emulation`, in any way."""
         return bool(torch_musa.is_bf16_supported(including_emulation=including_emulation))

@@ -1,6 +1,7 @@
-"""Inductor on the device: its C++ backend, whose kernels read and write the device's memory.
+"""Inductor on the device: its C++ backend, whose kernels read and write the device's memory, or Triton as on a device.
 
-The vendor's backend uses Triton, which cannot run on the CPU here. This module is imported when Inductor is first used.
+The vendor's backend generates Triton kernels. So does this one under MUSASIM_INDUCTOR=triton; they are then interpreted, which takes
+longer than C++ by a factor of a hundred. This module is imported when Inductor is first used.
 """
 
 from __future__ import annotations
@@ -12,9 +13,18 @@ def _init_inductor_backend_registration() -> None:
     """Register the backend with Inductor."""
     from torch._inductor.codegen.common import register_backend_for_device, register_device_op_overrides
 
+    from .._vendor_torch.compiler import generates_triton
     from .codegen.device_op_overrides import MUSADeviceOpOverrides
-    from .codegen.scheduling import MUSACppScheduling
-    from .codegen.wrapper import MUSAPythonWrapperCodegen
 
     register_device_op_overrides("musa", MUSADeviceOpOverrides())
-    register_backend_for_device("musa", MUSACppScheduling, MUSAPythonWrapperCodegen)
+    if generates_triton():
+        from torch._inductor.codegen.wrapper import PythonWrapperCodegen
+
+        from .codegen.triton import MUSATritonScheduling
+
+        register_backend_for_device("musa", MUSATritonScheduling, PythonWrapperCodegen)
+    else:
+        from .codegen.scheduling import MUSACppScheduling
+        from .codegen.wrapper import MUSAPythonWrapperCodegen
+
+        register_backend_for_device("musa", MUSACppScheduling, MUSAPythonWrapperCodegen)

@@ -11,6 +11,7 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `profiling`: the device among the profiler's activities;
 - `compiler`: torch.compile, through `late_import`, when this package is complete;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
+- `rms_norm`: operators of that name that PyTorch's own torch does not declare;
 - `exit`: the end of a program that has just used autograd.
 
 MUSASIM_STOCK_TORCH=1 leaves out `parallel` and `sharing`, so torch_musa behaves as on a torch without these patches.
@@ -18,7 +19,7 @@ MUSASIM_STOCK_TORCH=1 leaves out `parallel` and `sharing`, so torch_musa behaves
 
 import os
 
-from . import collectives, convolution, exit, lazy_import, legacy_tensors, parallel, profiling, sharing
+from . import collectives, convolution, exit, lazy_import, legacy_tensors, parallel, profiling, rms_norm, sharing
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -32,4 +33,5 @@ def complete_torch() -> None:
     collectives.install()
     profiling.install()
     convolution.install()
+    rms_norm.install()
     exit.install()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import sys
 from typing import Any
 
@@ -22,11 +23,17 @@ def install() -> None:
     after_import("torch._inductor.utils", _call_it_a_gpu)
     after_import("torch._inductor.codegen.common", _register_the_backend)
     after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
-    after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
+    if not generates_triton():
+        after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
     after_import("torch._inductor.codecache", _name_no_device_in_keys)
     after_import("torch._inductor.cudagraph_utils", _look_for_the_device)
     after_import("torch._inductor.output_code", _report_on_the_device)
     after_import("torch._inductor.compile_fx", _record_graphs_of_the_device)
+
+
+def generates_triton() -> bool:
+    """Whether Inductor generates Triton kernels as on a device, by MUSASIM_INDUCTOR=triton, and not C++."""
+    return os.environ.get("MUSASIM_INDUCTOR", "cpp") == "triton"
 
 
 def _name_the_interface(module: Any) -> None:
@@ -37,8 +44,9 @@ def _name_the_interface(module: Any) -> None:
 
 def _set_defaults(config: Any) -> None:
     config.compile_threads = 1  # as the vendor does
-    # GPU kernels leave the order of loops open, but C++ kernels need it fixed.
-    config.loop_ordering_after_fusion = False
+    if not generates_triton():
+        # GPU kernels leave the order of loops open, but C++ kernels need it fixed.
+        config.loop_ordering_after_fusion = False
 
 
 def _call_it_a_gpu(utils: Any) -> None:
@@ -48,6 +56,8 @@ def _call_it_a_gpu(utils: Any) -> None:
         return device in ("cuda", "xpu", "musa")
 
     utils.is_gpu = is_gpu
+    if generates_triton():
+        return
     if hasattr(utils, "get_current_backend"):
         utils.get_current_backend = _whose_kernels_are_cpp(utils.get_current_backend)
     else:  # up to torch 2.7, code for the kernels of all GPUs asks for CUDA's backend

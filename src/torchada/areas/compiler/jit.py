@@ -2,15 +2,19 @@
 
 Scripted code never calls what is redirected in Python. Its device names reach torch's own parser, which the native mechanism
 redirects and the portable one cannot, so the latter translates the names that the source has in the place of a device. `cuda()`
-and `is_cuda` are not device names but operators, and those exist for CUDA only.
+and `is_cuda` are not device names but operators, and those exist for CUDA only. The type and the text of a device answer by the
+view of the function, as in eager code.
 """
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING
 
+from torchada.areas.compiler._script_views import Viewed
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -35,6 +39,10 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
 
     def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
         parsed = original(*args, **kwargs)
+        function = inspect.unwrap(args[0]) if args else None  # type: ignore[arg-type]
+        function = getattr(function, "__func__", function)  # of a module's method
+        if isinstance(function, FunctionType) and context.views.sees_cuda(function.__globals__):
+            Viewed(context.backend.device_type, function, context.torch).visit(parsed.ast)
         _Translated(context.backend.device_type, translate).visit(parsed.ast)
         return parsed
 

@@ -1,7 +1,6 @@
 """Methods for the backend's graph class, torch.cuda.CUDAGraph in CUDA code: what it lacks, and what a capture also does.
 
-Programs replay graphs often, so `replay` stays the backend's own. Only a graph that checks its inputs gets another one, on the
-instance.
+Programs replay graphs often. A graph that checks its inputs gets a `replay` of its own, on the instance.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Protocol
 
+    from torchada.areas.cuda._graph_rotation import Rotation
+
     class Tracker(Protocol):
         """torch.utils._cuda_debug._CUDAGraphInputLivenessTracker, which older versions of torch lack."""
 
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
         def check_alive(self, capture_pool: tuple[int, int], /) -> None: ...
 
     class Graph(Protocol):
-        """A graph of the backend; `_torchada_tracker` is there while its inputs are checked."""
+        """A graph of the backend; `_torchada_tracker` is there while its inputs are checked, the device once it is captured."""
 
         replay: Callable[[], object]
         _torchada_tracker: Tracker
+        _torchada_device: int
 
         def capture_begin(self) -> None: ...
 
@@ -60,8 +62,8 @@ class Construction:
     whether instantiate() may be called.
     """
 
-    def __init__(self, graph: Any) -> None:
-        self._new, self._init, self._again = graph.__new__, graph.__init__, graph.reinstantiate_graph
+    def __init__(self, graph: Any, again: Method) -> None:
+        self._new, self._init, self._again = graph.__new__, graph.__init__, again
 
     def methods(self) -> dict[str, object]:
         new, init, again = self._new, self._init, self._again
@@ -171,18 +173,19 @@ class Executables:
         return RuntimeError(
             f"The capture of a graph has failed while {count} captured graphs are alive in this process, and the driver "
             f"allows about {self._limit} executable ones. Drop or reset() graphs that are not needed any more, or capture "
-            "fewer: fewer batch sizes, or larger pieces of the model. A graph cannot be kept without its executable, because the "
-            "adapter has no call that releases only that."
+            "fewer: fewer batch sizes, or larger pieces of the model. TORCHADA_GRAPH_EXEC_CAP lets torchada give up executables "
+            "beyond a number, and make them again when they are replayed, unless TORCHADA_GRAPH_ROTATION=0 is set."
         )
 
 
 def capture_methods(
     graph: type, native_liveness: bool, inputs: InputCheck, parts: SimpleNamespace
 ) -> dict[str, Method]:
-    """capture_begin, capture_end and reset with these additions; `parts` has `dumps` and `executables`."""
+    """capture_begin, capture_end and reset with these additions; `parts` has `dumps`, `executables`, `rotation` and `device`."""
     begin, end, reset = (getattr(graph, name) for name in ("capture_begin", "capture_end", "reset"))
     dumps: Dumps = parts.dumps
     executables: Executables = parts.executables
+    rotation: Rotation | None = parts.rotation
 
     def capture_begin(self: Graph, *args: object, **kwargs: object) -> None:
         check: object = False
@@ -190,6 +193,8 @@ def capture_methods(
             check = kwargs.pop("check_input_liveness", args[2] if len(args) > 2 else False)
             args = args[:2]
         dumps.prepare(self)
+        if rotation is not None:
+            rotation.before_capture(self)
         begin(self, *args, **kwargs)
         if check:
             inputs.start(self)
@@ -204,11 +209,42 @@ def capture_methods(
                 raise
             raise explained from failure
         executables.add(self)
+        if rotation is not None:
+            rotation.after_capture(self, parts.device())
         dumps.write(self)
 
     def reset_(self: Graph) -> None:
         inputs.forget(self)
         executables.remove(self)
+        if rotation is not None:
+            rotation.forget(self)
         reset(self)
 
     return {"capture_begin": capture_begin, "capture_end": capture_end, "reset": reset_}
+
+
+def rotation_methods(graph: type, rotation: Rotation) -> dict[str, Method]:
+    """The methods that need an executable, which a graph may have given up."""
+    launch, pool, again, dump = (
+        getattr(graph, name) for name in ("replay", "pool", "reinstantiate_graph", "debug_dump")
+    )
+
+    def replay(self: Graph) -> None:
+        if rotation.is_under_way:
+            rotation.replay(self, launch)
+        else:
+            launch(self)
+
+    def pool_(self: Graph) -> Any:
+        rotation.restore(self)
+        return pool(self)
+
+    def reinstantiate_graph(self: Graph) -> None:
+        rotation.restore(self)
+        again(self)
+
+    def debug_dump(self: Graph, debug_path: str) -> None:
+        rotation.pin(self)  # a dump takes what was captured
+        dump(self, debug_path)
+
+    return {"replay": replay, "pool": pool_, "reinstantiate_graph": reinstantiate_graph, "debug_dump": debug_dump}

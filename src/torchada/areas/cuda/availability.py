@@ -1,12 +1,13 @@
-"""torch.cuda.is_available(): code that knows CUDA alone gets the device's answer, and other code torch's own.
+"""torch.cuda.is_available(): code that knows CUDA alone gets the device's answer, and other code the honest one, False.
 
-With TORCHADA_FORCE_CUDA_AVAILABLE=1, everybody gets the device's.
+torch's own function would count the backend's devices, because it asks functions that answer for these (`questions`). With TORCHADA_FORCE_CUDA_AVAILABLE=1, everybody gets the device's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.views.answers import by_view
@@ -16,8 +17,12 @@ def patches(context: Context) -> Iterator[Patch]:
     cuda, to = context.torch.cuda, f"torch.{context.backend.namespace}.is_available"
     answer = _the_devices(context)
     if not context.settings.force_cuda_available:
-        answer = by_view(context.views, answer, cuda.is_available)
+        answer = by_view(context.views, answer, disguise(_no, cuda.is_available))
     yield Patch(cuda, "is_available", answer, "torch.cuda.is_available", to=to)
+
+
+def _no() -> bool:
+    return False
 
 
 def _the_devices(context: Context) -> Callable[[], bool]:

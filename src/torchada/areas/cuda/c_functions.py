@@ -11,8 +11,6 @@ from torchada.areas.cuda._native_names import native_names
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-# torch.cuda._is_compiled, and so is_available, detect CUDA by its presence.
-_DETECTION = "_cuda_getDeviceCount"
 # Without a counterpart: a submodule with names of its own, a number, and a function that the backend calls at its import.
 _OWN = frozenset({"_cudart", "_cuda_version", "_cuda_register_device_hook"})
 # With arguments other than CUDA's; the area pools replaces them.
@@ -25,8 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
     names = native_names(context)
     if not names:
         raise Skip(f"torch.{context.backend.namespace} shows no native module")
-    left_out = _OWN | _OTHER_ARGUMENTS | (set() if context.settings.force_cuda_available else {_DETECTION})
     for cuda, (name, own) in names.items():
-        if cuda not in left_out:
+        if cuda not in _OWN | _OTHER_ARGUMENTS:
             to = f"torch.{context.backend.namespace}.{context.backend.native.module}.{name}"
             yield Patch(context.torch._C, cuda, own, f"torch._C.{cuda}", kind="same", to=to)

@@ -6,14 +6,29 @@ argument of the installed torch.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
+from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from torchada.areas.cuda._graph_class import Construction, Dumps, Executables, InputCheck, capture_methods, takes
+from torchada.areas.cuda._graph_class import (
+    Construction,
+    Dumps,
+    Executables,
+    InputCheck,
+    Method,
+    capture_methods,
+    rotation_methods,
+    takes,
+)
+from torchada.areas.cuda._graph_handles import Driver
+from torchada.areas.cuda._graph_rotation import Rotation
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.graph_limit import executables_to_keep
+from torchada.redirect.names.libraries import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -26,14 +41,19 @@ _NO_HANDLES = "its graphs are not CUDA's, and it has no handles for them; replay
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    graph = getattr(context.namespace, context.backend.names.own("CUDAGraph"), None)
+    graph: Any = getattr(context.namespace, context.backend.names.own("CUDAGraph"), None)
     if graph is None:
         raise Skip(f"{context.backend.adapter} has no graphs")
     yield from _names(context, graph)
+    rotation = _rotation(context, graph)
+    rotating = rotation_methods(graph, rotation) if rotation is not None else {}
+    for name, method in rotating.items():
+        yield _method(graph, name, method)
     if not takes(graph.__new__, "keep_graph"):
-        for name, method in Construction(graph).methods().items():
-            yield Patch(graph, name, method, _API.get(name, f"torch.cuda.CUDAGraph.{name}"))
-    yield from _captures(context, graph)
+        again: Method = rotating.get("reinstantiate_graph") or graph.reinstantiate_graph
+        for name, entry in Construction(graph, again).methods().items():
+            yield Patch(graph, name, entry, _API.get(name, f"torch.cuda.CUDAGraph.{name}"))
+    yield from _captures(context, graph, rotation, rotating.get("replay", graph.replay))
     for name in _RAW:
         yield _raw(context, graph, name)
 
@@ -63,16 +83,42 @@ def _host_empty_cache() -> None:
     """torch.cuda.graph calls it before a capture. Pinned memory stays cached, because the adapter has no call to release it."""
 
 
-def _captures(context: Context, graph: type[Graph]) -> Iterator[Patch]:
+def _rotation(context: Context, graph: Any) -> Rotation | None:
+    """None where executables are not given up: the adapter is not known to allow it, or the user does not want it."""
+    if not context.backend.graphs.holds_handles or not context.settings.graph_rotation:
+        return None
+    if takes(graph.__new__, "keep_graph"):  # a class of another layout
+        return None
+    return Rotation(partial(_driver, context), partial(executables_to_keep, context), context.torch.cuda.device)
+
+
+def _driver(context: Context) -> Driver:
+    libraries = NativeLibraries(context.backend)
+    runtime = libraries.called("cudart")
+    file = next(libraries.loaded(runtime), None) if runtime is not None else None
+    if file is None:
+        raise OSError("the runtime's library is not loaded")
+    return Driver(ctypes.CDLL(file), lambda name: libraries.symbols(name)[0])
+
+
+def _captures(context: Context, graph: type[Graph], rotation: Rotation | None, replay: Method) -> Iterator[Patch]:
     parts = SimpleNamespace(
-        dumps=Dumps(context.settings.graph_dumps), executables=Executables(context.backend.graphs.executables)
+        dumps=Dumps(context.settings.graph_dumps),
+        executables=Executables(context.backend.graphs.executables),
+        rotation=rotation,
+        device=context.namespace.current_device,
     )
-    inputs = InputCheck(context.torch, graph.replay)
+    inputs = InputCheck(context.torch, replay)
     native = takes(graph.capture_begin, "check_input_liveness")
     for name, method in capture_methods(graph, native, inputs, parts).items():
-        call = disguise(method, getattr(graph, name), f"{graph.__qualname__}.{name}")
-        call.__module__ = graph.__module__
-        yield Patch(graph, name, call, f"torch.cuda.CUDAGraph.{name}", to=f"{graph.__qualname__}.{name}")
+        yield _method(graph, name, method)
+
+
+def _method(graph: type, name: str, method: Method) -> Patch:
+    call = disguise(method, getattr(graph, name), f"{graph.__qualname__}.{name}")
+    call.__module__ = graph.__module__
+    api = None if name == "reinstantiate_graph" else f"torch.cuda.CUDAGraph.{name}"
+    return Patch(graph, name, call, api, to=f"{graph.__qualname__}.{name}")
 
 
 def _raw(context: Context, graph: type, name: str) -> Patch:

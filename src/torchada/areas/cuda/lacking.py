@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._missing import Missing, is_torchs_own
-from torchada.redirect.calls import disguise, plain
+from torchada.redirect.calls import disguise, original_of, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch, Skip
 from torchada.redirect.namespaces import holders
@@ -88,7 +88,8 @@ def _lacking(context: Context) -> Iterator[Patch]:
 
 def _everywhere(places: dict[int, tuple[AnyFunction, str, Kind]]) -> Iterator[Patch]:
     """Patches for all modules that have one of the functions as a global: torch.cuda and torch.cuda.memory share theirs."""
-    for module, name, value in holders(dict.fromkeys(places)) if places else ():
+    originals = [original_of(replacement) for replacement, *_ in places.values()]
+    for module, name, value in holders(originals) if originals else ():
         replacement, path, kind = places[id(value)]
         yield Patch(module, name, replacement, f"torch.cuda.{path}", kind=kind)
 

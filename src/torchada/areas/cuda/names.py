@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from torchada.areas.cuda._device_count import device_count
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
@@ -33,20 +34,22 @@ _AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callable
 def patches(context: Context) -> Iterator[Patch]:
     cuda = context.torch.cuda
     replaced = dict(_aliases(context))
-    adapted = {"_get_device_index": _get_device_index(context, cuda._get_device_index)}
+    adapted: dict[str, AnyFunction] = {
+        "_get_device_index": _get_device_index(context, cuda._get_device_index),
+        "device_count": device_count(context),
+    }
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)
-    yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced))
+    yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced.keys() - adapted.keys()))
     yield from _submodules(context)
 
 
 def _everywhere(context: Context, replaced: dict[str, AnyFunction], same: frozenset[str]) -> Iterator[Patch]:
     """Patches of torch.cuda, and of the modules (torch.cuda.memory, .random) that hold the same objects under their own names."""
     cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
-    originals = {id(vars(cuda)[name]): vars(cuda)[name] for name in replaced}
     name_of = {id(vars(cuda)[name]): name for name in replaced}
     # torch.cuda first, because a report calls a function by its first name.
-    found = sorted(holders(originals), key=lambda holder: holder[0] is not cuda)
+    found = sorted(holders(vars(cuda)[name] for name in replaced), key=lambda holder: holder[0] is not cuda)
     for module, name, original in found:
         if _is_the_backends(context, module):
             continue

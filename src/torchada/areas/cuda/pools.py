@@ -38,8 +38,6 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(native, "_cuda_record_memory_history", history.record, "torch._C._cuda_record_memory_history")
     legacy = history.record_legacy
     yield Patch(native, "_cuda_record_memory_history_legacy", legacy, "torch._C._cuda_record_memory_history_legacy")
-    settings = context.namespace.memory._set_allocator_settings
-    yield Patch(memory, "_set_allocator_settings", settings, "torch.cuda.memory._set_allocator_settings")
     yield from _pools(context, history)
     yield from _allocators(context)
     for name, why in _UNSUPPORTED.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from torchada.redirect.context import Context
@@ -12,7 +11,6 @@ from torchada.redirect.engine import Patch, Skip
 _UNDEFINED = -(2**31)
 
 
-@dataclass(eq=False)
 class NCCLConfig:
     """ncclConfig_t: NCCL's preferences for a communicator. The backend has none; a misspelt name is an error nevertheless."""
 
@@ -32,7 +30,7 @@ class NCCLConfig:
     comm_name: str | None = None
 
     def __setattr__(self, name: str, value: object) -> None:
-        if name not in self.__dataclass_fields__:
+        if name not in NCCLConfig.__annotations__:
             raise AttributeError(f"'NCCLConfig' object has no attribute {name!r}")
         object.__setattr__(self, name, value)
 

@@ -6,4 +6,7 @@ AREAS = {
     "lightning_fabric.accelerators.cuda": ("lightning.older_fabric",),
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
+    "triton": ("triton.driver", "triton.compiler", "triton.language"),
+    "sglang.kernels.jit.utils.compile.toolchain": ("sglang_jit",),
+    "sglang.kernels.ops.attention.rope": ("sglang_rope",),
 }

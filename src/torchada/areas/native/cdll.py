@@ -1,7 +1,8 @@
 """ctypes.CDLL("libcudart.so") and similar calls: a library opened by CUDA's name is the backend's, with CUDA's function names.
 
-Libraries opened by any other name are not changed, nor is CUDA's own if it can be loaded and its counterpart cannot. Libraries
-that a program has opened do not change when the area is undone.
+The backend's libraries have CUDA's function names also where they are opened by their own, as SGLang and vLLM's plug-in do; their
+own function names are looked up first. Libraries opened by any other name are not changed, nor is CUDA's own if it can be loaded
+and its counterpart cannot. Libraries that a program has opened do not change when the area is undone.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ def _init(libraries: NativeLibraries, platform: str, original: Callable[..., Non
         library = libraries.in_file(name)
         if library is None:
             original(self, name, *args, **kwargs)
+            if libraries.is_own_file(name):
+                self._FuncPtr = _with_both_names(self._FuncPtr, libraries, platform)
             return
         faults = []
         for file in libraries.files(library):
@@ -40,7 +43,7 @@ def _init(libraries: NativeLibraries, platform: str, original: Callable[..., Non
             except OSError as fault:
                 faults.append(str(fault))
             else:
-                self._FuncPtr = _with_own_names(self._FuncPtr, libraries, platform)
+                self._FuncPtr = _looking_up(self._FuncPtr, libraries.symbols, platform)
                 return
         try:
             original(self, name, *args, **kwargs)
@@ -54,8 +57,13 @@ def _init(libraries: NativeLibraries, platform: str, original: Callable[..., Non
     return disguise(__init__, original)
 
 
-def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> type[FuncPtr]:
-    """The type of a library's functions, looked up by the backend's names. Each library has its own type."""
+def _with_both_names(base: Any, libraries: NativeLibraries, platform: str) -> type[FuncPtr]:
+    """For a library that a program has opened by its own name."""
+    return _looking_up(base, lambda asked: list(dict.fromkeys([asked, *libraries.symbols(asked)])), platform)
+
+
+def _looking_up(base: Any, names: Callable[[str], list[str]], platform: str) -> type[FuncPtr]:
+    """The type of a library's functions, looked up by the names that it may have there. Each library has its own type."""
 
     class _FuncPtr(base):  # type: ignore[misc]
         _flags_ = base._flags_
@@ -65,7 +73,7 @@ def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> typ
             asked = args[0][0] if args and isinstance(args[0], tuple) and args[0] else None
             if not isinstance(asked, str):  # an ordinal, an address, a callback
                 return super().__new__(cls, *args)
-            library, symbols = args[0][1], libraries.symbols(asked)
+            library, symbols = args[0][1], names(asked)
             for symbol in symbols:
                 try:
                     return super().__new__(cls, (symbol, library), *args[1:])
@@ -73,6 +81,7 @@ def _with_own_names(base: Any, libraries: NativeLibraries, platform: str) -> typ
                     missing = fault
             if symbols == [asked]:
                 raise missing
-            raise AttributeError(f"{asked} is {' or '.join(symbols)} on {platform}: {missing}") from missing
+            others = " or ".join(symbol for symbol in symbols if symbol != asked)
+            raise AttributeError(f"{asked} is {others} on {platform}: {missing}") from missing
 
     return _FuncPtr

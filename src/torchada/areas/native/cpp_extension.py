@@ -7,7 +7,7 @@ is and what its folders are, which architectures to compile for, what ninja is g
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Function = Callable[..., object]
 Strings = Callable[..., list[str]]
+Arguments = tuple[tuple[object, ...], dict[str, object]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -43,7 +44,8 @@ def patches(context: Context) -> Iterator[Patch]:
     original_paths = cpp_extension.include_paths
 
     def others() -> list[str]:
-        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home])])
+        excluded = context.settings.exclude_dirs
+        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home]), *excluded])
 
     changed: dict[str, Callable[[Any], Function]] = {
         "_find_cuda_home": lambda original: lambda: home,
@@ -65,6 +67,8 @@ def patches(context: Context) -> Iterator[Patch]:
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
     method = _build_extensions(toolkit, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
+    note = "BuildExtension._port_directory of torchada 0.1"
+    yield Patch(build_extension, "_port_directory", _port_directory, None, note=note, kind="emulated")
     _explain_missing_cuda(context)
 
 
@@ -91,17 +95,46 @@ def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
     """`original` with the backend's paths first if the call, by its first argument, is for CUDA's."""
 
     def call(*args: object, **kwargs: object) -> list[str]:
+        args, kwargs = _since_2_6(original, args, kwargs)
         bound = inspect.signature(original).bind(*args, **kwargs)
         if bound.arguments.get("device_type") != "cuda":
             return list(original(*args, **kwargs))
         bound.arguments["device_type"] = "cpu"
-        return list(dict.fromkeys([*own(), *original(*bound.args, **bound.kwargs)]))
+        found = [*own(), *original(*bound.args, **bound.kwargs)]
+        if not bound.arguments.get(_WITH_TORCH, True):
+            bound.arguments[_WITH_TORCH] = True  # the adapter's own list has torch's folders too
+            of_torch = set(original(*bound.args, **bound.kwargs))
+            found = [each for each in found if each not in of_torch]
+        return list(dict.fromkeys(found))
 
     return call
 
 
+_WITH_TORCH = "torch_include_dirs"
+
+
+def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
+    """The arguments of a call that says `cuda=True`, or True alone, as torch before 2.6 and torchada 0.1 took it."""
+    asked = kwargs.get("cuda", args[0] if args else None)
+    if not isinstance(asked, bool):
+        return args, kwargs
+    from torchada._warnings import warn
+
+    name = original.__name__
+    warn(
+        f"{name}(cuda={asked}) is how torch before 2.6 and torchada 0.1 had it; use {name}('cuda')", DeprecationWarning
+    )
+    rest = {key: value for key, value in kwargs.items() if key != "cuda"}
+    return ("cuda" if asked else "cpu", *args[1:]), rest
+
+
 def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
-    return _device_paths(original, lambda: [*toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")])
+    from torchada.building.earlier import stable_include_dirs
+
+    stable = stable_include_dirs(toolkit)
+    return _device_paths(
+        original, lambda: [*stable, *toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")]
+    )
 
 
 def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
@@ -110,10 +143,9 @@ def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Str
 
 def _arch_flags(toolkit: Toolkit, original: Strings) -> Strings:
     def arch_flags(cflags: Sequence[str] | None = None) -> list[str]:
-        from torchada.building.architectures import required_flags
+        from torchada.building.architectures import names_architecture, required_flags
 
-        start = toolkit.arch_flag.split("{}")[0]
-        return [] if any(flag.startswith(start) for flag in cflags or ()) else required_flags(toolkit)
+        return [] if any(names_architecture(flag, toolkit) for flag in cflags or ()) else required_flags(toolkit)
 
     return arch_flags
 
@@ -186,6 +218,18 @@ def _build_extensions(
             original(self)
 
     return disguise(build_extensions, original)
+
+
+def _port_directory(self: object, source_dir: str, mapping_rule: Mapping[str, str] | None = None) -> str:
+    """Port the sources of a folder where they are, and return its real path."""
+    from torchada._warnings import warn
+    from torchada.building.earlier import port_in_place
+
+    text = (
+        "BuildExtension._port_directory is a name of torchada 0.1 and rewrites sources; use torchada.porting.port_tree"
+    )
+    warn(text, DeprecationWarning)
+    return port_in_place(source_dir, mapping_rule)
 
 
 def _explain_missing_cuda(context: Context) -> None:

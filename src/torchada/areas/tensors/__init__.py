@@ -3,6 +3,7 @@
 AREAS = {
     "torch": (
         "device",
+        "device_views",
         "factories",
         "operators",
         "methods",

@@ -43,13 +43,12 @@ def _portable(context: Context) -> Iterator[Patch]:
 def _device_new(context: Context, construct: New) -> New:
     """The constructor of torch.device. Devices are values without state, so a device that was made once is returned again."""
     names = context.devices
-    known = dict(_known_devices(context))
-    find = known.get
-    remembered = (str, context.torch.device)  # not an int, which means the current accelerator
+    find = dict(_known_devices(context)).get
     in_mode = context.torch._C._is_torch_function_mode_enabled
 
     def __new__(cls: type, *args: object, **kwargs: object) -> object:
-        if not kwargs:
+        # Indices that are equal to a number but are none, such as True or 1.0, are torch's to refuse.
+        if not kwargs and (len(args) < 2 or type(args[1]) is int):
             try:
                 device = find(args)
             except TypeError:  # unhashable: torch's own error names it
@@ -57,12 +56,8 @@ def _device_new(context: Context, construct: New) -> New:
             # A __torch_function__ mode has to see the call, and the C constructor passes it on.
             if device is not None and not in_mode():
                 return device
-        if args:
-            args = (names.translate(args[0]), *args[1:])
-        device = construct(cls, *args, **{name: names.translate(value) for name, value in kwargs.items()})
-        if args and not kwargs and isinstance(args[0], remembered):
-            known[args] = device
-        return device
+        # Torch reads what the user wrote, and refuses it in its own words.
+        return names.translate(construct(cls, *args, **kwargs))
 
     return __new__
 

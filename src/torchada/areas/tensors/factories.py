@@ -20,10 +20,8 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip("PyTorch's own parser translates the device strings of these calls")
     torch = context.torch
     replaced: dict[int, AnyFunction] = {}
-    originals: dict[int, AnyFunction] = {}
     functions = list(device_functions(torch))
     for namespace, name, function in functions:
-        originals[id(function)] = function
         call = replaced.setdefault(id(function), _translated(context, name, function))
         entry = staticmethod(call) if isinstance(namespace, type) else call
         place = "torch" if isinstance(namespace, type) else namespace.__name__
@@ -32,7 +30,7 @@ def patches(context: Context) -> Iterator[Patch]:
         id(torch._C._VariableFunctions),
         *(id(getattr(torch._C, n, None)) for n in dir(torch._C) if n[:1] == "_"),
     }
-    for module, name, function in holders(originals):
+    for module, name, function in holders(function for *_, function in functions):
         if id(module) not in in_namespaces:
             yield Patch(
                 module,

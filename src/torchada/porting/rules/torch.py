@@ -45,7 +45,9 @@ TORCH = Library(
         r"(?:aoti_)?torch_(?:get|set)_(?:current_)?cuda_(?:stream\w*|blas_handle)|torch_cuda_stream_synchronize",
     ),
     words={"kCUDA": "kPrivateUse1", "kSparseCUDA": "kSparsePrivateUse1"},
-    absent={r"kDLCUDA\w*": "DLPack has no device type for MUSA; torch exports its tensors as kDLExtDev"},
+    absent={
+        r"kDLCUDA\w+": "DLPack has no device type for MUSA's memory on the host; torch does not export such tensors"
+    },
     headers={
         # What torch_musa has written anew is included from its sources, as torch_musa's own tool does it: the header that the tool
         # makes of CUDA's declares the same again.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,8 @@ class NativeLibraries:
 
     def __init__(self, backend: Backend) -> None:
         self._libraries = backend.native.libraries
-        names = "|".join(map(re.escape, self._libraries))
-        # Wheels put a hash into the names of the libraries they contain: libcudart-d0da41ae.so.11.0.
-        self._file = re.compile(rf"lib({names})(?:-[0-9a-f]+)?\.so(?:\.\d+)*") if names else None
+        self._file = _file_of(self._libraries)
+        self._own_file = _file_of(each.name for each in self._libraries.values())
         rules = [(cuda, own, each) for each in self._libraries.values() for cuda, own in each.prefixes.items()]
         # The longest first: "cublasLt" before "cublas".
         self._rules = sorted(rules, key=lambda rule: len(rule[0]), reverse=True)
@@ -33,10 +32,12 @@ class NativeLibraries:
 
     def in_file(self, name: object) -> NativeLibrary | None:
         """The counterpart of a library given as for dlopen: a file name or path (str, bytes, path-like)."""
-        if self._file is None or not isinstance(name, (str, bytes, os.PathLike)):
-            return None
-        match = self._file.fullmatch(os.path.basename(os.fsdecode(name)))
-        return self._libraries[match[1]] if match else None
+        found = _library_in(self._file, name)
+        return None if found is None else self._libraries[found]
+
+    def is_own_file(self, name: object) -> bool:
+        """Whether a library given as for dlopen is a counterpart, under its own name."""
+        return _library_in(self._own_file, name) is not None
 
     def symbols(self, name: str) -> list[str]:
         """The names that a function of CUDA may have in the counterpart, the likeliest first; other names unchanged."""
@@ -64,6 +65,18 @@ class NativeLibraries:
         yield from (str(path) for path in paths if _library_name(path) == library.name)
         for folder in dict.fromkeys(path.parent for path in paths):
             yield from map(str, sorted(folder.glob(f"lib{library.name}.so*"), reverse=True))
+
+
+def _file_of(names: Iterable[str]) -> re.Pattern[str]:
+    """The file names of these libraries. Wheels put a hash into those that they contain: libcudart-d0da41ae.so.11.0."""
+    return re.compile(rf"lib({'|'.join(map(re.escape, names)) or '(?!)'})(?:-[0-9a-f]+)?\.so(?:\.\d+)*")
+
+
+def _library_in(pattern: re.Pattern[str], name: object) -> str | None:
+    if not isinstance(name, (str, bytes, os.PathLike)):
+        return None
+    match = pattern.fullmatch(os.path.basename(os.fsdecode(name)))
+    return match[1] if match else None
 
 
 def _library_name(path: Path) -> str:

@@ -45,11 +45,11 @@ static _Atomic(replacement *) device_type;
 
 enum { OTHER_INDEX = DEVICES, NOT_CUDA };
 
-/* The position of `text` among the devices. OTHER_INDEX: torch may refuse it. Anything else, such as "cuda:x", is NOT_CUDA and is
- * passed on unchanged, so that the error names what the user wrote. */
+/* The position of `text` among the devices. OTHER_INDEX: "cuda" with a number that torch may refuse, or take as another one.
+ * Anything else, such as "cuda:x", is NOT_CUDA and is passed on unchanged, so that the error names what the user wrote. */
 static unsigned place_of(const string *text)
 {
-    if (text->size < 4 || text->size > 8 || memcmp(text->data, "cuda", 4) != 0)
+    if (text->size < 4 || memcmp(text->data, "cuda", 4) != 0)
         return NOT_CUDA;
     if (text->size == 4)
         return 0;
@@ -59,7 +59,8 @@ static unsigned place_of(const string *text)
     for (size_t i = 5; i < text->size; i++) {
         if (text->data[i] < '0' || text->data[i] > '9')
             return NOT_CUDA;
-        index = 10 * index + (unsigned)(text->data[i] - '0');
+        if (index < DEVICES)
+            index = 10 * index + (unsigned)(text->data[i] - '0');
     }
     int leading_zero = text->data[5] == '0' && text->size > 6;
     return leading_zero || index + 1 >= DEVICES ? OTHER_INDEX : index + 1;
@@ -98,8 +99,17 @@ static void construct(void *device, const string *text, replacement *type, unsig
     renamed.data = renamed.local;
     renamed.size = length + text->size - 4;
     original()(device, &renamed);
-    if (place < DEVICES)
-        learn(&type->made[place], &renamed);
+    learn(&type->made[place], &renamed);
+}
+
+/* Torch decides what the number means, and its error names what the user wrote. The type is the first byte. */
+static void construct_other(void *device, const string *text, replacement *type)
+{
+    unsigned char own[64];
+    string cuda = {"cuda", 4, ""};
+    construct(own, &cuda, type, 0);
+    original()(device, text);
+    ((unsigned char *)device)[0] = own[0];
 }
 
 static void redirected_constructor(void *device, const string *text)
@@ -114,8 +124,10 @@ static void redirected_constructor(void *device, const string *text)
     if (made & MADE) {
         ((unsigned char *)device)[0] = (unsigned char)(made >> 8);
         ((unsigned char *)device)[1] = (unsigned char)made;
-    } else {
+    } else if (place < DEVICES) {
         construct(device, text, type, place);
+    } else {
+        construct_other(device, text, type);
     }
 }
 

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#define IS_FUNCTION_SLOT(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT)
+enum { JUMP_SLOT = R_X86_64_JUMP_SLOT, GLOB_DAT = R_X86_64_GLOB_DAT };
 #else
-#define IS_FUNCTION_SLOT(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT)
+enum { JUMP_SLOT = R_AARCH64_JUMP_SLOT, GLOB_DAT = R_AARCH64_GLOB_DAT };
 #endif
 
 static char reason[512];
@@ -39,6 +39,7 @@ typedef struct {
     const uint32_t *hashes;
     const ElfW(Rela) *tables[2];
     size_t sizes[2];
+    size_t relative; /* how many relocations at the beginning of the second table name no symbol: most, in a large library */
 } library;
 
 static uintptr_t absolute(uintptr_t base, uintptr_t pointer)
@@ -65,7 +66,12 @@ static int read_library(const struct dl_phdr_info *info, library *found)
         case DT_PLTRELSZ: found->sizes[0] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
         case DT_RELA: found->tables[1] = (const ElfW(Rela) *)pointer; break;
         case DT_RELASZ: found->sizes[1] = entry->d_un.d_val / sizeof(ElfW(Rela)); break;
+        case DT_RELACOUNT: found->relative = entry->d_un.d_val; break;
         }
+    }
+    if (found->tables[1] && found->relative <= found->sizes[1]) {
+        found->tables[1] += found->relative;
+        found->sizes[1] -= found->relative;
     }
     return found->symbols && found->names;
 }
@@ -240,10 +246,11 @@ static int change_definition(struct dl_phdr_info *info, size_t size, void *argum
 
 static int change_slots_of(const library *in, size_t number, const change *wanted)
 {
+    const ElfW(Xword) infos[2] = {ELF64_R_INFO(number, JUMP_SLOT), ELF64_R_INFO(number, GLOB_DAT)};
     for (int t = 0; t < 2; t++)
         for (size_t i = 0; in->tables[t] && i < in->sizes[t]; i++) {
             const ElfW(Rela) *relocation = &in->tables[t][i];
-            if (ELF64_R_SYM(relocation->r_info) != number || !IS_FUNCTION_SLOT(ELF64_R_TYPE(relocation->r_info)))
+            if (relocation->r_info != infos[0] && relocation->r_info != infos[1])
                 continue;
             wanted->function->call_sites++;
             int error = replace(in, (void *)(in->base + relocation->r_offset), wanted->from, wanted->to);

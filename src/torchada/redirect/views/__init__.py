@@ -6,9 +6,13 @@ depends on the module that asks, which the globals of the asking frame name. The
 - `view.py`: the decisions of a process, and a table by module for the mechanisms that ask at each call.
 - `asker.py`: from the globals of a frame to the package that they belong to.
 - `rules.py`: the reasons for a decision, in order.
-- `known.py`: packages that are decided by hand, each with its reason.
-- `sources.py`: whether the Python sources of a package mention MUSA.
+- `tracing.py`: the function that torch.compile is tracing, which asks where torch evaluates its expressions.
+- `texts.py`: what code sees of a device, in Python; `redirect/native/views.py` is the same in C.
 - `chosen.py`: what a program has said by `torchada.set_view`.
+- `known.py`: packages that are decided by hand, each with its reason.
+- `on_behalf.py`: modules of torch that ask for the program.
+- `sources.py`, `needles.py`: whether the Python sources of a package mention MUSA.
+- `remembered.py`, `distributions.py`: what was found in the sources of an installed package, kept for later processes.
 """
 
 from torchada.redirect.views.rules import Decision

@@ -1,0 +1,206 @@
+#include "parts.h"
+
+#include "../runtime/allocator.h"
+#include "../runtime/allocator_settings.h"
+
+#include <pybind11/stl.h>
+#include <torch/csrc/profiler/combined_traceback.h>
+
+#include <string>
+
+// PyTorch's own, in a header that newer wheels cannot include without another library's.
+namespace torch {
+TORCH_API std::vector<pybind11::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
+}
+
+namespace musasim {
+namespace py = pybind11;
+namespace {
+
+// Frames are looked up once for the whole snapshot, because equal ones are frequent.
+class Frames {
+ public:
+  // `frames` of an entry without any is an empty list, or missing.
+  void describe(const py::dict& entry, const Context& context, bool always) {
+    if (auto* traceback = dynamic_cast<torch::CapturedTraceback*>(context.get())) {
+      tracebacks_.push_back(traceback);
+      entries_.push_back(entry);
+    } else if (always) {
+      entry["frames"] = py::list();
+    }
+  }
+  void fill_in() {
+    const auto found = torch::py_symbolize(tracebacks_);
+    for (size_t i = 0; i < found.size(); ++i) {
+      entries_[i]["frames"] = found[i];
+    }
+  }
+
+ private:
+  std::vector<torch::CapturedTraceback*> tracebacks_;
+  std::vector<py::dict> entries_;
+};
+
+py::dict describe(const BlockRecord& block, Frames& frames) {
+  py::dict made;
+  made["address"] = block.address;
+  made["size"] = block.size;
+  made["requested_size"] = block.requested;
+  made["state"] = block.state;
+  frames.describe(made, block.context, /*always=*/true);
+  return made;
+}
+
+void sum_up(py::dict& made, const SegmentRecord& segment) {
+  size_t allocated = 0;
+  size_t active = 0;
+  size_t requested = 0;
+  for (const auto& block : segment.blocks) {
+    const std::string state = block.state;
+    allocated += state == "active_allocated" ? block.size : 0;
+    active += state == "inactive" ? 0 : block.size;
+    requested += block.requested;
+  }
+  made["allocated_size"] = allocated;
+  made["active_size"] = active;
+  made["requested_size"] = requested;
+}
+
+py::dict describe(const SegmentRecord& segment, Frames& frames) {
+  py::dict made;
+  made["device"] = int{segment.device};
+  made["address"] = segment.address;
+  made["total_size"] = segment.total_size;
+  sum_up(made, segment);
+  made["stream"] = segment.stream;
+  made["segment_type"] = segment.is_small ? "small" : "large";
+  made["segment_pool_id"] = segment.pool;
+  made["is_expandable"] = false;
+  frames.describe(made, segment.context, /*always=*/true);
+  py::list blocks;
+  for (const auto& block : segment.blocks) {
+    blocks.append(describe(block, frames));
+  }
+  made["blocks"] = blocks;
+  return made;
+}
+
+py::dict describe(const TraceRecord& entry, Frames& frames) {
+  py::dict made;
+  frames.describe(made, entry.context, /*always=*/false);
+  made["action"] = entry.action;
+  made[std::string(entry.action) == "oom" ? "device_free" : "addr"] = entry.address;
+  made["size"] = entry.size;
+  made["stream"] = entry.stream;
+  made["time_us"] = entry.time_us;
+  return made;
+}
+
+py::list describe_traces(Frames& frames) {
+  py::list traces;
+  for (const auto& device : snapshot_traces()) {
+    py::list entries;
+    for (const auto& entry : device) {
+      entries.append(describe(entry, frames));
+    }
+    traces.append(entries);
+  }
+  return traces;
+}
+
+py::list describe_segments(Frames& frames) {
+  py::list segments;
+  for (const auto& segment : snapshot_segments()) {
+    segments.append(describe(segment, frames));
+  }
+  return segments;
+}
+
+py::list describe_annotations() {
+  py::list all;
+  for (const auto& annotation : annotations()) {
+    py::dict made;
+    made["name"] = annotation.name;
+    made["stage"] = annotation.stage;
+    made["device"] = int{annotation.device};
+    made["time_us"] = annotation.time_us;
+    all.append(made);
+  }
+  return all;
+}
+
+py::dict describe_settings() {
+  const auto& settings = allocator_settings();
+  py::dict roundup;
+  unsigned megabytes = 1;
+  for (const auto divisions : settings.roundup_divisions) {
+    roundup[py::str(std::to_string(megabytes))] = divisions;
+    megabytes *= 2;
+  }
+  py::dict made;
+  made["PYTORCH_MUSA_ALLOC_CONF"] = settings.text;
+  made["max_split_size"] = static_cast<int64_t>(settings.max_split_size); // -1: no limit
+  made["garbage_collection_threshold"] = settings.garbage_collection_threshold;
+  made["expandable_segments"] = settings.expandable_segments;
+  made["pinned_num_register_threads"] = settings.pinned_register_threads;
+  made["release_lock_on_musamalloc"] = settings.release_lock_on_malloc;
+  made["pinned_use_musa_host_register"] = settings.pinned_host_register;
+  made["roundup_power2_divisions"] = roundup;
+  return made;
+}
+
+py::dict snapshot() {
+  Frames frames;
+  py::dict made;
+  made["device_traces"] = describe_traces(frames); // the snapshot itself becomes an entry of the next one's
+  made["segments"] = describe_segments(frames);
+  made["allocator_settings"] = describe_settings();
+  made["external_annotations"] = describe_annotations();
+  frames.fill_in();
+  return made;
+}
+
+Gather gather_level(const std::optional<std::string>& context) {
+  if (!context) {
+    return Gather::Never;
+  }
+  TORCH_CHECK(
+      *context == "state" || *context == "alloc" || *context == "all",
+      "expected context to be 'state', 'alloc', 'all', or None");
+  return *context == "state" ? Gather::State : *context == "alloc" ? Gather::Alloc : Gather::All;
+}
+
+void record(
+    const std::optional<std::string>& enabled,
+    const std::optional<std::string>& context,
+    const std::string& stacks,
+    size_t max_entries) {
+  TORCH_CHECK(
+      !enabled || *enabled == "state" || *enabled == "all", "expected state to be 'state', 'all', or None");
+  const auto level = gather_level(context);
+  TORCH_CHECK(stacks == "python" || stacks == "all", "expected stacks to be 'python', or 'all'");
+  const bool keeps_entries = enabled && *enabled == "all";
+  record_history(
+      {enabled.has_value(), level, enabled && context && stacks == "all", keeps_entries ? max_entries : 1});
+}
+
+void record_legacy(
+    bool enabled,
+    bool record_context,
+    size_t max_entries,
+    bool trace_context,
+    bool with_cpp) {
+  const auto level = trace_context ? Gather::Alloc : record_context ? Gather::State : Gather::Never;
+  record_history({enabled, level, enabled && with_cpp && level != Gather::Never, max_entries});
+}
+
+} // namespace
+
+void add_snapshots(py::module_& module) {
+  module.def("_musa_memorySnapshot", &snapshot);
+  module.def("_musa_record_memory_history", &record);
+  module.def("_musa_record_memory_history_legacy", &record_legacy);
+  module.def("_musa_isHistoryEnabled", &history_enabled);
+}
+
+} // namespace musasim

@@ -1,0 +1,86 @@
+"""What torch.compile asks while it traces a function: the function's view decides (redirect/views/tracing.py), and needs no guard.
+
+A guard would ask again at each call, outside of the function, and get the answer for other code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from torchada.redirect.calls import disguise
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.views.answers import is_by_view
+
+if TYPE_CHECKING:
+    from torch._dynamo.symbolic_convert import InstructionTranslatorBase
+    from torch._dynamo.variables.base import VariableTracker
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+
+Getattr = Callable[[Any, "InstructionTranslatorBase", str], "VariableTracker"]
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    from torch._dynamo.variables.misc import PythonModuleVariable
+    from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
+
+    version = _var_getattr(context, PythonModuleVariable.var_getattr)
+    yield Patch(PythonModuleVariable, "var_getattr", version, None, note="torch.version.cuda under torch.compile")
+    fold = _folds(TorchInGraphFunctionVariable.can_constant_fold_through)
+    note = "torch.cuda.is_available() and its like under torch.compile"
+    yield Patch(TorchInGraphFunctionVariable, "can_constant_fold_through", fold, None, note=note)
+    yield from _meshes(context)
+
+
+def _var_getattr(context: Context, original: Getattr) -> Getattr:
+    version = context.torch.version
+
+    def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if self.value is not version or name != "cuda":
+            return original(self, tx, name)
+        return _asked(tx, version, name)
+
+    return disguise(var_getattr, original)
+
+
+def _asked(tx: InstructionTranslatorBase, thing: object, name: str) -> VariableTracker:
+    """The answer to the function that is traced, as a constant without a source, for which no guard is made."""
+    from torch._dynamo.variables.constant import ConstantVariable
+
+    answer: VariableTracker = ConstantVariable.create(eval(f"thing.{name}", tx.f_globals, {"thing": thing}))
+    return answer
+
+
+def _meshes(context: Context) -> Iterator[Patch]:
+    """DeviceMesh.device_type, where torch.compile takes a mesh for an object with guarded attributes (not yet in torch 2.7)."""
+    from torch._dynamo.variables import script_object
+
+    kind, distributed = script_object.TorchScriptObjectVariable, context.torch.distributed
+    if distributed.is_available() and "var_getattr" in vars(kind):
+        call = _mesh_getattr(distributed.device_mesh.DeviceMesh, kind.var_getattr)
+        yield Patch(kind, "var_getattr", call, None, note="DeviceMesh.device_type under torch.compile")
+
+
+def _mesh_getattr(mesh: type, original: Getattr) -> Getattr:
+    from torch._dynamo.guards import GuardBuilder, install_guard
+    from torch._dynamo.source import AttrSource
+
+    def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        thing = getattr(self.value, "real_obj", self.value)
+        if name != "device_type" or not isinstance(thing, mesh):
+            return original(self, tx, name)
+        if self.source and hasattr(thing, "_device_type"):  # the entry behind the property is the same for everybody
+            install_guard(AttrSource(self.source, "_device_type").make_guard(GuardBuilder.CONSTANT_MATCH))
+        return _asked(tx, thing, name)
+
+    return disguise(var_getattr, original)
+
+
+def _folds(
+    original: Callable[[TorchInGraphFunctionVariable], bool],
+) -> Callable[[TorchInGraphFunctionVariable], bool]:
+    def can_constant_fold_through(self: TorchInGraphFunctionVariable) -> bool:
+        return is_by_view(self.value) or original(self)
+
+    return disguise(can_constant_fold_through, original)

@@ -1,0 +1,80 @@
+"""triton.language.extra.cuda on a device that is not NVIDIA's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+_EXTRA = "triton.language.extra"
+_CUDA = f"{_EXTRA}.cuda"
+_OF_PYPI = ("cuda", "hip", "intel", "cpu")
+# Instructions that tell a GPU of NVIDIA how the kernel overlaps with those before and after it. A kernel is right without them.
+_HINTS = ("gdc_wait", "gdc_launch_dependents")
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    import triton.language.extra as extra
+
+    own = _vendors(extra)
+    cuda = getattr(extra, "cuda", None) or sys.modules.get(_CUDA)
+    if cuda is None:
+        yield from _a_whole_module(extra, own)
+        return
+    for name in _HINTS:
+        yield Patch(cuda, name, _hint(name), f"tl.extra.cuda.{name}", "emulated", note="a hint, without effect here")
+    for name, function in _functions(own).items():
+        if hasattr(cuda.libdevice, name):
+            yield Patch(
+                cuda.libdevice, name, function, f"tl.extra.cuda.libdevice.{name}", to=f"{own.__name__}.libdevice"
+            )
+
+
+def _vendors(extra: ModuleType) -> ModuleType:
+    """The module of the vendor's backend; an empty one where there is none."""
+    for name, module in vars(extra).items():
+        if isinstance(module, ModuleType) and name not in _OF_PYPI and hasattr(module, "libdevice"):
+            return module
+    return ModuleType(_EXTRA)
+
+
+def _functions(own: ModuleType) -> dict[str, Any]:
+    libdevice = vars(getattr(own, "libdevice", own))
+    return {name: value for name, value in libdevice.items() if getattr(value, "__triton_builtin__", False)}
+
+
+def _a_whole_module(extra: ModuleType, own: ModuleType) -> Iterator[Patch]:
+    """Some builds of a vendor have no triton.language.extra.cuda, which programs import by that name."""
+    cuda = ModuleType(_CUDA, "What programs take from NVIDIA's backend, from the vendor's.")
+    libdevice = getattr(own, "libdevice", None) or _interface(extra)
+    contents = {name: value for name, value in vars(own).items() if getattr(value, "__triton_builtin__", False)}
+    vars(cuda).update({**contents, **{name: _hint(name) for name in _HINTS}, "libdevice": libdevice, "__path__": []})
+    note = "a Triton without NVIDIA's backend"
+    yield Patch(sys.modules, _CUDA, cuda, _CUDA, "emulated", note=note)
+    yield Patch(sys.modules, f"{_CUDA}.libdevice", libdevice, f"{_CUDA}.libdevice", to=libdevice.__name__, note=note)
+    yield Patch(extra, "cuda", cuda, None, note=note)
+
+
+def _interface(extra: ModuleType) -> ModuleType:
+    """The stubs in whose place each backend puts its own functions."""
+    import triton.language.extra.libdevice as libdevice
+
+    found: ModuleType = libdevice
+    return found
+
+
+def _hint(name: str) -> Callable[..., None]:
+    from triton.language import core
+
+    # Triton passes the first from version 3.4 on, the second before.
+    def hint(_semantic: Any = None, _builder: Any = None) -> None:
+        """Nothing."""
+
+    hint.__name__ = hint.__qualname__ = name
+    hint.__module__ = _CUDA
+    made: Callable[..., None] = core.builtin(hint)
+    return made

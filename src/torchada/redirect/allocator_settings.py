@@ -1,0 +1,101 @@
+"""PYTORCH_CUDA_ALLOC_CONF under the name that the backend's allocator reads, with the options that it knows.
+
+The allocator refuses an option that it does not know, and reads its variable when it is first used. So the other options are left
+out, named in a warning, and the variable follows what the program sets before that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from torchada import _settings
+from torchada._warnings import warn_once
+
+if TYPE_CHECKING:
+    from torchada.backends.parts import Allocator
+    from torchada.redirect.environment import Text
+
+# torch reads the second one where the first is not set.
+SOURCES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+_BETWEEN_OPTIONS = re.compile(r",(?![^\[]*\])")  # roundup_power2_divisions:[256:1,512:2] is one option
+
+
+class AllocatorSettings:
+    """Copies CUDA's variable to the backend's, unless the user has set that one."""
+
+    def __init__(self, allocator: Allocator) -> None:
+        self._allocator = allocator
+
+    def bring_up_to_date(self) -> None:
+        """Copy what is set now, or remove our copy where nothing is set any more."""
+        self._follow(os.environ)
+
+    def take_back(self) -> None:
+        """Remove our copy."""
+        self._follow({})
+
+    def putenv(self, original: Callable[[Text, Text], None]) -> Callable[[Text, Text], None]:
+        """os.putenv that follows CUDA's variable."""
+
+        def putenv(key: Text, value: Text) -> None:
+            original(key, value)
+            if os.fsdecode(key) in SOURCES:
+                self._follow({**os.environ, os.fsdecode(key): os.fsdecode(value)})
+
+        return putenv
+
+    def unsetenv(self, original: Callable[[Text], None]) -> Callable[[Text], None]:
+        """os.unsetenv that follows CUDA's variable."""
+
+        def unsetenv(key: Text) -> None:
+            original(key)
+            if os.fsdecode(key) in SOURCES:
+                self._follow({name: value for name, value in os.environ.items() if name != os.fsdecode(key)})
+
+        return unsetenv
+
+    def translated(self, settings: str, where: str) -> str:
+        """`settings` in the backend's words. What the backend lacks is left out and named, once, as an option of `where`."""
+        options = [(option, self._own(option)) for option in _BETWEEN_OPTIONS.split(settings) if option.strip()]
+        lacking = [option.strip() for option, own in options if own is None]
+        if lacking:
+            warn_once(f"{where}: {', '.join(lacking)} is left out, because {self._allocator.name} has no such option")
+        return ",".join(own for _, own in options if own is not None)
+
+    def _own(self, option: str) -> str | None:
+        name, colon, value = (part.strip() for part in option.partition(":"))
+        if not colon:
+            return name  # the allocator's own error tells what it expects
+        name = self._allocator.renames.get(name, name)
+        values = self._allocator.options.get(name)
+        return None if values is None or (values and value not in values) else f"{name}:{value}"
+
+    def _follow(self, environ: Mapping[str, str]) -> None:
+        variable, ours = self._allocator.variable, _ours()
+        own = os.environ.get(variable)
+        if own is not None and own != ours:
+            return  # the user has set it
+        wanted = next(self._wanted(environ), None)
+        if wanted:
+            os.environ[variable] = wanted
+            _settings.ALLOCATOR.write(json.dumps(wanted))
+        elif ours is not None:
+            os.environ.pop(variable, None)
+            _settings.ALLOCATOR.write(None)
+
+    def _wanted(self, environ: Mapping[str, str]) -> Iterator[str]:
+        for source in SOURCES:
+            if source in environ:
+                yield self.translated(environ[source], source)
+
+
+def _ours() -> str | None:
+    """The value that we have written, in this process or in the one that started it."""
+    try:
+        return str(json.loads(_settings.ALLOCATOR.read() or ""))
+    except ValueError:
+        return None

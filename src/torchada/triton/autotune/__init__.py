@@ -1,0 +1,1 @@
+"""Tuning of Triton kernels, by the name that it had in torchada 0.1."""

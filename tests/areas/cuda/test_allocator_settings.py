@@ -1,0 +1,68 @@
+"""PYTORCH_CUDA_ALLOC_CONF reaches the backend's allocator, with the options that it knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.interpreter import Interpreter
+from torchada.backends.musa import MUSA
+from torchada.redirect.allocator_settings import AllocatorSettings
+
+pytestmark = pytest.mark.musa
+
+SHOW = """
+import os, torch
+torch.zeros(1, device="cuda")
+print(os.environ.get("PYTORCH_MUSA_ALLOC_CONF"))
+"""
+CUDA, GENERIC, OWN = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_MUSA_ALLOC_CONF"
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({CUDA: "expandable_segments:True"}, "expandable_segments:True"),
+        ({GENERIC: "max_split_size_mb:64"}, "max_split_size_mb:64"),
+        ({CUDA: "max_split_size_mb:32", GENERIC: "max_split_size_mb:64"}, "max_split_size_mb:32"),
+        ({CUDA: "max_split_size_mb:32", OWN: "max_split_size_mb:64"}, "max_split_size_mb:64"),
+    ],
+)
+def test_the_variable_counts_unless_the_backends_own_is_set(
+    musa: Interpreter, env: dict[str, str], expected: str
+) -> None:
+    assert musa.run(SHOW, env=env).stdout.split() == [expected]
+
+
+def test_options_that_the_allocator_lacks_are_left_out_and_named_once(musa: Interpreter) -> None:
+    """The allocator raises an error at the first use of a device where it does not know an option."""
+    given = "backend:cudaMallocAsync,release_lock_on_cudamalloc:True,per_process_memory_fraction:0.5"
+    done = musa.run(SHOW, env={CUDA: given})
+    assert done.stdout.split() == ["release_lock_on_musamalloc:True"]
+    what = "PYTORCH_CUDA_ALLOC_CONF: backend:cudaMallocAsync, per_process_memory_fraction:0.5 is left out"
+    assert done.stderr.count(what) == 1
+
+
+def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpreter) -> None:
+    code = f"import os, torch; os.environ[{CUDA!r}] = 'max_split_size_mb:48'\n" + SHOW
+    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["max_split_size_mb:48"]
+    code = f"import os, torch; del os.environ[{CUDA!r}]\n" + SHOW
+    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["None"]
+
+
+def test_a_child_with_another_value_is_not_bound_by_our_copy_and_undo_removes_it(musa: Interpreter) -> None:
+    code = f"""
+import os, subprocess, sys, torch, torchada
+env = dict(os.environ, {CUDA}="max_split_size_mb:48")
+print(subprocess.run([sys.executable, "-c", {SHOW!r}], env=env, capture_output=True, text=True).stdout)
+torchada.disable()
+print(os.environ.get({OWN!r}), [name for name in os.environ if name.startswith("TORCHADA_MIRRORED")])
+"""
+    done = musa.run(code, env={CUDA: "max_split_size_mb:32"})
+    assert done.stdout.split() == ["max_split_size_mb:48", "None", "[]"]
+
+
+def test_brackets_hold_one_option_together() -> None:
+    assert MUSA.allocator is not None
+    given = " roundup_power2_divisions:[256:1,512:2,>:8] , pinned_use_cuda_host_register:True,"
+    translated = AllocatorSettings(MUSA.allocator).translated(given, "a test")
+    assert translated == "roundup_power2_divisions:[256:1,512:2,>:8],pinned_use_musa_host_register:True"

@@ -1,0 +1,95 @@
+"""torch.cuda._gpu_trace reports what happens on the device, so torch.cuda's sanitizer finds races between streams."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.interpreter import Interpreter
+
+CALLBACKS = """
+import torch
+import torch.cuda._gpu_trace as trace
+
+torch._C._activate_gpu_trace()
+seen = []
+for name in ("event_creation", "event_deletion", "event_record", "event_wait", "memory_allocation", "memory_deallocation",
+             "device_synchronization", "stream_synchronization", "event_synchronization"):
+    add = getattr(trace, "register_callback_for_" + name)
+    add(lambda *handles, name=name: seen.append((name, *handles)))
+"""
+
+RACE = """
+import torch
+import torch.cuda._sanitizer as sanitizer
+
+sanitizer.enable_cuda_sanitizer()
+a = torch.rand(4, 2, device="cuda")
+stream = torch.cuda.Stream()
+{order}
+with torch.cuda.stream(stream):
+    try:
+        torch.mul(a, 5, out=a)
+    except sanitizer.CUDASanitizerErrors as errors:
+        print("race", len(errors.errors), *(name in str(errors.errors[0]) for name in ("aten::mul.out", "aten::rand")))
+    else:
+        print("none")
+"""
+
+
+def test_each_thing_that_happens_is_reported_with_its_handle(musa: Interpreter) -> None:
+    code = """
+    x = torch.empty(10, device="cuda")
+    address = x.data_ptr()
+    stream, event = torch.cuda.Stream(), torch.cuda.Event()
+    event.record(stream)
+    handle = event.cuda_event
+    event.wait(stream)
+    event.synchronize()
+    stream.synchronize()
+    torch.cuda.synchronize()
+    del x, event
+    number = stream.cuda_stream
+    assert seen == [
+        ("memory_allocation", address),
+        ("event_creation", handle),
+        ("event_record", handle, number),
+        ("event_wait", handle, number),
+        ("event_synchronization", handle),
+        ("stream_synchronization", number),
+        ("device_synchronization",),
+        ("memory_deallocation", address),
+        ("event_deletion", handle),
+    ], seen
+    """
+    musa.run(CALLBACKS + "\n".join(line[4:] for line in code.splitlines()))
+
+
+def test_reading_a_value_synchronizes_its_stream(musa: Interpreter) -> None:
+    musa.run(
+        CALLBACKS + "torch.ones((), device='cuda').item()\n"
+        "assert [each for each in seen if 'synchronization' in each[0]] == [('stream_synchronization', 0)], seen\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("order", "found"),
+    [("", "race 1 True True"), ("stream.wait_stream(torch.cuda.current_stream())", "none")],
+    ids=["unordered", "ordered"],
+)
+def test_the_sanitizer_finds_a_race_between_two_streams(musa: Interpreter, order: str, found: str) -> None:
+    done = musa.run(RACE.format(order=order))
+    assert done.stdout.strip() == found
+    assert ("possible data race" in done.stderr) == (found != "none")
+
+
+def test_the_sanitizer_can_be_switched_on_by_its_variable(musa: Interpreter) -> None:
+    code = """
+    import torch
+    a = torch.rand(4, 2, device="cuda")
+    with torch.cuda.stream(torch.cuda.Stream()):
+        try:
+            a.add_(1)
+        except Exception as error:
+            print(type(error).__name__)
+    """
+    assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}).stdout.strip() == "CUDASanitizerErrors"

@@ -1,0 +1,113 @@
+"""What vLLM and SGLang ask about devices before they use one, and after they have forked."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.interpreter import STAND_INS, Interpreter
+from torchada.redirect.calls import original_of
+
+pytestmark = pytest.mark.musa
+
+# As vLLM asks in cuda_device_count_stateless and cuda_is_initialized, and SGLang likewise.
+STATELESS = """
+import json, os, torch
+
+def stateless_count():
+    if not torch.cuda._is_compiled():
+        return 0
+    raw_count = torch.cuda._device_count_nvml()
+    return torch._C._cuda_getDeviceCount() if raw_count < 0 else raw_count
+
+def is_initialized():
+    return torch.cuda._is_compiled() and torch.cuda.is_initialized()
+
+def asked():
+    return [stateless_count(), torch.cuda.device_count(), is_initialized(), torch.cuda.is_available()]
+"""
+IN_A_CHILD = """
+def in_a_child(ask):
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        os.write(writer, json.dumps(ask()).encode())
+        os._exit(0)
+    os.wait()
+    return json.loads(os.read(reader, 10_000))
+"""
+
+
+@pytest.mark.parametrize("has_library", [False, True])
+def test_the_questions_of_servers_before_and_after_a_fork(musa: Interpreter, has_library: bool) -> None:
+    code = (
+        STATELESS
+        + IN_A_CHILD
+        + """
+print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item(), asked(), in_a_child(asked)]))
+"""
+    )
+    env = {"PYTHONPATH": str(STAND_INS)} if has_library else {}
+    fresh, used = [2, 2, False, False], [2, 2, True, False]
+    assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
+
+
+def test_questions_by_the_management_library_leave_forked_children_the_device(musa: Interpreter) -> None:
+    """Without the library the runtime has to be asked, as on CUDA, and children cannot use a device then."""
+    code = (
+        STATELESS
+        + IN_A_CHILD
+        + """
+def use():
+    try:
+        return torch.ones(2, device="cuda").sum().item()
+    except RuntimeError as error:
+        return str(error).partition(".")[0]
+
+print(json.dumps([asked()[0], in_a_child(use)]))
+"""
+    )
+    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 2.0]
+    assert musa.json(code) == [2, "Cannot re-initialize MUSA in forked subprocess"]
+
+
+def test_devices_that_are_hidden_before_the_first_use_count_no_more(musa: Interpreter) -> None:
+    code = """
+    import json, os, torch
+    counts = [torch.cuda.device_count()]
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    counts += [torch.cuda.device_count(), torch.zeros(1, device="cuda").device.index, torch.cuda.device_count()]
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
+    print(json.dumps([*counts, torch.cuda.device_count(), torch.cuda._device_count_nvml()]))
+    """
+    # The last answer is the library's, which knows nothing of what is in use; torch.cuda's own is the same.
+    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 1, 0, 1, 1, 2]
+
+
+@pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is compiled for CUDA, and says so")
+def test_undo_takes_back_the_answers(musa: Interpreter) -> None:
+    code = """
+    import json, torch, torchada
+    torchada.disable()
+    cuda = torch.cuda
+    print(json.dumps([cuda._is_compiled(), hasattr(torch._C, "_cuda_getDeviceCount"), cuda.device_count(), cuda.is_available()]))
+    """
+    assert musa.json(code) == [False, False, 0, False]
+
+
+PIECES = st.sampled_from(
+    ["0", "1", "2", "10", " 1", "+3", "-1", "1gpu2", "2--one", "", "x", "0x1", "1 ", "GPU-ab", "MIG-cd"]
+)
+
+
+@given(st.lists(PIECES, min_size=1, max_size=4).map(",".join))
+def test_visible_devices_are_parsed_as_torch_parses_them(value: str) -> None:
+    before = os.environ.get("CUDA_VISIBLE_DEVICES")
+    os.environ["CUDA_VISIBLE_DEVICES"] = value
+    try:
+        assert torch.cuda._parse_visible_devices() == original_of(torch.cuda._parse_visible_devices)()
+    finally:
+        os.environ.pop("CUDA_VISIBLE_DEVICES") if before is None else os.environ.update(CUDA_VISIBLE_DEVICES=before)

@@ -1,0 +1,34 @@
+"""What torch.device makes of any input, or how it refuses it, is what plain torch does, but for the device that stands in for CUDA."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from support import device_fuzz
+from support.interpreter import Interpreter
+
+#: TORCHADA_FUZZ=1000000 makes a longer hunt, and TORCHADA_FUZZ_SEED another one.
+COUNT = int(os.environ.get("TORCHADA_FUZZ", "20000"))
+SEED = int(os.environ.get("TORCHADA_FUZZ_SEED", "17"))
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("mechanism", ["portable", "native"])
+def test_every_input_is_taken_or_refused_as_by_plain_torch(
+    plain: Interpreter, musa: Interpreter, mechanism: str
+) -> None:
+    program = [str(Path(device_fuzz.__file__)), str(SEED), str(COUNT)]
+    native = {"TORCHADA_NATIVE": "1" if mechanism == "native" else "0"}
+    expected = plain.run(program, env={"TORCHADA_DISABLE": "1"}).stdout.splitlines()
+    found = musa.run(program, env=native).stdout.splitlines()
+    assert len(expected) == COUNT and sum(json.loads(line)[0] == "device" for line in expected) > COUNT // 10
+    differing = [
+        (arguments, json.loads(here), json.loads(there))
+        for arguments, here, there in zip(device_fuzz.inputs(SEED, COUNT), found, expected)
+        if here != there
+    ]
+    assert not differing, f"{len(differing)} of {COUNT}: {differing[:5]}"

@@ -1,0 +1,100 @@
+"""torch_musa.optim: optimizers whose step is one launch, against torch.optim's on the host."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+from torch_musa import multi_tensor_apply
+from torch_musa.optim import FusedAdam, FusedAdamW, FusedLAMB
+
+pytestmark = pytest.mark.once
+
+PAIRS = [(FusedAdam, torch.optim.Adam), (FusedAdamW, torch.optim.AdamW)]
+
+
+def _train(optimizer: Any, param: torch.Tensor, gradients: list[torch.Tensor]) -> torch.Tensor:
+    for gradient in gradients:
+        param.grad = gradient.to(param.device, param.dtype)
+        optimizer.step()
+    return param.detach().cpu()
+
+
+@pytest.mark.parametrize("options", [{}, {"weight_decay": 0.3}, {"amsgrad": True}, {"maximize": True}], ids=str)
+@pytest.mark.parametrize(("fused", "reference"), PAIRS)
+def test_a_fused_step_is_torchs(fused: Any, reference: Any, options: dict[str, Any]) -> None:
+    torch.manual_seed(0)
+    start, gradients = torch.randn(33), [torch.randn(33) for _ in range(5)]
+    mine, theirs = start.clone().to("musa").requires_grad_(), start.clone().requires_grad_()
+    own = fused([mine], lr=0.1, **options)
+    found = _train(own, mine, gradients)
+    torch.testing.assert_close(found, _train(reference([theirs], lr=0.1, **options), theirs, gradients))
+    assert own.state[mine]["step"].device.type == "cpu" and own.state[mine]["step"] == 5
+
+
+@pytest.mark.parametrize("fused", [FusedAdam, FusedAdamW])
+def test_a_learning_rate_may_be_a_tensor(fused: Any) -> None:
+    gradients = [torch.ones(4)] * 3
+    first, second = torch.zeros(4, device="musa"), torch.zeros(4, device="musa")
+    number = _train(fused([first], lr=0.1), first, gradients)
+    tensor = _train(fused([second], lr=torch.tensor(0.1, device="musa")), second, gradients)
+    torch.testing.assert_close(number, tensor)
+
+
+def test_an_infinite_gradient_skips_the_step_and_its_count() -> None:
+    param = torch.ones(4, device="musa", requires_grad=True)
+    optimizer, scaler = FusedAdam([param], lr=0.1), torch.musa.amp.GradScaler(init_scale=4.0)
+    scaler.scale((param * float("inf")).sum()).backward()
+    scaler.step(optimizer)
+    assert param.tolist() == [1] * 4 and optimizer.state[param]["step"] == 0
+
+
+def test_state_survives_saving_with_its_counter_on_the_host() -> None:
+    param = torch.ones(4, device="musa", requires_grad=True)
+    optimizer = FusedAdamW([param])
+    _train(optimizer, param, [torch.ones(4)] * 2)
+    fresh = FusedAdamW([param])
+    fresh.load_state_dict(optimizer.state_dict())
+    state = fresh.state[param]
+    assert (state["step"].device.type, float(state["step"]), state["exp_avg"].device.type) == ("cpu", 2, "musa")
+
+
+def test_what_the_optimizers_refuse() -> None:
+    with pytest.raises(RuntimeError, match="differentiable"):
+        FusedAdam([torch.ones(1, device="musa")], differentiable=True)
+    with pytest.raises(ValueError, match="Invalid beta parameter at index 1"):
+        FusedAdamW([torch.ones(1, device="musa")], betas=(0.9, 1.0))
+    on_host = torch.ones(1, requires_grad=True)
+    on_host.grad = torch.ones(1)
+    with pytest.raises(RuntimeError, match="all parameters should on MUSA device"):
+        FusedAdam([on_host]).step()
+    with pytest.raises(RuntimeError, match="AMSGrad"):
+        FusedLAMB([on_host], amsgrad=True)
+
+
+def test_lamb_scales_each_tensors_step_by_its_norm() -> None:
+    """Its definition, by hand, for the first step: the update has the parameter's norm, times the learning rate."""
+    param = torch.tensor([3.0, 4.0], device="musa", requires_grad=True)
+    param.grad = torch.tensor([0.1, -0.2], device="musa")
+    FusedLAMB([param], lr=0.5, weight_decay=0.01, eps=0.0).step()
+    update = torch.tensor([1.0, -1.0]) + 0.01 * torch.tensor([3.0, 4.0])  # both averages cancel in the first step
+    expected = torch.tensor([3.0, 4.0]) - 0.5 * 5.0 / update.norm() * update
+    torch.testing.assert_close(param.detach().cpu(), expected)
+
+
+def test_the_norm_of_many_tensors() -> None:
+    from torch_musa import _ext
+
+    tensors = [torch.full((3,), 2.0, device="musa"), torch.full((4,), 1.0, device="musa")]
+    flag = torch.zeros(1, dtype=torch.int, device="musa")
+    total, each = multi_tensor_apply.multi_tensor_applier(_ext.multi_tensor_l2norm, flag, [tensors], True)
+    torch.testing.assert_close(each.cpu(), torch.tensor([12.0, 4.0]).sqrt())
+    assert float(total) == 4.0

@@ -1,0 +1,139 @@
+"""Operators that work on torch_musa and not on the CPU: their results, against other ways to compute them."""
+
+# ruff: noqa: E402
+
+from __future__ import annotations
+
+import pytest
+
+import musasim
+
+musasim.install()
+
+import torch
+import torch_musa  # noqa: F401
+
+pytestmark = pytest.mark.once
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.float32])
+def test_histograms_of_whole_numbers(dtype: torch.dtype) -> None:
+    values = torch.tensor([0, 1, 1, 5, 9, 9, 9], dtype=dtype)
+    counts = torch.histc(values.to("musa"), bins=10, min=0, max=9)
+    assert counts.dtype == dtype and counts.tolist() == [1, 2, 0, 0, 0, 1, 0, 0, 0, 3]
+    out = torch.empty(0, dtype=dtype, device="musa")
+    assert torch.histc(values.to("musa"), bins=2, out=out) is out and out.tolist() == [3, 4]
+
+
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.filterwarnings("ignore:.*quantized tensor:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*quantize_per_tensor:UserWarning")
+def test_copies_of_quantized_tensors_keep_values_and_scales(per_channel: bool) -> None:
+    values = torch.randn(3, 4)
+    if per_channel:
+        made = torch.quantize_per_channel(values, torch.rand(3) + 0.1, torch.tensor([0, 1, 2]), 0, torch.qint8)
+    else:
+        made = torch.quantize_per_tensor(values, 0.1, 3, torch.quint8)
+    there = made.to("musa")
+    back = there.cpu()
+    assert there.device.type == "musa" and there.qscheme() == made.qscheme() == back.qscheme()
+    assert torch.equal(back.int_repr(), made.int_repr()) and torch.equal(back.dequantize(), made.dequantize())
+    again = torch.empty_like(there).copy_(there)
+    assert torch.equal(again.dequantize().cpu(), made.dequantize())
+
+
+@pytest.mark.parametrize("with_weight", [False, True])
+def test_fused_rms_norm_and_its_backward(with_weight: bool) -> None:
+    x = torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    weight = torch.randn(4, 5, dtype=torch.float64) if with_weight else None
+    grad = torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    leaves = [each.clone().requires_grad_() for each in (x, weight) if each is not None]
+    expected = torch.nn.functional.rms_norm(leaves[0], (4, 5), leaves[1] if with_weight else None, 1e-6)
+    gradients = torch.autograd.grad(expected, leaves, grad)
+    there = [None if each is None else each.to("musa") for each in (x, weight, grad)]
+    out, factors = torch.ops.aten._fused_rmsnorm_forward(there[0], [4, 5], 1e-6, there[1])
+    found = torch.ops.aten._fused_rmsnorm_backward(there[2], factors, there[0], [4, 5], 1e-6, there[1])
+    torch.testing.assert_close(out.cpu(), expected.detach())
+    assert factors.shape == (2, 3)
+    for here, reference in zip(found, gradients):
+        torch.testing.assert_close(here.cpu(), reference)
+
+
+def _pick(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    return x[i]
+
+
+def _put(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    x[i] = -1.0
+    return x
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_torchscript_indexes_by_tensors_of_the_device() -> None:
+    """TorchScript knows more of a list's elements than their type, from its second run on."""
+    pick, put = torch.jit.script(_pick), torch.jit.script(_put)
+    x, index = torch.arange(6.0, device="musa").reshape(3, 2), torch.tensor([2, 0], device="musa")
+    for _ in range(3):
+        assert pick(x, index).tolist() == [[4, 5], [0, 1]]
+        assert put(x.clone(), index).tolist() == [[-1, -1], [2, 3], [-1, -1]]
+
+
+def test_scatter_and_gather_check_their_arguments() -> None:
+    from torch_musa import _MUSAC
+
+    x = torch.arange(4.0, device="musa")
+    with pytest.raises(RuntimeError, match="same length, but got len\\(devices\\) = 3 and len\\(chunk_sizes\\) = 2"):
+        _MUSAC._scatter(x, [0, 0, 0], [2, 2])
+    with pytest.raises(RuntimeError, match="Expected at least one device to scatter to"):
+        _MUSAC._scatter(x, [])
+    with pytest.raises(RuntimeError, match="Expected all input tensors to be MUSA tensors, but tensor at index 1"):
+        _MUSAC._gather([x, x.cpu()], 0, 0)
+    with pytest.raises(RuntimeError, match="same number of dimensions, but tensor at index 1"):
+        _MUSAC._gather([x, x.reshape(2, 2)], 0, 0)
+    with pytest.raises(RuntimeError, match="Input tensor at index 1 has invalid shape"):
+        _MUSAC._gather([x.reshape(2, 2), x.reshape(1, 4)], 0, 0)
+
+
+def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
+    from torch_musa import _MUSAC
+
+    x = torch.arange(4.0, device="musa:0")
+    parts = [torch.empty(1, device="musa:0"), torch.empty(3, device="musa:1")]
+    _MUSAC._scatter_out(x, parts, 0)
+    assert [part.tolist() for part in parts] == [[0], [1, 2, 3]]
+    whole = torch.empty(4, device="musa:1")
+    assert _MUSAC._gather_out(parts, whole, 0).tolist() == [0, 1, 2, 3]
+    copies = [torch.empty(4, device="musa:0"), torch.empty(4, device="musa:1")]
+    assert [each.tolist() for each in _MUSAC._broadcast_out(x, copies)] == [[0, 1, 2, 3]] * 2
+    with pytest.raises(RuntimeError, match="does not match"):
+        _MUSAC._scatter_out(x, parts[:1], 0)
+
+
+def test_time_between_events_of_two_devices_is_not_defined() -> None:
+    events = [torch.musa.Event(enable_timing=True) for _ in range(2)]
+    for index, event in enumerate(events):
+        with torch.musa.device(index):
+            event.record(torch.musa.current_stream())
+    torch.musa.synchronize()
+    with pytest.raises(RuntimeError, match="invalid resource handle"):
+        events[0].elapsed_time(events[1])
+
+
+@pytest.mark.parametrize("device", [0, "musa:0", torch.device("musa", 0)], ids=str)
+def test_an_event_of_another_process_is_opened_on_any_name_of_a_device(device: object) -> None:
+    event = torch.musa.Event(interprocess=True)
+    event.record()
+    assert torch.musa.Event.from_ipc_handle(device, event.ipc_handle()).query()
+
+
+def test_pinned_memory_is_reused_but_not_before_a_copy_has_ended() -> None:
+    first = torch.ones(1).pin_memory()
+    address = first.data_ptr()
+    del first
+    second = torch.ones(1).pin_memory()
+    assert second.data_ptr() == address
+    torch.musa._sleep(2_000_000_000)  # the stream is busy, so the copy has not run on a device yet
+    there = torch.empty(1, device="musa")
+    there.copy_(second, non_blocking=True)
+    del second
+    assert torch.ones(1).pin_memory().data_ptr() != address

@@ -1,0 +1,61 @@
+"""`python -m outside SUITE CHECKOUT [options]`, from the folder `tests`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tarfile
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+from outside import running, scoring
+from outside.suites import HERE, SUITES
+
+
+def main() -> int:
+    """Run a suite and compare; 1 if something fails that is not on the list, or otherwise than the list says."""
+    options = _parse()
+    checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
+    torch = version("torch")
+    results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{options.suite}-{torch}"
+    bounds = running.Bounds(options.memory, options.seconds, options.sample)
+    print(f"verdicts are kept in {results}", flush=True)
+    verdicts = []
+    for path, found in running.run(SUITES[options.suite], checkout, results, bounds, options.only):
+        failed = sum(each.verdict == "failed" for each in found)
+        print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
+        verdicts += found
+    made = scoring.score(verdicts, scoring.read(HERE / "kept" / f"{options.suite}.toml", torch))
+    report = f"{scoring.HEADER}\n{scoring.table(options.suite, torch, made)}\n"
+    (results / "score.md").write_text(report, encoding="utf-8")
+    print(report)
+    for verdict in made.new:
+        print(f"not on the list: {verdict.test}: {verdict.error}")
+    for row in made.gone:
+        print(f"on the list, but does not fail (that way): {row.tests}: {row.why}")
+    return 1 if made.new or made.gone else 0
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
+    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("checkout", type=Path, help="a checkout, or an archive of one")
+    parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
+    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
+    parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
+    parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
+    return parser.parse_args()
+
+
+def _unpacked(archive: Path) -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="outside-"))
+    with tarfile.open(archive) as file:
+        file.extractall(folder, filter="data")
+    (inside,) = folder.iterdir()
+    return inside
+
+
+if __name__ == "__main__":
+    sys.exit(main())

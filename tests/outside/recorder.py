@@ -1,0 +1,89 @@
+"""A plugin of pytest in the process that runs a suite's tests: it writes each verdict down at once, so a crash loses none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from outside import harness
+
+if TYPE_CHECKING:
+    import pytest
+
+_RESULTS = Path(os.environ["OUTSIDE_RESULTS"])
+_DONE = frozenset(Path(os.environ["OUTSIDE_DONE"]).read_text(encoding="utf-8").splitlines())
+_EVERY = int(os.environ.get("OUTSIDE_EVERY", "0"))
+#: Verdicts from the strongest on: a test that fails in its teardown has failed.
+_RANK = ("failed", "skipped", "xfailed", "passed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before the tests are imported."""
+    harness.prepare()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what has its verdict already, and, of a sample, what is not part of it."""
+    if os.environ["OUTSIDE_HARNESS"] == "torchada_cuda_only":
+        items[:] = [item for item in items if harness.concerns_cuda(item.name, _source(item))]
+    if 0 < _EVERY < len(items):
+        step = len(items) / _EVERY
+        items[:] = [items[int(i * step)] for i in range(_EVERY)]
+    _write(collected=len(items))
+    items[:] = [item for item in items if item.nodeid not in _DONE]
+
+
+def _source(item: pytest.Item) -> str:
+    import inspect
+
+    try:
+        return inspect.getsource(item.obj)  # type: ignore[attr-defined]
+    except (AttributeError, OSError, TypeError):
+        return ""
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """A file that cannot be imported is one failure."""
+    if report.failed:
+        _write(test=report.nodeid, verdict="failed", error=_message(report))
+    elif report.skipped:
+        _write(test=report.nodeid, verdict="skipped", error=_message(report))
+
+
+_verdicts: dict[str, tuple[str, str]] = {}
+
+
+def pytest_runtest_logstart(nodeid: str, location: Any) -> None:
+    """So that the parent knows whose fault it is if this process dies now."""
+    _write(test=nodeid, began=True)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Called for set-up, call and teardown of each test."""
+    verdict = "xfailed" if hasattr(report, "wasxfail") and not report.failed else report.outcome
+    previous = _verdicts.get(report.nodeid, ("passed", ""))
+    if _RANK.index(verdict) < _RANK.index(previous[0]):
+        _verdicts[report.nodeid] = (verdict, _message(report))
+    if report.when == "teardown":
+        verdict, error = _verdicts.pop(report.nodeid, ("passed", ""))
+        _write(test=report.nodeid, verdict=verdict, error=error)
+
+
+def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """One line: the message of the exception, without addresses, which differ from run to run."""
+    longrepr = report.longrepr
+    if isinstance(longrepr, tuple):
+        text = longrepr[2]
+    elif hasattr(longrepr, "reprcrash") and longrepr.reprcrash is not None:
+        text = longrepr.reprcrash.message
+    else:
+        text = "\n".join([line[2:] for line in str(longrepr).splitlines() if line.startswith("E ")][-2:])
+    return re.sub(r"0x[0-9a-f]{6,}", "0x..", " ".join(str(text).split()))[:400]
+
+
+def _write(**entry: object) -> None:
+    with _RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")

@@ -1,0 +1,138 @@
+"""Runs the files of a suite, each in processes that are bounded in memory and time, and goes on where an earlier run stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from outside.suites import Suite
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """For one process: address space in GiB, and seconds that may pass without a verdict. `every` is the sample's size."""
+
+    gibibytes: float = 12
+    seconds: float = 300
+    every: int = 0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`verdict` is passed, failed, skipped or xfailed; a test that kills or stops its process has failed."""
+
+    test: str
+    verdict: str
+    error: str = ""
+
+
+def run(
+    suite: Suite, checkout: Path, results: Path, bounds: Bounds, only: str = ""
+) -> Iterator[tuple[Path, list[Verdict]]]:
+    """The verdicts of each file, as soon as it is done. `results` holds one file of them for each, which a later run reads."""
+    results.mkdir(parents=True, exist_ok=True)
+    for path in suite.paths(checkout):
+        name = str(path.relative_to(checkout / suite.root))
+        if only in name:
+            yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
+
+
+class _File:
+    def __init__(self, suite: Suite, checkout: Path, path: Path, record: Path, bounds: Bounds) -> None:
+        self.suite, self.checkout, self.path, self.record, self.bounds = suite, checkout, path, record, bounds
+        self.done_list = record.with_suffix(".done")
+
+    def run(self) -> list[Verdict]:
+        while not self._finished():
+            before = len(self.verdicts())
+            self._run_process()
+            if len(self.verdicts()) == before and not self._finished():
+                self._note(test=str(self.path.name), verdict="failed", error="the process ends before its first test")
+                self._note(finished=True)
+        return list(self.verdicts().values())
+
+    def entries(self) -> list[dict[str, str]]:
+        if not self.record.exists():
+            return []
+        return [json.loads(line) for line in self.record.read_text(encoding="utf-8").splitlines()]
+
+    def verdicts(self) -> dict[str, Verdict]:
+        found = [entry for entry in self.entries() if "verdict" in entry]
+        return {entry["test"]: Verdict(entry["test"], entry["verdict"], entry["error"]) for entry in found}
+
+    def _finished(self) -> bool:
+        return any("finished" in entry for entry in self.entries())
+
+    def _note(self, **entry: object) -> None:
+        with self.record.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+    def _run_process(self) -> None:
+        self.done_list.write_text("\n".join(self.verdicts()), encoding="utf-8")
+        reason = self._wait(self._start())
+        self.done_list.unlink()
+        last = next((entry for entry in reversed(self.entries()) if "test" in entry), None)
+        if last is not None and "began" in last and reason:
+            self._note(test=last["test"], verdict="failed", error=reason)
+        elif any("collected" in entry for entry in self.entries()) or any(
+            entry.get("verdict") == "failed" for entry in self.entries()
+        ):
+            self._note(finished=True)
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "outside.recorder", "-p", "no:cacheprovider"]
+        command += ["-c", os.devnull, "--rootdir", str(self.path.parent), "-W", "default"]
+        command += [*self.suite.arguments, str(self.path)]
+        environment = {
+            **self.suite.environment(self.checkout),
+            "OUTSIDE_RESULTS": str(self.record),
+            "OUTSIDE_DONE": str(self.done_list),
+            "OUTSIDE_EVERY": str(self.bounds.every),
+        }
+        output = self.record.with_suffix(".log").open("ab")
+        return subprocess.Popen(
+            command,
+            cwd=self.path.parent,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=self._limit,
+        )
+
+    def _limit(self) -> None:
+        size = int(self.bounds.gibibytes * 2**30)
+        resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> str:
+        """Why the process ended, or "" if all was well. Without a new verdict for too long, it is stopped."""
+        size, since = -1, time.monotonic()
+        try:
+            while process.poll() is None:
+                time.sleep(0.2)
+                now = self.record.stat().st_size if self.record.exists() else 0
+                if now != size:
+                    size, since = now, time.monotonic()
+                elif time.monotonic() - since > self.bounds.seconds:
+                    return f"no end after {self.bounds.seconds:g} s"
+        finally:
+            _stop(process)
+        code = process.returncode
+        return "" if code == 0 else f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """The process and what it has started, which is in the session that it leads."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
