@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from torchada.redirect.views.asker import Asker, asker, is_one, is_standard, key_of
+from torchada.redirect.views.asker import Asker, asker, is_one, is_standard
+from torchada.redirect.views.view import key_of
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 

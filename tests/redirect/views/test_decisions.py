@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from torchada._settings import Settings
-from torchada.redirect.views import Views, chosen, remembered, sources, view
+from torchada.redirect.views import Views, chosen, decider, remembered, sources, view
 from torchada.redirect.views.known import BACKEND, CUDA
 from torchada.redirect.views.on_behalf import ON_BEHALF, asks_on_behalf
 
@@ -103,7 +103,7 @@ def test_forget_decides_anew(views: Views, tmp_path: Path) -> None:
 def test_an_error_shows_cuda_and_warns_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(view, "warn_once", said.append)
-    monkeypatch.setattr(view, "asker", lambda namespace: 1 / 0)
+    monkeypatch.setattr(decider, "asker", lambda namespace: 1 / 0)
     assert Views(Settings(), "torch_musa").sees_cuda({"__name__": "mine"})
     assert said == ["who asks cannot be found out, so mine sees CUDA: ZeroDivisionError: division by zero"]
     with pytest.raises(ZeroDivisionError):

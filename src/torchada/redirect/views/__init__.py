@@ -3,7 +3,8 @@
 Programs ask torch where they run: `torch.cuda.is_available()`, `device.type == "cuda"`, `torch.version.cuda`. What they are told
 depends on the module that asks, which the globals of the asking frame name. The decision is made once for each top-level package.
 
-- `view.py`: the decisions of a process, and a table by module for the mechanisms that ask at each call.
+- `view.py`: a table of the answers by module, for the mechanisms that ask at each call.
+- `decider.py`: what decides for modules that are not in it, loaded at the first question.
 - `asker.py`: from the globals of a frame to the package that they belong to.
 - `rules.py`: the reasons for a decision, in order.
 - `tracing.py`: the function that torch.compile is tracing, which asks where torch evaluates its expressions.
@@ -15,7 +16,6 @@ depends on the module that asks, which the globals of the asking frame name. The
 - `remembered.py`, `distributions.py`: what was found in the sources of an installed package, kept for later processes.
 """
 
-from torchada.redirect.views.rules import Decision
 from torchada.redirect.views.view import Views
 
-__all__ = ["Decision", "Views"]
+__all__ = ["Views"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from torchada.redirect.views.known import PORTIONS
+from torchada.redirect.views.view import Globals
 
 # Modules that programs run as: by `python script.py`, and in the children of multiprocessing.
 _MAIN = ("__main__", "__mp_main__")
@@ -15,7 +15,6 @@ _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 # Packages that others' code is downloaded into: each module there is a program of its own.
 _COLLECTIONS = frozenset({"transformers_modules", "diffusers_modules"})
-Globals = Mapping[str, Any]
 
 
 class Asker(NamedTuple):
@@ -35,15 +34,6 @@ class Asker(NamedTuple):
     def names(self) -> tuple[str, str]:
         """What people may call this code by: its package, and the first word of its name, which is __main__ for a script."""
         return self.package, self.name.partition(".")[0]
-
-
-def key_of(namespace: Globals) -> str:
-    """What the answer to a module is remembered under: its file, because several modules may share a name; otherwise its name."""
-    file = namespace.get("__file__")
-    if type(file) is str:
-        return file
-    name = namespace.get("__name__")
-    return name if type(name) is str else ""
 
 
 def is_one(namespace: Globals) -> bool:

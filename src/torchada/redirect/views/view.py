@@ -1,24 +1,19 @@
-"""The views of a process: decided once for each package, and looked up by module at each question."""
+"""The views of a process: a table by module, which is looked up at each question, and what decides where it has no answer."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from torchada._warnings import warn_once
-from torchada.redirect.views.asker import Asker, Globals, asker, is_one, is_standard, key_of
-from torchada.redirect.views.on_behalf import asks_on_behalf
-from torchada.redirect.views.rules import Decision, Rules
-from torchada.redirect.views.tracing import TRACING, traced_globals
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
+    from torchada.redirect.views.decider import Decider
+    from torchada.redirect.views.rules import Decision
 
-# These stand between a function and its caller: recording functions, and proxies.
-_BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
+Globals = Mapping[str, Any]
 
 # Patches that are applied again after `disable` keep the views that they were made with.
 _ALL: WeakSet[Views] = WeakSet()
@@ -30,20 +25,32 @@ def forget_all() -> None:
         views.forget()
 
 
-class Views:
-    """Who sees CUDA. `decisions` are by package; the package of a script is the path of its file.
+def key_of(namespace: Globals) -> str:
+    """What the answer to a module is remembered under: its file, because several modules may share a name; otherwise its name."""
+    file = namespace.get("__file__")
+    if type(file) is str:
+        return file
+    name = namespace.get("__name__")
+    return name if type(name) is str else ""
 
-    `table` answers by module, for code that asks at each call: by `key_of(globals)`, and by name where that is unique. `decide`
-    answers for what is not in it.
+
+class Views:
+    """Who sees CUDA. `table` answers for modules that have asked before, by `key_of(globals)`; `decide` for all others.
+
+    What decides is loaded at the first question, because `import torch` asks none.
     """
 
     def __init__(self, settings: Settings, adapter: str) -> None:
         self._settings = settings
-        self._rules = Rules(settings, adapter)
+        self._adapter = adapter
+        self._decider: Decider | None = None
         self.table: dict[str, bool] = {}
-        self.decisions: dict[str, Decision] = {}
-        self._askers: dict[str, Asker] = {}
         _ALL.add(self)
+
+    @property
+    def decisions(self) -> dict[str, Decision]:
+        """The decisions so far, by package; the package of a script is the path of its file."""
+        return {} if self._decider is None else self._decider.decisions
 
     def sees_cuda(self, namespace: Globals) -> bool:
         """Whether code whose globals are `namespace` sees CUDA; otherwise it sees the backend."""
@@ -53,7 +60,7 @@ class Views:
     def decide(self, namespace: Globals) -> bool:
         """As `sees_cuda`, for globals that are not in the table. The answer is remembered where it is the same each time."""
         try:
-            return self._view_of(namespace)
+            return self._decisive().view_of(namespace)
         except Exception as error:
             if self._settings.strict:
                 raise
@@ -61,72 +68,15 @@ class Views:
             warn_once(f"who asks cannot be found out, so {name} sees CUDA: {type(error).__name__}: {error}")
             return True
 
-    def decision(self, who: Asker) -> Decision:
-        """The decision for the package that `who` belongs to."""
-        known = self.decisions.get(who.package)
-        if known is None:
-            known = self.decisions[who.package] = self._rules.decide(who)
-        return known
-
     def forget(self) -> None:
         """Decide anew from now on."""
-        self.decisions.clear()
         self.table.clear()
-        self._askers.clear()
+        self._decider = None
 
-    def _view_of(self, namespace: Globals, frame: FrameType | None = None) -> bool:
-        """The view of the code in `frame`, whose globals are `namespace`; None where it may be anywhere on the stack."""
-        who = self._asker(namespace)
-        if who.name in TRACING:
-            traced = traced_globals()
-            return traced is not None and self.sees_cuda(traced)
-        passed_on_by = self._passed_on_by(who)
-        if passed_on_by is None:
-            answer = self.decision(who).sees_cuda
-            if is_one(namespace):
-                self.table[key_of(namespace)] = answer
-            return answer
-        if frame is None:
-            frame = _frame_of(namespace)
-        if frame is None:  # a function that torch.compile is tracing
-            frame, passed_on_by = sys._getframe(), self._rules.is_of_the_stack
-        while frame is not None and passed_on_by(self._asker(frame.f_globals)):
-            frame = frame.f_back
-        return self._view_of(frame.f_globals, frame) if frame is not None else self._of_the_program()
+    def _decisive(self) -> Decider:
+        if self._decider is None:
+            from torchada.redirect.views.decider import Decider
+            from torchada.redirect.views.rules import Rules
 
-    def _asker(self, namespace: Globals) -> Asker:
-        """As `asker`, remembered: all frames of a stack may have to be looked at."""
-        known = self._askers.get(key_of(namespace))
-        if known is None:
-            known = asker(namespace)
-            if is_one(namespace):
-                self._askers[key_of(namespace)] = known
-        return known
-
-    def _passed_on_by(self, who: Asker) -> Callable[[Asker], bool] | None:
-        """For code that asks for somebody else: which code between the two passes the question on. None for all other code.
-
-        The standard library asks for whoever called it: `logging` for the line that logs a device. With torch it is torch.
-        """
-        if _is_between(who):
-            return _is_between
-        if asks_on_behalf(who.name):
-            return self._rules.is_of_the_stack
-        return is_standard if is_standard(who) else None
-
-    def _of_the_program(self) -> bool:
-        """The view of the script or module that was started, where it is not on the stack: in another thread, for instance."""
-        main = asker(vars(sys.modules["__main__"]))
-        return self.decision(Asker("", "", ()) if self._rules.is_of_the_stack(main) else main).sees_cuda
-
-
-def _is_between(who: Asker) -> bool:
-    return who.name.startswith(_BETWEEN)
-
-
-def _frame_of(namespace: Globals) -> FrameType | None:
-    """The innermost frame with these globals."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals is not namespace:
-        frame = frame.f_back
-    return frame
+            self._decider = Decider(Rules(self._settings, self._adapter), self.table)
+        return self._decider
