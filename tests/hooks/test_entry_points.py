@@ -90,14 +90,14 @@ def toy(plugin: Plugin, tmp_path: Path) -> Interpreter:
 def test_a_third_party_backend_is_used(toy: Interpreter) -> None:
     code = "import torch; print(torch.device('cuda:1'), torch.cuda.synchronize())"
     done = toy.run(code)
-    assert done.stdout.strip() == "toy:1 toy" and done.stderr == ""
+    assert done.stdout.strip() == "cuda:1 toy" and done.stderr == ""
 
 
 @pytest.mark.parametrize("first", ["torch_toy", "torchada", "torchada, torch_toy"])
 def test_the_adapter_of_a_third_party_may_be_imported_first(toy: Interpreter, first: str) -> None:
     """The adapter's name is not known at start-up, so its execution has begun already when torch arrives in the middle of it."""
     done = toy.run(f"import {first}, torch; print(torch.device('cuda'), torch.cuda.synchronize())")
-    assert done.stdout.strip() == "toy toy" and done.stderr == ""
+    assert done.stdout.strip() == "cuda toy" and done.stderr == ""
 
 
 def test_status_shows_a_third_party_backend(toy: Interpreter) -> None:
@@ -137,7 +137,7 @@ def test_start_up_reads_no_entry_points(plugin: Plugin, toy: Interpreter) -> Non
 
 def test_a_third_party_area_is_applied(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("mine", AREA)
-    assert toy.run(USED).stdout.splitlines() == ["area read", "toy toy"]
+    assert toy.run(USED).stdout.splitlines() == ["area read", "toy cuda"]
 
 
 def test_a_third_party_area_is_applied_last_and_shown_in_status(plugin: Plugin, toy: Interpreter) -> None:
@@ -190,7 +190,7 @@ def test_a_broken_area_ends_in_a_warning_and_the_others_are_applied(
     plugin.area("broken", body)
     plugin.area("mine", AREA)
     done = toy.run(USED)
-    assert done.stdout.splitlines()[-1] == "toy toy"
+    assert done.stdout.splitlines()[-1] == "toy cuda"
     (warning,) = [line for line in done.stderr.splitlines() if "torchada: " in line]
     assert "'broken" in warning and reason in warning
 
@@ -205,11 +205,11 @@ def test_status_reports_a_broken_area(plugin: Plugin, toy: Interpreter) -> None:
 def test_a_wing_and_its_area_are_skipped_by_name(plugin: Plugin, toy: Interpreter, skipped: str) -> None:
     plugin.area("mine", AREA)
     done = toy.run(USED, env={"TORCHADA_SKIP_AREAS": skipped})
-    assert done.stdout.splitlines()[-1] == "None toy" and done.stderr == ""
+    assert done.stdout.splitlines()[-1] == "None cuda" and done.stderr == ""
 
 
 def test_a_wing_with_the_name_of_one_of_ours_is_left_out(plugin: Plugin, toy: Interpreter) -> None:
     plugin.area("tensors", AREA)
     done = toy.run(USED)
-    assert done.stdout.splitlines()[-1] == "None toy"
+    assert done.stdout.splitlines()[-1] == "None cuda"
     assert "'tensors'" in done.stderr and "of that name itself" in done.stderr

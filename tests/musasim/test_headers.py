@@ -14,6 +14,8 @@ pytestmark = pytest.mark.once
 PACKAGE = Path(musasim.__file__).parent / "torch_musa"
 GENERATED = "share/generated_cuda_compatible/include"
 # PyTorch's own, in every build, with what kernels need.
+# torch_musa 2.9 has a copy of its own, with the functions that operators by the stable ABI call.
+LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h"}
 FOR_KERNELS = set(compatible_headers._FOR_KERNELS)
 
 
@@ -35,7 +37,7 @@ def test_there_is_no_header_that_the_real_package_lacks() -> None:
     generated, root = map(Path, compatible_headers.folders())
     ours = _files(PACKAGE / GENERATED) | (_files(generated) - FOR_KERNELS)
     ours |= {f"torch_musa/csrc/{name}" for name in _files(PACKAGE / "csrc") | _files(root / "torch_musa" / "csrc")}
-    assert ours - _real() == set()
+    assert ours - _real() - LATER == set()
     assert {"ATen/musa/PhiloxCudaState.h", "torch_musa/csrc/core/MUSAGraphsC10Utils.h"} <= ours
 
 

@@ -199,8 +199,8 @@ def test_torch_without_hardware_is_left_alone(venv: Venv) -> None:
 def test_console_script_runs_programs_as_python_does(venv: Venv, tmp_path: Path) -> None:
     script = str(venv.folder / "bin" / "torchada")
     assert call([script, "--version"]) == f"torchada {__version__}"
-    (tmp_path / "script.py").write_text("import os, sys; print(sys.argv[1:], os.environ['TORCHADA_PLATFORM'])")
-    assert call([script, "run", "script.py", "--x", "-m"], cwd=tmp_path) == "['--x', '-m'] 1"
+    (tmp_path / "script.py").write_text("import os, sys; print(sys.argv[1:], os.environ['TORCHADA_SIMULATE'])")
+    assert call([script, "run", "--simulate", "script.py", "--x", "-m"], cwd=tmp_path) == "['--x', '-m'] 1"
     assert call([script, "run", "-c", TELL]) == "True"
 
 

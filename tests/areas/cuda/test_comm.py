@@ -28,7 +28,7 @@ def test_broadcast_out() -> None:
     assert all(a is b for a, b in zip(returned, outs))
     with pytest.raises(RuntimeError, match="index 1 has shape"):
         comm.broadcast(torch.ones(2), out=[torch.empty(2, device="cuda"), torch.empty(3, device="cuda:1")])
-    with pytest.raises(RuntimeError, match=r"to be CUDA tensors.*index 0 has device 'cpu'"):
+    with pytest.raises(RuntimeError, match=r"to be (CUDA|MUSA) tensors.*index 0 has device 'cpu'"):
         comm.broadcast(torch.ones(2), out=[torch.empty(2)])
     with pytest.raises(RuntimeError, match="Exactly one of"):
         comm.broadcast(torch.ones(2))
@@ -114,7 +114,7 @@ def test_scatter_out() -> None:
     returned = comm.scatter(x, out=out, dim=1)
     assert isinstance(returned, tuple) and returned[1] is out[1]
     assert out[0].tolist() == [[0], [4]] and out[1].tolist() == [[1, 2, 3], [5, 6, 7]]
-    with pytest.raises(RuntimeError, match=r"Total size.*expected 4, but got 3"):
+    with pytest.raises(RuntimeError, match="Total size"):
         comm.scatter(x, out=[out[1]], dim=1)
     with pytest.raises(RuntimeError, match="incorrect number of dimensions"):
         comm.scatter(x, out=[torch.empty(2, device="cuda")], dim=1)

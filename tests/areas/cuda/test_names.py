@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 import torch
 
+from support.interpreter import Interpreter
+
 pytestmark = pytest.mark.core
 
 SAME = [
@@ -64,9 +66,19 @@ def test_find_spec_of_torch_cuda() -> None:
     assert importlib.util.find_spec("torch.cuda.nonsense") is None
 
 
-@pytest.mark.parametrize("name", [found.name for found in pkgutil.walk_packages(torch.cuda.__path__, "torch.cuda.")])
+# Importing the sanitizer has PyTorch report everything that happens on a device, for the rest of the process.
+SANITIZER = "torch.cuda._sanitizer"
+
+
+@pytest.mark.parametrize(
+    "name", sorted({found.name for found in pkgutil.walk_packages(torch.cuda.__path__, "torch.cuda.")} - {SANITIZER})
+)
 def test_submodules_import(name: str) -> None:
     assert importlib.import_module(name).__name__ == name
+
+
+def test_the_sanitizer_is_imported(musa: Interpreter) -> None:
+    musa.run(f"import {SANITIZER}, torch; torch.zeros(1, device='cuda')")
 
 
 def test_names_of_submodules_follow() -> None:

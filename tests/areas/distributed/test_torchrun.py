@@ -17,7 +17,7 @@ DDP = EXAMPLES / "train_ddp.py"
 
 
 def on_its_own_device(done: Outcome, ranks: int) -> None:
-    assert done.devices == {rank: f"musa:{rank}" for rank in range(ranks)}
+    assert done.devices == {rank: f"cuda:{rank}" for rank in range(ranks)}
 
 
 def same_curve(done: Outcome, wanted: Outcome, tolerance: float = 1e-4) -> None:

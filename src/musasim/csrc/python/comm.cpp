@@ -81,37 +81,66 @@ void check_chunks(const Devices& devices, const std::optional<std::vector<int64_
       sizes.has_value() ? sizes->size() : 0);
 }
 
+// Streams are given one for each piece, or none; a piece is copied on the current stream all the same.
+void check_stream(const py::object& streams, size_t index, const at::Device& device) {
+  if (streams.is_none()) {
+    return;
+  }
+  const auto stream = streams.cast<py::sequence>()[index].cast<py::object>();
+  TORCH_CHECK(
+      stream.is_none() || stream.attr("device_index").cast<int>() == device.index(),
+      "Expected the device associated with the stream at index ",
+      index,
+      " to match the device supplied at that index (expected ",
+      static_cast<int>(device.index()),
+      ")");
+}
+
 Tensors scatter(
     const at::Tensor& tensor,
     const Devices& devices,
     const std::optional<std::vector<int64_t>>& sizes,
     int64_t dim,
-    const py::object& /*streams*/) {
+    const py::object& streams) {
   check_chunks(devices, sizes);
   const auto count = static_cast<int64_t>(devices.size());
   const auto chunks = sizes.has_value() ? tensor.split_with_sizes(*sizes, dim) : tensor.chunk(count, dim);
   Tensors copies;
   for (size_t i = 0; i < chunks.size(); ++i) {
+    check_stream(streams, i, device_at(devices[i]));
     copies.push_back(copy_to(chunks[i], devices[i]));
   }
   return copies;
 }
 
-Tensors scatter_out(const at::Tensor& tensor, Tensors& outputs, int64_t dim, const py::object& /*streams*/) {
+Tensors scatter_out(const at::Tensor& tensor, Tensors& outputs, int64_t dim, const py::object& streams) {
   TORCH_CHECK(!outputs.empty(), "Expected at least one output tensor to scatter to");
   dim = at::maybe_wrap_dim(dim, tensor.dim());
-  int64_t begin = 0;
+  int64_t total = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     check_output(outputs[i], i);
-    outputs[i].copy_(tensor.narrow(dim, begin, outputs[i].size(dim)), /*non_blocking=*/true);
-    begin += outputs[i].size(dim);
+    check_stream(streams, i, outputs[i].device());
+    TORCH_CHECK(
+        outputs[i].dim() == tensor.dim(),
+        "Output tensor at index ",
+        i,
+        " has incorrect number of dimensions: expected ",
+        tensor.dim(),
+        ", but got ",
+        outputs[i].dim());
+    total += outputs[i].size(dim);
   }
   TORCH_CHECK(
-      begin == tensor.size(dim),
+      total == tensor.size(dim),
       "Total size for output tensors along scatter dim ",
       dim,
       " does not match the source tensor's size ",
       tensor.size(dim));
+  int64_t begin = 0;
+  for (auto& output : outputs) {
+    output.copy_(tensor.narrow(dim, begin, output.size(dim)), /*non_blocking=*/true);
+    begin += output.size(dim);
+  }
   return outputs;
 }
 
@@ -131,8 +160,9 @@ void check_inputs(const Tensors& tensors, int64_t dim) {
         tensors[i].device().type() == kMusa,
         "Expected all input tensors to be MUSA tensors, but tensor at index ",
         i,
-        " has device ",
-        tensors[i].device());
+        " has device '",
+        tensors[i].device(),
+        "'");
     TORCH_CHECK(
         tensors[i].dim() == first.dim(),
         "Expected all input tensors to have the same number of dimensions, but tensor at index ",
@@ -158,10 +188,23 @@ void check_inputs(const Tensors& tensors, int64_t dim) {
 at::Tensor gather_out(const Tensors& tensors, at::Tensor& output, int64_t dim) {
   dim = at::maybe_wrap_dim(dim, tensors.at(0).dim());
   check_inputs(tensors, dim);
+  auto expected = tensors.front().sizes().vec();
   Tensors here;
+  if (!expected.empty()) {
+    expected[static_cast<size_t>(dim)] = 0;
+  }
   for (const auto& tensor : tensors) {
     here.push_back(tensor.to(output.device()));
+    if (!expected.empty()) {
+      expected[static_cast<size_t>(dim)] += tensor.size(dim);
+    }
   }
+  TORCH_CHECK(
+      output.sizes() == at::IntArrayRef(expected),
+      "Expected out tensor to have shape ",
+      at::IntArrayRef(expected),
+      ", but got ",
+      output.sizes());
   return output.copy_(at::cat(here, dim));
 }
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -232,11 +233,16 @@ def _port_directory(self: object, source_dir: str, mapping_rule: Mapping[str, st
     return port_in_place(source_dir, mapping_rule)
 
 
+def _sees_cuda(context: Context) -> bool:
+    """Whether the program that was started sees CUDA."""
+    return context.views.sees_cuda(vars(import_module("__main__")))
+
+
 def _explain_missing_cuda(context: Context) -> None:
-    """A setup.py that fails because there is no CUDA prints its own error; pip shows this line next to it."""
+    """A setup.py that sees MUSA, and fails because there is no CUDA, prints its own error; pip shows this line next to it."""
     from torchada.building.scripts import is_setup_script
 
-    if is_setup_script() and not context.settings.force_cuda_available:
+    if is_setup_script() and not context.settings.force_cuda_available and not _sees_cuda(context):
         from torchada.building.errors import say
 
         name, version = context.backend.name.upper(), context.torch.version.cuda

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # PyTorch and this project. A backend's adapter is added by name.
 STACK = frozenset({"torch", "functorch", "torchgen", "torchada", "_torchada_startup", "musasim", "_build_cache"})
 
+# The beginning of the names of modules that torch.distributed.nn writes from a template of its own.
+_WRITTEN_BY_TORCH = "_remote_module_"
+
 
 class Decision(NamedTuple):
     """Whether a package sees CUDA, and why."""
@@ -48,10 +51,13 @@ class Rules:
 
     def is_of_the_stack(self, asker: Asker) -> bool:
         """Whether torch, its adapter, torchada or the standard library asks."""
-        return asker.package in self._stack or is_standard(asker)
+        return self._is_torchs(asker) or is_standard(asker)
+
+    def _is_torchs(self, asker: Asker) -> bool:
+        return asker.package in self._stack or asker.package.startswith(_WRITTEN_BY_TORCH)
 
     def _of_the_stack(self, asker: Asker) -> Decision | None:
-        if asker.package in self._stack:
+        if self._is_torchs(asker):
             return Decision(False, "it is part of PyTorch, of its adapter or of torchada")
         if is_standard(asker):
             return Decision(False, "it is part of the standard library")
