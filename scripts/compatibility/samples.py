@@ -143,7 +143,7 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda._memory_viz.segments": "f(cuda.memory._snapshot())",
     "torch.cuda._memory_viz.trace_plot": "f(cuda.memory._snapshot())",
     "torch.cuda._pin_memory_utils.pin_memory": "f(torch.empty(4096).data_ptr(), 4096)",
-    "torch.cuda._sanitizer.enable_cuda_sanitizer": "f(); torch.cuda._sanitizer.cuda_sanitizer.disable()",
+    "torch.cuda._sanitizer.enable_cuda_sanitizer": "f(), torch.cuda._sanitizer.cuda_sanitizer.disable()",
     "torch.cuda._utils._check_cuda": "f(0)",
     "torch.cuda._utils._cuda_load_module": "f(b'', [])",
     "torch.cuda._utils._get_device_index": "f('cuda:1')",

@@ -240,12 +240,11 @@ def coalesced(x: torch.Tensor) -> Any:
 
 @PROGRAMS.add("torch._C._broadcast_out", "torch._C._scatter_out", "torch._C._gather_out", native=False)
 def communication_into(x: torch.Tensor) -> Any:
-    comm = torch.cuda.comm
     out = torch.zeros(4, device="cuda:1")
-    comm.broadcast(x, out=[out])
+    C._broadcast_out(x, [out])
     parts = [torch.zeros(2, device="cuda"), torch.zeros(2, device="cuda:1")]
-    comm.scatter(x, out=parts)
-    return out, parts, comm.gather(parts, out=torch.zeros(4, device="cuda"))
+    C._scatter_out(x, parts, 0, None)
+    return out, parts, C._gather_out(parts, torch.zeros(4, device="cuda"), 0)
 
 
 @PROGRAMS.add("torch._C._nccl_all_reduce", "torch._C._nccl_broadcast", "torch._C._nccl_reduce", native=False)
