@@ -33,13 +33,13 @@ class _ForNativeCode(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Alias(ModuleType):
-    """It is in sys.modules from the import until `_lazy_init` is looked up, which C++ does next.
+    """It is in sys.modules from the import until `_lazy_init` or `_gpu_trace` is looked up, which C++ does next.
 
     Other threads that find it in the meantime get torch_musa's attributes from it.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_lazy_init":
+        if name in ("_lazy_init", "_gpu_trace"):
             restore()
         return getattr(sys.modules["torch_musa"], name)
 
