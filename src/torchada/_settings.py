@@ -38,7 +38,7 @@ VARIABLES = (
     Variable(
         "TORCHADA_VIEW",
         "choice",
-        "what code is told of the device: each module by what it knows (caller, the default), all code cuda, or all code musa",
+        "what code sees of the device: each package by what it knows (caller, the default), all code cuda, or all code musa",
         ("caller", "cuda", "musa"),
     ),
     Variable("TORCHADA_CUDA_VIEW", "packages", "packages that see CUDA, separated by commas"),
@@ -48,9 +48,7 @@ VARIABLES = (
         "flag",
         "torch.cuda.is_available() is True for all code, PyTorch's own included",
     ),
-    Variable(
-        "TORCHADA_CUDA_CAPABILITY", "version", "the compute capability that code which sees CUDA is told, as in 8.0"
-    ),
+    Variable("TORCHADA_CUDA_CAPABILITY", "version", "the compute capability that code which sees CUDA gets, as in 8.0"),
     Variable("TORCHADA_STRICT", "flag", "raise where torchada would warn and go on"),
     Variable(
         "TORCHADA_NATIVE",

@@ -1,4 +1,4 @@
-"""TORCHADA_CUDA_CAPABILITY: the compute capability that code which sees CUDA is told, in place of the chip's own.
+"""TORCHADA_CUDA_CAPABILITY: the compute capability that code which sees CUDA gets in place of the chip's own.
 
 Programs choose kernels and data types by it, and compare it with numbers of NVIDIA's chips. The chip's own numbers are much lower.
 """

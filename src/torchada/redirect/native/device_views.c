@@ -1,6 +1,6 @@
 /* What code sees of a device: its type and its text, with "cuda" for code that sees CUDA and the backend's name for any other.
  *
- * The functions here stand in the place of torch.device's own: a getter of `type`, and tp_str and tp_repr. Who asks is told by the
+ * The functions here stand in the place of torch.device's own: a getter of `type`, and tp_str and tp_repr. Who asks follows from the
  * globals of the frame that is running, whose module is looked up in a table of the views; what is not in it is decided in Python.
  * A device is one byte for its type and one for its index, after the head of the object: Python makes sure of that before it relies
  * on it. torch composes a text each time it is asked for one, so texts that are made once and kept pay for the question.
@@ -43,7 +43,7 @@ static PyObject *key_of(PyObject *globals)
     return name != NULL && PyUnicode_CheckExact(name) ? name : state.nameless;
 }
 
-/* A fault in a decision must not change what a program does otherwise: it is told, and the asker sees the backend. */
+/* A fault in a decision must not change what a program does otherwise: it is reported, and the asker sees the backend. */
 static int decided(PyObject *globals)
 {
     PyObject *answer = PyObject_CallFunctionObjArgs(state.decide, globals, NULL);

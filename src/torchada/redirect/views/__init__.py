@@ -1,6 +1,6 @@
 """Who asks? Code that knows CUDA alone sees CUDA, and code that knows MUSA sees the backend.
 
-Programs ask torch where they run: `torch.cuda.is_available()`, `device.type == "cuda"`, `torch.version.cuda`. What they are told
+Programs ask torch where they run: `torch.cuda.is_available()`, `device.type == "cuda"`, `torch.version.cuda`. What they see
 depends on the module that asks, which the globals of the asking frame name. The decision is made once for each top-level package.
 
 - `view.py`: a table of the answers by module, for the mechanisms that ask at each call.
