@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker("cuda"):
                 item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def gpu_trace_stays_off() -> Iterator[None]:
+    """torch.compile imports torch.cuda._sanitizer, which has PyTorch report whatever happens on a device until the process ends.
+
+    The reports run Python in the middle of other tests, also where no callbacks are. What they say is tested in processes of their
+    own.
+    """
+    if find_spec("torch") is None:
+        yield
+        return
+    import torch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch._C, "_activate_gpu_trace", lambda: None)
+        yield
 
 
 def _has_nvidia_gpu() -> bool:
