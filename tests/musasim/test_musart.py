@@ -214,8 +214,10 @@ class TestMemory:
 
     def test_reset_frees_what_the_program_took_and_leaves_tensors(self, musart: Any) -> None:
         tensor = torch.ones(8, device="musa")
+        assert musart.musaDeviceReset() == 0  # what earlier tests took and kept
         before = torch.musa.mem_get_info()
         pointer = handle_of(musart.musaMalloc, 1 << 20)
+        assert torch.musa.mem_get_info() != before
         assert musart.musaDeviceReset() == 0
         assert torch.musa.mem_get_info() == before and tensor.sum().item() == 8
         assert musart.musaFree(pointer) == INVALID_VALUE
