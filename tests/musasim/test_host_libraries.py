@@ -21,7 +21,16 @@ CALLED_BY_TORCH_MUSA = {f"musolverDnC{name}{size}" for name in ("ungqr", "unmqr"
 LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
 N, T, C = 0, 1, 2
 TYPES = {"S": torch.float, "D": torch.double, "C": torch.cfloat, "Z": torch.cdouble}
-NUMBERS = {torch.float: 0, torch.double: 1, torch.half: 2, torch.int8: 3, torch.cfloat: 4, torch.cdouble: 5, torch.int32: 10, torch.bfloat16: 14}  # fmt: skip
+NUMBERS = {
+    torch.float: 0,
+    torch.double: 1,
+    torch.half: 2,
+    torch.int8: 3,
+    torch.cfloat: 4,
+    torch.cdouble: 5,
+    torch.int32: 10,
+    torch.bfloat16: 14,
+}
 
 
 class Library:
@@ -83,8 +92,22 @@ def test_products(blas: Library, handle: Any, letter: str, opa: int, opb: int) -
     stored = [columns(each) for each in (a, b, c)]
     sizes = [each.shape[0] for each in (a, b, c)]
     blas.must(
-        f"mublas{letter}gemm", handle, opa, opb, 4, 5, 6, alpha, stored[0], sizes[0], stored[1], sizes[1], beta, stored[2], sizes[2]
-    )  # fmt: skip
+        f"mublas{letter}gemm",
+        handle,
+        opa,
+        opb,
+        4,
+        5,
+        6,
+        alpha,
+        stored[0],
+        sizes[0],
+        stored[1],
+        sizes[1],
+        beta,
+        stored[2],
+        sizes[2],
+    )
     torch.testing.assert_close(back(stored[2]), alpha * transposed(a, opa) @ transposed(b, opb) + beta * c)
 
 
@@ -94,22 +117,44 @@ def test_batches_of_products(blas: Library, handle: Any, letter: str) -> None:
     one, none = torch.tensor([1, 0], dtype=TYPES[letter])
     stored, out = [columns(a), columns(b)], torch.full((3, 5, 4), float("nan"), dtype=TYPES[letter], device="musa")
     blas.must(
-        f"mublas{letter}gemmStridedBatched", handle, N, N, 4, 5, 2, one, stored[0], 4, ctypes.c_longlong(8), stored[1], 2,
-        ctypes.c_longlong(10), none, out, 4, ctypes.c_longlong(20), 3,
-    )  # fmt: skip
+        f"mublas{letter}gemmStridedBatched",
+        handle,
+        N,
+        N,
+        4,
+        5,
+        2,
+        one,
+        stored[0],
+        4,
+        ctypes.c_longlong(8),
+        stored[1],
+        2,
+        ctypes.c_longlong(10),
+        none,
+        out,
+        4,
+        ctypes.c_longlong(20),
+        3,
+    )
     torch.testing.assert_close(back(out), a @ b)
     places = [torch.tensor([each[i].data_ptr() for i in range(3)], device="musa") for each in (*stored, out.zero_())]
     blas.must(
         f"mublas{letter}gemmBatched", handle, N, N, 4, 5, 2, one, places[0], 4, places[1], 2, none, places[2], 4, 3
-    )  # fmt: skip
+    )
     torch.testing.assert_close(back(out), a @ b)
 
 
 @pytest.mark.parametrize(
     ("inside", "outside", "compute"),
-    [(torch.half, torch.half, torch.float), (torch.bfloat16, torch.float, torch.float), (torch.half, torch.half, torch.half),
-     (torch.int8, torch.int32, torch.int32), (torch.double, torch.double, torch.double)],
-)  # fmt: skip
+    [
+        (torch.half, torch.half, torch.float),
+        (torch.bfloat16, torch.float, torch.float),
+        (torch.half, torch.half, torch.half),
+        (torch.int8, torch.int32, torch.int32),
+        (torch.double, torch.double, torch.double),
+    ],
+)
 def test_products_of_other_types(
     blas: Library, handle: Any, inside: torch.dtype, outside: torch.dtype, compute: torch.dtype
 ) -> None:
@@ -118,9 +163,27 @@ def test_products_of_other_types(
     one, none = torch.tensor([1, 0], dtype=compute)
     out = torch.empty(3, 7, dtype=outside, device="musa")
     blas.must(
-        "mublasGemmEx", handle, T, N, 7, 3, 300, one, columns(a.mT), NUMBERS[inside], 300, columns(b), NUMBERS[inside], 300,
-        none, out, NUMBERS[outside], 7, NUMBERS[compute], -1,
-    )  # fmt: skip
+        "mublasGemmEx",
+        handle,
+        T,
+        N,
+        7,
+        3,
+        300,
+        one,
+        columns(a.mT),
+        NUMBERS[inside],
+        300,
+        columns(b),
+        NUMBERS[inside],
+        300,
+        none,
+        out,
+        NUMBERS[outside],
+        7,
+        NUMBERS[compute],
+        -1,
+    )
     torch.testing.assert_close(back(out), (a.double() @ b.double()).to(outside))
 
 
@@ -203,7 +266,7 @@ def test_work_in_a_captured_stream_is_done_at_each_replay(blas: Library, handle:
     assert y.tolist() == [2] * 4
 
 
-# --- muBLASLt ----------------------------------------------------------------------------------------------------------------------
+# --- muBLASLt ----------
 
 
 class Lt:
@@ -221,7 +284,13 @@ class Lt:
         return made
 
     def set(self, desc: ctypes.c_void_p, attribute: int, value: Any) -> None:
-        self.library.must("mublasLtMatmulDescSetAttribute", desc, attribute, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)))  # fmt: skip
+        self.library.must(
+            "mublasLtMatmulDescSetAttribute",
+            desc,
+            attribute,
+            ctypes.byref(value),
+            ctypes.c_size_t(ctypes.sizeof(value)),
+        )
 
     def run(self, a: torch.Tensor, b: torch.Tensor, epilogue: int, bias: Any = None, aux: Any = None) -> torch.Tensor:
         desc, out = ctypes.c_void_p(), torch.empty(b.shape[1], a.shape[1], dtype=a.dtype, device="musa")
@@ -236,9 +305,24 @@ class Lt:
         one, none = torch.tensor([1.0, 0.0])
         layouts = self.layout(a), self.layout(b), self.layout(out.mT)
         self.library.must(
-            "mublasLtMatmul", self.handle, desc, one, columns(a), layouts[0], columns(b), layouts[1], none, out, layouts[2],
-            out, layouts[2], None, None, ctypes.c_size_t(0), None,
-        )  # fmt: skip
+            "mublasLtMatmul",
+            self.handle,
+            desc,
+            one,
+            columns(a),
+            layouts[0],
+            columns(b),
+            layouts[1],
+            none,
+            out,
+            layouts[2],
+            out,
+            layouts[2],
+            None,
+            None,
+            ctypes.c_size_t(0),
+            None,
+        )
         return back(out)
 
 
@@ -252,7 +336,14 @@ def test_epilogues(torch_musa: Any, dtype: torch.dtype) -> None:
     a, b, bias = torch.randn(5, 4).to(dtype), torch.randn(5, 3).to(dtype), torch.randn(4).to(dtype)
     product, on_device = a.float().mT @ b.float(), bias.to("musa")
     shifted = product + bias.float()[:, None]
-    for epilogue, wanted in ((1, product), (2, product.relu()), (4, shifted), (6, shifted.relu()), (32, gelu(product)), (36, gelu(shifted))):  # fmt: skip
+    for epilogue, wanted in (
+        (1, product),
+        (2, product.relu()),
+        (4, shifted),
+        (6, shifted.relu()),
+        (32, gelu(product)),
+        (36, gelu(shifted)),
+    ):
         torch.testing.assert_close(lt.run(a, b, epilogue, on_device), wanted.to(dtype))
     aux = torch.empty(3, 4, dtype=dtype, device="musa")
     torch.testing.assert_close(lt.run(a, b, 164, on_device, aux), gelu(shifted).to(dtype))
@@ -273,7 +364,7 @@ def test_gradients_by_epilogues(torch_musa: Any) -> None:
     torch.testing.assert_close(gradient.cpu(), before.grad.sum(1))
 
 
-# --- muSOLVER ----------------------------------------------------------------------------------------------------------------------
+# --- muSOLVER ----------
 
 
 @pytest.mark.parametrize("letter", TYPES)
@@ -315,7 +406,7 @@ def test_orthogonal_factors_and_eigenvalues(torch_musa: Any, letter: str) -> Non
     torch.testing.assert_close(hermitian @ vectors, vectors * values.cpu(), rtol=1e-3, atol=1e-3)
 
 
-# --- muSPARSE ----------------------------------------------------------------------------------------------------------------------
+# --- muSPARSE ----------
 
 
 @pytest.mark.parametrize("dtype", [torch.float, torch.double, torch.half, torch.cfloat])
@@ -349,7 +440,7 @@ def test_sparse_products(torch_musa: Any, dtype: torch.dtype, compressed: bool) 
     torch.testing.assert_close(y.cpu(), (dense.mT.to(exact) @ x.cpu().to(exact)).to(dtype))
 
 
-# --- muFFT -------------------------------------------------------------------------------------------------------------------------
+# --- muFFT ----------
 
 LENGTHS = [(1,), (2,), (8,), (12,), (17,), (30,), (97,), (6, 10), (5, 7), (3, 4, 6), (2, 9, 5)]
 
@@ -393,7 +484,7 @@ def test_a_plan_with_strides_reads_every_other_number(torch_musa: Any) -> None:
     assert fft("mufftExecC2C", made, x.to("musa"), out, -1) == 1
 
 
-# --- muRAND ------------------------------------------------------------------------------------------------------------------------
+# --- muRAND ----------
 
 
 def drawn(name: str, dtype: torch.dtype, *parameters: Any, n: int = 20_000, seed: int = 7) -> torch.Tensor:
@@ -439,7 +530,7 @@ def test_a_sequence_goes_on_where_it_ended(torch_musa: Any) -> None:
     assert torch.equal(parts.cpu(), drawn("murandGenerateUniform", torch.float, n=20))
 
 
-# --- names -------------------------------------------------------------------------------------------------------------------------
+# --- names ----------
 
 
 def vendor_names() -> set[str]:
@@ -463,8 +554,11 @@ def vendor_names() -> set[str]:
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_every_exported_name_is_the_vendors(name: str) -> None:
     listed = subprocess.run(
-        ["nm", "-D", "--defined-only", toolkit.home() / "lib" / f"lib{name}.so"], capture_output=True, text=True, check=True
-    ).stdout  # fmt: skip
+        ["nm", "-D", "--defined-only", toolkit.home() / "lib" / f"lib{name}.so"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     ours = {line.split()[-1] for line in listed.splitlines() if line.split()[-1].startswith("mu")}
     assert len(ours) > 10
     assert ours - vendor_names() - CALLED_BY_TORCH_MUSA == set()

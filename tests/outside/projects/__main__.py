@@ -8,6 +8,7 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from outside.projects import building, table, testing
 
@@ -20,7 +21,7 @@ def main() -> int:
     if unknown:
         raise SystemExit(f"no such project: {', '.join(unknown)}; the table has {', '.join(rows)}")
     print(f"sources, builds and results are in {options.work}", flush=True)
-    for name in options.names or rows:
+    for name in options.names or [name for name, row in rows.items() if row.tried]:
         well &= _run(rows[name], options)
     return 0 if well else 1
 
@@ -40,23 +41,21 @@ def _run(project: table.Project, options: argparse.Namespace) -> bool:
     return _report(project, found, options.only)
 
 
-def _report(project: table.Project, found: dict[str, dict[str, object]], only: str) -> bool:
+def _report(project: table.Project, found: dict[str, Any], only: str) -> bool:
     """Print a row, and say whether it is as the table has it."""
     built, tested, expected = found["built"], found.get("tested"), project.expected
     changed = built["changed"]
-    text = f"| {project.name} | {built['seconds']:.0f} s | {built['sources']} files, {len(changed) or 'none'} changed |"  # type: ignore[arg-type]
+    text = f"| {project.name} | {built['seconds']:.0f} s | {built['sources']} files, {len(changed) or 'none'} changed |"
     if built["code"]:
         print(f"{text} stops: {built['stops']} |", flush=True)
-        return bool(expected.stops) and expected.stops in str(built["stops"]) and not changed
+        return bool(expected.stops) and expected.stops in built["stops"] and not changed
     if tested is None or only == "build":
         print(f"{text} built |", flush=True)
         return not changed
     print(f"{text} {tested['passed']} passed, {tested['failed']} failed, {tested['skipped']} skipped |", flush=True)
-    for failure in tested["failures"]:  # type: ignore[attr-defined]
+    for failure in tested["failures"]:
         print(f"    {failure}", flush=True)
-    same = [tested[each] for each in ("passed", "failed", "skipped")] == [
-        getattr(expected, each) for each in ("passed", "failed", "skipped")
-    ]
+    same = testing.Tested(**tested).is_as(expected)
     if not same:
         print(f"    expected: {expected.passed} passed, {expected.failed} failed, {expected.skipped} skipped")
     return same and not changed

@@ -40,7 +40,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Project:
-    """One row. `folder` has the setup.py; `test` is a command, in which a first word of `check:NAME` is a program of ours."""
+    """One row. `folder` has the setup.py; `test` is a command, in which a first word of `check:NAME` is `checks/of_NAME.py`."""
 
     name: str
     sources: tuple[Source, ...]
@@ -54,6 +54,8 @@ class Project:
     cwd: str = "."
     #: Of the project's tests so many, evenly spread; 0 for all.
     sample: int = 0
+    #: False if there are no figures yet; such a row is run only if it is named.
+    tried: bool = True
     #: Why the tests that fail do, and what a reader has to know.
     notes: str = ""
 

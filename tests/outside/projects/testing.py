@@ -49,7 +49,7 @@ def test(project: Project, folder: Path, log: Path, seconds: float) -> Tested:
 
 def _command(first: str, arguments: list[str], report: Path) -> list[str]:
     if first.startswith("check:"):
-        return [str(HERE / "checks" / f"{first.removeprefix('check:')}.py"), *arguments]
+        return [str(HERE / "checks" / f"of_{first.removeprefix('check:')}.py"), *arguments]
     sampled = ["-p", "outside.projects.sampling"]
     plain = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-c", os.devnull, "--rootdir", "."]
     return ["-m", "pytest", *plain, *sampled, f"--junitxml={report}", *arguments]

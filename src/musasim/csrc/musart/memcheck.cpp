@@ -93,6 +93,14 @@ void found(const char* kind, const std::string& what, const void* caller, const 
   findings().push_back({place + ": " + kind + ": " + what, caller, other});
 }
 
+// The first line of addr2line's that is not the toolkit's own: functions of its headers are expanded where a program calls them.
+void read_line(FILE* pipe, char* line, int size) {
+  char next[4096];
+  while (std::fgets(next, sizeof next, pipe) != nullptr) {
+    if (line[0] == '\0' || std::strstr(line, "/include/musasim/") != nullptr) std::snprintf(line, size, "%s", next);
+  }
+}
+
 // "file:line", by the program addr2line that compilers bring along, or the library and the offset in it.
 std::string line_of(const void* caller) {
   Dl_info info{};
@@ -101,13 +109,13 @@ std::string line_of(const void* caller) {
   }
   const auto offset = static_cast<const char*>(caller) - static_cast<const char*>(info.dli_fbase) - 1;
   char command[4200];
-  std::snprintf(command, sizeof command, "addr2line -e '%s' 0x%zx 2>/dev/null", info.dli_fname, static_cast<size_t>(offset));
+  std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%zx 2>/dev/null", info.dli_fname, static_cast<size_t>(offset));
   char line[4096] = "";
   if (FILE* pipe = std::strchr(info.dli_fname, '\'') == nullptr ? popen(command, "r") : nullptr) {
-    if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
+    read_line(pipe, line, sizeof line);
     pclose(pipe);
   }
-  line[std::strcspn(line, "\n")] = '\0';
+  line[std::strcspn(line, " \n")] = '\0'; // "(discriminator 3)" may follow
   if (line[0] == '\0' || line[0] == '?') {
     std::snprintf(line, sizeof line, "%s+0x%zx", info.dli_fname, static_cast<size_t>(offset));
   }
@@ -328,12 +336,11 @@ MUSASIM_EXPORT void __asan_storeN_noabort(const void* address, size_t bytes) {
 MUSASIM_EXPORT void __asan_handle_no_return(void) {}
 }
 
-void musasim_atomic(const void* address, size_t bytes) {
+void musasim_atomic(const void* address, size_t bytes, const void* caller) {
   CheckedThread thread{};
   if (!on_device() || !memcheck::enabled() || !checked_thread(&thread)) return;
   // Not a race, whatever others do with it by atomic functions; but it writes.
   const auto place = memcheck::place_of(reinterpret_cast<memcheck::Address>(address), bytes == 0 ? 1 : bytes);
-  const void* caller = __builtin_return_address(0);
   if (place.where == memcheck::Where::Outside) memcheck::found("write out of bounds", "atomic function, " + place.text, caller);
   if (place.where == memcheck::Where::Freed) memcheck::found("write after free", "atomic function, " + place.text, caller);
   ++memcheck::launch().releases[thread.number];

@@ -8,7 +8,7 @@ namespace musasim {
 template <class T, class Function>
 MUSASIM_UNCHECKED inline T atomically(T* address, Function function) {
 #ifdef __MUSASIM_MEMCHECK__
-  musasim_atomic(address, sizeof(T));
+  musasim_atomic(address, sizeof(T), __builtin_return_address(0));
 #endif
   const T old = *address;
   *address = static_cast<T>(function(old));

@@ -123,8 +123,9 @@ void musasim_launch(struct musasim_kernel* kernel, const void* data, const struc
    read before it is written shall not look like a good value. */
 void musasim_declare_shared(void* address, size_t bytes);
 
-/* Before an atomic function changes memory, and with 0 bytes at a fence: MUSASIM_MEMCHECK takes threads that call this for ordered. */
-void musasim_atomic(const void* address, size_t bytes);
+/* Before an atomic function changes memory, and with 0 bytes at a fence: MUSASIM_MEMCHECK takes threads that call this for ordered.
+   `caller` is where the program calls the function. */
+void musasim_atomic(const void* address, size_t bytes, const void* caller);
 
 /* Makes a __device__, __constant__ or __managed__ variable known. */
 void musasim_register_symbol(void* address, size_t bytes, const char* name);
