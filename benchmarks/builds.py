@@ -3,10 +3,10 @@
     python benchmarks/builds.py [PROJECT] [--rounds N]
 
 PROJECT is a folder with a setup.py; without one, `tests/building/projects/operators`, two files with PyTorch's headers. Each round
-copies it, builds it by `setup.py build_ext --inplace` with one job, and notes how long each run of g++ takes that compiles or links,
-which is what compiling the ported sources directly costs. Everything else (Python, torch, porting, reading launches, and
-preprocessing for that) is torchada's and the simulated toolkit's. Both are given by the clock and in processor time; on a machine with
-other load, the latter says more.
+copies it, builds it by `setup.py build_ext --inplace` with one job, and notes how long each run of g++ takes that compiles or
+links, which is what compiling the ported sources directly costs. Everything else (Python, torch, porting, reading launches, and
+preprocessing for that) is torchada's and the simulated toolkit's. Both are given by the clock and in processor time; on a machine
+with other load, the latter says more.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python scripts/vendor_names.py TORCH_MUSA [--ggml GGML]
 
 TORCH_MUSA is a checkout of MooreThreads/torch_musa (tag v2.7.1), GGML one of ggml-org/ggml, whose `vendors/musa.h` is known to
-work on hardware. Both may be git directories without a work tree. Each difference needs a reason of `scripts/vendor_names.toml`; the
-command ends with 1 if one has none, or if a reason has no difference left.
+work on hardware. Both may be git directories without a work tree. Each difference needs a reason of
+`scripts/vendor_names.toml`; the command ends with 1 if one has none, or if a reason has no difference left.
 """
 
 from __future__ import annotations
