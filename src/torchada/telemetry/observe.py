@@ -28,7 +28,7 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.unsupported import UnsupportedError
-from torchada.redirect.views.answers import QUESTIONS, Question
+from torchada.redirect.views.answers import QUESTIONS, Question, declared, is_by_view
 from torchada.telemetry.recorder import Use
 
 Function = Callable[..., Any]
@@ -99,7 +99,7 @@ class Observer:
                 part and self._function(patch, part, use) for part in (value.fget, value.fset, value.fdel)
             )
             return property(get, put, delete, value.__doc__)
-        if isinstance(value, FunctionType) and value in QUESTIONS:
+        if is_by_view(value):
             return self._question(patch, value, use, QUESTIONS[value])
         if isinstance(value, EntryPoint):
             redirected = self._function(patch, value._self_redirected, use, value.__wrapped__)
@@ -124,7 +124,7 @@ class Observer:
             note(cuda if is_of_cuda else honest, frame(1))
             return (question.cuda if is_of_cuda else question.honest)(*args, **kwargs)
 
-        return _dressed(call, function, patch)
+        return declared(_dressed(call, function, patch), question)
 
     def _constructor(self, patch: Patch, cls: type) -> Iterator[Patch]:
         if id(cls) in self._recorded or not has_own_constructor(cls):

@@ -57,9 +57,8 @@ def _by_view(text_of: Callable[[Device], str], device_type: str, views: Views) -
         if device_type not in text:
             return text
         namespace = frame(1).f_globals
-        name = namespace.get("__name__")
-        # A script is remembered by its file, and a name that is not in the table may be one.
-        sees_cuda = known(name) if name != "__main__" and name != "__mp_main__" else None
+        file = namespace.get("__file__")
+        sees_cuda = known(file) if type(file) is str else None
         if sees_cuda is None:
             sees_cuda = decide(namespace)
         return text.replace(device_type, "cuda") if sees_cuda else text
