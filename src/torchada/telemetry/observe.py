@@ -96,15 +96,18 @@ class Observer:
         use = _use(patch, self._context)
         if isinstance(value, property):
             get, put, delete = (
-                part and self._function(patch, part, use) for part in (value.fget, value.fset, value.fdel)
+                part and self._answer(patch, part, use) for part in (value.fget, value.fset, value.fdel)
             )
             return property(get, put, delete, value.__doc__)
-        if is_by_view(value):
-            return self._question(patch, value, use, QUESTIONS[value])
         if isinstance(value, EntryPoint):
             redirected = self._function(patch, value._self_redirected, use, value.__wrapped__)
             return EntryPoint(value.__wrapped__, redirected, value._self_place)
-        return self._function(patch, value, use)
+        return self._answer(patch, value, use)
+
+    def _answer(self, patch: Patch, function: Function, use: Use) -> Function:
+        if is_by_view(function):
+            return self._question(patch, function, use, QUESTIONS[function])
+        return self._function(patch, function, use)
 
     def _question(self, patch: Patch, function: Function, use: Use, question: Question) -> Function:
         """A function that answers by the view of the code that asks, recorded with the view."""

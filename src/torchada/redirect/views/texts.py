@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.engine import Skip
 from torchada.redirect.slots import TP_REPR, TP_STR, Slot, check_layout
+from torchada.redirect.views.answers import Question, declared
 from torchada.redirect.views.view import Views
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def _by_view(text_of: Callable[[Device], str], device_type: str, views: Views) -
     decide, frame = views.sees_cuda, sys._getframe
     known: Callable[[Any], bool | None] = views.table.get
 
+    def of_cuda(self: Device) -> str:
+        return text_of(self).replace(device_type, "cuda")
+
     def answer(self: Device) -> str:
         text = text_of(self)
         if device_type not in text:
@@ -63,4 +67,4 @@ def _by_view(text_of: Callable[[Device], str], device_type: str, views: Views) -
             sees_cuda = decide(namespace)
         return text.replace(device_type, "cuda") if sees_cuda else text
 
-    return answer
+    return declared(answer, Question(of_cuda, text_of, 1))
