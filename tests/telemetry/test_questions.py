@@ -52,7 +52,9 @@ def test_attributes_are_counted_by_view_and_place(
     musa: Interpreter, tmp_path: Path, api: str, question: str, by_cuda: str
 ) -> None:
     """What torch itself asks says nothing about the program, and is not counted."""
-    (tmp_path / "of_musa.py").write_text(f"import torch\n# torch.musa\ndef ask(): return {question.format(device='musa')}\n")
+    (tmp_path / "of_musa.py").write_text(
+        f"import torch\n# torch.musa\ndef ask(): return {question.format(device='musa')}\n"
+    )
     code = f"import of_musa\nfor _ in range(2): assert {question.format(device='cuda')}\nassert not of_musa.ask()"
     assert recorded(musa, tmp_path, code, api) == [
         [api, f"{by_cuda}, for code that sees CUDA", 3, "__main__", 2],
