@@ -101,12 +101,10 @@ def _verdict(header: str, sides: list[_Side], folder: Path) -> Verdict:
 
 
 def _sides(checkout: Path, results: Path, include: Path) -> list[_Side]:
-    from musasim import compatible_headers, finder
+    import musasim
+    from musasim import compatible_headers
 
-    finder.install()
-    import torch_musa
-
-    package = Path(torch_musa.__file__).parent
+    package = Path(musasim.__file__).parent / "torch_musa"
     pytorch = [str(include), str(include / "torch/csrc/api/include")]
     common = [*pytorch, str(_toolkit() / "include"), sysconfig.get_path("include")]
     by_hand = package / "share/generated_cuda_compatible/include"
