@@ -6,21 +6,11 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 
 def vendor() -> None:
-    """torch_musa is simulated and torchada does not take part. The vendor's helpers for its tests come from the checkout."""
-    from musasim import finder
-
-    finder.install()
-    import torch_musa
-
-    torch_musa.__path__.append(str(Path(os.environ["OUTSIDE_CHECKOUT"]) / "torch_musa"))
-    try:
-        importlib.import_module("torch_musa.testing")
-    finally:
-        torch_musa.__path__.pop()
+    """torch_musa is simulated and torchada does not take part (`installed/sitecustomize.py` makes it importable)."""
+    importlib.import_module("torch_musa.testing")
 
 
 def torchada() -> None:
