@@ -23,6 +23,8 @@ class Suite:
     harness: str
     #: More arguments of pytest.
     arguments: tuple[str, ...] = ()
+    #: Folders of the checkout from which its tests import, besides `root`.
+    sources: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
     def paths(self, checkout: Path) -> list[Path]:
@@ -43,6 +45,7 @@ class Suite:
             str(TESTS.parent / "src"),
             *_startup(),
             str(checkout / self.root),
+            *(str(checkout / folder) for folder in self.sources),
             mine.get("PYTHONPATH", ""),
         ]
         return {
@@ -66,10 +69,16 @@ def _startup() -> list[str]:
 _PLAIN = {"TORCHADA_DISABLE": "1"}
 
 
-def _pytorch(name: str, *files: str, harness: str = "torchada") -> Suite:
+def _pytorch(name: str, *files: str, harness: str = "torchada", **env: str) -> Suite:
     # PyTorch's own conftest.py is for the pytest of its time.
-    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
-    return Suite(name, "test", files, harness, ("--noconftest",), env)
+    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_FORCE_CUDA_AVAILABLE": "1", **env}
+    return Suite(name, "test", files, harness, ("--noconftest",), env=env)
+
+
+def _project(name: str, root: str, *files: str, sources: tuple[str, ...]) -> Suite:
+    """Tests of a package that uses CUDA. The capability is one of NVIDIA's: with the chip's own, tests of bfloat16 are skipped."""
+    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_CUDA_CAPABILITY": "8.0"}
+    return Suite(name, root, files, "nothing", ("--confcutdir=..",), sources, env)
 
 
 SUITES = {
@@ -83,5 +92,7 @@ SUITES = {
         _pytorch("test-cuda-multigpu", "test_cuda_multigpu.py"),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
+        _pytorch("test-triton", "inductor/test_triton_kernels.py", harness="torchada_triton", MUSASIM_INDUCTOR="triton"),
+        _project("liger", "test/transformers", "test_*.py", sources=(".", "src")),
     )
 }

@@ -108,6 +108,17 @@ def test_autotune_measures_each_configuration_and_resets() -> None:
     assert 100 in prepared and add_to.best_config in add_to.configs
 
 
+def test_autotune_launches_each_configuration_twice_and_not_until_a_chips_clock_would_be_sure(
+    zeros: torch.Tensor, knobs: Any
+) -> None:
+    tuned = triton.autotune([triton.Config({"BLOCK": size}) for size in (8, 16)], key=[])(add_number)
+    launches: list[str] = []
+    knobs.launch_enter_hook = lambda metadata: launches.append(metadata.get()["name"])
+    tuned[(1,)](zeros, 1.0)
+    assert len(launches) == 2 * 2 + 1
+    assert triton.runtime.driver.active.get_benchmarker()(lambda: None, quantiles=(0.5, 0.2)) > [0.0, 0.0]
+
+
 def test_hooks_see_launches_and_compilations(zeros: torch.Tensor, knobs: Any) -> None:
     seen: list[str] = []
     knobs.launch_enter_hook = lambda metadata: seen.append(f"enter {metadata.get()['name']}")
