@@ -18,9 +18,11 @@ from torch.nn import functional as F
 def state_update():
     state = torch.randn(2, 16, 8)
     inputs = [torch.randn(2, 16), torch.rand(2, 16), -torch.rand(16, 8), torch.randn(2, 8), torch.randn(2, 8)]
+    # Without a bias and a gate, the package passes `*0` to its kernel, which is no list.
+    inputs += [torch.rand(16), torch.randn(2, 16), torch.rand(16)]
     here = state.cuda()
-    found = selective_state_update(here, *(each.cuda() for each in inputs))
-    return max(error(found, selective_state_update_ref(state, *inputs)), error(here, state))
+    found = selective_state_update(here, *(each.cuda() for each in inputs), dt_softplus=True)
+    return max(error(found, selective_state_update_ref(state, *inputs, dt_softplus=True)), error(here, state))
 
 
 def scanned(x, dt, a, b, c):
