@@ -87,6 +87,15 @@ def test_hints_for_nvidias_scheduler_do_nothing(program: Interpreter, tmp_path: 
     """)
 
 
+def test_functions_of_libdevice_are_not_replaced_by_those_for_another_gpu(program: Interpreter) -> None:
+    program.run("""
+        import torch, triton
+        from triton.language.extra import cuda
+        functions = [each for each in vars(cuda.libdevice).values() if getattr(each, "__triton_builtin__", False)]
+        assert functions and {each.__module__ for each in functions} == {"triton.language.extra.cuda.libdevice"}
+    """)
+
+
 def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
     program.run("""
         import torch, kernels
