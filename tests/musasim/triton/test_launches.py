@@ -215,3 +215,10 @@ def with_one_added(x: torch.Tensor) -> torch.Tensor:
     result = x.contiguous().clone()
     add_number[(1,)](result, 1.0, BLOCK=32)
     return result
+
+
+def test_dynamo_does_not_trace_what_stands_for_the_vendors_c() -> None:
+    from torch._dynamo import trace_rules
+
+    assert trace_rules.check(type(triton.runtime.driver.active.utils).load_binary)
+    assert not trace_rules.check(test_gradients_through_a_kernel)
