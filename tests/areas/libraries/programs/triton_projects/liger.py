@@ -133,7 +133,9 @@ report(
             "dyt", lambda a, s, w, b: w * torch.tanh(s * a) + b, matrix, lambda: torch.rand(1), vector, vector
         ),
         "cross_entropy": lambda: with_gradients(
-            lambda a: liger.liger_cross_entropy(a * 1.0, TARGETS.cuda()), lambda a: F.cross_entropy(a, TARGETS), matrix()
+            lambda a: liger.liger_cross_entropy(a * 1.0, TARGETS.cuda()),
+            lambda a: F.cross_entropy(a, TARGETS),
+            matrix(),
         ),
         "fused_linear_cross_entropy": lambda: with_gradients(
             lambda a, w: liger.liger_fused_linear_cross_entropy(a, w, TARGETS.cuda()),
