@@ -39,6 +39,15 @@ def torchada_cuda_only() -> None:
     torchada()
 
 
+def earlier() -> None:
+    """CUDA is redirected as by default, and the private modules of torchada 0.1 are stood in for."""
+    from outside import private_names
+
+    import torch  # noqa: F401
+
+    private_names.install()
+
+
 def concerns_cuda(name: str, doc: str) -> bool:
     """Whether a test of a file that is about more than CUDA is about CUDA."""
     return any(word in f"{name} {doc}".lower() for word in ("cuda", "gpu", "pin"))
@@ -51,6 +60,7 @@ def prepare() -> None:
         "vendor": vendor,
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,
+        "earlier": earlier,
     }
     sys.setrecursionlimit(10_000)
     known[os.environ["OUTSIDE_HARNESS"]]()
