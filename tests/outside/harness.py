@@ -41,9 +41,9 @@ def torchada_cuda_only() -> None:
 
 def earlier() -> None:
     """CUDA is redirected as by default, and the private modules of torchada 0.1 are stood in for."""
-    from outside import private_names
-
     import torch  # noqa: F401
+
+    from outside import private_names
 
     private_names.install()
 

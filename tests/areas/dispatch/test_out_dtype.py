@@ -1,4 +1,4 @@
-"""mm, bmm, addmm and baddbmm with out_dtype: right on a device whose own kernels are missing or wrong, and left alone where they are right."""
+"""mm, bmm, addmm and baddbmm with out_dtype, where the device's own kernels are missing, wrong or right."""
 
 from __future__ import annotations
 

@@ -162,3 +162,12 @@ def test_modules_and_optimizers_round_trip(tmp_path: Path) -> None:
 def test_a_path_with_cuda_in_it_is_left_alone(saved: Path) -> None:
     assert saved.name == "cuda_model.pt"
     assert torch.load(str(saved), map_location="cpu")["c"].tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("name", ["cuda0", "cuda:x", "cuda:"])
+def test_a_misspelt_device_is_refused_in_pytorchs_words(name: str) -> None:
+    file = io.BytesIO()
+    torch.save(torch.ones(2, device="cuda"), file)
+    file.seek(0)
+    with pytest.raises(RuntimeError, match=f"Invalid device string: '{name}'"):
+        torch.load(file, map_location=name)

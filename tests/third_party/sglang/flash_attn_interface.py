@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-
 from sgl_kernel._absent import absent
 
 

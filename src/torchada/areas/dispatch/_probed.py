@@ -1,7 +1,7 @@
 """Kernels that take the place of the backend's own only where a probe on the device finds that one missing or wrong.
 
-They are registered for the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd and
-autocast, in inference mode too. The backend's own kernel can be called from there, so that nothing is replaced in order to ask.
+They are registered for the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd
+and autocast, in inference mode too. The backend's own kernel can be called from there, so that nothing is replaced in order to ask.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FILE = "kernels.json"
 
 
 class Verdicts:
-    """What probes have found, for these versions of torch and of the adapter: kept in torchada's private cache, or in the process."""
+    """What probes have found, for these versions of torch and of the adapter; kept in torchada's private cache."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -145,7 +145,7 @@ class Selection:
 
     def delete(self, name: str) -> None:
         _, library = self._in_force.pop(name)
-        library._destroy()
+        library._destroy()  # type: ignore[no-untyped-call]
 
 
 def _plain(kernel: Kernel) -> Function:
