@@ -45,6 +45,15 @@ def torchada_triton() -> None:
     spec.loader.exec_module(module)
 
 
+def earlier() -> None:
+    """CUDA is redirected as by default, and the private modules of torchada 0.1 are stood in for."""
+    import torch  # noqa: F401
+
+    from outside import private_names
+
+    private_names.install()
+
+
 def concerns_cuda(name: str, doc: str) -> bool:
     """Whether a test of a file that is about more than CUDA is about CUDA."""
     return any(word in f"{name} {doc}".lower() for word in ("cuda", "gpu", "pin"))
@@ -58,6 +67,7 @@ def prepare() -> None:
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,
         "torchada_triton": torchada_triton,
+        "earlier": earlier,
     }
     sys.setrecursionlimit(10_000)
     known[os.environ["OUTSIDE_HARNESS"]]()

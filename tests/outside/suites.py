@@ -131,6 +131,7 @@ SUITES = {
         _pytorch("test-autocast", "test_autocast.py"),
         _pytorch("test-cuda-multigpu", "test_cuda_multigpu.py"),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
+        Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
         _pytorch(
             "test-triton",
