@@ -11,28 +11,16 @@ from pathlib import Path
 
 
 def vendor() -> None:
-    """torch_musa is simulated and torchada does not take part. The vendor's helpers for its tests come from the checkout."""
-    from musasim import finder
-
-    finder.install()
-    import torch_musa
-
-    torch_musa.__path__.append(str(Path(os.environ["OUTSIDE_CHECKOUT"]) / "torch_musa"))
-    try:
-        importlib.import_module("torch_musa.testing")
-    finally:
-        torch_musa.__path__.pop()
+    """torch_musa is simulated and torchada does not take part (`installed/sitecustomize.py` makes it importable)."""
+    importlib.import_module("torch_musa.testing")
 
 
 def torchada() -> None:
-    """CUDA is redirected, and says that it is there. PyTorch's tests cannot be imported without a version of CUDA."""
+    """CUDA is redirected. PyTorch's tests know CUDA alone, so they see that it is there, and its version."""
     import torchada  # noqa: F401
 
     # isort: split
-    import torch
-
-    if torch.version.cuda is None:
-        torch.version.cuda = "12.6"
+    import torch  # noqa: F401
 
 
 def torchada_cuda_only() -> None:
@@ -57,6 +45,15 @@ def torchada_triton() -> None:
     spec.loader.exec_module(module)
 
 
+def earlier() -> None:
+    """CUDA is redirected as by default, and the private modules of torchada 0.1 are stood in for."""
+    import torch  # noqa: F401
+
+    from outside import private_names
+
+    private_names.install()
+
+
 def concerns_cuda(name: str, doc: str) -> bool:
     """Whether a test of a file that is about more than CUDA is about CUDA."""
     return any(word in f"{name} {doc}".lower() for word in ("cuda", "gpu", "pin"))
@@ -70,6 +67,7 @@ def prepare() -> None:
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,
         "torchada_triton": torchada_triton,
+        "earlier": earlier,
     }
     sys.setrecursionlimit(10_000)
     known[os.environ["OUTSIDE_HARNESS"]]()
