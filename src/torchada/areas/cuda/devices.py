@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.environment import visible_devices
+from torchada.redirect.namespaces import holders
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -43,15 +43,14 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
-    """torch.cuda.device(0), which CUDA's functions take for the device it switches to; those of torch_musa look it up by one function."""
+    """torch.cuda.device(0) stands for its device in CUDA's functions; those of torch_musa all ask one function for the index."""
     name = f"_get_{context.backend.device_type}_device_index"
-    package = f"{context.backend.adapter}."
-    holders = [module for key, module in list(sys.modules.items()) if key.startswith(package) and name in vars(module)]
-    for module in holders:
-        original = vars(module)[name]
-        if callable(original):
-            call = _index_of(context.torch.cuda, original)
-            yield Patch(module, name, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
+    original = getattr(getattr(context.namespace, "memory", None), name, None)
+    if original is None:
+        return
+    call = _index_of(context.torch.cuda, original)
+    for module, entry, _ in holders([original]):
+        yield Patch(module, entry, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
 
 
 def _index_of(cuda: Any, original: Callable[..., int]) -> Callable[..., int]:
