@@ -6,12 +6,13 @@ Moore Threads' own packages are stood in for by tests/third_party/sglang; docs/h
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.interpreter import ROOT, Interpreter
+from support.interpreter import ROOT, Interpreter, clean_environment
 
 NEEDS = ("sglang", "transformers", "torchvision")
 PROGRAMS = Path(__file__).parent / "programs"
@@ -35,7 +36,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
 
 def _run(musa: Interpreter, way: str, program: str, *arguments: str, **env: str) -> tuple[Any, str]:
     prefix, switches = WAYS[way]
-    environment = {"PYTHONPATH": STAND_INS, "HF_HUB_OFFLINE": "1", **switches, **env}
+    path = os.pathsep.join(filter(None, [STAND_INS, clean_environment().get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **switches, **env}
     done = musa.run([*prefix, str(PROGRAMS / program), *arguments], env=environment, timeout=2400)
     return json.loads(done.stdout.strip().splitlines()[-1]), done.stdout + done.stderr
 
