@@ -12,7 +12,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.environment import visible_devices
-from torchada.redirect.namespaces import holders
+from torchada.redirect.namespaces import modules_with
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -43,14 +43,12 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
-    """torch.cuda.device(0) stands for its device in CUDA's functions; those of torch_musa all ask one function for the index."""
+    """torch.cuda.device(0), which CUDA's functions take for the device it switches to. torch_musa's look it up by one function."""
     name = f"_get_{context.backend.device_type}_device_index"
-    original = getattr(getattr(context.namespace, "memory", None), name, None)
-    if original is None:
-        return
-    call = _index_of(context.torch.cuda, original)
-    for module, entry, _ in holders([original]):
-        yield Patch(module, entry, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
+    for module, original in modules_with(context.backend.adapter, name):
+        if callable(original):
+            call = _index_of(context.torch.cuda, original)
+            yield Patch(module, name, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
 
 
 def _index_of(cuda: Any, original: Callable[..., int]) -> Callable[..., int]:
