@@ -18,6 +18,7 @@ _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_comp
 _CSRC = Path(__file__).parent / "torch_musa" / "csrc"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
 _FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
+_FILES = ("ATen/detail/CUDAHooksInterface.h",)  # what the folders' headers include
 # Headers in every build that offer kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. The
 # folder of some of them depends on the release of PyTorch.
 _FOR_KERNELS = (
@@ -134,14 +135,14 @@ def _make(headers: Path, root: Path) -> None:
 
 
 def _write_all(source: Path, target: Path) -> None:
-    for folder in _FOLDERS:
-        for path in sorted((source / folder).rglob("*")):
-            if path.suffix not in _SUFFIXES:
-                continue
-            name = _rename_path(path.relative_to(source))
-            for file in _files(name, target):
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+    in_folders = (path for folder in _FOLDERS for path in (source / folder).rglob("*"))
+    for path in sorted([*in_folders, *(source / name for name in _FILES)]):
+        if path.suffix not in _SUFFIXES:
+            continue
+        name = _rename_path(path.relative_to(source))
+        for file in _files(name, target):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def _files(name: Path, target: Path) -> list[Path]:

@@ -6,10 +6,11 @@ import argparse
 import sys
 import tarfile
 import tempfile
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from outside import running, scoring
+from outside import headers, running, scoring
 from outside.suites import HERE, SUITES
 
 
@@ -22,12 +23,17 @@ def main() -> int:
     bounds = running.Bounds(options.memory, options.seconds, options.sample)
     print(f"verdicts are kept in {results}", flush=True)
     verdicts = running.recorded(results) if options.score else []
-    runs = () if options.score else running.run(SUITES[options.suite], checkout, results, bounds, options.only)
+    if options.score:
+        runs: Iterable[tuple[Path, list[running.Verdict]]] = ()
+    elif options.suite == headers.NAME:
+        runs, verdicts = headers.run(checkout, results, options.only), running.recorded(results)
+    else:
+        runs = running.run(SUITES[options.suite], checkout, results, bounds, options.only)
     for path, found in runs:
         failed = sum(each.verdict == "failed" for each in found)
         print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
         verdicts += found
-    made = scoring.score(verdicts, scoring.read(HERE / "kept" / f"{options.suite}.toml", torch))
+    made = scoring.score(verdicts, scoring.read(HERE / "kept" / f"{_list_of(options.suite)}.toml", torch))
     report = f"{scoring.HEADER}\n{scoring.table(options.suite, torch, made)}\n"
     (results / "score.md").write_text(report, encoding="utf-8")
     print(report)
@@ -38,9 +44,13 @@ def main() -> int:
     return 1 if made.new or made.gone else 0
 
 
+def _list_of(suite: str) -> str:
+    return (suite in SUITES and SUITES[suite].kept) or suite
+
+
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=SUITES)
+    parser.add_argument("suite", choices=[*SUITES, headers.NAME])
     parser.add_argument("checkout", type=Path, help="a checkout, or an archive of one")
     parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
     parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")

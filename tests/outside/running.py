@@ -40,7 +40,7 @@ def run(
     """The verdicts of each file, as soon as it is done. `results` holds one file of them for each, which a later run reads."""
     results.mkdir(parents=True, exist_ok=True)
     for path in suite.paths(checkout):
-        name = str(path.relative_to(checkout / suite.root))
+        name = str(path.relative_to(suite.folder(checkout)))
         if only in name:
             yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
 
@@ -99,8 +99,7 @@ class _File:
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "outside.recorder", "-p", "no:cacheprovider"]
-        command += ["-c", os.devnull, "--rootdir", str(self.path.parent), "-W", "default"]
-        command += [*self.suite.arguments, str(self.path)]
+        command += self.suite.pytest_arguments(self.checkout, self.path)
         environment = {
             **self.suite.environment(self.checkout),
             "OUTSIDE_RESULTS": str(self.record),

@@ -23,12 +23,29 @@ class Suite:
     harness: str
     #: More arguments of pytest.
     arguments: tuple[str, ...] = ()
+    #: Folders of the checkout from which its tests import, besides `root`.
+    sources: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    #: The list of failures, where it is not called as the suite.
+    kept: str = ""
+    #: The tests are those of this repository, run on what the checkout has.
+    own: bool = False
+
+    def folder(self, checkout: Path) -> Path:
+        """The folder that the files are named from."""
+        return (TESTS.parent if self.own else checkout) / self.root
+
+    def pytest_arguments(self, checkout: Path, path: Path) -> list[str]:
+        """What pytest is told, for one of the files."""
+        if self.own:
+            return [f"--vendor-python={checkout}", *self.arguments, str(path)]
+        plain = ["-c", os.devnull, "--rootdir", str(path.parent), "-W", "default"]
+        return [*plain, *self.arguments, str(path)]
 
     def paths(self, checkout: Path) -> list[Path]:
         """The files of the suite, or an error that says what is missing."""
-        root = checkout / self.root
-        found = sorted({path for pattern in self.files for path in root.glob(pattern)})
+        root = self.folder(checkout)
+        found = sorted({path for pattern in self.files for path in root.glob(pattern) if _is_tests(path)})
         if not found:
             raise SystemExit(
                 f"{checkout} has no {self.root}/{self.files[0]}: is it a checkout for the suite {self.name}?"
@@ -41,8 +58,9 @@ class Suite:
         path = [
             str(TESTS),
             str(TESTS.parent / "src"),
-            *_startup(),
+            *([str(HERE / "installed")] if self.harness == "vendor" else _startup()),
             str(checkout / self.root),
+            *(str(checkout / folder) for folder in self.sources),
             mine.get("PYTHONPATH", ""),
         ]
         return {
@@ -53,6 +71,10 @@ class Suite:
             "OUTSIDE_HARNESS": self.harness,
             **self.env,
         }
+
+
+def _is_tests(path: Path) -> bool:
+    return (path.suffix == ".py" and path.stem != "conftest") or next(path.glob("test_*.py"), None) is not None
 
 
 def _startup() -> list[str]:
@@ -66,14 +88,42 @@ def _startup() -> list[str]:
 _PLAIN = {"TORCHADA_DISABLE": "1"}
 
 
-def _pytorch(name: str, *files: str, harness: str = "torchada") -> Suite:
+def _pytorch(name: str, *files: str, harness: str = "torchada", without: str = "", **env: str) -> Suite:
     # PyTorch's own conftest.py is for the pytest of its time.
-    return Suite(name, "test", files, harness, ("--noconftest",), {"TORCHADA_SIMULATE": "1"})
+    arguments = ("--noconftest", *(("-k", f"not ({without})") if without else ()))
+    env = {"TORCHADA_SIMULATE": "1", **env}
+    return Suite(name, "test", files, harness, arguments, env=env)
+
+
+def _own(mechanism: str, native: str) -> Suite:
+    # A folder is one process, because each takes seconds to begin.
+    folders = (
+        "areas/*",
+        "backends",
+        "building",
+        "cli",
+        "hooks",
+        "musasim",
+        "redirect",
+        "startup",
+        "telemetry",
+        "testing",
+    )
+    env = {"TORCHADA_NATIVE": native}
+    return Suite(f"vendor-python-{mechanism}", "tests", folders, "nothing", env=env, kept="vendor-python", own=True)
+
+
+def _project(name: str, root: str, *files: str, sources: tuple[str, ...]) -> Suite:
+    """Tests of a package that uses CUDA. The capability is one of NVIDIA's: with the chip's own, tests of bfloat16 are skipped."""
+    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_CUDA_CAPABILITY": "8.0"}
+    return Suite(name, root, files, "nothing", ("--confcutdir=..",), sources, env)
 
 
 SUITES = {
     suite.name: suite
     for suite in (
+        _own("native", "1"),
+        _own("portable", "0"),
         Suite("torch-musa", "tests/unittest", ("*/**/test_*.py",), "vendor", env=_PLAIN),
         _pytorch("test-cuda", "test_cuda.py"),
         _pytorch("test-cuda-trace", "test_cuda_trace.py", "test_cuda_sanitizer.py"),
@@ -81,6 +131,16 @@ SUITES = {
         _pytorch("test-autocast", "test_autocast.py"),
         _pytorch("test-cuda-multigpu", "test_cuda_multigpu.py"),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
+        Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
+        _pytorch(
+            "test-triton",
+            "inductor/test_triton_kernels.py",
+            harness="torchada_triton",
+            # Twelve tests with 131,072 programs in each launch, which take an interpreter hours.
+            without="2d_autotune and grid_type_1",
+            MUSASIM_INDUCTOR="triton",
+        ),
+        _project("liger", "test/transformers", "test_*.py", sources=(".", "src")),
     )
 }

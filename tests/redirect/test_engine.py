@@ -131,6 +131,16 @@ def test_owner_of_finds_the_kind_of_owner(owner: Any, kind: type) -> None:
     assert owner_of(owner).get("not there") is MISSING
 
 
+def test_a_proxy_is_not_made_to_create_its_object() -> None:
+    """Triton's active driver is such a proxy: it looks for a GPU when it is asked for any name that it does not have."""
+
+    class Proxy:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(f"asked for {name}")
+
+    assert type(owner_of(Proxy())) is Attributes
+
+
 class Faulty:
     """An owner that refuses to be changed."""
 

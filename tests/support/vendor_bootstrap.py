@@ -20,12 +20,7 @@ missing: list[str] = []
 _NAME = "torch_musa._MUSAC"
 _kept: list[Any] = []
 # Operators that the vendor's torch declares, as far as the simulator does not.
-_OPERATORS = (
-    "cross_entropy_loss_2d_choice(Tensor x) -> Tensor",
-    "swish_glu(Tensor input) -> Tensor",
-    "gated_silu(Tensor input) -> Tensor",
-    "swish_glu_backward(Tensor grad, Tensor input) -> Tensor",
-)
+_OPERATORS = ("cross_entropy_loss_2d_choice(Tensor x) -> Tensor",)
 _LOG_ARTIFACTS = ("musagraph_static_inputs", "musagraphs")
 
 
@@ -86,8 +81,19 @@ def prepare() -> None:
 
 def finish(package: dict[str, Any]) -> None:
     """After the vendor's package has been executed; `package` is its dictionary."""
+    _give_triton_a_backend()
     legacy = sys.modules["torch_musa._vendor_torch"].legacy_tensors
     legacy.add_types(package, package["_tensor_classes"])
+
+
+def _give_triton_a_backend() -> None:
+    """A machine with a Moore Threads GPU has the Triton of their making; the simulator adds a backend to PyPI's."""
+    if importlib.util.find_spec("triton") is not None:
+        import triton.backends  # the vendor's package has imported it by now
+
+        from musasim.triton import register
+
+        register(triton.backends)
 
 
 def _declare(torch: Any) -> None:

@@ -137,6 +137,7 @@ from .core.musa import (
     LongStorage,
     ShortStorage,
 )
+from .core.ops import register_fake_impl
 from .core.random import (
     fork_rng,
     get_rng_state,

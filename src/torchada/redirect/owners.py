@@ -105,12 +105,14 @@ def owner_of(thing: Any) -> Owner:
     """The Owner for the owner that a Patch names."""
     if type(thing) is ModuleType:  # the usual case; the checks below take longer
         return Attributes(thing)
-    if hasattr(thing, "__torchada_owner__"):
+    # The type is asked, because a proxy such as Triton's active driver makes its object when it is asked for a name.
+    kind = type(thing)
+    if hasattr(kind, "__torchada_owner__"):
         return thing  # type: ignore[no-any-return]
     if isinstance(thing, type):
         return BuiltinType(thing) if _is_immutable(thing) else Attributes(thing)
     # An abstract class remembers each class that it is asked about, in a dozen objects, so it is asked last.
-    if hasattr(thing, "__setitem__") and isinstance(thing, MutableMapping):
+    if hasattr(kind, "__setitem__") and isinstance(thing, MutableMapping):
         return Items(thing)
     return Attributes(thing)
 

@@ -36,6 +36,12 @@ def test_the_file_has_cudas_tags_and_no_others(saved: Path) -> None:
     assert b"musa" not in pickled
 
 
+@pytest.mark.parametrize("location", ["cuda0", "cuda:", "cuda:x"])
+def test_a_misspelt_device_is_refused_in_torchs_words(saved: Path, location: str) -> None:
+    with pytest.raises(RuntimeError, match=f"Invalid device string: '{location}'"):
+        torch.load(saved, location)
+
+
 @pytest.mark.filterwarnings("ignore:Sparse", "ignore:TypedStorage is deprecated")
 def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -> None:
     """A torch that has never heard of us or of the device reads all of it, and finds cuda's names in it."""

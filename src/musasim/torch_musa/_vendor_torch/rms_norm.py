@@ -1,4 +1,7 @@
-"""Two operators that the vendor's torch declares: root mean square normalisation in one kernel, and its backward."""
+"""Two operators that the vendor's torch declares: root mean square normalisation in one kernel, and its backward.
+
+What tensors without values give is told by torch_musa itself, in `core.ops`.
+"""
 
 from __future__ import annotations
 
@@ -56,33 +59,14 @@ def _spread(factors: Tensor, normalized_shape: list[int]) -> Tensor:
     return factors.reshape(*factors.shape, *(1 for _ in normalized_shape))
 
 
-def _no_values_forward(
-    input: Tensor, normalized_shape: list[int], eps: float, weight: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    outer = input.shape[: input.dim() - len(normalized_shape)]
-    return torch.empty_like(input), input.new_empty(outer, dtype=_precision(input))
-
-
-def _no_values_backward(
-    grad_out: Tensor,
-    invvar: Tensor,
-    input: Tensor,
-    normalized_shape: list[int],
-    eps: float,
-    weight: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(input), input.new_empty(0) if weight is None else torch.empty_like(weight)
-
-
 # The operators live as long as this.
 _LIBRARY = torch.library.Library("aten", "FRAGMENT")  # type: ignore[no-untyped-call]
 
 
 def install() -> None:
     """Declare the operators, unless this torch has them."""
-    for schema, kernel, fake in zip(_SCHEMAS, (forward, backward), (_no_values_forward, _no_values_backward)):
+    for schema, kernel in zip(_SCHEMAS, (forward, backward)):
         name = schema.split("(")[0]
         if not hasattr(torch.ops.aten, name):
             _LIBRARY.define(schema)  # type: ignore[no-untyped-call]
             _LIBRARY.impl(name, kernel, "PrivateUse1")  # type: ignore[no-untyped-call]
-            _LIBRARY.impl(name, fake, "Meta")  # type: ignore[no-untyped-call]

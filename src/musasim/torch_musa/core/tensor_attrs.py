@@ -19,17 +19,12 @@ def _musa(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
 
 def _pin_memory(self: torch.Tensor, device: Any = "musa") -> torch.Tensor:
     """Copy to page-locked host memory."""
-    return self.orig_pin_memory(*_only_if_other(device))  # type: ignore[attr-defined, no-any-return]
+    return self.orig_pin_memory(device)  # type: ignore[attr-defined, no-any-return]
 
 
 def _is_pinned(self: torch.Tensor, device: Any = "musa") -> bool:
     """Whether the tensor lies in page-locked host memory."""
-    return self.orig_is_pinned(*_only_if_other(device))  # type: ignore[attr-defined, no-any-return]
-
-
-def _only_if_other(device: Any) -> tuple[Any, ...]:
-    # Without an argument torch pins for the accelerator, which is musa. Naming it is deprecated and causes a warning.
-    return () if device is None or str(device).startswith("musa") else (device,)
+    return self.orig_is_pinned(device)  # type: ignore[attr-defined, no-any-return]
 
 
 def _to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:

@@ -1,4 +1,7 @@
-"""Pinned host memory. DataLoader's pin_memory and Tensor.pin_memory need no patch, because torch uses the accelerator for them.
+"""Pinned host memory. torch uses the accelerator for it, so DataLoader's pin_memory needs no patch.
+
+torch_musa makes its device the default of Tensor.pin_memory and Tensor.is_pinned, and torch has deprecated naming one: each program
+that pins memory would be warned of what it has not written. Here nothing is named unless the program does.
 
 save_on_cpu calls torch.cuda.is_available() to find out whether it may pin memory, unless it is given another device type.
 """
@@ -6,16 +9,32 @@ save_on_cpu calls torch.cuda.is_available() to find out whether it may pin memor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import DeviceLike, R, Tensor
 
 
 def patches(context: Context) -> Iterator[Patch]:
     hooks = context.torch.autograd.graph.save_on_cpu
     init = _save_on_cpu(context, hooks.__init__)
     yield Patch(hooks, "__init__", init, 'torch.autograd.graph.save_on_cpu(device_type="cuda")')
+    tensor = context.torch.Tensor
+    for name in ("pin_memory", "is_pinned"):
+        if name in vars(tensor):  # else it is torch's own, which has no default
+            call = _unnamed(vars(tensor)[name])
+            yield Patch(tensor, name, call, None, note="the adapter's default is a deprecated argument")
+
+
+def _unnamed(original: Callable[..., R]) -> Callable[..., R]:
+    def without_default(self: Tensor, device: DeviceLike = None) -> R:
+        return original(self, device)
+
+    return disguise(without_default, original)
 
 
 def _save_on_cpu(context: Context, original: Callable[..., None]) -> Callable[..., None]:

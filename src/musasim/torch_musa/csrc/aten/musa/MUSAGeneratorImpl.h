@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint> // before the raw definition, which includes nothing
+
 #include "torch_musa/csrc/aten/musa/PhiloxMusaStateRaw.muh"
 #include "torch_musa/csrc/aten/utils/Utils.h"
 #include <c10/musa/MUSAMacros.h>
@@ -7,7 +9,6 @@
 #include <ATen/core/Generator.h>
 #include <c10/core/GeneratorImpl.h>
 
-#include <cstdint>
 #include <utility>
 
 namespace at {
