@@ -58,3 +58,17 @@ def test_two_packages_get_each_their_own_answer(musa: Interpreter, tmp_path: Pat
 def test_a_view_that_does_not_exist_is_refused(musa: Interpreter, arguments: tuple[str, str]) -> None:
     done = musa.run(f"import torchada; torchada.set_view{arguments}", check=False)
     assert "ValueError: set_view(" in done.stderr and "expected" in done.stderr
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_the_function_can_be_pickled_and_looked_into(musa: Interpreter, native: str) -> None:
+    """Under the native mechanism it is written in C."""
+    code = """
+        import inspect, json, pickle, torch, types
+        asked = torch.cuda.is_available
+        named = (asked.__module__, asked.__name__, bool(asked.__doc__), dict(inspect.signature(asked).parameters))
+        same = pickle.loads(pickle.dumps(asked)) is asked
+        print(json.dumps([*named, same, isinstance(asked, types.BuiltinFunctionType)]))
+    """
+    found = musa.json(code, env={"TORCHADA_NATIVE": native})
+    assert found == ["torch.cuda", "is_available", True, {}, True, native == "1"]

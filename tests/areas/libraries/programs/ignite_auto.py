@@ -12,7 +12,7 @@ device = "cpu" if "cpu" in sys.argv else "cuda"
 torch.manual_seed(0)
 data = torch.utils.data.TensorDataset(torch.rand(32, 8), torch.rand(32, 1))
 loader = idist.auto_dataloader(data, batch_size=8)
-model = idist.auto_model(nn.Linear(8, 1))
+model = idist.auto_model(nn.Sequential(nn.Linear(8, 512), nn.ReLU(), nn.Linear(512, 1)))
 optimizer = idist.auto_optim(torch.optim.SGD(model.parameters(), lr=0.1))
 losses, devices = [], set()
 
