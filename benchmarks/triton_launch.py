@@ -60,19 +60,38 @@ def launches(device: str, kernel: Any) -> Callable[[], object]:
     return lambda: kernel[(SIZE // BLOCK,)](x, y, out, SIZE, 2.0, BLOCK=BLOCK)
 
 
-def processor_time(code: str, simulate: str) -> float:
+def processor_time(code: str, variables: dict[str, str]) -> float:
     """Processor time of an interpreter that runs `code`, in milliseconds."""
     before = os.times()
-    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TORCHADA_SIMULATE": simulate}, check=True)
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, **variables}, check=True)
     after = os.times()
     return 1e3 * (after.children_user + after.children_system - before.children_user - before.children_system)
+
+
+IMPORTS = {
+    "import torch, triton": {"TORCHADA_SKIP_AREAS": "libraries.triton"},
+    "import torch": {"TORCHADA_SKIP_AREAS": "libraries.triton"},
+    "import triton": {"TORCHADA_DISABLE": "1"},
+}
+
+
+def imports(rounds: int) -> None:
+    """Print what the imports cost with the area and without it."""
+    for code, without in IMPORTS.items():
+        pairs = [(processor_time(code, {}), processor_time(code, without)) for _ in range(rounds + 1)][1:]
+        ours, theirs = (median(column) for column in zip(*pairs))
+        more = sorted(mine - other for mine, other in pairs)
+        spread = f"[{more[len(more) // 4]:+.0f}, {more[-1 - len(more) // 4]:+.0f}]"
+        print(f"{code}: {ours:.0f} / {theirs:.0f} ms, {median(more):+.0f} {spread}", flush=True)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=300)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--imports", type=int, default=9)
+    options = parser.parse_args()
+    rounds = options.rounds
     from triton.runtime.interpreter import InterpretedFunction
 
     on_device = launches("cuda", scaled_sum)
@@ -85,10 +104,7 @@ def main() -> None:
     redirected = median([seconds(native) for _ in range(rounds)]) * 1e6
     plain = median(undone) * 1e6
     print(f"redirected / not: {redirected:.0f} / {plain:.0f} us = {redirected / plain:.2f}")
-    code = "import torch, triton"
-    pairs = [(processor_time(code, "1"), processor_time(code, "0")) for _ in range(5)]
-    with_it, without = (median(column) for column in zip(*pairs))
-    print(f"import torch, triton: {with_it:.0f} ms on the simulator, {without:.0f} ms without a device")
+    imports(options.imports)
 
 
 if __name__ == "__main__":

@@ -279,9 +279,21 @@ def test_the_simulator_knows_nothing_of_torchada(name: str) -> None:
     assert not within(imports(name), "torchada")
 
 
+@pytest.mark.parametrize("name", package("torch_host"))
+def test_the_hosts_adapter_knows_nothing_of_torchada(name: str) -> None:
+    assert not within(imports(name), "torchada", "musasim")
+
+
+@pytest.mark.parametrize("name", package("torchada.host"))
+def test_the_hosts_wing_knows_redirect_alone(name: str) -> None:
+    others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.host")
+    assert others == set()
+    assert not within(imported(name, start_nodes(tree(name))), "torch", "torch_host")
+
+
 @pytest.mark.parametrize("name", package("torchada"))
 def test_torchada_imports_no_simulator_and_no_adapter(name: str) -> None:
-    assert not within(imports(name), "musasim", "torch_musa")
+    assert not within(imports(name), "musasim", "torch_musa", "torch_host")
 
 
 @pytest.mark.parametrize("name", package("torchada"))

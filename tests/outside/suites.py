@@ -23,6 +23,8 @@ class Suite:
     harness: str
     #: More arguments of pytest.
     arguments: tuple[str, ...] = ()
+    #: Folders of the checkout from which its tests import, besides `root`.
+    sources: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     #: The list of failures, where it is not called as the suite.
     kept: str = ""
@@ -58,6 +60,7 @@ class Suite:
             str(TESTS.parent / "src"),
             *([str(HERE / "installed")] if self.harness == "vendor" else _startup()),
             str(checkout / self.root),
+            *(str(checkout / folder) for folder in self.sources),
             mine.get("PYTHONPATH", ""),
         ]
         return {
@@ -85,10 +88,11 @@ def _startup() -> list[str]:
 _PLAIN = {"TORCHADA_DISABLE": "1"}
 
 
-def _pytorch(name: str, *files: str, harness: str = "torchada") -> Suite:
+def _pytorch(name: str, *files: str, harness: str = "torchada", without: str = "", **env: str) -> Suite:
     # PyTorch's own conftest.py is for the pytest of its time.
-    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_FORCE_CUDA_AVAILABLE": "1"}
-    return Suite(name, "test", files, harness, ("--noconftest",), env)
+    arguments = ("--noconftest", *(("-k", f"not ({without})") if without else ()))
+    env = {"TORCHADA_SIMULATE": "1", **env}
+    return Suite(name, "test", files, harness, arguments, env=env)
 
 
 def _own(mechanism: str, native: str) -> Suite:
@@ -109,6 +113,12 @@ def _own(mechanism: str, native: str) -> Suite:
     return Suite(f"vendor-python-{mechanism}", "tests", folders, "nothing", env=env, kept="vendor-python", own=True)
 
 
+def _project(name: str, root: str, *files: str, sources: tuple[str, ...]) -> Suite:
+    """Tests of a package that uses CUDA. The capability is one of NVIDIA's: with the chip's own, tests of bfloat16 are skipped."""
+    env = {"TORCHADA_SIMULATE": "1", "TORCHADA_CUDA_CAPABILITY": "8.0"}
+    return Suite(name, root, files, "nothing", ("--confcutdir=..",), sources, env)
+
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -121,6 +131,16 @@ SUITES = {
         _pytorch("test-autocast", "test_autocast.py"),
         _pytorch("test-cuda-multigpu", "test_cuda_multigpu.py"),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
+        Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
+        _pytorch(
+            "test-triton",
+            "inductor/test_triton_kernels.py",
+            harness="torchada_triton",
+            # Twelve tests with 131,072 programs in each launch, which take an interpreter hours.
+            without="2d_autotune and grid_type_1",
+            MUSASIM_INDUCTOR="triton",
+        ),
+        _project("liger", "test/transformers", "test_*.py", sources=(".", "src")),
     )
 }

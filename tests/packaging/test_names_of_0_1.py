@@ -103,6 +103,15 @@ def test_the_backends_own_names_in_torch_cuda() -> None:
         torch.cuda.graph()
 
 
+def test_the_backends_own_graph_context_takes_cudas_keyword() -> None:
+    x, graph = torch.ones(4, device="cuda"), torch.cuda.CUDAGraph()
+    with torch.musa.graph(cuda_graph=graph):  # type: ignore[attr-defined]
+        y = x + 1
+    x.fill_(4)
+    graph.replay()
+    assert y.tolist() == [5.0] * 4
+
+
 @pytest.mark.parametrize("function", [cpp_extension.include_paths, cpp_extension.library_paths])
 def test_paths_by_the_argument_that_older_torch_had(function: Callable[..., list[str]]) -> None:
     for call in (lambda: function(cuda=True), lambda: function(True)):

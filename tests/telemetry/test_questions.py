@@ -20,11 +20,11 @@ print(json.dumps([[use.api, use.to, site.line, site.package, n.total()] for (use
 """.format("torch" + "ada")
 
 
-def recorded(musa: Interpreter, folder: Path, code: str) -> list[list[Any]]:
+def recorded(musa: Interpreter, folder: Path, code: str, api: str = "torch.cuda.is_available") -> list[list[Any]]:
     (folder / "report.py").write_text(RECORD)
     (folder / "program.py").write_text(f"import torch\n{code}\nimport report\n")
     found: list[list[Any]] = musa.json(["program.py"], env={"TORCHADA_LOG": "summary"})
-    return [entry for entry in found if entry[0] == "torch.cuda.is_available"]
+    return [entry for entry in found if entry[0] == api]
 
 
 def test_questions_are_counted_by_view_and_place(musa: Interpreter, tmp_path: Path) -> None:
@@ -38,6 +38,27 @@ def test_questions_are_counted_by_view_and_place(musa: Interpreter, tmp_path: Pa
         ["torch.cuda.is_available", cuda, 3, "__main__", 3],
         ["torch.cuda.is_available", backend, 3, "of_musa", 1],
         ["torch.cuda.is_available", cuda, 5, "__main__", 1],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("api", "question", "by_cuda"),
+    [
+        ("torch.device.type", "torch.zeros(1, device={device!r}).device.type == 'cuda'", '"cuda"'),
+        ("torch.version.cuda", "torch.version.cuda is not None", "the version of nvcc"),
+    ],
+)
+def test_attributes_are_counted_by_view_and_place(
+    musa: Interpreter, tmp_path: Path, api: str, question: str, by_cuda: str
+) -> None:
+    """What torch itself asks says nothing about the program, and is not counted."""
+    (tmp_path / "of_musa.py").write_text(
+        f"import torch\n# torch.musa\ndef ask(): return {question.format(device='musa')}\n"
+    )
+    code = f"import of_musa\nfor _ in range(2): assert {question.format(device='cuda')}\nassert not of_musa.ask()"
+    assert recorded(musa, tmp_path, code, api) == [
+        [api, f"{by_cuda}, for code that sees CUDA", 3, "__main__", 2],
+        [api, "torch itself, for code that sees the backend", 3, "of_musa", 1],
     ]
 
 

@@ -11,6 +11,7 @@
 #include "musart/host_memory.cpp"
 #include "musart/ipc.cpp"
 #include "musart/launch.cpp"
+#include "musart/memcheck.cpp"
 #include "musart/memory.cpp"
 #include "musart/pitched.cpp"
 #include "musart/properties.cpp"

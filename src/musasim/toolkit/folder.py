@@ -18,6 +18,8 @@ _PACKAGE = Path(__file__).parent
 _CSRC = _PACKAGE.parent / "csrc"
 _MUSART = _CSRC / "musart"
 _DRIVER = _PACKAGE / "driver" / "musa.cpp"
+# The host APIs of muBLAS and others.
+_LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
 _PROGRAMS = {"mcc": "musasim.toolkit.mcc", "musaInfo": "musasim.toolkit.musa_info"}
 _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
@@ -25,7 +27,9 @@ _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pt
 def home() -> Path:
     """Return the simulated MUSA_HOME. One process at a time makes it, if there is none yet for these sources."""
     runtime = cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
-    return cache.stored(f"toolkit-{_digest(_package_files(), _identity())}", partial(_make, runtime))
+    files = [*_package_files(), *_library_files(), *_runtime_files()]
+    libraries = cache.stored(f"libraries-{_digest(files)}", partial(_compile_libraries, runtime))
+    return cache.stored(f"toolkit-{_digest(files, _identity())}", partial(_make, runtime, libraries))
 
 
 def _identity() -> str:
@@ -36,6 +40,10 @@ def _identity() -> str:
 def _package_files() -> list[Path]:
     headers = [path for path in (_PACKAGE / "include").rglob("*") if path.is_file()]
     return [*headers, *(_MUSART / "include").rglob("*.h"), _DRIVER, Path(__file__)]
+
+
+def _library_files() -> list[Path]:
+    return [path for path in (_PACKAGE / "libraries").iterdir() if path.suffix in (".cpp", ".h")]
 
 
 def _runtime_files() -> list[Path]:
@@ -59,12 +67,23 @@ def _compile_runtime(place: Path) -> None:
     _compile_library([_CSRC / "musart.cpp"], place / _RUNTIME)
 
 
-def _make(runtime: Path, place: Path) -> None:
+def _compile_libraries(runtime: Path, place: Path) -> None:
+    """Compile what links against the runtime: the driver's API, and the host APIs of muBLAS and others."""
+    include = place / "include"
+    _copy_headers(include)
+    link = [f"-I{include}", f"-L{runtime.parent}", f"-L{place}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
+    _compile_library([_DRIVER], place / "libmusa.so", *link)
+    for name in _LIBRARIES:
+        needs = ["-lmublas"] if name == "musolver" else []
+        _compile_library([_PACKAGE / "libraries" / f"{name}.cpp"], place / f"lib{name}.so", *link, *needs)
+    shutil.rmtree(include)
+
+
+def _make(runtime: Path, libraries: Path, place: Path) -> None:
     _copy_headers(place / "include")
     (place / "lib").mkdir()
-    shutil.copy2(runtime, place / "lib" / _RUNTIME)
-    against_runtime = [f"-I{place / 'include'}", f"-L{place / 'lib'}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
-    _compile_library([_DRIVER], place / "lib" / "libmusa.so", *against_runtime)
+    for library in (runtime, *libraries.glob("lib*.so")):
+        shutil.copy2(library, place / "lib" / library.name)
     (place / "bin").mkdir()
     for name, module in _PROGRAMS.items():
         _write_program(place / "bin" / name, module)

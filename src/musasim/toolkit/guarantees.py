@@ -23,3 +23,12 @@ _FOR_GCC = (
 def options(compiler_is_clang: bool) -> list[str]:
     """Return the options, which stand before the command line's own, so that those win."""
     return [*_FOR_ALL, *(() if compiler_is_clang else _FOR_GCC)]
+
+
+def checking() -> list[str]:
+    """Return the options by which GCC reports each access to memory to the runtime, and names its line.
+
+    The runtime answers the calls (`csrc/musart/memcheck.cpp`); AddressSanitizer itself is not linked.
+    """
+    parameters = ("asan-stack=0", "asan-globals=0", "asan-instrumentation-with-call-threshold=0")
+    return ["-fsanitize=kernel-address", *(f"--param={each}" for each in parameters), "-g1"]

@@ -129,6 +129,7 @@ class _Driver:
         words = [*self._compiler, *options.preprocess]
         if source.language == "musa":
             words += [*_DEFINES, f"-D__MUSA_ARCH__={options.architecture * 10}", self._standard(), "-D_GNU_SOURCE"]
+            words += ["-D__MUSASIM_MEMCHECK__"] if _memcheck() else []
             words += ["-include", "musa_runtime.h"]
         elif options.standard is not None:
             words.append(options.standard)
@@ -146,7 +147,8 @@ class _Driver:
             # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
-        return [self._standard(), *guarantees.options(is_clang), *words, *quiet]
+        checked = guarantees.checking() if _memcheck() and not is_clang else []
+        return [self._standard(), *guarantees.options(is_clang), *words, *quiet, *checked]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""
@@ -167,6 +169,11 @@ class _Driver:
             print(" " + shlex.join(command), file=sys.stderr, flush=True)
         if not self._options.dry:
             subprocess.run(command, check=True)
+
+
+def _memcheck() -> bool:
+    """Whether kernels are compiled so that the runtime can look at their accesses."""
+    return os.environ.get("MUSASIM_MEMCHECK", "") not in ("", "0")
 
 
 def _to(output: str | None) -> list[str]:

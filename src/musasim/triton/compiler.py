@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from types import ModuleType
 from typing import Any
 
+import triton
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 
@@ -55,6 +56,19 @@ class MUSAOptions:
         return hashlib.sha256(repr(sorted(vars(self).items(), key=lambda item: item[0])).encode()).hexdigest()
 
 
+@dataclass(frozen=True)
+class MUSAOptionsOf33(MUSAOptions):
+    """The options of Triton 3.3, whose autotune passes four of warp specialization to every backend. They have no effect."""
+
+    num_consumer_groups: int = 0
+    num_buffers_warp_spec: int = 0
+    reg_dec_producer: int = 0
+    reg_inc_consumer: int = 0
+
+
+_OPTIONS = MUSAOptionsOf33 if triton.__version__.startswith("3.3.") else MUSAOptions
+
+
 class MUSABackend(BaseBackend):  # type: ignore[misc]
     """The compiler of the simulated device. What it makes of a kernel is its IR; the launcher interprets the source."""
 
@@ -71,10 +85,10 @@ class MUSABackend(BaseBackend):  # type: ignore[misc]
 
     def parse_options(self, options: dict[str, Any]) -> MUSAOptions:
         """The options among a launch's keywords."""
-        known = {field.name for field in fields(MUSAOptions)}
+        known = {field.name for field in fields(_OPTIONS)}
         given = {name: value for name, value in options.items() if name in known and value is not None}
         given.update(warp_size=self.target.warp_size, arch=str(self.target.arch))
-        return MUSAOptions(**given)
+        return _OPTIONS(**given)
 
     def pack_metadata(self, metadata: Any) -> tuple[Any, ...]:
         """What a launch is told of the compiled kernel, in the vendor's order."""

@@ -75,12 +75,17 @@ def _in_float32(own: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *operands: Any) -> Any:
         *handles, operation = operands
         if not any(_torch_type(handle.dtype) for handle in handles):
-            return own(self, *operands)
+            return _of_its_type(own(self, *operands))
         result = operation(*(widened(handle) for handle in handles))
         dtype = handles[-1].dtype.scalar
-        return Handle(result if result.dtype == bool else narrowed(result, dtype), dtype)
+        return Handle(result, tl.int1) if result.dtype == bool else Handle(narrowed(result, dtype), dtype)
 
     return method
+
+
+def _of_its_type(handle: Any) -> Any:
+    """A comparison's result says that it is of its operands' type. A scalar that is made a block then becomes one of numbers."""
+    return Handle(handle.data, tl.int1) if handle.data.dtype == bool else handle
 
 
 def _select(self: Any, condition: Any, left: Any, right: Any) -> Any:

@@ -47,6 +47,9 @@ class Backend(Record):
     management: its management library, or None.
     allocator: the settings of its caching allocator, or None.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
+    computes_on: the device type that tensors really have, where `device_type` is only a name for it: the platform host says "cuda",
+        and computes on "cpu". None for every backend with a device of its own.
+    wing: a module with areas of the backend's own (`AREAS`), and in `REPLACES` the names of areas that they stand in for.
     """
 
     name: str
@@ -62,3 +65,5 @@ class Backend(Record):
     management: Management | None = None
     allocator: Allocator | None = None
     simulator: str | None = None
+    computes_on: str | None = None
+    wing: str | None = None

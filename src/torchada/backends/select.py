@@ -15,6 +15,8 @@ from torchada.backends.descriptor import Backend
 from torchada.backends.musa import MUSA
 
 BUILT_IN = {backend.name: backend for backend in (MUSA,)}
+# Ours as well, but every machine has them, so they have to be asked for by name: the module, and the value in it.
+BY_NAME_ONLY = {"host": ("torchada.backends.host", "HOST")}
 GROUP = "torchada.backends"
 # Platforms on which CUDA code needs no help from us.
 LEFT_ALONE = ("cuda", "cpu")
@@ -102,6 +104,10 @@ def find(name: str) -> Backend | None:
     """The backend of that name; entry points are read only if it is not a built-in one."""
     if name in BUILT_IN:
         return BUILT_IN[name]
+    if name in BY_NAME_ONLY:
+        module, value = BY_NAME_ONLY[name]
+        ours: Backend = getattr(import_module(module), value)
+        return ours
     from torchada._entry_points import entry_points
 
     for _, backend in entry_points(GROUP, only=name):
@@ -120,9 +126,8 @@ def _named(platform: str) -> Backend | None:
     backend = find(platform)
     if backend is not None:
         return backend
-    warn_once(
-        f"TORCHADA_PLATFORM={platform!r} names no backend; expected auto, {', '.join([*BUILT_IN, *LEFT_ALONE])} or an installed one"
-    )
+    known = ", ".join([*BUILT_IN, *BY_NAME_ONLY, *LEFT_ALONE])
+    warn_once(f"TORCHADA_PLATFORM={platform!r} names no backend; expected auto, {known} or an installed one")
     return None
 
 

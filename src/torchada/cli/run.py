@@ -25,9 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
     )
     platform: Any = parser.add_argument(
-        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, cuda, cpu or an installed backend"
+        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, host, cuda, cpu or an installed backend"
     )
     platform.completer = lambda **_: platforms()
+    parser.add_argument(
+        "--on", choices=("cpu",), help="cpu: no accelerator is needed, and CUDA is a name for the CPU (--platform host)"
+    )
     seen = parser.add_mutually_exclusive_group()
     seen.add_argument(
         "--view",
@@ -60,7 +63,7 @@ def platforms() -> list[str]:
     from torchada import _entry_points
     from torchada.backends import select
 
-    return ["auto", *select.BUILT_IN, *select.LEFT_ALONE, *_entry_points.names(select.GROUP)]
+    return ["auto", *select.BUILT_IN, *select.BY_NAME_ONLY, *select.LEFT_ALONE, *_entry_points.names(select.GROUP)]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,6 +72,8 @@ def run(options: argparse.Namespace) -> int:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
     if options.platform and options.platform.lower() not in platforms():
         options.parser.error(f"--platform {options.platform}: expected one of {', '.join(platforms())}")
+    if options.on and (options.platform or options.simulate):
+        options.parser.error(f"--on {options.on} does not go with {'--platform' if options.platform else '--simulate'}")
     _begin_reports(options)
     added = environment(options)
     command = [sys.executable, *options.program]
@@ -86,6 +91,8 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     added = {}
     if options.simulate:
         added["TORCHADA_SIMULATE"] = "1"
+    if options.on:
+        added["TORCHADA_PLATFORM"] = "host"
     if options.platform:
         added["TORCHADA_PLATFORM"] = options.platform
     if options.view:
@@ -130,8 +137,8 @@ def _python_path() -> dict[str, str]:
 
 COMMAND = Command(
     summary="run a program as python would, on the MUSA device",
-    usage="torchada run [-h] [-q | -v] [--simulate] [--platform P] [--view V | --honest | --force] [--report FILE]\n"
-    "                    [options of python] (script.py | -m module | -c code) [args...]",
+    usage="torchada run [-h] [-q | -v] [--on cpu] [--simulate] [--platform P] [--view V | --honest | --force]\n"
+    "                    [--report FILE] [options of python] (script.py | -m module | -c code) [args...]",
     description="Run a program as python would, on the MUSA device. The exit code is the program's.",
     quiet="do not show torchada's warnings in the program",
     verbose="print the command and the variables that are set for it first",

@@ -32,6 +32,9 @@ def _apply(module: str, area: str) -> None:
     if is_named(area, STATE.context.settings.skip_areas):
         record.reason = "named in TORCHADA_SKIP_AREAS"
         return
+    if is_named(area, REGISTRY.replaced):
+        record.reason = f"the platform {STATE.context.backend.name} answers for this itself"
+        return
     try:
         patches = _patches(area, STATE.context)
         ENGINE.apply(area, patches)

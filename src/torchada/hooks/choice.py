@@ -17,8 +17,10 @@ from torchada.redirect.environment import Mirror
 def choose() -> bool:
     """Before torch is executed: ask, then act on the answer. False where there is nothing to do."""
     try:
-        _warn_about(_settings.read())
         selection = ask()
+        if selection.backend is not None and selection.backend.wing is not None:
+            REGISTRY.bring(selection.backend.name, selection.backend.wing)
+        _warn_about(_settings.read())
     except Exception as error:
         report("choosing the platform", error)
         return False

@@ -27,7 +27,22 @@ PARTS = {"torch.cuda": "torch"}
 
 
 class Registry:
-    """The built-in wings and, once they are needed, those of entry points. An area's name is "wing.area"."""
+    """The built-in wings, the chosen backend's own, and, once they are needed, those of entry points.
+
+    An area's name is "wing.area".
+    """
+
+    def __init__(self) -> None:
+        self._of_the_backend: dict[str, ModuleType] = {}
+
+    def bring(self, name: str, wing: str) -> None:
+        """Add the wing of the chosen backend `name`: the module `wing`."""
+        self._of_the_backend = {name: import_module(wing)}
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        """Names of areas, files and wings of ours that the chosen backend answers for itself."""
+        return frozenset(name for wing in self._of_the_backend.values() for name in wing.REPLACES)
 
     @cached_property
     def built_in(self) -> dict[str, ModuleType]:
@@ -48,7 +63,8 @@ class Registry:
 
     def built_in_modules(self) -> list[str]:
         """The modules that our own areas concern, torch first."""
-        return list(dict.fromkeys(module for wing in self.built_in.values() for module in wing.AREAS))
+        wings = {**self.built_in, **self._of_the_backend}
+        return list(dict.fromkeys(module for wing in wings.values() for module in wing.AREAS))
 
     def modules(self) -> list[str]:
         """The modules that some area concerns, torch first."""
@@ -64,13 +80,13 @@ class Registry:
 
     def areas_of(self, module: str) -> list[str]:
         """Names of the areas of one module, in the order of application."""
-        wings = {**self.built_in, **self.added}
+        wings = {**self.built_in, **self._of_the_backend, **self.added}
         return [f"{name}.{area}" for name, wing in wings.items() for area in wing.AREAS.get(module, ())]
 
     def load(self, area: str) -> Callable[[Context], Iterable[Patch]]:
         """The function that yields the area's patches."""
         wing, *path = area.split(".")
-        found: Any = self.built_in.get(wing) or self.added[wing]
+        found: Any = self.built_in.get(wing) or self._of_the_backend.get(wing) or self.added[wing]
         for part in path:
             found = _member(found, part)
         patches: Callable[[Context], Iterable[Patch]] = getattr(found, "patches", found)
@@ -78,9 +94,8 @@ class Registry:
 
     def names(self) -> set[str]:
         """Every name that TORCHADA_SKIP_AREAS may hold: a wing's, a file's or an area's. Loads nothing of third parties."""
-        areas = {
-            f"{name}.{area}" for name, wing in self.built_in.items() for each in wing.AREAS.values() for area in each
-        }
+        wings = {**self.built_in, **self._of_the_backend}
+        areas = {f"{name}.{area}" for name, wing in wings.items() for each in wing.AREAS.values() for area in each}
         files = {area.rpartition(".")[0] for area in areas}
         return {*areas, *filter(None, files), *_entry_points.names(GROUP)}
 
@@ -90,7 +105,7 @@ class Registry:
         return sorted(name for name in names if name not in known and not is_named(name, added))
 
     def _fault(self, name: str, wing: Any) -> str | None:
-        if name in self.built_in:
+        if name in self.built_in or name in self._of_the_backend:
             return "torchada has a wing of that name itself"
         table = getattr(wing, "AREAS", None)
         if isinstance(table, dict) and all(_is_entry(module, areas) for module, areas in table.items()):

@@ -13,7 +13,7 @@ from torchada.backends import select
 from torchada.hooks import startup_files
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, is_complete
-from torchada.redirect.engine import ENGINE
+from torchada.redirect.engine import ENGINE, Patch
 
 ACTIVE, INACTIVE, FAILED = 0, 1, 2
 _UNKNOWN = "of unknown version"
@@ -54,8 +54,13 @@ def apis() -> dict[str, list[str]]:
 def workarounds() -> list[dict[str, str]]:
     """What is in force only for some versions of torch, the backend's adapter or a library."""
     patches = ((area, each.patch) for area, done in ENGINE.applied().items() for each in done)
-    found = {(area, patch.text, patch.versions) for area, patch in patches if patch.versions}
+    found = {(area, _with_state(patch), patch.versions) for area, patch in patches if patch.versions}
     return [{"area": area, "for": text, "versions": versions} for area, text, versions in sorted(found)]
+
+
+def _with_state(patch: Patch) -> str:
+    """What a patch is for; a replacement that decides as it runs has a state, which says what it decided."""
+    return ": ".join(filter(None, (patch.text, getattr(patch.replacement, "state", ""))))
 
 
 def exit_code(found: dict[str, Any]) -> int:

@@ -61,6 +61,14 @@ class Context:
         """The context of a process in which torch and the backend's adapter have been imported."""
         torch = sys.modules["torch"]
         namespace: Namespace = getattr(torch, backend.namespace)
-        mechanism = choose(settings.native, torch, backend.device_type, late=late, recorded_for=settings.recorded_for)
+        mechanism = choose(
+            settings.native,
+            torch,
+            backend.device_type,
+            late=late,
+            recorded_for=settings.recorded_for,
+            computes_on=backend.computes_on,
+        )
         views = Views(settings, backend.adapter)
-        return cls(backend, settings, torch, namespace, DeviceNames(torch, backend.device_type), mechanism, views)
+        devices = DeviceNames(torch, backend.computes_on or backend.device_type)
+        return cls(backend, settings, torch, namespace, devices, mechanism, views)

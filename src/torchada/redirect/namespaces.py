@@ -81,6 +81,13 @@ def holders(originals: Iterable[object]) -> Iterator[tuple[ModuleType, str, Any]
         yield modules[number][0], name, value
 
 
+def modules_with(package: str, name: str) -> Iterator[tuple[ModuleType, Any]]:
+    """Yield (module, value) for every imported module of `package` that has a global `name`."""
+    for path, module in list(sys.modules.items()):
+        if path.startswith(f"{package}.") and name in vars(module):
+            yield module, vars(module)[name]
+
+
 Find = Callable[[list[dict[str, Any]], list[object]], list[tuple[int, str, Any]]]
 
 

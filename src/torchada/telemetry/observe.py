@@ -28,7 +28,7 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.unsupported import UnsupportedError
-from torchada.redirect.views.answers import QUESTIONS, Question
+from torchada.redirect.views.answers import QUESTIONS, Question, declared, is_by_view
 from torchada.telemetry.recorder import Use
 
 Function = Callable[..., Any]
@@ -96,15 +96,18 @@ class Observer:
         use = _use(patch, self._context)
         if isinstance(value, property):
             get, put, delete = (
-                part and self._function(patch, part, use) for part in (value.fget, value.fset, value.fdel)
+                part and self._answer(patch, part, use) for part in (value.fget, value.fset, value.fdel)
             )
             return property(get, put, delete, value.__doc__)
-        if isinstance(value, FunctionType) and value in QUESTIONS:
-            return self._question(patch, value, use, QUESTIONS[value])
         if isinstance(value, EntryPoint):
             redirected = self._function(patch, value._self_redirected, use, value.__wrapped__)
             return EntryPoint(value.__wrapped__, redirected, value._self_place)
-        return self._function(patch, value, use)
+        return self._answer(patch, value, use)
+
+    def _answer(self, patch: Patch, function: Function, use: Use) -> Function:
+        if is_by_view(function):
+            return self._question(patch, function, use, QUESTIONS[function])
+        return self._function(patch, function, use)
 
     def _question(self, patch: Patch, function: Function, use: Use, question: Question) -> Function:
         """A function that answers by the view of the code that asks, recorded with the view."""
@@ -124,7 +127,7 @@ class Observer:
             note(cuda if is_of_cuda else honest, frame(1))
             return (question.cuda if is_of_cuda else question.honest)(*args, **kwargs)
 
-        return _dressed(call, function, patch)
+        return declared(_dressed(call, function, patch), question)
 
     def _constructor(self, patch: Patch, cls: type) -> Iterator[Patch]:
         if id(cls) in self._recorded or not has_own_constructor(cls):

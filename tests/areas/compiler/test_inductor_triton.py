@@ -38,6 +38,18 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
     """)
 
 
+def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter) -> None:
+    triton.run(
+        """
+        import torch
+
+        assert torch.cuda.is_available()
+        assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(4, device="cuda")).tolist() == [1.0] * 4
+        """,
+        env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"},
+    )
+
+
 def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> None:
     triton.run("""
         import torch

@@ -176,3 +176,18 @@ def test_star_import_and_dir(musa: Interpreter, tmp_path: Path) -> None:
     """
     missing, hidden, device = musa.json(code)
     assert missing == [] and hidden == [] and device == 0
+
+
+def test_functions_take_the_context_manager_for_its_device() -> None:
+    second = torch.cuda.device(torch.cuda.device_count() - 1)
+    assert torch.cuda.memory_allocated(second) == torch.cuda.memory_allocated(second.idx)
+    assert torch.cuda.get_device_properties(second).name == torch.cuda.get_device_name(second.idx)
+    assert torch.cuda.Stream(second).device_index == second.idx
+    assert torch.cuda.device(second).idx == second.idx
+    stream = torch.cuda.Stream(second)
+    external = torch.cuda.ExternalStream(stream.cuda_stream, device=second)
+    assert external.device_index == second.idx and external.cuda_stream == stream.cuda_stream
+    with torch.cuda.device(0):
+        torch.cuda.set_device(second)
+        assert torch.cuda.current_device() == second.idx
+    torch.cuda.set_device(0)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ SWITCHES = {
     "native": {"TORCHADA_NATIVE": "1"},
     "torchada run": {},
 }
+Start = Callable[..., CompletedProcess[str]]
 Check = Callable[..., dict[str, Any]]
 
 
@@ -42,15 +44,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(params=list(SWITCHES))
-def agrees(request: pytest.FixtureRequest, musa: Interpreter) -> Check:
-    """Runs a program under some switches, holds it to what the CPU gave, and returns what it printed."""
+def begin(request: pytest.FixtureRequest, musa: Interpreter) -> Start:
+    """Runs a program under some switches, and returns what it has printed."""
 
-    def check(program: str, *arguments: str, **took: object) -> dict[str, Any]:
+    def run(program: str, *arguments: str, ranks: int = 1) -> CompletedProcess[str]:
         env = {**OFFLINE, **SWITCHES[request.param]}
         way = ["-m", "torchada", "run"] if request.param == "torchada run" else []
-        done = musa.run([*way, str(PROGRAMS / program), "cuda", *arguments], env=env, timeout=900)
+        return musa.run([*way, *started(program, ranks), *arguments], env=env, timeout=900)
+
+    return run
+
+
+@pytest.fixture
+def agrees(begin: Start) -> Check:
+    """Runs a program under some switches, holds it to what the CPU gave, and returns what it printed."""
+
+    def check(program: str, *arguments: str, ranks: int = 1, **took: object) -> dict[str, Any]:
+        done = begin(program, "cuda", *arguments, ranks=ranks)
         found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-        compare(found, on_cpu(program, *arguments))
+        compare(found, on_cpu(program, *arguments, ranks=ranks))
         assert found.get("took", {}) == took
         unsupported = [line for line in done.stderr.splitlines() if " unsupported " in line]
         assert not unsupported, "\n".join(unsupported)
@@ -59,11 +71,17 @@ def agrees(request: pytest.FixtureRequest, musa: Interpreter) -> Check:
     return check
 
 
+def started(program: str, ranks: int) -> list[str]:
+    """The words after `python` that start a program, by torchrun if it has several ranks."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
+    return [*launcher, str(PROGRAMS / program)]
+
+
 @cache
-def on_cpu(program: str, *arguments: str) -> dict[str, Any]:
+def on_cpu(program: str, *arguments: str, ranks: int = 1) -> dict[str, Any]:
     """The same program on the CPU of a machine without torchada."""
     plain = Interpreter(env={**OFFLINE, "TORCHADA_DISABLE": "1"})
-    done = plain.run([str(PROGRAMS / program), "cpu", *arguments], timeout=900)
+    done = plain.run([*started(program, ranks), "cpu", *arguments], timeout=900)
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     assert set(found["devices"]) == {"cpu"}
     return found

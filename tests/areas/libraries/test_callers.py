@@ -14,6 +14,11 @@ CALLERS: dict[str, tuple[str, dict[str, object]]] = {
     "gpytorch_neighbors.py": ("gpytorch", {}),
     "fairscale_pipe.py": ("fairscale", {"stream": True, "default": True}),
     "bitsandbytes_linear.py": ("bitsandbytes", {}),
+    "timm_prefetch.py": ("timm", {"stream": "Stream"}),
+    "fastai_half.py": ("fastai", {"device": "cuda", "dtypes": ["torch.float16"]}),
+    "nnunet_trainer.py": ("nnunetv2", {"pinned": True, "autocast": True, "scaler": True}),
+    "open_clip_training.py": ("open_clip_train", {"scaler": True}),
+    "ultralytics_train.py": ("ultralytics", {"amp": True, "scaler": True}),
 }
 
 
@@ -28,3 +33,14 @@ def test_a_library_goes_the_way_of_cuda(agrees: Any, program: str) -> None:
 @pytest.mark.parametrize("arguments", [(), ("compile",)], ids=["eager", "compiled"])
 def test_the_shape_of_nanogpt_trains(agrees: Any, arguments: tuple[str, ...]) -> None:
     agrees("nanogpt_shape.py", *arguments, pinned=True)
+
+
+def test_the_shape_of_nanogpt_trains_on_two_gpus(agrees: Any) -> None:
+    found = agrees("nanogpt_ddp.py", ranks=2, backend="nccl")
+    assert found["devices"] == ["cuda:0", "cuda:1"]
+
+
+@pytest.mark.skipif(find_spec("sglang") is None, reason="sglang is not installed")
+def test_sglang_selects_its_platform_for_musa(begin: Any) -> None:
+    """SGLang knows MUSA: it asks for torch.version.musa and for torchada, before it asks for CUDA."""
+    assert begin("sglang_platform.py").stdout.strip().splitlines()[-1] == "MusaSRTPlatform musa"

@@ -87,6 +87,15 @@ def test_hints_for_nvidias_scheduler_do_nothing(program: Interpreter, tmp_path: 
     """)
 
 
+def test_functions_of_libdevice_are_not_replaced_by_those_for_another_gpu(program: Interpreter) -> None:
+    program.run("""
+        import torch, triton
+        from triton.language.extra import cuda
+        functions = [each for each in vars(cuda.libdevice).values() if getattr(each, "__triton_builtin__", False)]
+        assert functions and {each.__module__ for each in functions} == {"triton.language.extra.cuda.libdevice"}
+    """)
+
+
 def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
     program.run("""
         import torch, kernels
@@ -110,6 +119,39 @@ def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
 
         assert torch.compile(launching, fullgraph=True)(x).tolist() == [4.0] * 8
     """)
+
+
+def test_the_helpers_of_triton_testing(program: Interpreter) -> None:
+    program.run("""
+        import torch, triton, kernels
+        from triton import testing
+        x = torch.zeros(8, device="cuda")
+        def launch():
+            kernels.set_to[(1,)](x, 2.0, BLOCK=8)
+        assert testing.do_bench(launch, warmup=1, rep=2) > 0
+        assert testing.do_bench_cudagraph(launch, rep=2) > 0
+        assert x.tolist() == [2.0] * 8
+        testing.assert_close(x, torch.full_like(x, 2.0))
+        assert testing.get_dram_gbps() > 0
+        assert testing.get_max_tensorcore_tflops(torch.float16, 1000) > 0
+    """)
+
+
+def test_what_autotune_has_found_is_kept(program: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "tuned.py").write_text(
+        "import triton, kernels\n"
+        "configs = [triton.Config({'BLOCK': size}) for size in (4, 8)]\n"
+        "tuned = triton.autotune(configs, key=[], cache_results=True)(kernels.set_to)\n"
+    )
+    code = """
+        import torch, tuned
+        x = torch.zeros(8, device="cuda")
+        tuned.tuned[(1,)](x, 2.0)
+        print(tuned.tuned.configs_timings is None, tuned.tuned.best_config.kwargs["BLOCK"])
+    """
+    first, second = (program.run(code).stdout.split() for _ in range(2))
+    assert first[1] == second[1]
+    assert list((tmp_path / "cache").rglob("*.autotune.json"))
 
 
 def test_disabling_leaves_nothing(program: Interpreter) -> None:

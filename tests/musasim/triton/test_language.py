@@ -334,3 +334,19 @@ def test_a_launch_leaves_the_language_and_the_program_as_they_were() -> None:
     assert set(globals()) == ours
     with pytest.raises(RuntimeError, match="outside of the scope of a kernel"):
         rounded(1.0)
+
+
+@triton.jit
+def take_some(rows, weight, out, limit, BLOCK: tl.constexpr):
+    row = tl.load(rows + tl.program_id(0)).to(tl.int64)
+    valid = (row >= 0) & (row < limit)
+    columns = tl.arange(0, BLOCK)
+    numbers = tl.load(weight + row * BLOCK + columns, mask=(columns < BLOCK) & valid, other=-1.0)
+    tl.store(out + tl.program_id(0) * BLOCK + columns, numbers)
+
+
+def test_a_condition_on_one_number_masks_a_block() -> None:
+    weight, out = torch.rand(4, 8, device="musa"), torch.zeros(2, 8, device="musa")
+    take_some[(2,)](torch.tensor([3, 5], device="musa"), weight, out, 4, BLOCK=8)
+    torch.testing.assert_close(out[0], weight[3])
+    assert out[1].tolist() == [-1.0] * 8

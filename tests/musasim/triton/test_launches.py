@@ -108,6 +108,17 @@ def test_autotune_measures_each_configuration_and_resets() -> None:
     assert 100 in prepared and add_to.best_config in add_to.configs
 
 
+def test_autotune_launches_each_configuration_twice_and_not_until_a_chips_clock_would_be_sure(
+    zeros: torch.Tensor, knobs: Any
+) -> None:
+    tuned = triton.autotune([triton.Config({"BLOCK": size}) for size in (8, 16)], key=[])(add_number)
+    launches: list[str] = []
+    knobs.launch_enter_hook = lambda metadata: launches.append(metadata.get()["name"])
+    tuned[(1,)](zeros, 1.0)
+    assert len(launches) == 2 * 2 + 1
+    assert triton.runtime.driver.active.get_benchmarker()(lambda: None, quantiles=(0.5, 0.2)) > [0.0, 0.0]
+
+
 def test_hooks_see_launches_and_compilations(zeros: torch.Tensor, knobs: Any) -> None:
     seen: list[str] = []
     knobs.launch_enter_hook = lambda metadata: seen.append(f"enter {metadata.get()['name']}")
@@ -172,8 +183,10 @@ def test_limits_of_the_chip(zeros: torch.Tensor) -> None:
 
 
 def test_what_the_driver_says_is_the_devices() -> None:
+    from musasim.triton.driver import MusaDriver
+
     driver = triton.runtime.driver.active
-    target = type(driver)().get_current_target()
+    target = MusaDriver().get_current_target()
     assert (target.arch, target.warp_size) == (31, 32)
     properties = driver.utils.get_device_properties(0)
     device = torch.musa.get_device_properties(0)
@@ -204,3 +217,10 @@ def with_one_added(x: torch.Tensor) -> torch.Tensor:
     result = x.contiguous().clone()
     add_number[(1,)](result, 1.0, BLOCK=32)
     return result
+
+
+def test_dynamo_does_not_trace_what_stands_for_the_vendors_c() -> None:
+    from torch._dynamo import trace_rules
+
+    assert trace_rules.check(type(triton.runtime.driver.active.utils).load_binary)
+    assert not trace_rules.check(test_gradients_through_a_kernel)

@@ -1,7 +1,7 @@
 """docs/reference/tools.md: what the rows show under both mechanisms, and what the program written for musa shows.
 
-`PYTHONPATH=tests python -m support.tools.page` runs all rows three times, each in an interpreter
-of its own, and writes the page.
+`PYTHONPATH=tests python -m support.tools.page` runs all rows three times at once, each in an interpreter of its own, and writes the
+page.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +129,7 @@ def run(device_type: str, folder: Path, **environment: str) -> dict[str, Any]:
     environment = {"TORCHADA_SIMULATE": "1", "TORCHADA_STRICT": "1", **environment}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     done = subprocess.run(
-        [sys.executable, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=600
+        [sys.executable, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=3600
     )
     if done.returncode:
         raise RuntimeError(f"the rows for {device_type} did not run:\n{done.stderr}")
@@ -202,10 +203,8 @@ if __name__ == "__main__":
         places = {each: Path(name, each) for each in ("native", "portable", "musa")}
         for place in places.values():
             place.mkdir()
-        PAGE.write_text(
-            page(
-                run("cuda", places["native"], TORCHADA_NATIVE="1"),
-                run("cuda", places["portable"], TORCHADA_NATIVE="0"),
-                run("musa", places["musa"]),
-            )
-        )
+        with ThreadPoolExecutor() as pool:
+            native = pool.submit(run, "cuda", places["native"], TORCHADA_NATIVE="1")
+            portable = pool.submit(run, "cuda", places["portable"], TORCHADA_NATIVE="0")
+            musa = pool.submit(run, "musa", places["musa"])
+        PAGE.write_text(page(native.result(), portable.result(), musa.result()))

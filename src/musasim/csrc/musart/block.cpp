@@ -10,6 +10,7 @@
 
 #include "driver.h"
 #include "fiber.h"
+#include "memcheck.h"
 
 extern "C" {
 // Constants for a kernel's compiler, under the names that engine.h and device.h declare.
@@ -158,6 +159,7 @@ std::string text_of(const Extent& index) {
 // --- barrier -----------------------------------------------------------------------------------------------------------
 
 void finish_barrier(Block& block) {
+  memcheck::barrier();
   block.votes = {block.predicates, block.arrived};
   block.arrived = 0;
   block.predicates = 0;
@@ -197,6 +199,7 @@ bool is_complete(const Warp& warp, const Round& round) {
 }
 
 void close_round(Device& d, Warp& warp, Round& round) {
+  memcheck::warp_round(static_cast<unsigned>(&warp - d.block->warps.data()));
   warp.open.erase(std::find(warp.open.begin(), warp.open.end(), &round));
   auto* first = &d.block->threads[static_cast<size_t>(&warp - d.block->warps.data()) * kWarp];
   for (unsigned lanes = round.shared.lanes; lanes != 0; lanes &= lanes - 1) {
@@ -401,6 +404,7 @@ void enter_block(Device& d, Block& block) {
   d.block = &block;
   write(musasim_block_index, block.index);
   musasim_block_serial = block.serial;
+  memcheck::enter_block(block.serial);
 }
 
 void run_one_by_one(Device& d) {
@@ -411,6 +415,9 @@ void run_one_by_one(Device& d) {
       for (unsigned x = 0; x < grid.x && d.error == musaSuccess; ++x) {
         reset(d, *block, {x, y, z});
         enter_block(d, *block);
+        if (memcheck::enabled()) {
+          std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
+        }
         run_block(d);
       }
     }
@@ -434,6 +441,7 @@ void bring_back(const Block& block) {
 }
 
 void release_grid(std::vector<Block>& blocks) {
+  memcheck::barrier();
   for (auto& block : blocks) {
     block.at_grid = 0;
     for (auto& thread : block.threads) {
@@ -493,6 +501,7 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
   write(musasim_block_extent, launch.block);
   write(musasim_grid_extent, launch.grid);
   musasim_dynamic_shared_bytes = static_cast<unsigned>(launch.shared);
+  memcheck::begin_launch(static_cast<unsigned>(launch.block.count()));
   t_on_device = true;
   if (launch.cooperative) {
     run_together(d);
@@ -500,10 +509,45 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
     run_one_by_one(d);
   }
   t_on_device = false;
+  memcheck::end_launch();
   if (d.error != musaSuccess) {
     recover(d);
   }
   return d.error;
+}
+
+bool checked_thread(CheckedThread* where) {
+  const auto& d = device();
+  if (!t_on_device || d.thread == nullptr) {
+    return false;
+  }
+  write(where->block, d.block->index);
+  write(where->thread, position(d.thread->number, d.launch->block));
+  where->number = d.thread->number;
+  where->warp = d.thread->number / kWarp;
+  return true;
+}
+
+bool is_shared(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto& d = device();
+  if (at >= musasim_dynamic_shared && at < musasim_dynamic_shared + d.launch->shared) {
+    return true;
+  }
+  return std::any_of(d.block->shared.begin(), d.block->shared.end(), [&](const Shared& variable) {
+    const auto* begin = static_cast<const char*>(variable.address);
+    return at >= begin && at < begin + variable.bytes;
+  });
+}
+
+bool is_on_stack(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto* low = device().fiber->stack;
+  return at >= low && at < low + kFiberStack;
+}
+
+const char* checked_kernel() {
+  return device().launch->kernel->name;
 }
 
 void abandon_launch(musaError_t error) {

@@ -1,5 +1,7 @@
 #include "api.h"
 
+#include "memcheck.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,8 +29,9 @@ Memory& memory() {
   return *all;
 }
 
-constexpr size_t whole_pages(size_t bytes) {
-  return (bytes + kPage - 1) / kPage * kPage;
+size_t whole_pages(size_t bytes) {
+  const size_t wanted = bytes + (memcheck::enabled() ? memcheck::kRedZone : 0);
+  return (wanted + kPage - 1) / kPage * kPage;
 }
 
 using Position = std::map<const char*, Allocation>::iterator;
@@ -36,6 +39,7 @@ using Position = std::map<const char*, Allocation>::iterator;
 void give_back(Memory& all, Position at) {
   const auto allocation = at->second;
   all.allocations.erase(at);
+  memcheck::give_up(allocation.base);
   all.used[allocation.device] -= whole_pages(allocation.size);
   munmap(allocation.base, whole_pages(allocation.size));
   if (allocation.shared >= 0) {
@@ -82,6 +86,9 @@ void* allocate(int device, size_t bytes, Owner owner) {
   all.used[device] += whole_pages(bytes);
   auto* address = static_cast<char*>(base);
   all.allocations[address] = Allocation{address, bytes, device, owner, -1, false};
+  if (owner == Owner::Program) {
+    memcheck::use(base, bytes); // of PyTorch's memory, its caching allocator says who uses what
+  }
   return base;
 }
 

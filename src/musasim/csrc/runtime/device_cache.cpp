@@ -2,6 +2,7 @@
 
 #include "allocator_settings.h"
 #include "capture.h"
+#include "../musart/memcheck.h"
 
 #include <c10/util/Exception.h>
 
@@ -105,7 +106,8 @@ void DeviceCache::attach(c10::DeviceIndex device) {
 }
 
 Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
-  const size_t size = allocation_size(bytes);
+  const size_t red_zone = musart::memcheck::enabled() ? musart::memcheck::kRedZone : 0;
+  const size_t size = allocation_size(bytes + red_zone);
   auto context = gather_context(Gather::State);
   std::unique_lock<std::mutex> lock(mutex_);
   collect_pending(context);
@@ -211,6 +213,7 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
   }
   block->allocated = true;
   block->requested = requested;
+  musart::memcheck::use(block->address, requested);
   block->context = std::move(context);
   for_stats(*block->segment->pool, [&](int i) {
     stats_.allocation[i].increase(1);
@@ -240,6 +243,7 @@ void DeviceCache::split(Block* block, size_t size) {
 }
 
 void DeviceCache::free(Block* block) {
+  musart::memcheck::give_up(block->address);
   const auto context = gather_context(Gather::All);
   std::lock_guard<std::mutex> lock(mutex_);
   note(

@@ -17,6 +17,7 @@ from .late_import import after_import
 def install() -> None:
     after_import("triton.backends", register)
     after_import("torch.utils._triton", _count_the_device)
+    after_import("torch._dynamo.trace_rules", _leave_the_driver_out)
 
 
 def _count_the_device(module: Any) -> None:
@@ -30,3 +31,8 @@ def _count_the_device(module: Any) -> None:
         return bool(device.is_available() and module.has_triton_package()) or bool(asks_about_others())
 
     module.has_triton = has_triton
+
+
+def _leave_the_driver_out(rules: Any) -> None:
+    """The vendor's driver and launcher are C, which Dynamo cannot trace, so it must not trace what stands for them."""
+    rules.add("musasim.triton")

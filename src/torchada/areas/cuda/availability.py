@@ -11,15 +11,26 @@ from collections.abc import Callable, Iterator
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.views.answers import by_view
+from torchada.redirect.native import views as native
+from torchada.redirect.views.answers import Question, by_view, declared
 
 
 def patches(context: Context) -> Iterator[Patch]:
     cuda, to = context.torch.cuda, f"torch.{context.backend.namespace}.is_available"
     answer = _the_devices(context)
     if not context.settings.force_cuda_available:
-        answer = by_view(context.views, answer, disguise(_no, cuda.is_available))
+        answer = _by_view(context, answer, disguise(_no, cuda.is_available))
     yield Patch(cuda, "is_available", answer, "torch.cuda.is_available", to=to)
+
+
+def _by_view(context: Context, devices: Callable[[], bool], honest: Callable[[], bool]) -> Callable[[], bool]:
+    """In C, where the mechanism is native: libraries ask again and again, and the answer itself takes no longer than a call."""
+    if context.mechanism.native:
+        try:
+            return declared(native.available(context.views, devices), Question(devices, honest, 1))
+        except (ImportError, RuntimeError):
+            pass
+    return by_view(context.views, devices, honest)
 
 
 def _no() -> bool:

@@ -12,6 +12,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.environment import visible_devices
+from torchada.redirect.namespaces import modules_with
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def patches(context: Context) -> Iterator[Patch]:
     asked = _get_device_properties(context, cuda.get_device_properties)
     yield Patch(cuda, "get_device_properties", asked, "torch.cuda.get_device_properties")
     yield from _missing_properties(context)
+    yield from _context_managers_as_devices(context)
     for name, make in (("get_gencode_flags", _get_gencode_flags), ("_parse_visible_devices", _parse_visible_devices)):
         yield Patch(cuda, name, make(context, getattr(cuda, name)), f"torch.cuda.{name}")
     for name in ("_check_capability", "_check_cubins"):
@@ -38,6 +40,22 @@ def patches(context: Context) -> Iterator[Patch]:
             context, "torch.cuda.current_solver_handle", "torch shows no solver handle", cuda.current_solver_handle
         )
         yield Patch(cuda, "current_solver_handle", refuse, "torch.cuda.current_solver_handle", kind="unsupported")
+
+
+def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
+    """torch.cuda.device(0), which CUDA's functions take for the device it switches to. torch_musa's look it up by one function."""
+    name = f"_get_{context.backend.device_type}_device_index"
+    for module, original in modules_with(context.backend.adapter, name):
+        if callable(original):
+            call = _index_of(context.torch.cuda, original)
+            yield Patch(module, name, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
+
+
+def _index_of(cuda: Any, original: Callable[..., int]) -> Callable[..., int]:
+    def index(device: object, *args: Any, **kwargs: Any) -> int:
+        return int(device.idx) if isinstance(device, cuda.device) else original(device, *args, **kwargs)
+
+    return disguise(index, original)
 
 
 def _get_device_properties(context: Context, original: Callable[..., object]) -> Callable[..., object]:

@@ -103,6 +103,8 @@ def _get_device_index(context: Context, original: Callable[..., int]) -> Callabl
             return device
         if isinstance(device, str):
             device = torch.device(device)
+        if isinstance(device, torch.cuda.device):
+            return int(device.idx)
         if isinstance(device, torch.device):
             if device.type not in (device_type, "cpu") or (device.type == "cpu" and not allow_cpu):
                 raise ValueError(f"Expected a cuda{' or cpu' if allow_cpu else ''} device, but got: {device}")

@@ -28,7 +28,8 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _device_type(context: Context, mesh: type) -> property:
     """Where torch has a property, ours asks it; otherwise it is an entry of each mesh, and stays one."""
-    own, device_type = vars(mesh).get("device_type"), context.backend.device_type
+    own = vars(mesh).get("device_type")
+    device_type = context.backend.computes_on or context.backend.device_type
 
     def honest(self: Any) -> str:
         kept: str = own.__get__(self) if own is not None else vars(self)["device_type"]

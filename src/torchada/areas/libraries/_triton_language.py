@@ -36,10 +36,15 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _vendors(extra: ModuleType) -> ModuleType:
     """The module of the vendor's backend; an empty one where there is none."""
-    for name, module in vars(extra).items():
-        if isinstance(module, ModuleType) and name not in _OF_PYPI and hasattr(module, "libdevice"):
+    for module in vars(extra).values():
+        # By its own name: Triton leaves the variable of a loop behind, which is one of PyPI's by another.
+        if isinstance(module, ModuleType) and hasattr(module, "libdevice") and _last(module) not in _OF_PYPI:
             return module
     return ModuleType(_EXTRA)
+
+
+def _last(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
 
 
 def _functions(own: ModuleType) -> dict[str, Any]:

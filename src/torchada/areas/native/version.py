@@ -7,12 +7,12 @@ CUDA, or TORCHADA_FORCE_CUDA_AVAILABLE=1 is set), torch's own code has to find t
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.views.answers import by_view
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -22,7 +22,9 @@ def patches(context: Context) -> Iterator[Patch]:
 
         yield Patch(version, "cuda", VERSION, "torch.version.cuda", kind="emulated", to=repr(VERSION))
     if type(version) is ModuleType:
-        yield Patch(_ClassOf(version), "__class__", _viewed(context), None, note="torch.version.cuda, by who asks")
+        viewed = type("module", (ModuleType,), {"__module__": "builtins"})
+        yield Patch(_ClassOf(version), "__class__", viewed, None, note="torch.version.cuda, by who asks")
+        yield Patch(viewed, "cuda", _by_view(context), "torch.version.cuda", kind="emulated", to="the version of nvcc")
 
 
 def _is_one_for_all(context: Context) -> bool:
@@ -50,17 +52,16 @@ class _ClassOf:
         raise TypeError("a module cannot be without a class")
 
 
-def _viewed(context: Context) -> type[ModuleType]:
-    sees_cuda, frame = context.views.sees_cuda, sys._getframe
+def _by_view(context: Context) -> property:
+    def of_nvcc(self: ModuleType) -> object:
+        from torchada.building.cuda_home import VERSION
 
-    def cuda(self: ModuleType) -> object:
-        if sees_cuda(frame(1).f_globals):
-            from torchada.building.cuda_home import VERSION
+        return VERSION
 
-            return VERSION
+    def own(self: ModuleType) -> object:
         return vars(self)["cuda"]
 
-    def set_cuda(self: ModuleType, value: object) -> None:
+    def set_own(self: ModuleType, value: object) -> None:
         vars(self)["cuda"] = value
 
-    return type("module", (ModuleType,), {"cuda": property(cuda, set_cuda), "__module__": "builtins"})
+    return property(by_view(context.views, of_nvcc, own), set_own)

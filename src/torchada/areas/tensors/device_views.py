@@ -21,7 +21,8 @@ def patches(context: Context) -> Iterator[Patch]:
     device = context.torch.device
     made, how = _made(context)
     for name, entry in made.descriptors.items():
-        yield Patch(device, name, entry, None, note=f"torch.device.{name} by who asks, {how}")
+        api = "torch.device.type" if name == "type" else None
+        yield Patch(device, name, entry, api, note=f"torch.device.{name} by who asks, {how}", to='"cuda"')
     for name, address in made.slots.items():
         yield Patch(Slot(device, _SLOTS[name]), name, address, None, note=f"{name} of torch.device by who asks, {how}")
 

@@ -34,7 +34,7 @@ def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Cal
         dtype = types.scalar_type(t)
         if dtype is not None:
             torch.set_default_dtype(dtype)
-            torch.set_default_device(context.backend.device_type)
+            torch.set_default_device("cuda")
             return
         original(t)
         torch.set_default_device(None)

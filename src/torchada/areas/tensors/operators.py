@@ -37,13 +37,15 @@ def patches(context: Context) -> Iterator[Patch]:
 def _call(context: Context, original: AnyFunction, schemas: Callable[[Operator], list[FunctionSchema]]) -> AnyFunction:
     """`original` with strings translated where the schema has a device. A custom operator may take other strings as well."""
     translate = context.devices.translate
+    # Devices of CUDA's type exist where they are a name for another device.
+    concerned = str if context.backend.computes_on is None else (str, context.torch.device)
     # Looking up schemas costs more than the call. A packet that gets another overload stays the same object, but its _op changes.
     places = cache(lambda op, _: _places(schemas(op)))
 
     def __call__(self: Operator, /, *args: object, **kwargs: object) -> object:
-        # Most calls have no string at all, and pay for this loop alone.
+        # Most calls have no such value at all, and pay for this loop alone.
         for value in (*args, *kwargs.values()) if kwargs else args:
-            if isinstance(value, str):
+            if isinstance(value, concerned):
                 of_devices = places(self, self._op)
                 if of_devices:
                     args = tuple(translate(value) if place in of_devices else value for place, value in enumerate(args))

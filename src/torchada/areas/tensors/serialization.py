@@ -49,7 +49,7 @@ def _deserializer(context: Context) -> Callable[[torch.UntypedStorage, str], obj
     def cuda_deserialize(storage: torch.UntypedStorage, location: str) -> object:
         match = location_of.fullmatch(location)
         if match is None and location.startswith("cuda"):
-            context.torch.device(location)  # refuses a misspelt device in torch's words
+            context.torch.device(location)  # refuses a misspelt device in torch's words, as on CUDA
         return storage.to(device=_device(context, location, match[1])) if match else None
 
     return cuda_deserialize

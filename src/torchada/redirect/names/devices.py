@@ -20,7 +20,8 @@ class DeviceNames:
     """
 
     def __init__(self, torch: ModuleType, device_type: str) -> None:
-        names = {f"cuda{suffix}": f"{device_type}{suffix}" for suffix in _SUFFIXES}
+        # There is one CPU, and its tensors have no index.
+        names = {f"cuda{suffix}": device_type + ("" if device_type == "cpu" else suffix) for suffix in _SUFFIXES}
         # Device objects of type cuda exist if they were made before redirection, or by a parser that the hook does not reach.
         objects = {torch.device(cuda): torch.device(name) for cuda, name in names.items()}
         self.table: dict[Any, Any] = {**names, **objects}

@@ -29,7 +29,7 @@ class LegacyTypes:
 
     def __init__(self, context: Context) -> None:
         torch, namespace = context.torch, context.backend.namespace
-        self._torch, self._device_type = torch, context.backend.device_type
+        self._torch = torch
         self._dtypes: dict[object, DType] = {}
         self._cuda_names: dict[str, str] = {}
         for prefix, dtype in SCALAR_TYPES.items():
@@ -44,15 +44,15 @@ class LegacyTypes:
 
     def made(self, prefix: str) -> type:
         """A class in the place of torch.cuda.<prefix>Tensor, for a backend without classes of that kind."""
-        torch, device_type, dtype = self._torch, self._device_type, getattr(self._torch, SCALAR_TYPES[prefix])
+        torch, dtype = self._torch, getattr(self._torch, SCALAR_TYPES[prefix])
 
         class Meta(type):
             def __instancecheck__(cls, value: object) -> bool:
-                return isinstance(value, torch.Tensor) and value.dtype is dtype and value.device.type == device_type
+                return isinstance(value, torch.Tensor) and value.type() == f"torch.cuda.{prefix}Tensor"
 
         def __new__(cls: type, *args: object) -> Tensor:
             tensor: Tensor = getattr(torch, f"{prefix}Tensor")(*args)
-            return tensor.to(device_type)
+            return tensor.to("cuda")
 
         made = Meta(f"{prefix}Tensor", (), {"__new__": __new__, "__module__": "torch.cuda", "dtype": dtype})
         self._dtypes[made] = dtype

@@ -23,10 +23,15 @@ class Mechanism(NamedTuple):
         return "native" if self.native else "portable"
 
 
-def choose(wanted: str, torch: Any, device_type: str, *, late: bool, recorded_for: str = "") -> Mechanism:
+def choose(
+    wanted: str, torch: Any, device_type: str, *, late: bool, recorded_for: str = "", computes_on: str | None = None
+) -> Mechanism:
     """`wanted` is TORCHADA_NATIVE: "0", "1" or "auto"; `late` says that torch was in use before the hook came; `recorded_for`
-    names the variable that asks for a record of calls, because the parser's callers cannot be recorded.
+    names the variable that asks for a record of calls, because the parser's callers cannot be recorded; `computes_on` is the
+    device type that tensors really have where it is another one.
     """
+    if computes_on is not None:
+        return Mechanism(False, f"{device_type} is a name for {computes_on} here, and devices keep the name")
     if wanted == "0":
         return Mechanism(False, "TORCHADA_NATIVE=0")
     if recorded_for:

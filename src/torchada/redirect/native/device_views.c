@@ -1,4 +1,5 @@
-/* What code sees of a device: its type and its text, with "cuda" for code that sees CUDA and the backend's name for any other.
+/* What code sees of a device: whether there is one, and its type and its text, with "cuda" for code that sees CUDA and the backend's
+ * name for any other.
  *
  * The functions here stand in the place of torch.device's own: a getter of `type`, and tp_str and tp_repr. Who asks follows from the
  * globals of the frame that is running, whose module is looked up in a table of the views; what is not in it is decided in Python.
@@ -27,8 +28,9 @@ static struct {
     PyObject *types[256]; /* the name of each type, as torch says it */
     texts str, repr;
     PyObject *name;       /* of the backend's type, for example "musa" */
+    PyObject *devices;    /* the function that says whether there are devices of the backend */
     PyObject *table, *decide;
-    PyObject *nameless, *cuda, *key_name, *key_file;
+    PyObject *nameless, *cuda, *module_cuda, *key_name, *key_file;
 } state = {.device_type = -1};
 
 /* ---- who asks ----------------------------------------------------------------------------------------------------------- */
@@ -141,10 +143,19 @@ static PyObject *repr_method(PyObject *self, PyObject *unused)
     return text_of(self, &state.repr);
 }
 
+static PyObject *is_available(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return view() == OF_CUDA ? PyObject_CallNoArgs(state.devices) : shared(Py_False);
+}
+
 /* ---- for Python --------------------------------------------------------------------------------------------------------- */
 
 static PyGetSetDef type_definition = {"type", type_of, NULL, NULL, NULL};
 static PyMethodDef str_definition = {"__str__", str_method, METH_NOARGS, "Return str(self)."};
+static PyMethodDef available_definition = {
+    "is_available", is_available, METH_NOARGS, "is_available()\n--\n\nReturn a bool indicating if CUDA is currently available."};
 static PyMethodDef repr_definition = {"__repr__", repr_method, METH_NOARGS, "Return repr(self)."};
 
 static void keep(PyObject **place, PyObject *value)
@@ -169,16 +180,31 @@ static int read_type(PyTypeObject *type, PyObject *example)
     return 0;
 }
 
-static PyObject *bind(PyObject *module, PyObject *arguments)
+static PyObject *ask(PyObject *module, PyObject *arguments)
 {
-    PyObject *example, *name, *table, *decide;
+    PyObject *table, *decide;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OUO!O:bind", &example, &name, &PyDict_Type, &table, &decide) ||
-        read_type(Py_TYPE(example), example) < 0)
+    if (!PyArg_ParseTuple(arguments, "O!O:ask", &PyDict_Type, &table, &decide))
         return NULL;
-    keep(&state.name, name);
     keep(&state.table, table);
     keep(&state.decide, decide);
+    return shared(Py_None);
+}
+
+static PyObject *available(PyObject *module, PyObject *devices)
+{
+    (void)module;
+    keep(&state.devices, devices);
+    return PyCFunction_NewEx(&available_definition, NULL, state.module_cuda);
+}
+
+static PyObject *bind(PyObject *module, PyObject *arguments)
+{
+    PyObject *example, *name;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OU:bind", &example, &name) || read_type(Py_TYPE(example), example) < 0)
+        return NULL;
+    keep(&state.name, name);
     PyTypeObject *type = Py_TYPE(example);
     return Py_BuildValue("{s:N,s:N,s:N}", "type", PyDescr_NewGetSet(type, &type_definition), "__str__",
                          PyDescr_NewMethod(type, &str_definition), "__repr__", PyDescr_NewMethod(type, &repr_definition));
@@ -208,9 +234,14 @@ static PyObject *bytes_of(PyObject *module, PyObject *self)
 }
 
 static PyMethodDef functions[] = {
+    {"ask", ask, METH_VARARGS,
+     "ask(table, decide): who sees CUDA is in `table` by module from now on; `decide(globals)` answers for others."},
     {"bind", bind, METH_VARARGS,
-     "bind(device, name, table, decide): the descriptors `type`, `__str__` and `__repr__` for the type of `device`, which is one of\n"
-     "the backend's, whose type is called `name`. Who sees CUDA is in `table` by module; `decide(globals)` answers for others."},
+     "bind(device, name): the descriptors `type`, `__str__` and `__repr__` for the type of `device`, which is one of the backend's,\n"
+     "whose type is called `name`."},
+    {"available", available, METH_O,
+     "available(devices): a function for torch.cuda.is_available, which asks `devices()` for code that sees CUDA and says False to\n"
+     "other code."},
     {"slots", slots, METH_NOARGS, "The addresses of the functions for tp_str and tp_repr."},
     {"slots_of", slots_of, METH_O, "The addresses that a type has in tp_str and tp_repr."},
     {"bytes_of", bytes_of, METH_O, "The two bytes of a device, as they are in memory: its type and its index."},
@@ -218,7 +249,7 @@ static PyMethodDef functions[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_device_views", "What code sees of a device: its type and its text, by who asks.", -1, functions,
+    PyModuleDef_HEAD_INIT, "_device_views", "What code sees of a device, by who asks: whether there is one, its type and its text.", -1, functions,
     NULL, NULL, NULL, NULL,
 };
 
@@ -226,9 +257,10 @@ PyMODINIT_FUNC PyInit__device_views(void)
 {
     state.nameless = PyUnicode_InternFromString("");
     state.cuda = PyUnicode_InternFromString("cuda");
+    state.module_cuda = PyUnicode_InternFromString("torch.cuda");
     state.key_name = PyUnicode_InternFromString("__name__");
     state.key_file = PyUnicode_InternFromString("__file__");
-    if (!state.nameless || !state.cuda || !state.key_name || !state.key_file)
+    if (!state.nameless || !state.cuda || !state.module_cuda || !state.key_name || !state.key_file)
         return NULL;
     return PyModule_Create(&definition);
 }

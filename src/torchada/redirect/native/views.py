@@ -1,11 +1,12 @@
 """What code sees of a device, by C functions in the place of torch.device's own: a question costs what it costs without them.
 
-`texts` makes them for this process. Any doubt is an error that says why, and the caller then answers in Python.
+`texts` and `available` make them for this process. Any doubt is an error that says why, and the caller then answers in Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +34,32 @@ def texts(torch: Any, device_type: str, views: Views) -> Texts:
     _check_memory(module, torch, device_type)
     _check_slots(module, torch.device)
     example = torch.device(device_type)
-    _check(torch, device_type, module.bind(example, device_type, {_CHECK: True}, lambda namespace: False))
-    return Texts(module.bind(example, device_type, views.table, views.decide), module.slots())
+    with _asked_by_the_check(module, views):
+        _check(torch, device_type, module.bind(example, device_type))
+    return Texts(module.bind(example, device_type), module.slots())
+
+
+def available(views: Views, devices: Callable[[], bool]) -> Callable[[], bool]:
+    """A function for torch.cuda.is_available: code that sees CUDA gets the answer of `devices`, and other code False.
+
+    A call of it costs hardly more than one of `devices`. Raises where it is not built, or does not do so in this interpreter.
+    """
+    module: Any = _module()
+    with _asked_by_the_check(module, views):
+        for name, answer in {_CHECK: _CHECK, __name__: False}.items():
+            _expect(eval("function()", {"__name__": name, "function": module.available(lambda: _CHECK)}), answer)
+    function: Callable[[], bool] = module.available(devices)
+    return function
+
+
+@contextmanager
+def _asked_by_the_check(module: Any, views: Views) -> Iterator[None]:
+    """Let the self-check alone see CUDA; afterwards, `views` answer for everybody."""
+    module.ask({_CHECK: True}, lambda namespace: False)
+    try:
+        yield
+    finally:
+        module.ask(views.table, views.decide)
 
 
 def _module() -> ModuleType:

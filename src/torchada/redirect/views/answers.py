@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What a function of `by_view` is made of."""
+    """What a function that answers by view is made of."""
 
     cuda: Callable[..., Any]
     honest: Callable[..., Any]
     depth: int
 
 
-# By the function that was made; recording takes them apart, because its own functions would stand between the caller and these.
+# By the function that answers; recording takes them apart, because its own functions would stand between the caller and these.
 QUESTIONS: WeakKeyDictionary[Callable[..., Any], Question] = WeakKeyDictionary()
 
 
@@ -36,12 +37,15 @@ def by_view(views: Views, cuda: Callable[P, R], honest: Callable[P, R], *, depth
     def answer(*args: P.args, **kwargs: P.kwargs) -> R:
         return cuda(*args, **kwargs) if sees_cuda(frame(depth).f_globals) else honest(*args, **kwargs)
 
-    disguised = disguise(answer, honest)
-    disguised.__torchada_by_view__ = True  # type: ignore[attr-defined]
-    QUESTIONS[disguised] = Question(cuda, honest, depth)
-    return disguised
+    return declared(disguise(answer, honest), Question(cuda, honest, depth))
+
+
+def declared(function: Callable[P, R], question: Question) -> Callable[P, R]:
+    """`function`, which answers `question` by view, known as such from now on."""
+    QUESTIONS[function] = question
+    return function
 
 
 def is_by_view(function: object) -> bool:
-    """Whether a function is one of `by_view`, whose answer is the same each time for code of one module."""
-    return getattr(function, "__torchada_by_view__", False) is True
+    """Whether a function answers by view, which is the same answer each time for code of one module."""
+    return isinstance(function, (FunctionType, BuiltinFunctionType)) and function in QUESTIONS

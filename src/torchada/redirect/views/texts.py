@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.engine import Skip
 from torchada.redirect.slots import TP_REPR, TP_STR, Slot, check_layout
+from torchada.redirect.views.answers import Question, declared
 from torchada.redirect.views.view import Views
 
 if TYPE_CHECKING:
@@ -52,16 +53,18 @@ def _by_view(text_of: Callable[[Device], str], device_type: str, views: Views) -
     decide, frame = views.sees_cuda, sys._getframe
     known: Callable[[Any], bool | None] = views.table.get
 
+    def of_cuda(self: Device) -> str:
+        return text_of(self).replace(device_type, "cuda")
+
     def answer(self: Device) -> str:
         text = text_of(self)
         if device_type not in text:
             return text
         namespace = frame(1).f_globals
-        name = namespace.get("__name__")
-        # A script is remembered by its file, and a name that is not in the table may be one.
-        sees_cuda = known(name) if name != "__main__" and name != "__mp_main__" else None
+        file = namespace.get("__file__")
+        sees_cuda = known(file) if type(file) is str else None
         if sees_cuda is None:
             sees_cuda = decide(namespace)
         return text.replace(device_type, "cuda") if sees_cuda else text
 
-    return answer
+    return declared(answer, Question(of_cuda, text_of, 1))

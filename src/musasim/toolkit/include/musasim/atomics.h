@@ -6,7 +6,10 @@
 namespace musasim {
 
 template <class T, class Function>
-inline T atomically(T* address, Function function) {
+MUSASIM_UNCHECKED inline T atomically(T* address, Function function) {
+#ifdef __MUSASIM_MEMCHECK__
+  musasim_atomic(address, sizeof(T), __builtin_return_address(0));
+#endif
   const T old = *address;
   *address = static_cast<T>(function(old));
   return old;

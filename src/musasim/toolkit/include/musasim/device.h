@@ -41,6 +41,9 @@ static inline unsigned int __activemask(const char* file = __builtin_FILE(), int
 
 // Other threads see a write at once, so this only keeps the compiler from moving it.
 static inline void __threadfence() {
+#ifdef __MUSASIM_MEMCHECK__
+  musasim_atomic(nullptr, 0, nullptr);
+#endif
   __asm__ __volatile__("" ::: "memory");
 }
 

@@ -16,6 +16,13 @@ extern "C" {
 
 struct MUstream_st;
 
+/* A function whose accesses MUSASIM_MEMCHECK does not look at, because it says itself what it does. */
+#ifdef __MUSASIM_MEMCHECK__
+#define MUSASIM_UNCHECKED __attribute__((no_sanitize("kernel-address"), noinline))
+#else
+#define MUSASIM_UNCHECKED
+#endif
+
 #ifdef __cplusplus
 #define MUSASIM_NOEXCEPT noexcept
 #else
@@ -115,6 +122,10 @@ void musasim_launch(struct musasim_kernel* kernel, const void* data, const struc
 /* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
    read before it is written shall not look like a good value. */
 void musasim_declare_shared(void* address, size_t bytes);
+
+/* Before an atomic function changes memory, and with 0 bytes at a fence: MUSASIM_MEMCHECK takes threads that call this for ordered.
+   `caller` is where the program calls the function. */
+void musasim_atomic(const void* address, size_t bytes, const void* caller);
 
 /* Makes a __device__, __constant__ or __managed__ variable known. */
 void musasim_register_symbol(void* address, size_t bytes, const char* name);

@@ -1,0 +1,73 @@
+"""How long a build of a CUDA extension takes, in relation to its compilers alone.
+
+    python benchmarks/builds.py [PROJECT] [--rounds N]
+
+PROJECT is a folder with a setup.py; without one, `tests/building/projects/operators`, two files with PyTorch's headers. Each round
+copies it, builds it by `setup.py build_ext --inplace` with one job, and notes how long each run of g++ takes that compiles or
+links, which is what compiling the ported sources directly costs. Everything else (Python, torch, porting, reading launches, and
+preprocessing for that) is torchada's and the simulated toolkit's. Both are given by the clock and in processor time; on a machine
+with other load, the latter says more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+DEFAULT = CHECKOUT / "tests" / "building" / "projects" / "operators"
+# Runs g++, and notes what it took: whether it only preprocessed, the seconds by the clock and of the processor.
+COMPILER = """#!{python} -IS
+import os, resource, subprocess, sys, time
+began = time.monotonic()
+code = subprocess.call(["g++", *sys.argv[1:]])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+only = "-E" in sys.argv or "-M" in sys.argv or "--version" in sys.argv
+with open({record!r}, "a") as file:
+    file.write(f"{{int(only)}} {{time.monotonic() - began}} {{used.ru_utime + used.ru_stime}}\\n")
+sys.exit(code)
+"""
+
+
+def build(project: Path) -> tuple[float, float, float, float]:
+    """Seconds of a build and of its compilers: by the clock, of the processor."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, record = Path(name) / "project", Path(name) / "record"
+        shutil.copytree(project, folder)
+        compiler = Path(name) / "g++"
+        compiler.write_text(COMPILER.format(python=sys.executable, record=str(record)), encoding="utf-8")
+        compiler.chmod(0o755)
+        environment = {**os.environ, "CXX": str(compiler), "MAX_JOBS": "1", "TORCHADA_SIMULATE": "1"}
+        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+        wall, after = time.monotonic() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+        if done.returncode:
+            raise SystemExit(f"{project} cannot be built:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
+        processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        runs = [[float(word) for word in line.split()] for line in record.read_text(encoding="utf-8").splitlines()]
+    return wall, processor, sum(run[1] for run in runs if not run[0]), sum(run[2] for run in runs if not run[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("project", type=Path, nargs="?", default=DEFAULT)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    build(options.project)  # the toolkit and the simulator are made once
+    rounds = [build(options.project) for _ in range(options.rounds)]
+    wall, processor, compilers, compiling = (median(column) for column in zip(*rounds))
+    print(f"by the clock:     {wall:7.2f} s, of which compilers {compilers:7.2f} s: {wall / compilers:.3f}")
+    print(f"of the processor: {processor:7.2f} s, of which compilers {compiling:7.2f} s: {processor / compiling:.3f}")
+
+
+if __name__ == "__main__":
+    main()

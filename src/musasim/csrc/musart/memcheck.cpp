@@ -1,0 +1,347 @@
+// The compiler calls __asan_load4_noabort(address) and its like before each access (mcc's options are in toolkit/guarantees.py). Nothing
+// of AddressSanitizer itself takes part. A finding is kept until the launch has ended, because the program that knows lines of source
+// cannot be started from a thread's small stack.
+#include "memcheck.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "driver.h"
+#include "include/musasim/engine.h"
+
+namespace musart::memcheck {
+namespace {
+
+using Address = uintptr_t;
+
+constexpr unsigned char kPoison = 0xcb; // of memory that nobody has written
+constexpr size_t kMostFindings = 100; // of a process
+
+struct Region {
+  size_t size = 0;
+  bool live = true;
+};
+
+struct Regions {
+  std::mutex mutex;
+  std::map<Address, Region> all;
+};
+Regions& regions() {
+  static auto* one = new Regions();
+  return *one;
+}
+
+// The last accesses to four bytes of memory that several threads may reach.
+struct Cell {
+  struct Access {
+    CheckedThread by{};
+    unsigned barriers = 0, rounds = 0, releases = 0;
+    unsigned bytes = 0; // a bit for each
+    const void* caller = nullptr;
+  };
+  unsigned long long block = 0;
+  Access written, read;
+};
+
+struct Launch {
+  unsigned barriers = 0;
+  std::vector<unsigned> rounds; // by warp
+  std::vector<unsigned> releases; // by thread: atomic functions and fences
+  unsigned long long block = 0;
+  std::unordered_map<Address, Cell> cells;
+};
+Launch& launch() {
+  static auto* one = new Launch();
+  return *one;
+}
+
+struct Finding {
+  std::string text;
+  const void* caller;
+  const void* other; // of a race
+};
+std::vector<Finding>& findings() {
+  static auto* all = new std::vector<Finding>();
+  return *all;
+}
+size_t g_found = 0;
+
+std::string index_text(const unsigned (&x)[3]) {
+  return "(" + std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ")";
+}
+
+// Each place is named once for each kind of fault.
+void found(const char* kind, const std::string& what, const void* caller, const void* other = nullptr) {
+  static auto* told = new std::set<std::pair<std::string, const void*>>();
+  CheckedThread at{};
+  if (g_found >= kMostFindings || !checked_thread(&at) || !told->emplace(kind, caller).second) {
+    return;
+  }
+  ++g_found;
+  const std::string place = "kernel " + std::string(checked_kernel()) + ", block " + index_text(at.block) + ", thread " + index_text(at.thread);
+  findings().push_back({place + ": " + kind + ": " + what, caller, other});
+}
+
+// The first line of addr2line's that is not the toolkit's own: functions of its headers are expanded where a program calls them.
+void read_line(FILE* pipe, char* line, int size) {
+  char next[4096];
+  while (std::fgets(next, sizeof next, pipe) != nullptr) {
+    if (line[0] == '\0' || std::strstr(line, "/include/musasim/") != nullptr) std::snprintf(line, size, "%s", next);
+  }
+}
+
+// "file:line", by the program addr2line that compilers bring along, or the library and the offset in it.
+std::string line_of(const void* caller) {
+  Dl_info info{};
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
+    return "an unknown place";
+  }
+  const auto offset = static_cast<const char*>(caller) - static_cast<const char*>(info.dli_fbase) - 1;
+  char command[4200];
+  std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%zx 2>/dev/null", info.dli_fname, static_cast<size_t>(offset));
+  char line[4096] = "";
+  if (FILE* pipe = std::strchr(info.dli_fname, '\'') == nullptr ? popen(command, "r") : nullptr) {
+    read_line(pipe, line, sizeof line);
+    pclose(pipe);
+  }
+  line[std::strcspn(line, " \n")] = '\0'; // "(discriminator 3)" may follow
+  if (line[0] == '\0' || line[0] == '?') {
+    std::snprintf(line, sizeof line, "%s+0x%zx", info.dli_fname, static_cast<size_t>(offset));
+  }
+  return line;
+}
+
+std::string bytes_text(size_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+bool all_equal(const unsigned char* from, size_t bytes, unsigned char value) {
+  for (size_t i = 0; i < bytes; ++i) {
+    if (from[i] != value) return false;
+  }
+  return true;
+}
+
+// A short number may have the value of what was never written, so four bytes are looked at.
+bool is_untouched(Address address, size_t bytes, unsigned char value) {
+  const Address begin = bytes < 4 ? address & ~Address{3} : address;
+  return all_equal(reinterpret_cast<const unsigned char*>(begin), bytes < 4 ? 4 : bytes, value);
+}
+
+// Where an address is, as far as allocations are concerned.
+enum class Where { Elsewhere, Inside, Outside, Freed };
+struct Place {
+  Where where = Where::Elsewhere;
+  std::string text;
+};
+
+Place past(const char* where, size_t distance, size_t size) {
+  return {Where::Outside, bytes_text(distance) + " " + where + " an allocation of " + bytes_text(size)};
+}
+
+Place place_of(Address address, size_t bytes) {
+  auto& known = regions();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  const auto next = known.all.upper_bound(address);
+  if (next != known.all.begin()) {
+    const auto& [start, region] = *std::prev(next);
+    const Address end = start + region.size;
+    if (address < end && !region.live) return {Where::Freed, "memory that was freed, " + bytes_text(address - start) + " into an allocation of " + bytes_text(region.size)};
+    if (address + bytes <= end) return {Where::Inside, {}};
+    if (address < end + kRedZone) return past("past the end of", address + bytes - end, region.size);
+  }
+  if (next != known.all.end() && next->second.live && next->first - address <= 256) return past("before", next->first - address, next->second.size);
+  return {};
+}
+
+// --- races ---------------------------------------------------------------------------------------------------------------------
+
+Cell::Access access_of(const CheckedThread& thread, unsigned bytes, const void* caller) {
+  auto& now = launch();
+  return {thread, now.barriers, now.rounds[thread.warp], now.releases[thread.number], bytes, caller};
+}
+
+// Whether nothing orders an earlier access and one of `thread`. A thread that has used an atomic function or a fence since may have
+// told others that it was done.
+bool races(const Cell::Access& earlier, const CheckedThread& thread, unsigned bytes) {
+  auto& now = launch();
+  if (earlier.caller == nullptr || earlier.by.number == thread.number || (earlier.bytes & bytes) == 0) return false;
+  if (earlier.barriers != now.barriers || now.releases[earlier.by.number] != earlier.releases) return false;
+  return earlier.by.warp != thread.warp || earlier.rounds == now.rounds[thread.warp];
+}
+
+void check_race(Address granule, unsigned bytes, bool write, const CheckedThread& thread, const void* caller) {
+  auto& now = launch();
+  auto& cell = now.cells[granule];
+  if (cell.block != now.block) cell = Cell{now.block, {}, {}};
+  const Cell::Access* other = races(cell.written, thread, bytes) ? &cell.written : nullptr;
+  if (other == nullptr && write && races(cell.read, thread, bytes)) other = &cell.read;
+  if (other != nullptr) {
+    const bool both = write && other == &cell.written;
+    const char* what = both ? "both write" : write ? "it writes what the other reads" : "it reads what the other writes";
+    found("race", std::string("with thread ") + index_text(other->by.thread) + " of the block, no barrier between them: " + what, caller, other->caller);
+  }
+  auto& kept = write ? cell.written : cell.read;
+  if (kept.by.number == thread.number && kept.barriers == now.barriers && kept.caller != nullptr) bytes |= kept.bytes;
+  kept = access_of(thread, bytes, caller);
+}
+
+bool was_written(Address address) {
+  const auto at = launch().cells.find(address & ~Address{3});
+  return at != launch().cells.end() && at->second.block == launch().block && at->second.written.caller != nullptr;
+}
+
+// --- an access -----------------------------------------------------------------------------------------------------------------
+
+void check_order(Address address, size_t bytes, bool write, const CheckedThread& thread, const void* caller) {
+  for (Address at = address & ~Address{3}; at < address + bytes; at += 4) {
+    unsigned mask = 0;
+    for (unsigned i = 0; i < 4; ++i) mask |= at + i >= address && at + i < address + bytes ? 1U << i : 0;
+    check_race(at, mask, write, thread, caller);
+  }
+}
+
+void check_contents(Address address, size_t bytes, bool shared, const void* caller) {
+  if (shared && is_untouched(address, bytes, 0xff) && !was_written(address)) {
+    found("uninitialised read", "of " + bytes_text(bytes) + " of shared memory that no thread of the block has written", caller);
+  } else if (!shared && is_untouched(address, bytes, kPoison)) {
+    found("uninitialised read", "of " + bytes_text(bytes) + " of device memory that nothing has written", caller);
+  }
+}
+
+void check_known(Address address, size_t bytes, bool write, bool shared, bool aligned, const void* caller) {
+  CheckedThread thread{};
+  if (!checked_thread(&thread)) return;
+  if (aligned && address % bytes != 0) {
+    found("misaligned access", "of " + bytes_text(bytes) + " at an address that is no multiple of that", caller);
+  }
+  if (!write) check_contents(address, bytes, shared, caller);
+  check_order(address, bytes, write, thread, caller);
+}
+
+void check(const void* pointer, size_t bytes, bool write, bool aligned, const void* caller) {
+  if (!on_device() || !enabled() || bytes == 0 || is_on_stack(pointer)) return;
+  const auto address = reinterpret_cast<Address>(pointer);
+  if (is_shared(pointer)) {
+    check_known(address, bytes, write, true, aligned, caller);
+    return;
+  }
+  const Place place = place_of(address, bytes);
+  const std::string access = (write ? "write of " : "read of ") + bytes_text(bytes) + ", ";
+  if (place.where == Where::Outside) found(write ? "write out of bounds" : "read out of bounds", access + place.text, caller);
+  if (place.where == Where::Freed) found(write ? "write after free" : "read after free", access + place.text, caller);
+  if (place.where == Where::Inside) check_known(address, bytes, write, false, aligned, caller);
+}
+
+void summarise() {
+  if (g_found != 0) std::fprintf(stderr, "musasim: memcheck: %zu %s found\n", g_found, g_found == 1 ? "fault" : "faults");
+}
+
+} // namespace
+
+bool enabled() noexcept {
+  static const bool wanted = [] {
+    const bool on = read_number("MUSASIM_MEMCHECK", 0, 0) != 0;
+    if (on) std::atexit(summarise);
+    return on;
+  }();
+  return wanted;
+}
+
+void use(void* address, size_t bytes) {
+  if (!enabled() || address == nullptr) return;
+  auto& known = regions();
+  const auto start = reinterpret_cast<Address>(address);
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  auto at = known.all.lower_bound(start);
+  if (at != known.all.begin() && std::prev(at)->first + std::prev(at)->second.size > start) --at;
+  while (at != known.all.end() && at->first < start + bytes) at = known.all.erase(at);
+  known.all[start] = {bytes, true};
+  std::memset(address, kPoison, bytes);
+}
+
+void give_up(void* address) {
+  if (!enabled()) return;
+  auto& known = regions();
+  const std::lock_guard<std::mutex> lock(known.mutex);
+  const auto at = known.all.find(reinterpret_cast<Address>(address));
+  if (at != known.all.end()) at->second.live = false;
+}
+
+void begin_launch(unsigned threads) {
+  if (!enabled()) return;
+  auto& now = launch();
+  now.cells.clear();
+  now.releases.assign(threads, 0);
+  now.rounds.assign(threads / MUSASIM_WARP_SIZE + 1, 0);
+}
+
+void enter_block(unsigned long long serial) {
+  launch().block = serial;
+}
+
+void barrier() {
+  ++launch().barriers;
+}
+
+void warp_round(unsigned warp) {
+  auto& now = launch();
+  if (warp < now.rounds.size()) ++now.rounds[warp];
+}
+
+void end_launch() {
+  for (const auto& each : findings()) {
+    std::string text = each.text + "\n    at " + line_of(each.caller);
+    if (each.other != nullptr) text += "\n    and " + line_of(each.other);
+    std::fprintf(stderr, "musasim: memcheck: %s\n", text.c_str());
+  }
+  findings().clear();
+}
+
+} // namespace musart::memcheck
+
+using namespace musart;
+
+extern "C" {
+#define MUSASIM_CHECKED(size)                                                            \
+  MUSASIM_EXPORT void __asan_load##size##_noabort(const void* address) {                 \
+    memcheck::check(address, size, false, true, __builtin_return_address(0));            \
+  }                                                                                      \
+  MUSASIM_EXPORT void __asan_store##size##_noabort(const void* address) {                \
+    memcheck::check(address, size, true, true, __builtin_return_address(0));             \
+  }
+MUSASIM_CHECKED(1)
+MUSASIM_CHECKED(2)
+MUSASIM_CHECKED(4)
+MUSASIM_CHECKED(8)
+MUSASIM_CHECKED(16)
+#undef MUSASIM_CHECKED
+MUSASIM_EXPORT void __asan_loadN_noabort(const void* address, size_t bytes) {
+  memcheck::check(address, bytes, false, false, __builtin_return_address(0));
+}
+MUSASIM_EXPORT void __asan_storeN_noabort(const void* address, size_t bytes) {
+  memcheck::check(address, bytes, true, false, __builtin_return_address(0));
+}
+MUSASIM_EXPORT void __asan_handle_no_return(void) {}
+}
+
+void musasim_atomic(const void* address, size_t bytes, const void* caller) {
+  CheckedThread thread{};
+  if (!on_device() || !memcheck::enabled() || !checked_thread(&thread)) return;
+  // Not a race, whatever others do with it by atomic functions; but it writes.
+  const auto place = memcheck::place_of(reinterpret_cast<memcheck::Address>(address), bytes == 0 ? 1 : bytes);
+  if (place.where == memcheck::Where::Outside) memcheck::found("write out of bounds", "atomic function, " + place.text, caller);
+  if (place.where == memcheck::Where::Freed) memcheck::found("write after free", "atomic function, " + place.text, caller);
+  ++memcheck::launch().releases[thread.number];
+}

@@ -1,0 +1,4 @@
+// What CUDA has in a header of its own is in mublas.h.
+#pragma once
+
+#include "mublas.h"

@@ -1,0 +1,194 @@
+"""torch.cuda on the host: devices, streams, memory, random state, precision, and what it does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.interpreter import Interpreter
+
+pytestmark = [pytest.mark.once, pytest.mark.core]
+
+
+def test_devices_and_properties(host: Interpreter) -> None:
+    code = """
+        import os, torch
+        cuda = torch.cuda
+        assert cuda.is_available() and cuda.device_count() == 1 and cuda.current_device() == 0 and cuda.is_initialized()
+        properties = cuda.get_device_properties(0)
+        assert properties.name == cuda.get_device_name("cuda:0") and properties.name
+        assert properties.total_memory == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        assert properties.multi_processor_count == torch.get_num_threads()
+        assert (properties.major, properties.minor) == cuda.get_device_capability() == (7, 0)
+        for ask in (cuda.get_device_properties, cuda.get_device_name, cuda.set_device, cuda.synchronize, cuda.memory_allocated):
+            try:
+                ask(1)
+            except RuntimeError as error:
+                assert "invalid device ordinal" in str(error)
+            else:
+                raise SystemExit(ask)
+        torch.backends.cuda.matmul.allow_tf32 = True
+    """
+    host.run(code)
+
+
+def test_several_devices_for_programs_that_count_them(host: Interpreter) -> None:
+    code = """
+        import torch
+        assert torch.cuda.device_count() == 2
+        x = torch.ones(2, device="cuda:1")
+        assert x.device == torch.device("cuda:1") and x.cuda(1) is x and x.cuda(0).data_ptr() != x.data_ptr()
+        with torch.cuda.device(1):
+            assert torch.cuda.current_device() == 1 and torch.ones(1, device="cuda").cuda().device.index == 1
+        torch.cuda.set_device(1)
+        assert (x + x).device.index == 1
+    """
+    host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"})
+    assert (
+        host.run("import torch; print(torch.cuda.is_available())", env={"CUDA_VISIBLE_DEVICES": ""}).stdout == "False\n"
+    )
+
+
+def test_streams_and_events(host: Interpreter) -> None:
+    code = """
+        import time, torch
+        stream, start, end = torch.cuda.Stream(), *(torch.cuda.Event(enable_timing=True) for _ in range(2))
+        before = torch.cuda.current_stream()
+        with torch.cuda.stream(stream):
+            assert torch.cuda.current_stream() == stream != before
+            start.record()
+            time.sleep(0.05)
+            x = torch.ones(3, device="cuda") * 2
+            end.record()
+        torch.cuda.current_stream().wait_stream(stream)
+        assert torch.cuda.current_stream() == before == torch.cuda.default_stream() and before.cuda_stream == 0
+        assert 50 <= start.elapsed_time(end) and x.tolist() == [2, 2, 2]
+        assert stream.query() and end.query() and isinstance(stream.record_event(), torch.cuda.Event)
+        stream.synchronize(), end.synchronize(), stream.wait_event(end), x.record_stream(stream), torch.cuda.synchronize()
+        for first, second in ((torch.cuda.Event(), end), (start, torch.cuda.Event(enable_timing=True))):
+            try:
+                first.elapsed_time(second)
+            except ValueError:
+                pass
+            else:
+                raise SystemExit("measured what was not recorded")
+    """
+    host.run(code)
+
+
+def test_memory_is_the_processs(host: Interpreter) -> None:
+    code = """
+        import torch
+        cuda = torch.cuda
+        before = cuda.memory_allocated()
+        x = torch.ones(50 << 20, dtype=torch.uint8, device="cuda")
+        assert cuda.memory_allocated() - before > 40 << 20
+        peak = cuda.max_memory_allocated()
+        del x
+        assert peak >= before + (40 << 20) and cuda.memory_allocated() < peak - (40 << 20)
+        cuda.reset_peak_memory_stats()
+        assert cuda.memory_allocated() <= cuda.max_memory_allocated() <= peak
+        free, total = cuda.mem_get_info()
+        assert 0 < free < total == cuda.get_device_properties(0).total_memory
+        assert cuda.memory_stats()["allocated_bytes.all.peak"] > 0 and "GPU" in cuda.memory_summary()
+        cuda.empty_cache(), cuda.ipc_collect()
+    """
+    host.run(code)
+
+
+def test_random_state(host: Interpreter) -> None:
+    code = """
+        import torch
+        draw = lambda: torch.rand(3, device="cuda").tolist()
+        torch.cuda.manual_seed_all(3)
+        first, state = draw(), torch.cuda.get_rng_state()
+        second = draw()
+        torch.cuda.set_rng_state(state)
+        assert draw() == second != first
+        torch.manual_seed(3)
+        assert draw() == first
+        with torch.random.fork_rng(devices=[0]):
+            draw()
+        with torch.random.fork_rng(device_type="cuda"):
+            draw()
+        assert draw() == second
+        generator = torch.Generator(device="cuda").manual_seed(3)
+        assert torch.rand(3, device="cuda", generator=generator).tolist() == first
+        assert torch.cuda.initial_seed() == 3 and len(torch.cuda.get_rng_state_all()) == 1
+        from torch.utils.checkpoint import checkpoint
+        x = torch.ones(64, device="cuda", requires_grad=True)
+        checkpoint(lambda y: torch.nn.functional.dropout(y, 0.5) * 2, x, use_reentrant=False).sum().backward()
+        assert set(x.grad.tolist()) == {0.0, 4.0}
+    """
+    host.run(code)
+
+
+def test_mixed_precision(host: Interpreter) -> None:
+    code = """
+        import torch
+        from torch import nn
+        net = nn.Linear(4, 1).cuda()
+        optimizer, scaler = torch.optim.SGD(net.parameters(), lr=0.1), torch.amp.GradScaler("cuda")
+        assert scaler.is_enabled()
+        for dtype in (torch.float16, torch.bfloat16):
+            with torch.autocast("cuda", dtype=dtype):
+                assert torch.is_autocast_enabled() and torch.is_autocast_enabled("cuda")
+                assert torch.get_autocast_dtype("cuda") is torch.get_autocast_gpu_dtype() is dtype
+                loss = net(torch.ones(8, 4, device="cuda"))
+                assert loss.dtype is dtype
+            assert not torch.is_autocast_enabled()
+            scaler.scale(loss.float().square().mean()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        with torch.cuda.amp.autocast(dtype=torch.bfloat16):
+            assert (torch.ones(2, 2).cuda() @ torch.ones(2, 2).cuda()).dtype is torch.bfloat16
+    """
+    host.run(["-W", "ignore::FutureWarning", "-c", _dedent(code)])
+
+
+def test_pinning_does_nothing_and_says_nothing(host: Interpreter) -> None:
+    code = """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset
+        x = torch.arange(8.0, pin_memory=True).pin_memory()
+        for workers in (0, 1):
+            for (batch,) in DataLoader(TensorDataset(x), batch_size=4, pin_memory=True, num_workers=workers):
+                assert batch.cuda(non_blocking=True).is_cuda
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            y = torch.ones(2, device="cuda", requires_grad=True)
+            y.exp().sum().backward()
+    """
+    host.run(["-W", "error", "-c", _dedent(code)])
+
+
+def test_compiled_code_sees_what_eager_code_sees(host: Interpreter) -> None:
+    code = """
+        import torch
+        def f(x):
+            y = torch.zeros(4, device="cuda") + x.cuda()
+            if y.device.type == "cuda" and y.is_cuda and torch.cuda.is_available():
+                y = y + torch.ones(4, device=y.device)
+            return y.to("cuda")
+        x = torch.ones(4)
+        assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == f(x).tolist() == [2, 2, 2, 2]
+        assert torch.compile(f, backend="aot_eager", fullgraph=True)(x).tolist() == [2, 2, 2, 2]
+    """
+    host.run(code)
+
+
+@pytest.mark.parametrize(
+    ("use", "name"),
+    [
+        ("torch.cuda.CUDAGraph()", "torch.cuda.CUDAGraph"),
+        ("torch.cuda.caching_allocator_disabled()", "torch.cuda.caching_allocator_disabled"),
+        ("torch.cuda.utilization()", "torch.cuda.utilization"),
+    ],
+)
+def test_what_it_lacks_is_refused_by_name(host: Interpreter, use: str, name: str) -> None:
+    done = host.run(f"import torch; {use}", check=False)
+    assert f"{name} has no counterpart on HOST" in done.stderr
+
+
+def _dedent(code: str) -> str:
+    from textwrap import dedent
+
+    return dedent(code)

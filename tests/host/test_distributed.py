@@ -1,0 +1,61 @@
+"""Processes of torchrun on the host: groups named "nccl" work, and each process has the device of its rank."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.interpreter import Interpreter
+
+pytestmark = pytest.mark.once
+
+PROGRAM = """
+import os, torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+device = torch.device("cuda", rank)
+dist.init_process_group("nccl", device_id=device)
+assert dist.get_backend() == "nccl" and dist.is_nccl_available() and torch.cuda.device_count() == 2
+x = torch.full((2,), rank + 1.0, device=device)
+dist.all_reduce(x)
+assert x.tolist() == [3, 3] and x.device == device
+parts = [torch.zeros(2, device=device) for _ in range(2)]
+dist.all_gather(parts, torch.full((2,), float(rank), device=device))
+assert [part[0].item() for part in parts] == [0, 1]
+whole = torch.zeros(2, device=device)
+dist.all_gather_into_tensor(whole, torch.ones(1, device=device) * rank)
+objects = [None, None]
+dist.all_gather_object(objects, {"rank": rank})
+dist.broadcast(x, src=1)
+dist.barrier(device_ids=[rank])
+group = dist.new_group([0, 1], backend="nccl")
+dist.all_reduce(x, group=group)
+torch.manual_seed(0)
+net = DistributedDataParallel(nn.Linear(4, 1).to(device), device_ids=[rank], output_device=rank)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    net(torch.full((2, 4), rank + 1.0, device=device)).square().mean().backward()
+    optimizer.step()
+weights = [torch.zeros(1, 4, device=device) for _ in range(2)]
+dist.all_gather(weights, net.module.weight.detach())
+assert torch.equal(*weights)
+mesh = torch.distributed.init_device_mesh("cuda", (2,))
+assert mesh.device_type == "cuda"
+dist.destroy_process_group()
+print(f"rank {rank}: {objects} {whole.tolist()}")
+"""
+
+
+def test_two_processes(host: Interpreter, tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "program.py"]
+    done = host.run(command, env={"OMP_NUM_THREADS": "1"})
+    assert sorted(line for line in done.stdout.splitlines() if line.startswith("rank")) == [
+        f"rank {rank}: [{{'rank': 0}}, {{'rank': 1}}] [0.0, 1.0]" for rank in range(2)
+    ]

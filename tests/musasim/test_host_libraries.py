@@ -1,0 +1,573 @@
+"""The host APIs of muBLAS, muBLASLt, muSOLVER, muSPARSE, muFFT and muRAND, against PyTorch on the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import lzma
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from musasim import toolkit
+
+pytestmark = pytest.mark.once
+
+# torch_musa's own sources call these, but its table of names lacks them.
+CALLED_BY_TORCH_MUSA = {f"musolverDnC{name}{size}" for name in ("ungqr", "unmqr") for size in ("", "_bufferSize")}
+LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
+N, T, C = 0, 1, 2
+TYPES = {"S": torch.float, "D": torch.double, "C": torch.cfloat, "Z": torch.cdouble}
+NUMBERS = {
+    torch.float: 0,
+    torch.double: 1,
+    torch.half: 2,
+    torch.int8: 3,
+    torch.cfloat: 4,
+    torch.cdouble: 5,
+    torch.int32: 10,
+    torch.bfloat16: 14,
+}
+
+
+class Library:
+    """Calls functions by name: tensors become addresses, a float or complex number the address of a number of the named type."""
+
+    def __init__(self, name: str) -> None:
+        self.library = ctypes.CDLL(str(toolkit.home() / "lib" / f"lib{name}.so"))
+
+    def __call__(self, name: str, *arguments: Any) -> int:
+        return getattr(self.library, name)(*map(_argument, arguments))
+
+    def must(self, name: str, *arguments: Any) -> None:
+        assert self(name, *arguments) == 0, name
+
+    def handle(self, name: str) -> ctypes.c_void_p:
+        made = ctypes.c_void_p()
+        self.must(name, ctypes.byref(made))
+        return made
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return ctypes.c_void_p(value.data_ptr())
+    return ctypes.c_double(value) if isinstance(value, float) else value
+
+
+def columns(matrix: torch.Tensor) -> torch.Tensor:
+    """The numbers of a matrix on the device, by columns, as these libraries take them."""
+    return matrix.mT.contiguous().to("musa")
+
+
+def back(stored: torch.Tensor) -> torch.Tensor:
+    return stored.cpu().mT
+
+
+@pytest.fixture(scope="module")
+def blas(torch_musa: Any) -> Library:
+    return Library("mublas")
+
+
+@pytest.fixture
+def handle(blas: Library) -> Any:
+    made = blas.handle("mublasCreate")
+    yield made
+    blas.must("mublasDestroy", made)
+
+
+def transposed(matrix: torch.Tensor, op: int) -> torch.Tensor:
+    return (matrix, matrix.mT, matrix.mH)[op]
+
+
+@pytest.mark.parametrize("letter", TYPES)
+@pytest.mark.parametrize(("opa", "opb"), [(N, N), (T, N), (N, C), (C, T)])
+def test_products(blas: Library, handle: Any, letter: str, opa: int, opb: int) -> None:
+    a, b, c = (torch.randn(4, 5, dtype=TYPES[letter]) for _ in range(3))
+    a = torch.randn((4, 6) if opa == N else (6, 4), dtype=TYPES[letter])
+    b = torch.randn((6, 5) if opb == N else (5, 6), dtype=TYPES[letter])
+    alpha, beta = torch.tensor([1.5, -0.5], dtype=TYPES[letter])
+    stored = [columns(each) for each in (a, b, c)]
+    sizes = [each.shape[0] for each in (a, b, c)]
+    blas.must(
+        f"mublas{letter}gemm",
+        handle,
+        opa,
+        opb,
+        4,
+        5,
+        6,
+        alpha,
+        stored[0],
+        sizes[0],
+        stored[1],
+        sizes[1],
+        beta,
+        stored[2],
+        sizes[2],
+    )
+    torch.testing.assert_close(back(stored[2]), alpha * transposed(a, opa) @ transposed(b, opb) + beta * c)
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_batches_of_products(blas: Library, handle: Any, letter: str) -> None:
+    a, b = torch.randn(3, 4, 2, dtype=TYPES[letter]), torch.randn(3, 2, 5, dtype=TYPES[letter])
+    one, none = torch.tensor([1, 0], dtype=TYPES[letter])
+    stored, out = [columns(a), columns(b)], torch.full((3, 5, 4), float("nan"), dtype=TYPES[letter], device="musa")
+    blas.must(
+        f"mublas{letter}gemmStridedBatched",
+        handle,
+        N,
+        N,
+        4,
+        5,
+        2,
+        one,
+        stored[0],
+        4,
+        ctypes.c_longlong(8),
+        stored[1],
+        2,
+        ctypes.c_longlong(10),
+        none,
+        out,
+        4,
+        ctypes.c_longlong(20),
+        3,
+    )
+    torch.testing.assert_close(back(out), a @ b)
+    places = [torch.tensor([each[i].data_ptr() for i in range(3)], device="musa") for each in (*stored, out.zero_())]
+    blas.must(
+        f"mublas{letter}gemmBatched", handle, N, N, 4, 5, 2, one, places[0], 4, places[1], 2, none, places[2], 4, 3
+    )
+    torch.testing.assert_close(back(out), a @ b)
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "compute"),
+    [
+        (torch.half, torch.half, torch.float),
+        (torch.bfloat16, torch.float, torch.float),
+        (torch.half, torch.half, torch.half),
+        (torch.int8, torch.int32, torch.int32),
+        (torch.double, torch.double, torch.double),
+    ],
+)
+def test_products_of_other_types(
+    blas: Library, handle: Any, inside: torch.dtype, outside: torch.dtype, compute: torch.dtype
+) -> None:
+    a = (torch.randn(7, 300) * 40).to(inside)
+    b = (torch.randn(300, 3) * (3 if inside == torch.int8 else 0.02)).to(inside)
+    one, none = torch.tensor([1, 0], dtype=compute)
+    out = torch.empty(3, 7, dtype=outside, device="musa")
+    blas.must(
+        "mublasGemmEx",
+        handle,
+        T,
+        N,
+        7,
+        3,
+        300,
+        one,
+        columns(a.mT),
+        NUMBERS[inside],
+        300,
+        columns(b),
+        NUMBERS[inside],
+        300,
+        none,
+        out,
+        NUMBERS[outside],
+        7,
+        NUMBERS[compute],
+        -1,
+    )
+    torch.testing.assert_close(back(out), (a.double() @ b.double()).to(outside))
+
+
+def test_a_type_of_computation_that_is_not_known_is_refused(blas: Library, handle: Any) -> None:
+    x = torch.ones(1, device="musa")
+    arguments = (handle, N, N, 1, 1, 1, x, x, 0, 1, x, 0, 1, x, x, 0, 1)
+    assert blas("mublasGemmEx", *arguments, 3, -1) == 2
+    assert blas("mublasSgemm", handle, N, N, 4, 4, 4, x, x, 1, x, 4, x, x, 4) == 4
+    assert blas("mublasSgemm", None, N, N, 1, 1, 1, x, x, 1, x, 1, x, x, 1) == 1
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_vectors(blas: Library, handle: Any, letter: str) -> None:
+    x, y = torch.randn(2, 9, dtype=TYPES[letter])
+    alpha = torch.tensor(2.5, dtype=TYPES[letter])
+    stored = [x.to("musa"), y.to("musa")]
+    blas.must(f"mublas{letter}axpy", handle, 9, alpha, stored[0], 1, stored[1], 1)
+    torch.testing.assert_close(stored[1].cpu(), y + alpha * x)
+    blas.must(f"mublas{letter}scal", handle, 3, alpha, stored[0], 3)
+    torch.testing.assert_close(stored[0].cpu()[::3], alpha * x[::3])
+    result = torch.zeros(1, dtype=TYPES[letter])
+    dot = {"S": "Sdot", "D": "Ddot"}.get(letter, f"{letter}dotc")
+    blas.must(f"mublas{dot}", handle, 9, x.to("musa"), 1, y.to("musa"), 1, result)
+    torch.testing.assert_close(result[0], torch.vdot(x, y))
+    real = torch.zeros(1, dtype=x.abs().dtype)
+    named = {"S": "S", "D": "D", "C": "Sc", "Z": "Dz"}[letter]
+    blas.must(f"mublas{named}nrm2", handle, 9, x.to("musa"), 1, real)
+    torch.testing.assert_close(real[0], x.abs().square().sum().sqrt())
+    matrix = torch.randn(9, 4, dtype=TYPES[letter])
+    out = torch.zeros(8, dtype=TYPES[letter], device="musa")
+    blas.must(f"mublas{letter}gemv", handle, C, 9, 4, alpha, columns(matrix), 9, x.to("musa"), 1, alpha, out, 2)
+    torch.testing.assert_close(out.cpu()[::2], alpha * (matrix.mH @ x))
+    outer, stored = columns(matrix), y[:4].to("musa")
+    blas.must(
+        f"mublas{letter}{'ger' if letter in 'SD' else 'gerc'}",
+        handle,
+        9,
+        4,
+        alpha,
+        x.to("musa"),
+        1,
+        stored,
+        1,
+        outer,
+        9,
+    )
+    torch.testing.assert_close(back(outer), matrix + alpha * torch.outer(x, y[:4].conj()))
+    place = torch.zeros(1, dtype=torch.int)
+    blas.must(f"mublasI{letter.lower()}amax", handle, 9, x.to("musa"), 1, place)
+    parts = torch.view_as_real(x).abs().sum(-1) if x.is_complex() else x.abs()
+    assert place.item() == parts.argmax().item() + 1
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_solutions_and_sums_of_matrices(blas: Library, handle: Any, letter: str) -> None:
+    a = torch.randn(4, 4, dtype=TYPES[letter]) + 4 * torch.eye(4)
+    a, b = a.to(TYPES[letter]), torch.randn(4, 3, dtype=TYPES[letter])
+    one, two = torch.tensor([1, 2], dtype=TYPES[letter])
+    right = columns(b)
+    blas.must(f"mublas{letter}trsm", handle, 0, 1, T, 0, 4, 3, one, columns(a), 4, right, 4)
+    torch.testing.assert_close(a.triu().mT @ back(right), b)
+    out = torch.empty(3, 4, dtype=TYPES[letter], device="musa")
+    blas.must(f"mublas{letter}geam", handle, N, T, 4, 3, one, columns(b), 4, two, columns(b.mT), 3, out, 4)
+    torch.testing.assert_close(back(out), 3 * b)
+    square = torch.zeros(4, 4, dtype=TYPES[letter], device="musa")
+    blas.must(f"mublas{letter}syrk", handle, 0, N, 4, 3, one, columns(b), 4, two, square, 4)
+    torch.testing.assert_close(back(square).tril(), (b @ b.mT).tril())
+
+
+def test_work_in_a_captured_stream_is_done_at_each_replay(blas: Library, handle: Any, torch_musa: Any) -> None:
+    x, y, alpha = torch.ones(4, device="musa"), torch.zeros(4, device="musa"), torch.tensor(1.0)
+    graph = torch_musa.MUSAGraph()
+    with torch_musa.graph(graph):
+        blas.must("mublasSetStream", handle, ctypes.c_void_p(torch_musa.current_stream().musa_stream))
+        blas.must("mublasSaxpy", handle, 4, alpha, x, 1, y, 1)
+        alpha.fill_(100.0)
+    assert y.tolist() == [0] * 4
+    graph.replay()
+    graph.replay()
+    assert y.tolist() == [2] * 4
+
+
+# --- muBLASLt ----------
+
+
+class Lt:
+    """D = epilogue(A' B + bias), all by columns."""
+
+    def __init__(self) -> None:
+        self.library = Library("mublasLt")
+        self.handle = self.library.handle("mublasLtCreate")
+
+    def layout(self, matrix: torch.Tensor) -> ctypes.c_void_p:
+        made = ctypes.c_void_p()
+        rows, width = matrix.shape
+        sizes = (ctypes.c_ulonglong(rows), ctypes.c_ulonglong(width), ctypes.c_longlong(rows))
+        self.library.must("mublasLtMatrixLayoutCreate", ctypes.byref(made), NUMBERS[matrix.dtype], *sizes)
+        return made
+
+    def set(self, desc: ctypes.c_void_p, attribute: int, value: Any) -> None:
+        self.library.must(
+            "mublasLtMatmulDescSetAttribute",
+            desc,
+            attribute,
+            ctypes.byref(value),
+            ctypes.c_size_t(ctypes.sizeof(value)),
+        )
+
+    def run(self, a: torch.Tensor, b: torch.Tensor, epilogue: int, bias: Any = None, aux: Any = None) -> torch.Tensor:
+        desc, out = ctypes.c_void_p(), torch.empty(b.shape[1], a.shape[1], dtype=a.dtype, device="musa")
+        self.library.must("mublasLtMatmulDescCreate", ctypes.byref(desc), 0, 0)
+        self.set(desc, 3, ctypes.c_int(T))
+        self.set(desc, 7, ctypes.c_int(epilogue))
+        if bias is not None:
+            self.set(desc, 8, ctypes.c_void_p(bias.data_ptr()))
+        if aux is not None:
+            self.set(desc, 11, ctypes.c_void_p(aux.data_ptr()))
+            self.set(desc, 12, ctypes.c_longlong(a.shape[1]))
+        one, none = torch.tensor([1.0, 0.0])
+        layouts = self.layout(a), self.layout(b), self.layout(out.mT)
+        self.library.must(
+            "mublasLtMatmul",
+            self.handle,
+            desc,
+            one,
+            columns(a),
+            layouts[0],
+            columns(b),
+            layouts[1],
+            none,
+            out,
+            layouts[2],
+            out,
+            layouts[2],
+            None,
+            None,
+            ctypes.c_size_t(0),
+            None,
+        )
+        return back(out)
+
+
+def gelu(x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.gelu(x, approximate="tanh")
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.half, torch.bfloat16])
+def test_epilogues(torch_musa: Any, dtype: torch.dtype) -> None:
+    lt = Lt()
+    a, b, bias = torch.randn(5, 4).to(dtype), torch.randn(5, 3).to(dtype), torch.randn(4).to(dtype)
+    product, on_device = a.float().mT @ b.float(), bias.to("musa")
+    shifted = product + bias.float()[:, None]
+    for epilogue, wanted in (
+        (1, product),
+        (2, product.relu()),
+        (4, shifted),
+        (6, shifted.relu()),
+        (32, gelu(product)),
+        (36, gelu(shifted)),
+    ):
+        torch.testing.assert_close(lt.run(a, b, epilogue, on_device), wanted.to(dtype))
+    aux = torch.empty(3, 4, dtype=dtype, device="musa")
+    torch.testing.assert_close(lt.run(a, b, 164, on_device, aux), gelu(shifted).to(dtype))
+    torch.testing.assert_close(back(aux), shifted.to(dtype))
+
+
+def test_gradients_by_epilogues(torch_musa: Any) -> None:
+    lt = Lt()
+    a, b, before = torch.randn(5, 4), torch.randn(5, 3), torch.randn(4, 3, requires_grad=True)
+    for epilogue, operand in ((256, a), (512, b)):
+        gradient = torch.empty(operand.shape[1], device="musa")
+        torch.testing.assert_close(lt.run(a, b, epilogue, gradient), a.mT @ b)
+        torch.testing.assert_close(gradient.cpu(), operand.sum(0))
+    gelu(before).backward(a.mT @ b)
+    gradient, aux = torch.empty(4, device="musa"), columns(before.detach())
+    torch.testing.assert_close(lt.run(a, b, 208, gradient, aux), before.grad)
+    assert before.grad is not None
+    torch.testing.assert_close(gradient.cpu(), before.grad.sum(1))
+
+
+# --- muSOLVER ----------
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_factorisations(torch_musa: Any, letter: str) -> None:
+    solver = Library("musolver")
+    handle, info = solver.handle("musolverDnCreate"), torch.zeros(1, dtype=torch.int, device="musa")
+    a, b = torch.randn(4, 4, dtype=TYPES[letter]), torch.randn(4, 2, dtype=TYPES[letter])
+    stored, right, pivots = columns(a), columns(b), torch.zeros(4, dtype=torch.int, device="musa")
+    solver.must(f"musolverDn{letter}getrf", handle, 4, 4, stored, 4, None, pivots, info)
+    solver.must(f"musolverDn{letter}getrs", handle, N, 4, 2, stored, 4, pivots, right, 4, info)
+    torch.testing.assert_close(a @ back(right), b, rtol=1e-3, atol=1e-3)
+    positive = a @ a.mH + 4 * torch.eye(4, dtype=TYPES[letter])
+    stored, right = columns(positive), columns(b)
+    solver.must(f"musolverDn{letter}potrf", handle, 0, 4, stored, 4, None, 0, info)
+    torch.testing.assert_close(back(stored).tril(), torch.linalg.cholesky(positive))
+    solver.must(f"musolverDn{letter}potrs", handle, 0, 4, 2, stored, 4, right, 4, info)
+    torch.testing.assert_close(positive @ back(right), b, rtol=1e-3, atol=1e-3)
+    assert info.item() == 0
+    broken = columns(-positive)
+    solver.must(f"musolverDn{letter}potrf", handle, 0, 4, broken, 4, None, 0, info)
+    assert info.item() == 1
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_orthogonal_factors_and_eigenvalues(torch_musa: Any, letter: str) -> None:
+    solver = Library("musolver")
+    handle, info = solver.handle("musolverDnCreate"), torch.zeros(1, dtype=torch.int, device="musa")
+    orthogonal, eigen = ("orgqr", "syevd") if letter in "SD" else ("ungqr", "heevd")
+    a = torch.randn(5, 3, dtype=TYPES[letter])
+    stored, tau = columns(a), torch.zeros(3, dtype=TYPES[letter], device="musa")
+    solver.must(f"musolverDn{letter}geqrf", handle, 5, 3, stored, 5, tau, None, 0, info)
+    upper = back(stored)[:3].triu()
+    solver.must(f"musolverDn{letter}{orthogonal}", handle, 5, 3, 3, stored, 5, tau, None, 0, info)
+    torch.testing.assert_close(back(stored) @ upper, a)
+    hermitian = a.mH @ a
+    stored, values = columns(hermitian), torch.zeros(3, dtype=a.abs().dtype, device="musa")
+    solver.must(f"musolverDn{letter}{eigen}", handle, 1, 0, 3, stored, 3, values, None, 0, info)
+    vectors = back(stored)
+    torch.testing.assert_close(hermitian @ vectors, vectors * values.cpu(), rtol=1e-3, atol=1e-3)
+
+
+# --- muSPARSE ----------
+
+
+@pytest.mark.parametrize("dtype", [torch.float, torch.double, torch.half, torch.cfloat])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_sparse_products(torch_musa: Any, dtype: torch.dtype, compressed: bool) -> None:
+    sparse = Library("musparse")
+    handle = sparse.handle("musparseCreate")
+    dense = torch.randn(5, 4).to(dtype) * (torch.rand(5, 4) < 0.5)
+    right, compute = torch.randn(4, 3).to(dtype), torch.float if dtype == torch.half else dtype
+    exact = torch.cdouble if dtype.is_complex else torch.double
+    one, none = torch.tensor([1, 0], dtype=compute)
+    sizes = [ctypes.c_longlong(each) for each in (5, 4, int((dense != 0).sum()))]
+    form = dense.to_sparse_csr() if compressed else dense.to_sparse_coo().coalesce()
+    parts = (form.crow_indices(), form.col_indices()) if compressed else (form.indices()[0], form.indices()[1])
+    kept = [each.int().contiguous().to("musa") for each in parts] + [form.values().to("musa")]
+    matrix, kinds = ctypes.c_void_p(), [2, 2] if compressed else [2]
+    name = "musparseCreateCsr" if compressed else "musparseCreateCoo"
+    sparse.must(name, ctypes.byref(matrix), *sizes, *kept, *kinds, 0, NUMBERS[dtype])
+    b, out = right.to("musa"), torch.empty(5, 3, dtype=dtype, device="musa")
+    described = [ctypes.c_void_p(), ctypes.c_void_p()]
+    for made, each in zip(described, (b, out)):
+        extents = [ctypes.c_longlong(size) for size in (*each.shape, each.shape[1])]
+        sparse.must("musparseCreateDnMat", ctypes.byref(made), *extents, each, NUMBERS[dtype], 2)
+    sparse.must("musparseSpMM", handle, N, N, one, matrix, described[0], none, described[1], NUMBERS[compute], 0, None)
+    torch.testing.assert_close(out.cpu(), (dense.to(exact) @ right.to(exact)).to(dtype))
+    vectors = [ctypes.c_void_p(), ctypes.c_void_p()]
+    x, y = torch.randn(5).to(dtype).to("musa"), torch.empty(4, dtype=dtype, device="musa")
+    for made, each in zip(vectors, (x, y)):
+        sparse.must("musparseCreateDnVec", ctypes.byref(made), ctypes.c_longlong(each.numel()), each, NUMBERS[dtype])
+    sparse.must("musparseSpMV", handle, T, one, matrix, vectors[0], none, vectors[1], NUMBERS[compute], 0, None)
+    torch.testing.assert_close(y.cpu(), (dense.mT.to(exact) @ x.cpu().to(exact)).to(dtype))
+
+
+# --- muFFT ----------
+
+LENGTHS = [(1,), (2,), (8,), (12,), (17,), (30,), (97,), (6, 10), (5, 7), (3, 4, 6), (2, 9, 5)]
+
+
+def plan(fft: Library, shape: tuple[int, ...], kind: int, batch: int) -> ctypes.c_int:
+    made, extents = ctypes.c_int(), (ctypes.c_int * len(shape))(*shape)
+    fft.must("mufftPlanMany", ctypes.byref(made), len(shape), extents, None, 1, 0, None, 1, 0, kind, batch)
+    return made
+
+
+@pytest.mark.parametrize("shape", LENGTHS)
+@pytest.mark.parametrize("double", [False, True])
+def test_transforms(torch_musa: Any, shape: tuple[int, ...], double: bool) -> None:
+    fft, dimensions = Library("mufft"), tuple(range(1, len(shape) + 1))
+    complex_type, real_type = (torch.cdouble, torch.double) if double else (torch.cfloat, torch.float)
+    kinds, names = ((0x69, 0x6A, 0x6C), "Z2Z D2Z Z2D") if double else ((0x29, 0x2A, 0x2C), "C2C R2C C2R")
+    both, forward, inverse = (f"mufftExec{name}" for name in names.split())
+    x = torch.randn(2, *shape, dtype=complex_type)
+    out = x.to("musa")
+    for direction, wanted in ((-1, torch.fft.fftn(x, dim=dimensions)), (1, x * x[0].numel())):
+        fft.must(both, plan(fft, shape, kinds[0], 2), out, out, direction)
+        torch.testing.assert_close(out.cpu(), wanted, rtol=1e-4, atol=1e-3)
+    real = torch.randn(2, *shape, dtype=real_type)
+    half = torch.fft.rfftn(real, dim=dimensions)
+    out = torch.empty(half.shape, dtype=complex_type, device="musa")
+    fft.must(forward, plan(fft, shape, kinds[1], 2), real.to("musa"), out)
+    torch.testing.assert_close(out.cpu(), half, rtol=1e-4, atol=1e-3)
+    again = torch.empty(real.shape, dtype=real_type, device="musa")
+    fft.must(inverse, plan(fft, shape, kinds[2], 2), out, again)
+    torch.testing.assert_close(again.cpu() / real[0].numel(), real, rtol=1e-4, atol=1e-3)
+
+
+def test_a_plan_with_strides_reads_every_other_number(torch_musa: Any) -> None:
+    fft, x = Library("mufft"), torch.randn(3, 16, 2, dtype=torch.cfloat)
+    made, sizes, out = ctypes.c_int(), (ctypes.c_int * 1)(16), torch.empty(3, 16, dtype=torch.cfloat, device="musa")
+    fft.must("mufftPlanMany", ctypes.byref(made), 1, sizes, sizes, 2, 32, sizes, 1, 16, 0x29, 3)
+    fft.must("mufftExecC2C", made, x.to("musa"), out, -1)
+    torch.testing.assert_close(out.cpu(), torch.fft.fft(x[:, :, 0]), rtol=1e-4, atol=1e-4)
+    assert fft("mufftExecC2R", made, x.to("musa"), out) == 3, "another kind of transform"
+    fft.must("mufftDestroy", made)
+    assert fft("mufftExecC2C", made, x.to("musa"), out, -1) == 1
+
+
+# --- muRAND ----------
+
+
+def drawn(name: str, dtype: torch.dtype, *parameters: Any, n: int = 20_000, seed: int = 7) -> torch.Tensor:
+    random = Library("murand")
+    generator, out = ctypes.c_void_p(), torch.zeros(n, dtype=dtype, device="musa")
+    random.must("murandCreateGenerator", ctypes.byref(generator), 161)
+    random.must("murandSetPseudoRandomGeneratorSeed", generator, ctypes.c_ulonglong(seed))
+    random.must(name, generator, out, ctypes.c_size_t(n), *parameters)
+    random.must("murandDestroyGenerator", generator)
+    return out.cpu()
+
+
+def moments(values: torch.Tensor) -> tuple[float, float]:
+    return values.double().mean().item(), values.double().var().item()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "parameters", "mean", "variance"),
+    [
+        ("murandGenerateUniform", torch.float, (), 0.5, 1 / 12),
+        ("murandGenerateUniformDouble", torch.double, (), 0.5, 1 / 12),
+        ("murandGenerateNormal", torch.float, (ctypes.c_float(3), ctypes.c_float(2)), 3, 4),
+        ("murandGenerateNormalDouble", torch.double, (3.0, 2.0), 3, 4),
+        ("murandGeneratePoisson", torch.int32, (4.0,), 4, 4),
+    ],
+)
+def test_random_numbers_have_their_distribution(
+    torch_musa: Any, name: str, dtype: torch.dtype, parameters: tuple[Any, ...], mean: float, variance: float
+) -> None:
+    values = drawn(name, dtype, *parameters)
+    assert moments(values) == (pytest.approx(mean, rel=0.03), pytest.approx(variance, rel=0.05))
+    assert torch.equal(values, drawn(name, dtype, *parameters))
+    assert not torch.equal(values, drawn(name, dtype, *parameters, seed=8))
+
+
+def test_a_sequence_goes_on_where_it_ended(torch_musa: Any) -> None:
+    random, generator = Library("murand"), ctypes.c_void_p()
+    parts = torch.zeros(20, device="musa")
+    random.must("murandCreateGenerator", ctypes.byref(generator), 100)
+    random.must("murandSetPseudoRandomGeneratorSeed", generator, ctypes.c_ulonglong(7))
+    for start in (0, 10):
+        random.must("murandGenerateUniform", generator, parts[start:], ctypes.c_size_t(10))
+    assert torch.equal(parts.cpu(), drawn("murandGenerateUniform", torch.float, n=20))
+
+
+# --- names ----------
+
+
+def vendor_names() -> set[str]:
+    table = Path(__file__).parent.parent / "porting" / "symbols.json.xz"
+    found: set[str] = set()
+
+    def collect(value: Any) -> None:
+        if isinstance(value, dict):
+            for each in value.values():
+                collect(each)
+        elif isinstance(value, list):
+            for each in value:
+                collect(each)
+        elif isinstance(value, str):
+            found.add(value)
+
+    collect(json.loads(lzma.decompress(table.read_bytes())))
+    return found
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_every_exported_name_is_the_vendors(name: str) -> None:
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", toolkit.home() / "lib" / f"lib{name}.so"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    ours = {line.split()[-1] for line in listed.splitlines() if line.split()[-1].startswith("mu")}
+    assert len(ours) > 10
+    assert ours - vendor_names() - CALLED_BY_TORCH_MUSA == set()
+
+
+def test_every_header_is_complete_by_itself(tmp_path: Path) -> None:
+    mcc = toolkit.home() / "bin" / "mcc"
+    for header in (*LIBRARIES, "mufftXt", "muComplex", "library_types"):
+        source = tmp_path / f"{header}.mu"
+        source.write_text(f"#include <{header}.h>\n", encoding="utf-8")
+        done = subprocess.run([mcc, "-fsyntax-only", source], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
