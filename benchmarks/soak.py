@@ -80,7 +80,8 @@ def growth(found: list[Round]) -> dict[str, float]:
 
 def _mean(found: list[Round], quarter: int, name: str) -> float:
     size = len(found) // 4
-    return round(mean(getattr(each, name) for each in found[quarter * size : (quarter + 1) * size]), 2)
+    values: list[float] = [getattr(each, name) for each in found[quarter * size : (quarter + 1) * size]]
+    return round(mean(values), 2)
 
 
 def _round(number: int, steps: int, workers: int, folder: Path) -> Round:
@@ -109,7 +110,7 @@ def _train(model: torch.nn.Module, optimizer: torch.optim.Optimizer, steps: int,
 
 def _replay(model: torch.nn.Module, steps: int) -> None:
     still = torch.zeros(8, 16, device="cuda")
-    side = torch.cuda.Stream()
+    side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.no_grad(), torch.cuda.stream(side):
         model(still)

@@ -70,7 +70,7 @@ def completions(interpreter: Interpreter, line: str, folder: Path) -> set[str]:
         ("torchada s", {"status"}),
         ("torchada st", {"status"}),
         ("torchada status --", {"--help", "--json", "--probe", "--quiet", "--verbose"}),
-        ("torchada run --platform ", {"auto", "musa", "cuda", "cpu"}),
+        ("torchada run --platform ", {"auto", "musa", "host", "cuda", "cpu"}),
         ("torchada run --simulate tra", {"train.py"}),
         ("torchada port --report t", {"train.py"}),
     ],

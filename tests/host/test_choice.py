@@ -32,7 +32,7 @@ def test_two_platforms_are_refused(plain: Interpreter, other: list[str]) -> None
 
 
 def test_status_names_it(host: Interpreter) -> None:
-    status = host.json("import json, torch, torchada; print(json.dumps(torchada.status()))")
+    status = host.json("import json, torch; from torchada.hooks.status import report; print(json.dumps(report()))")
     assert status["platform"]["name"] == "host"
     assert status["problems"] == []
     skipped = {area["name"]: area["reason"] for area in status["areas"] if area["outcome"] == "skipped"}

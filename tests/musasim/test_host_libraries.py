@@ -411,6 +411,7 @@ def test_orthogonal_factors_and_eigenvalues(torch_musa: Any, letter: str) -> Non
 
 @pytest.mark.parametrize("dtype", [torch.float, torch.double, torch.half, torch.cfloat])
 @pytest.mark.parametrize("compressed", [True, False])
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")  # torch's, at the first one of a process
 def test_sparse_products(torch_musa: Any, dtype: torch.dtype, compressed: bool) -> None:
     sparse = Library("musparse")
     handle = sparse.handle("musparseCreate")

@@ -25,6 +25,9 @@ CAUSES = {
     "text": "only the words of a message differ",
     "version": "the test was written for another version of torch",
     "machine": "the machine lacks what the test needs",
+    "private": "it uses a private name, file or object of another implementation",
+    "design": "it is answered in another way here, which the documentation gives",
+    "lacking": "a public behaviour that is missing here",
 }
 
 

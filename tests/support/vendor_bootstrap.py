@@ -29,12 +29,9 @@ class _Native(ModuleType):
 
     def __init__(self, native: ModuleType) -> None:
         super().__init__(_NAME)
-        self.__dict__["_native"] = native
+        self.__dict__.update({name: value for name, value in vars(native).items() if not name.startswith("__")})
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self.__dict__["_native"], name, None)
-        if found is not None:
-            return found
         if name.startswith("__"):
             raise AttributeError(name)
         missing.append(name)

@@ -28,7 +28,7 @@ def options(compiler_is_clang: bool) -> list[str]:
 def checking() -> list[str]:
     """Return the options by which GCC reports each access to memory to the runtime, and names its line.
 
-    The runtime answers the calls (`csrc/musart/memcheck.cpp`); AddressSanitizer itself is not linked.
+    The runtime answers the calls (`csrc/musart/memcheck.cpp`); the sanitizers themselves are not linked.
     """
     parameters = ("asan-stack=0", "asan-globals=0", "asan-instrumentation-with-call-threshold=0")
-    return ["-fsanitize=kernel-address", *(f"--param={each}" for each in parameters), "-g1"]
+    return ["-fsanitize=kernel-address", "-fsanitize=alignment", *(f"--param={each}" for each in parameters), "-g1"]

@@ -17,6 +17,7 @@ AREAS = {
         "groups",
         "parallel",
         "autocast",
+        "streams",
     ),
     "torch._dynamo": ("compiled",),
 }

@@ -7,6 +7,8 @@ from typing import Any
 from torchada.host.memory import CPU, Places
 from torchada.redirect.context import Context
 
+_CURRENT, _UNKNOWN = -2, -3
+
 
 class Targets:
     """Reads devices. `index(x)` is a device's number, CPU, or None for what is neither, such as "meta" or a dtype."""
@@ -14,21 +16,37 @@ class Targets:
     def __init__(self, context: Context, places: Places) -> None:
         self._torch, self._places = context.torch, places
         self._count, self._current = context.namespace.device_count, context.namespace.current_device
+        # What strings and devices mean, as far as they have been met; the current device is _CURRENT.
+        self._known: dict[Any, int | None] = {}
+        self._concerned = frozenset({str, context.torch.device})
 
     def index(self, target: Any) -> int | None:
         """Raises RuntimeError for a device that does not exist, as CUDA does when it is used."""
-        torch = self._torch
-        if isinstance(target, str):
-            target = torch.device(target)
-        if isinstance(target, torch.device):
-            if target.type != "cuda":
-                return CPU if target.type == "cpu" else None
-            target = self._current() if target.index is None else target.index
-        if type(target) is not int:
-            return self._of_tensor(target) if isinstance(target, torch.Tensor) else None
-        if not 0 <= target < self._count():
-            raise RuntimeError(f"CUDA error: invalid device ordinal {target}: the host has {self._count()} device(s)")
-        return target
+        if type(target) in self._concerned:
+            known = self._known.get(target, _UNKNOWN)
+            index = self._parsed(target) if known == _UNKNOWN else known
+        elif type(target) is int:
+            index = target
+        else:
+            return self._of_tensor(target) if isinstance(target, self._torch.Tensor) else None
+        if index is None or index == CPU:
+            return index if type(target) is not int else self._existing(CPU)
+        current = self._current()
+        return current if index == _CURRENT else index if index == current else self._existing(index)
+
+    def _parsed(self, target: Any) -> int | None:
+        device = self._torch.device(target)
+        if device.type == "cuda":
+            index = _CURRENT if device.index is None else device.index
+        else:
+            index = CPU if device.type == "cpu" else None
+        self._known[target] = index
+        return index
+
+    def _existing(self, index: int) -> int:
+        if not 0 <= index < self._count():
+            raise RuntimeError(f"CUDA error: invalid device ordinal {index}: the host has {self._count()} device(s)")
+        return index
 
     def where(self, tensor: Any) -> int:
         """Where a tensor of the CPU's memory counts as being."""

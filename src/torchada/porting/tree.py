@@ -15,7 +15,7 @@ from torchada.porting.includes import renamed
 
 _SUFFIXES = {
     "CUDA, MUSA": (".cu", ".cuh", ".mu", ".muh"),
-    "C, C++": (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm"),
+    "C, C++": (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".cppm", ".ixx"),
     "headers": (".h", ".hh", ".hpp", ".hxx", ".h++", ".H"),
     "included": (".inl", ".inc", ".ipp", ".tpp", ".txx", ".tcc", ".def", ".impl"),
 }

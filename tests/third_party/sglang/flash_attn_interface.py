@@ -40,11 +40,9 @@ def flash_attn_with_kvcache(
             "the stand-in for flash_attn_interface knows plain attention over a filled cache only"
         )
     keys, values = (_pages(cache, page_table) for cache in (k_cache, v_cache))
-    token = torch.arange(q.shape[0], device=q.device)
-    # A token beyond the last sequence is padding; it attends to something, and nobody reads what.
-    sequence = torch.searchsorted(cu_seqlens_q.long(), token, right=True).sub(1).clamp(0, page_table.shape[0] - 1)
-    lengths, begins = cache_seqlens.long()[sequence], cu_seqlens_q.long()
-    position = lengths - (begins[sequence + 1] - begins[sequence]) + token - begins[sequence]
+    sequence, position = _places(cu_seqlens_q, q)
+    lengths = cache_seqlens.long()[sequence]
+    position = position + lengths - cu_seqlens_q.diff().long()[sequence]
     place = torch.arange(keys.shape[1], device=q.device)
     seen = place[None, :] < lengths[:, None]
     if causal:
@@ -55,9 +53,37 @@ def flash_attn_with_kvcache(
     return (output, lse.T) if return_softmax_lse else output
 
 
-def flash_attn_varlen_func(*args: Any, **kwargs: Any) -> Any:
-    """Not computed here: SGLang asks for it where the model is an embedding or sees pictures."""
-    raise NotImplementedError("flash_attn_interface.flash_attn_varlen_func is stood in for here, and has no kernel")
+def flash_attn_varlen_func(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cu_seqlens_q: torch.Tensor,
+    cu_seqlens_k: torch.Tensor,
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
+    *,
+    softmax_scale: float | None = None,
+    causal: bool = False,
+    return_softmax_lse: bool = False,
+    **others: Any,
+) -> Any:
+    """As flash_attn_with_kvcache, for keys and values that are packed like the queries."""
+    own, position = _places(cu_seqlens_q, q)
+    other, place = _places(cu_seqlens_k, k)
+    seen = own[:, None] == other[None, :]
+    if causal:  # the last query sees the last key
+        late = (cu_seqlens_k.diff() - cu_seqlens_q.diff()).long()[own]
+        seen = seen & (place[None, :] <= (position + late)[:, None])
+    tokens = q.shape[0]
+    output, lse = _attend(q, k.expand(tokens, *k.shape), v.expand(tokens, *v.shape), seen, softmax_scale)
+    return (output, lse.T) if return_softmax_lse else output
+
+
+def _places(begins: torch.Tensor, packed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """For each token, the sequence that it is of, and its place there. Tokens beyond the last sequence are padding."""
+    token = torch.arange(packed.shape[0], device=packed.device)
+    sequence = torch.searchsorted(begins.long(), token, right=True).sub(1).clamp(0, begins.shape[0] - 2)
+    return sequence, token - begins.long()[sequence]
 
 
 def get_scheduler_metadata(**shapes: Any) -> None:

@@ -1,5 +1,6 @@
-// The compiler calls __asan_load4_noabort(address) and its like before each access (mcc's options are in toolkit/guarantees.py). Nothing
-// of AddressSanitizer itself takes part. A finding is kept until the launch has ended, because the program that knows lines of source
+// The compiler calls __asan_load4_noabort(address) and its like before each access, and another function where an address does not fit
+// the alignment of its type, because it may split a vector into numbers (mcc's options are in toolkit/guarantees.py). Nothing
+// of the sanitizers themselves takes part. A finding is kept until the launch has ended, because the program that knows lines of source
 // cannot be started from a thread's small stack.
 #include "memcheck.h"
 
@@ -220,29 +221,34 @@ void check_contents(Address address, size_t bytes, bool shared, const void* call
   }
 }
 
-void check_known(Address address, size_t bytes, bool write, bool shared, bool aligned, const void* caller) {
+void check_known(Address address, size_t bytes, bool write, bool shared, const void* caller) {
   CheckedThread thread{};
   if (!checked_thread(&thread)) return;
-  if (aligned && address % bytes != 0) {
-    found("misaligned access", "of " + bytes_text(bytes) + " at an address that is no multiple of that", caller);
-  }
   if (!write) check_contents(address, bytes, shared, caller);
   check_order(address, bytes, write, thread, caller);
 }
 
-void check(const void* pointer, size_t bytes, bool write, bool aligned, const void* caller) {
+void check(const void* pointer, size_t bytes, bool write, const void* caller) {
   if (!on_device() || !enabled() || bytes == 0 || is_on_stack(pointer)) return;
   const auto address = reinterpret_cast<Address>(pointer);
   if (is_shared(pointer)) {
-    check_known(address, bytes, write, true, aligned, caller);
+    check_known(address, bytes, write, true, caller);
     return;
   }
   const Place place = place_of(address, bytes);
   const std::string access = (write ? "write of " : "read of ") + bytes_text(bytes) + ", ";
   if (place.where == Where::Outside) found(write ? "write out of bounds" : "read out of bounds", access + place.text, caller);
   if (place.where == Where::Freed) found(write ? "write after free" : "read after free", access + place.text, caller);
-  if (place.where == Where::Inside) check_known(address, bytes, write, false, aligned, caller);
+  if (place.where == Where::Inside) check_known(address, bytes, write, false, caller);
 }
+
+// What -fsanitize=alignment tells of an access, as GCC and clang lay it out.
+struct Misaligned {
+  const char* file;
+  uint32_t line, column;
+  const void* type;
+  unsigned char log_of_alignment, kind;
+};
 
 void summarise() {
   if (g_found != 0) std::fprintf(stderr, "musasim: memcheck: %zu %s found\n", g_found, g_found == 1 ? "fault" : "faults");
@@ -316,10 +322,10 @@ using namespace musart;
 extern "C" {
 #define MUSASIM_CHECKED(size)                                                            \
   MUSASIM_EXPORT void __asan_load##size##_noabort(const void* address) {                 \
-    memcheck::check(address, size, false, true, __builtin_return_address(0));            \
+    memcheck::check(address, size, false, __builtin_return_address(0));            \
   }                                                                                      \
   MUSASIM_EXPORT void __asan_store##size##_noabort(const void* address) {                \
-    memcheck::check(address, size, true, true, __builtin_return_address(0));             \
+    memcheck::check(address, size, true, __builtin_return_address(0));             \
   }
 MUSASIM_CHECKED(1)
 MUSASIM_CHECKED(2)
@@ -328,12 +334,17 @@ MUSASIM_CHECKED(8)
 MUSASIM_CHECKED(16)
 #undef MUSASIM_CHECKED
 MUSASIM_EXPORT void __asan_loadN_noabort(const void* address, size_t bytes) {
-  memcheck::check(address, bytes, false, false, __builtin_return_address(0));
+  memcheck::check(address, bytes, false, __builtin_return_address(0));
 }
 MUSASIM_EXPORT void __asan_storeN_noabort(const void* address, size_t bytes) {
-  memcheck::check(address, bytes, true, false, __builtin_return_address(0));
+  memcheck::check(address, bytes, true, __builtin_return_address(0));
 }
 MUSASIM_EXPORT void __asan_handle_no_return(void) {}
+MUSASIM_EXPORT void __ubsan_handle_type_mismatch_v1(const memcheck::Misaligned* data, uintptr_t) {
+  if (!on_device() || !memcheck::enabled()) return;
+  const auto needed = std::to_string(1U << data->log_of_alignment);
+  memcheck::found("misaligned access", "the address is no multiple of " + needed, __builtin_return_address(0));
+}
 }
 
 void musasim_atomic(const void* address, size_t bytes, const void* caller) {

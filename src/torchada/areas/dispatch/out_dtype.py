@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.dispatch._probed import Function, Kernel, Probe, Selection, Verdicts
+from torchada.areas.dispatch._probed import Kernel, Selection
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.probes import Function, Probe, Verdicts
 
 if TYPE_CHECKING:
     from torch import Tensor, dtype

@@ -1,0 +1,74 @@
+"""SGLang from PyPI, no file of it changed, generates the very tokens that transformers gives on the CPU.
+
+Moore Threads' own packages are stood in for by tests/third_party/sglang; docs/how-to/sglang.md names the versions that were tried.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.interpreter import ROOT, Interpreter, clean_environment
+
+NEEDS = ("sglang", "transformers", "torchvision")
+PROGRAMS = Path(__file__).parent / "programs"
+STAND_INS = str(ROOT / "tests" / "third_party" / "sglang")
+EAGER = {"attention_backend": "torch_native"}
+GRAPHS = {"attention_backend": "fa3", "page_size": 1}
+WAYS = {
+    "native": ([], {"TORCHADA_NATIVE": "1"}),
+    "portable": ([], {"TORCHADA_NATIVE": "0"}),
+    "torchada run": (["-m", "torchada", "run"], {}),
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    """The folder of a model, and what transformers generates with it."""
+    folder = tmp_path_factory.mktemp("llama")
+    plain = Interpreter(env={"TORCHADA_DISABLE": "1", "HF_HUB_OFFLINE": "1"})
+    return folder, plain.json([str(PROGRAMS / "sglang_model.py"), str(folder)], timeout=900)
+
+
+def _run(musa: Interpreter, way: str, program: str, *arguments: str, **env: str) -> tuple[Any, str]:
+    prefix, switches = WAYS[way]
+    path = os.pathsep.join(filter(None, [STAND_INS, clean_environment().get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", **switches, **env}
+    done = musa.run([*prefix, str(PROGRAMS / program), *arguments], env=environment, timeout=2400)
+    return json.loads(done.stdout.strip().splitlines()[-1]), done.stdout + done.stderr
+
+
+def _engine(musa: Interpreter, model: tuple[Path, Any], way: str, options: dict[str, Any], **env: str) -> str:
+    folder, wanted = model
+    arguments = (str(folder), json.dumps(wanted["prompts"]), json.dumps(options))
+    generated, log = _run(musa, way, "sglang_engine.py", *arguments, **env)
+    assert generated == wanted["generated"]
+    return log
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_engine(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
+    _engine(musa, model, way, EAGER)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_engine_with_graphs(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
+    log = _engine(musa, model, way, GRAPHS)
+    assert "musa graph: True" in log
+
+
+def test_tensor_parallel(musa: Interpreter, model: tuple[Path, Any]) -> None:
+    _engine(musa, model, "native", {**EAGER, "tp_size": 2}, MUSASIM_DEVICES="2")
+
+
+def test_server(musa: Interpreter, model: tuple[Path, Any]) -> None:
+    folder, wanted = model
+    prompt, generated = (
+        " ".join(wanted["words"][token] for token in wanted[key][1]) for key in ("prompts", "generated")
+    )
+    answer, _ = _run(musa, "native", "sglang_server.py", str(folder), prompt)
+    assert answer.split() == generated.split()
