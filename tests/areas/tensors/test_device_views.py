@@ -142,14 +142,15 @@ def test_an_error_of_a_decision_is_told_and_changes_nothing(
 
     module: Any = native._module()
     views = STATE.context.views
-    made = module.bind(torch.device("cuda"), "musa", {}, fail)
+    made = module.bind(torch.device("cuda"), "musa")
+    module.ask({}, fail)
     try:
         assert (
             eval("entry(device)", {"__name__": "new", "entry": made["__str__"], "device": torch.device("cuda:3")})
             == "musa:3"
         )
     finally:
-        module.bind(torch.device("cuda"), "musa", views.table, views.decide)
+        module.ask(views.table, views.decide)
     assert [str(each.exc_value) for each in told] == ["broken"]
 
 
