@@ -39,6 +39,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.device.__repr__": ("table", "as torch.device.type"),
     "torch.device.tp_*": ("table", "as torch.device.type"),
     "torch.version.cuda, by who asks *": ("table", "as torch.device.type"),
+    "builtins.module.cuda": ("table", "torch.version.cuda; as torch.device.type"),
     "torch.cuda.is_available": ("table", "as torch.device.type"),
     "torch.backends.cudnn.is_*": ("table", "as torch.device.type"),
     "torch.backends.cudnn.version": ("table", "as torch.device.type"),
@@ -55,6 +56,9 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "process",
         "graphs are not compiled: areas/cuda/test_graph_rotation.py",
     ),
+    "torch_musa.musa_graph.graphs.graph.__init__": ("process", "a capture is not compiled: areas/cuda/test_graphs.py"),
+    "torch_musa.*._get_musa_device_index": ("process", "for functions that are given a torch.cuda.device"),
+    "torch.*mm(..., out_dtype=)*": ("table", "kernels, which run below the compiler: areas/dispatch/test_out_dtype.py"),
     "torch.optim.optimizer.Optimizer.*capture_health_check": (
         "process",
         "asked while a graph is captured, which is not compiled",
