@@ -43,7 +43,6 @@ LEFT_OUT: dict[str, str] = {
     "_register_ao_intrinsic_modules": FUSED,
     "apply_lowering_patch": FUSED,
     "nn": FUSED,
-    "register_fake_impl": FUSED,
     "_apply_distributed_patch": DISTRIBUTED,
     "_apply_sharded_grad_scaler_patch": DISTRIBUTED,
     "distributed": DISTRIBUTED,
