@@ -10,4 +10,4 @@ NEEDS = ("accelerate",)
 def test_loop(agrees: Any) -> None:
     found = agrees("accelerate_loop.py")
     assert all(found["same"].values())
-    assert found["split"] == ["musa:0", "musa:1"]
+    assert found["split"] == ["cuda:0", "cuda:1"]  # as the program sees them

@@ -62,7 +62,7 @@ def test_engine_with_graphs(musa: Interpreter, model: tuple[Path, Any], way: str
 
 
 def test_tensor_parallel(musa: Interpreter, model: tuple[Path, Any]) -> None:
-    _engine(musa, model, "native", {**EAGER, "tp_size": 2}, MUSASIM_DEVICES="2")
+    _engine(musa, model, "native", {**EAGER, "tp_size": 2}, MUSASIM_DEVICE_COUNT="2")
 
 
 def test_server(musa: Interpreter, model: tuple[Path, Any]) -> None:

@@ -10,12 +10,12 @@ NEEDS = ("transformers", "accelerate")
 def test_llama(agrees: Any) -> None:
     found = agrees("transformers_llama.py")
     assert found["sampled"] == [2, 12] and found["same"]["loaded"]
-    assert "musa:1" in found["devices"]  # device_map="auto" has two GPUs to share
+    assert "cuda:1" in found["devices"]  # device_map="auto" has two GPUs to share
 
 
 def test_trainer_and_pipeline(agrees: Any) -> None:
     found = agrees("transformers_trainer.py")
-    assert found["pipeline"] == "musa:0" and found["resumed exactly"]
+    assert found["pipeline"] == "cuda:0" and found["resumed exactly"]
 
 
 def test_inductor(agrees: Any) -> None:
