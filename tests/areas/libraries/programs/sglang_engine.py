@@ -19,6 +19,7 @@ def main() -> None:
         max_running_requests=4,
         mem_fraction_static=0.3,
         decode_log_interval=1,
+        log_level="info",  # says of each batch whether a graph was replayed
         **options,
     )
     sampling = {"temperature": 0, "max_new_tokens": 16, "ignore_eos": True}
