@@ -34,17 +34,22 @@ class Verdicts:
             return self._known.get(name)
 
     def probe(self, name: str, kernel: Function, probe: Probe, device: Any) -> bool:
-        """Probe the backend's kernel, and remember what was found. A kernel that raises is not right."""
+        """Probe the backend's kernel, and remember what was found.
+
+        A kernel that raises is not right. Other processes hear of it only if there is no kernel: memory may have been short.
+        """
         with self._lock:
             found = self.known(name)
             if found is not None or self._known is None:
                 return bool(found)
+            lasting = True
             try:
                 found = probe(kernel, device)
-            except (RuntimeError, TypeError):  # NotImplementedError, where there is no kernel, is a RuntimeError
-                found = False
+            except (RuntimeError, TypeError) as error:
+                found, lasting = False, isinstance(error, NotImplementedError)
             self._known[name] = found
-            self._write(self._known)
+            if lasting:
+                self._write({**self._read(), name: found})
             return found
 
     def _versions(self) -> str:

@@ -99,6 +99,8 @@ wrong = sys.argv[1] == "wrong"
 
 def vendors(a, b, out_dtype):
     calls.append(a.shape)
+    if sys.argv[1] == "short of memory":
+        raise torch.OutOfMemoryError("MUSA out of memory")
     return torch.zeros(a.shape[0], b.shape[1], dtype=out_dtype, device=a.device) if wrong else a.to(out_dtype) @ b.to(out_dtype)
 
 library = torch.library.Library("aten", "IMPL")
@@ -130,6 +132,17 @@ def test_the_adapters_kernel_is_probed_once(musa: Interpreter, tmp_path: Path, k
     else:
         assert first["calls"] == 1 and second["calls"] == 0
         assert second["before"].endswith("is missing or wrong, and replaced")
+
+
+@pytest.mark.once
+def test_a_probe_without_memory_is_made_again_by_the_next_process(musa: Interpreter, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
+    first = musa.json([str(program), "short of memory"], env=env)
+    second = musa.json([str(program), "right"], env=env)
+    assert first["values"] == second["values"] and first["calls"] == 1
+    assert first["after"].endswith("is missing or wrong, and replaced") and second["after"].endswith("is right, and used")
 
 
 @pytest.mark.once

@@ -38,8 +38,7 @@ def driver(context: Context) -> Iterator[Patch]:
     # Up to Triton 3.4 the active driver is a proxy that holds the function.
     default = vars(module.driver).get("default")
     if default is not None and "_init_fn" in vars(default):
-        # By its dictionary: a look at any attribute that the proxy lacks, as the engine takes, makes the driver.
-        yield Patch(vars(default), "_init_fn", create, None, until="triton 3.4", note="triton.runtime.driver.active")
+        yield Patch(default, "_init_fn", create, None, until="triton 3.4", note="triton.runtime.driver.active")
     for backend in _vendors(known).values():
         yield from _as_cuda_code_asks(context, backend.driver)
 
