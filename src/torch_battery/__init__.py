@@ -1,0 +1,22 @@
+"""Programs written for CUDA whose right answers are known, to see whether a device gives them.
+
+It knows nothing of any other device, nor of what makes the name "cuda" mean one. `checks()` is the list; `torchada verify` runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torch_battery.check import Check
+
+
+def checks() -> Iterator[Check]:
+    """All checks, in the order in which they are run."""
+    from torch_battery import operators, table
+    from torch_battery.groups import GROUPS
+
+    first, *others = GROUPS
+    yield from table.checks(first.GROUP, first.TABLE)
+    yield from operators.checks()
+    for module in others:
+        yield from table.checks(module.GROUP, module.TABLE)
