@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from torchada.cli.command import Command, check_reports, positive
+from torchada.cli.output import write_whole
 
 _SUFFIXES = (".json", ".html")
 
@@ -80,10 +81,8 @@ def _write_report(tree: Any, sources: list[str], target: Path) -> None:
     from torchada.porting.report import as_html, as_json
 
     text = (as_html if target.suffix == ".html" else as_json)(tree, sources)
-    partial = f"{target}.{os.getpid()}.tmp"
     try:
-        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))  # file names need not be text
-        os.replace(partial, target)
+        write_whole(str(target), text)
     except OSError as error:
         raise OSError(f"--report {target}: {error.strerror}") from error
 

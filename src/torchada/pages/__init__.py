@@ -1,6 +1,7 @@
 """Self-contained HTML pages: one frame, with a style, a filter for rows, and the page's data as JSON.
 
-A package that has a page keeps `page.html`, the content of the frame, and `page.css`, its additions to the style.
+A package that has a page keeps `page.html`, the content of the frame, and `page.css`, its additions to the style. Tools that
+list what they have found share one content, `tool_page`; its rows are made by `parts`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ _DATA = re.compile(r'<script type="application/json" id="report">(.*?)</script>'
 
 def page(room: Path, title: str, data: object, **parts: str) -> str:
     """The page in the folder `room`: `parts`, already escaped, fill its page.html; `title` is plain text, `data` becomes JSON."""
+    return _framed(room / "page.html", title, data, parts)
+
+
+def tool_page(title: str, data: object, **parts: str) -> str:
+    """The page of a tool that lists what it has found. `parts`, already escaped, fill tool.html: see there."""
+    return _framed(_FRAME.with_name("tool.html"), title, data, parts)
+
+
+def _framed(content: Path, title: str, data: object, parts: dict[str, str]) -> str:
     return _template(_FRAME).substitute(
         title=escape(title),
-        style=(room / "page.css").read_text(encoding="utf-8"),
-        body=_template(room / "page.html").substitute(parts),
+        style=content.with_suffix(".css").read_text(encoding="utf-8"),
+        body=_template(content).substitute(parts),
         # It must not contain "<", so that nothing in it can end the script.
         data=json.dumps(data).replace("<", "\\u003c"),
     )

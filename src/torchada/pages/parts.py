@@ -1,0 +1,97 @@
+"""The parts that our pages are made of. Arguments named `html` are HTML already; every other text is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+MOST_PLACES = 200
+
+
+class Share(NamedTuple):
+    """A part of a whole: the class with its colour, how many, its name, and what it means."""
+
+    look: str
+    number: int
+    name: str
+    meaning: str
+
+
+class Place(NamedTuple):
+    """Where something was found: its place ("train.py:12"), a remark, and the text of the line."""
+
+    where: str
+    remark: str = ""
+    source: str = ""
+
+
+def shares(parts: Sequence[Share]) -> str:
+    """A bar divided by the counts, and below it a legend with every number."""
+    bar = "".join(
+        f'<i class="{part.look}" style="flex-grow:{part.number}" title="{escape(part.name)}: {part.number:,}"></i>'
+        for part in parts
+        if part.number
+    )
+    legend = "".join(_legend(part) for part in parts)
+    return f'<div class="shares">{bar}</div><div class="legend">{legend}</div>'
+
+
+def _legend(part: Share) -> str:
+    look = part.look if part.number else f"{part.look} none"
+    name, meaning = escape(part.name), escape(part.meaning)
+    return f'<div class="{look}"><b>{part.number:,}</b><span>{name}</span><small>{meaning}</small></div>'
+
+
+def chip(look: str, name: str) -> str:
+    """A small square in the colour of `look`, and its name."""
+    return f'<span class="chip {look}">{escape(name)}</span>'
+
+
+def switch(look: str, name: str) -> str:
+    """A button that shows and hides the rows of one kind."""
+    return f'<button class="{look}" data-switch="{look}" aria-pressed="true">{chip(look, name)}</button>'
+
+
+def group(title: str, number: int, html: str) -> str:
+    """Rows under a title, hidden by the filter when all of them are."""
+    return f'<div class="group"><h3><span>{escape(title)}</span><span>{number:,}</span></h3>{html}</div>'
+
+
+def row(look: str, name: str, remark: str, mark: str, number: str, html: str, share: float | None = None) -> str:
+    """A row that opens: its name, a remark, a chip, a bar (`share` of 1; None for none), a number, and what is within."""
+    head = f"<span><code>{escape(name)}</code><small>{escape(remark)}</small></span>{chip(look, mark)}"
+    bar = "" if share is None else f'<i style="width:{100 * share:.2f}%"></i>'
+    head += f'<span class="bar">{bar}</span><span class="number">{escape(number)}</span>'
+    return (
+        f'<details class="api {look}" data-kind="{look}"><summary>{head}</summary>'
+        f'<div class="sites">{html}</div></details>'
+    )
+
+
+def places(found: Sequence[Place]) -> str:
+    """Places with their lines; of very many the first, and how many more the JSON has."""
+    left = len(found) - MOST_PLACES
+    more = f'<p class="soft">and {left:,} more, which the JSON has</p>' if left > 0 else ""
+    return "".join(map(_place, found[:MOST_PLACES])) + more
+
+
+def _place(found: Place) -> str:
+    remark = f' <span class="soft">{escape(found.remark)}</span>' if found.remark else ""
+    source = f'<code class="source">{escape(found.source)}</code>' if found.source else ""
+    return f'<div class="site"><p><code>{escape(found.where)}</code>{remark}</p>{source}</div>'
+
+
+def filtering(name: str, number: int, title: str, looks: Iterable[tuple[str, float]] = ()) -> str:
+    """A button that filters the rows by `title`, with a bar of (class, share of 1)."""
+    bar = "".join(f'<i class="{look}" style="width:{100 * share:.2f}%"></i>' for look, share in looks)
+    query = escape(title, quote=True)
+    head = f'<span><b>{escape(name)}</b><span class="number">{number:,}</span></span>'
+    return f'<button class="who" data-query="{query}" title="{query}">{head}<div class="bar">{bar}</div></button>'
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A plain table of text."""
+    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in each) + "</tr>" for each in rows)
+    return f'<div class="scroll"><table><tr>{cells}</tr>{body}</table></div>'
