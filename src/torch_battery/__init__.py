@@ -1,6 +1,7 @@
 """Programs written for CUDA whose right answers are known, to see whether a device gives them.
 
-It knows nothing of any other device, nor of what makes the name "cuda" mean one. `checks()` is the list; `torchada verify` runs it.
+It knows CUDA alone, like the programs that it stands for, and names neither another device nor what lets one answer to "cuda".
+`checks()` is the list.
 """
 
 from __future__ import annotations

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 Level = Literal["quick", "standard", "full"]
+# `python -m` looks for modules in the current folder first, and a file of the user's must not be taken for a library's.
+HOME = Path(__file__).resolve().parents[1]
 LEVELS: tuple[Level, ...] = ("quick", "standard", "full")
 
 

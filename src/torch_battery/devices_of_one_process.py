@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.cuda import comm
 
 from torch_battery.check import expect
 from torch_battery.compare import same
@@ -15,17 +16,17 @@ from torch_battery.inputs import Inputs
 def _reduced() -> float:
     make = Inputs(torch.float32, "comm")
     parts = [make(9) for _ in range(2)]
-    found = torch.cuda.comm.reduce_add([part.to(f"cuda:{index}") for index, part in enumerate(parts)])
+    found = comm.reduce_add([part.to(f"cuda:{index}") for index, part in enumerate(parts)])
     return same(found, parts[0].double() + parts[1].double(), None, "comm.reduce_add")
 
 
 def _spread() -> None:
     x = Inputs(torch.float32, "comm")(8, 3)
-    copies = torch.cuda.comm.broadcast(x.cuda(), [0, 1])
+    copies = comm.broadcast(x.cuda(), [0, 1])
     expect([copy.device.index for copy in copies] == [0, 1], "comm.broadcast puts copies on the wrong devices")
     expect(all(torch.equal(copy.cpu(), x) for copy in copies), "comm.broadcast has lost data")
-    parts = torch.cuda.comm.scatter(x.cuda(), [0, 1])
-    expect(torch.equal(torch.cuda.comm.gather(parts, destination=0).cpu(), x), "comm.scatter and gather lose data")
+    parts = comm.scatter(x.cuda(), [0, 1])
+    expect(torch.equal(comm.gather(parts, destination=0).cpu(), x), "comm.scatter and gather lose data")
 
 
 def _data_parallel() -> float:

@@ -26,8 +26,8 @@ _RELATIVES = {"float32": ("float64",), "int64": ("int32", "int16", "uint8")}
 class Operator(NamedTuple):
     """`call` is computed on the device with `inputs` of each of `dtypes`, and on the CPU with the same inputs as doubles.
 
-    `slack` is how often the tolerance of the data type is allowed. `grad`: the gradients are checked as well. `strided`: inputs that
-    are not contiguous are tried too. `precise`: computed without TF32, which CUDA uses for convolutions by default.
+    `slack` is how often the tolerance of the data type is allowed. `grad`: the gradients are checked as well. `strided`: inputs
+    that are not contiguous are tried too. `precise`: computed without TF32, which CUDA uses for convolutions by default.
     `relatives` is False where other data types of the same kind are not supported.
     """
 

@@ -1,11 +1,11 @@
-"""`python -m torch_battery.races ORDER`: two streams use one tensor, in the order that ORDER makes, under torch.cuda's sanitizer.
+"""`python -m torch_battery.races`: two streams use one tensor, in one order after the other, under torch.cuda's sanitizer.
 
-The last line printed is "race" or "order".
+The last line printed is a JSON object: for each order, whether the sanitizer has seen a race.
 """
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -46,20 +46,22 @@ ORDERS: dict[str, Callable[[Any, Any], None]] = {
 }
 
 
-def main(order: str) -> str:
-    """What the sanitizer has seen."""
-    _sanitizer.enable_cuda_sanitizer()  # type: ignore[no-untyped-call]
+def is_race(order: Callable[[Any, Any], None]) -> bool:
+    """Whether the sanitizer sees a race between a stream that writes a tensor and one that changes it after `order`."""
     before, after = torch.cuda.Stream(), torch.cuda.Stream()
     try:
         with torch.cuda.stream(before):
             x = torch.rand(64, device="cuda")
-        ORDERS[order](before, after)
+        order(before, after)
         with torch.cuda.stream(after):
             x.mul_(2)
     except _sanitizer.CUDASanitizerErrors:
-        return "race"
-    return "order"
+        return True
+    finally:
+        torch.cuda.synchronize()
+    return False
 
 
 if __name__ == "__main__":
-    print(main(sys.argv[1]), flush=True)
+    _sanitizer.enable_cuda_sanitizer()  # type: ignore[no-untyped-call]
+    print(json.dumps({name: is_race(order) for name, order in ORDERS.items()}), flush=True)

@@ -71,7 +71,7 @@ def _permutation() -> None:
 def _uniform_bins() -> None:
     torch.cuda.manual_seed(13)
     numbers = torch.rand(_COUNT, device="cuda").cpu()
-    expect(0 <= numbers.min().item() and numbers.max().item() < 1, "rand leaves [0, 1)")
+    expect(numbers.min().item() >= 0 and numbers.max().item() < 1, "rand leaves [0, 1)")
     counts = torch.histc(numbers, 20, 0, 1)
     chi = ((counts - _COUNT / 20) ** 2 / (_COUNT / 20)).sum().item()
     expect(chi < 60, f"rand is not uniform: chi-square of 20 bins is {chi:.1f}")

@@ -14,7 +14,7 @@ from typing import IO
 
 import torch
 
-from torch_battery.check import Wrong
+from torch_battery.check import HOME, Wrong
 
 _MOST = 4  # ranks
 _TO_START = 120  # seconds
@@ -34,7 +34,7 @@ class _Group:
         store = str(Path(self._folder.name) / "store")
         command = [sys.executable, "-m", "torch_battery.rank", str(rank), str(self.world), store]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, bufsize=0)
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._log, bufsize=0, cwd=HOME)
 
     def ask(self, name: str) -> str | None:
         """What is wrong, by the first rank that says so; None if nothing is."""

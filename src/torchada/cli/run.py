@@ -9,11 +9,10 @@ import argparse
 import os
 import shlex
 import sys
-from typing import Any
 
+from torchada.cli import device
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
-from torchada.hooks import startup_files
 
 # Selects our warnings by the beginning of their text, because python reads this variable before it can import their category.
 _NO_WARNINGS = "ignore:torchada:RuntimeWarning"
@@ -21,16 +20,7 @@ _NO_WARNINGS = "ignore:torchada:RuntimeWarning"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
-    )
-    platform: Any = parser.add_argument(
-        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, host, cuda, cpu or an installed backend"
-    )
-    platform.completer = lambda **_: platforms()
-    parser.add_argument(
-        "--on", choices=("cpu",), help="cpu: no accelerator is needed, and CUDA is a name for the CPU (--platform host)"
-    )
+    device.arguments(parser)
     seen = parser.add_mutually_exclusive_group()
     seen.add_argument(
         "--view",
@@ -58,22 +48,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def platforms() -> list[str]:
-    """The values of --platform."""
-    from torchada import _entry_points
-    from torchada.backends import select
-
-    return ["auto", *select.BUILT_IN, *select.BY_NAME_ONLY, *select.LEFT_ALONE, *_entry_points.names(select.GROUP)]
-
-
 def run(options: argparse.Namespace) -> int:
     """Become `python PROGRAM...`; returns only when there is no program."""
     if not options.program:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
-    if options.platform and options.platform.lower() not in platforms():
-        options.parser.error(f"--platform {options.platform}: expected one of {', '.join(platforms())}")
-    if options.on and (options.platform or options.simulate):
-        options.parser.error(f"--on {options.on} does not go with {'--platform' if options.platform else '--simulate'}")
+    device.check(options)
     _begin_reports(options)
     added = environment(options)
     command = [sys.executable, *options.program]
@@ -88,13 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
     """The variables that the program gets besides those it inherits."""
-    added = {}
-    if options.simulate:
-        added["TORCHADA_SIMULATE"] = "1"
-    if options.on:
-        added["TORCHADA_PLATFORM"] = "host"
-    if options.platform:
-        added["TORCHADA_PLATFORM"] = options.platform
+    added = device.environment(options)
     if options.view:
         added["TORCHADA_VIEW"] = options.view
     if options.force:
@@ -103,7 +76,7 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
         added["TORCHADA_REPORT"] = os.pathsep.join(map(os.path.abspath, options.report))
     if options.verbosity < 0:
         added["PYTHONWARNINGS"] = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), _NO_WARNINGS]))
-    return {**added, **_python_path()}
+    return added
 
 
 def _begin_reports(options: argparse.Namespace) -> None:
@@ -122,17 +95,6 @@ def _begin_reports(options: argparse.Namespace) -> None:
             report.store([file], document)
         except OSError as error:
             options.parser.error(f"--report {file}: {error.strerror}")
-
-
-def _python_path() -> dict[str, str]:
-    """Where no start-up file is in force (a source tree on PYTHONPATH), sitecustomize replaces it."""
-    folder = startup_files.sitecustomize_folder()
-    if startup_files.in_force() is not None or folder is None:
-        return {}
-    # torchada itself may be importable only through the current directory; the last place on the path hides nothing.
-    package = str(startup_files.PACKAGE.parent)
-    entries = [str(folder), os.environ.get("PYTHONPATH"), package]
-    return {"PYTHONPATH": os.pathsep.join(entry for entry in entries if entry)}
 
 
 COMMAND = Command(

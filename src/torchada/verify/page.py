@@ -1,0 +1,108 @@
+"""The report of `torchada verify` as one page of HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from html import escape
+
+from torchada import pages
+from torchada._severity import OK, worst
+from torchada._text import counted
+from torchada.pages import parts
+from torchada.verify import report
+from torchada.verify.outcomes import MEANINGS, SEVERITIES
+from torchada.verify.report import Document
+from torchada.verify.text import SIMULATED
+
+_HEAD = ("check", "outcome", "largest error", "tolerance", "seconds", "")
+_FOOTER = (
+    "Each check is a program written for CUDA, run on the device; its answer is compared with the CPU's in double precision. "
+    "A number may differ by the absolute plus the relative tolerance times its value. Every check is run in a process that is "
+    "ended when it takes too long, and replaced when it has crashed. The JSON of this report is within the page."
+)
+_NAMES = {"error": "wrong", "warning": "unsupported", "note": "skipped", "ok": "passed"}
+
+
+def page(found: Document) -> str:
+    """The page for a report."""
+    groups = report.by_group(found)
+    looks = {SEVERITIES[each["outcome"]] for each in found["checks"]}
+    return pages.tool_page(
+        "torchada verify",
+        found,
+        eyebrow="Does the device compute what the CPU computes?",
+        name=escape(report.device_text(found)),
+        surroundings=escape(_surroundings(found)),
+        question=escape(_verdict(found)),
+        shares=parts.shares(_shares(found)),
+        heading="Checks",
+        switches="".join(parts.switch(look, _NAMES[look]) for look in _NAMES if look in looks),
+        rows="".join(_group(name, checks) for name, checks in groups.items())
+        or '<p class="soft">No check was run.</p>',
+        aside_title="Groups",
+        aside="".join(_aside(name, checks) for name, checks in groups.items()) + _versions(found),
+        footer=escape(f"{SIMULATED} {_FOOTER}" if found["simulated"] else _FOOTER),
+    )
+
+
+def _surroundings(found: Document) -> str:
+    when = datetime.fromtimestamp(found["created"], timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{when}, level {found['level']}, {found['seconds']} s, torchada {found['torchada']}, {found['system']}"
+
+
+def _verdict(found: Document) -> str:
+    if found["problem"]:
+        return str(found["problem"])
+    bad = len(report.faults(found))
+    return f"{counted(bad, 'fault')} found" if bad else "No fault found"
+
+
+def _shares(found: Document) -> list[parts.Share]:
+    return [
+        parts.Share(severity, found["totals"][outcome], outcome, MEANINGS[outcome])
+        for outcome, severity in SEVERITIES.items()
+    ]
+
+
+def _group(name: str, checks: Sequence[Document]) -> str:
+    subjects = report.by_subject(checks)
+    html = "".join(_subject(f"{name}.{subject}", rows) for subject, rows in subjects.items())
+    return parts.group(name, len(checks), html)
+
+
+def _subject(name: str, rows: Sequence[Document]) -> str:
+    """One row of the page: the checks of an operator in all data types, or one program."""
+    look = worst(SEVERITIES[each["outcome"]] for each in rows)
+    counts = Counter(each["outcome"] for each in rows)
+    mark = next(outcome for outcome in SEVERITIES if counts[outcome])
+    share = report.worst_share(rows)
+    remark = ", ".join(each["dtype"] for each in rows if each["dtype"])
+    bar = None if share is None else min(share, 1.0)
+    html = parts.table(_HEAD, [_cells(each) for each in rows]) + "".join(map(_log, rows))
+    return parts.row(look, name, remark, mark, str(len(rows)), html, bar)
+
+
+def _cells(check: Document) -> tuple[str, ...]:
+    tolerance = check["tolerance"]
+    allowed = f"{tolerance['absolute']:.2g} + {tolerance['relative']:.2g} |x|" if tolerance else ""
+    error = "" if check["error"] is None else f"{100 * check['error']:.2g} % of the tolerance"
+    seconds = "" if check["seconds"] is None else f"{check['seconds']:.3f}"
+    return check["dtype"] or check["subject"], check["outcome"], error, allowed, seconds, check["detail"]
+
+
+def _log(check: Document) -> str:
+    return f'<code class="source">{escape(check["log"])}</code>' if check["log"] else ""
+
+
+def _aside(name: str, checks: Sequence[Document]) -> str:
+    looks = Counter(SEVERITIES[each["outcome"]] for each in checks)
+    bars = [(look, looks[look] / len(checks)) for look in (*_NAMES,) if looks[look]]
+    shown = name if set(looks) <= {OK, "note"} else f"{name}: {looks['error'] + looks['warning']}"
+    return parts.filtering(shown, len(checks), f"{name}.", bars)
+
+
+def _versions(found: Document) -> str:
+    rows = [*found["versions"].items(), *found["environment"].items()]
+    return f"<h2>Versions</h2>{parts.table(('', ''), rows)}"

@@ -1,0 +1,104 @@
+"""The report of `torchada verify` for people at a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from torchada._severity import worst
+from torchada._text import counted
+from torchada.cli.terminal import Terminal
+from torchada.verify import report
+from torchada.verify.outcomes import FAULTS, PASSED, SEVERITIES, SKIPPED, UNSUPPORTED
+from torchada.verify.report import Document
+
+SIMULATED = "The device is simulated: this says whether CUDA programs run, and nothing about hardware."
+
+
+def lines(found: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
+    """The report as lines. Quiet: the faults and the last line; verbose: every check."""
+    if found["problem"]:
+        return [f"torchada verify: {found['problem']}", *_advice(found)]
+    shown = _surroundings(found) if verbosity >= 0 else []
+    if verbosity > 0:
+        shown += _every(found, terminal)
+    elif verbosity == 0:
+        shown += _groups(found, terminal)
+    return [
+        *shown,
+        *_faults(found, terminal, verbosity),
+        *_left_out(found, terminal, verbosity),
+        *_last(found, terminal),
+    ]
+
+
+def _advice(found: Document) -> list[str]:
+    if found["device"] is not None or "there is no device" not in found["problem"]:
+        return []
+    return ["Use --simulate for a simulated MUSA device, or --on cpu to let CUDA be a name for the CPU."]
+
+
+def _surroundings(found: Document) -> list[str]:
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    head = f"torchada {found['torchada']} verify, level {found['level']}"
+    return [head, f"device    {report.device_text(found)}", f"versions  {versions}"]
+
+
+def _groups(found: Document, terminal: Terminal) -> list[str]:
+    rows, looks = [], []
+    for name, checks in report.by_group(found).items():
+        share = report.worst_share(checks)
+        error = "" if share is None else f"largest error {100 * share:.2g} % of the tolerance"
+        rows.append((name, _counts(checks), error))
+        looks.append(worst(SEVERITIES[each["outcome"]] for each in checks))
+    return ["", *terminal.table(rows, indent="  ", looks=looks)]
+
+
+def _counts(checks: Sequence[Document]) -> str:
+    counts = Counter(each["outcome"] for each in checks)
+    return ", ".join(f"{counts[outcome]} {outcome}" for outcome in reversed(SEVERITIES) if counts[outcome])
+
+
+def _every(found: Document, terminal: Terminal) -> list[str]:
+    rows = [(each["outcome"], each["name"], _remark(each)) for each in found["checks"]]
+    return ["", *terminal.table(rows, indent="  ", looks=[SEVERITIES[row[0]] for row in rows])]
+
+
+def _remark(check: Document) -> str:
+    if check["detail"]:
+        return str(check["detail"])
+    return "" if check["error"] is None else f"{100 * check['error']:.2g} % of the tolerance"
+
+
+def _faults(found: Document, terminal: Terminal, verbosity: int) -> list[str]:
+    shown: list[str] = []
+    for each in report.faults(found):
+        shown += ["", f"{terminal.painted(each['outcome'].upper(), 'error')} {each['name']}"]
+        shown += terminal.table([(each["detail"],)], indent="  ")
+        if verbosity > 0 and each["log"]:
+            shown += [f"  | {line}" for line in each["log"].splitlines()]
+    return shown
+
+
+def _left_out(found: Document, terminal: Terminal, verbosity: int) -> list[str]:
+    """What was not checked, and why; a reason that several checks have is said once."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in found["checks"]:
+        if each["outcome"] in (UNSUPPORTED, SKIPPED):
+            reasons.setdefault((each["outcome"], each["detail"]), []).append(each["name"])
+    if verbosity != 0 or not reasons:
+        return []
+    rows = [(outcome, f"{', '.join(names)}: {why}") for (outcome, why), names in reasons.items()]
+    return ["", *terminal.table(rows, indent="", looks=[SEVERITIES[row[0]] for row in rows])]
+
+
+def _last(found: Document, terminal: Terminal) -> list[str]:
+    totals = {outcome: number for outcome, number in found["totals"].items() if number}
+    said = ", ".join(f"{totals[outcome]:,} {outcome}" for outcome in reversed(SEVERITIES) if outcome in totals)
+    bad = sum(found["totals"][outcome] for outcome in FAULTS)
+    look = "error" if bad else "ok"
+    verdict = (
+        f"{counted(bad, 'fault')} found" if bad else "no fault found" if totals.get(PASSED) else "nothing was checked"
+    )
+    last = ["", f"{terminal.painted(verdict, look)}: {said or 'no check'} in {found['seconds']} s"]
+    return [*last, SIMULATED] if found["simulated"] else last
