@@ -1,6 +1,7 @@
 """`python -m torch_battery.rank RANK WORLD FILE`: one rank of the group in which collectives are checked.
 
-It reads the name of a program on each line of its input, and answers with one line of JSON: null, or what is wrong.
+It reads the name of a program on each line of its input, and answers with one line of JSON: what is
+wrong, or null, and whether the group can be used any more.
 """
 
 from __future__ import annotations
@@ -29,31 +30,32 @@ def main(rank: int, world: int, file: str) -> None:
         dist.all_reduce(torch.ones(1, device="cuda"))
         torch.cuda.synchronize()
     except Exception as error:
-        _answer(answers, f"the group cannot be made: {_text(error)}")
+        _answer(answers, f"the group cannot be made: {_text(error)}", False)
         return
-    _answer(answers, None)
+    _answer(answers, None, True)
     for line in sys.stdin:
-        _answer(answers, _tried(line.strip(), rank, world))
+        _answer(answers, *_tried(line.strip(), rank, world))
     dist.destroy_process_group()
 
 
-def _tried(name: str, rank: int, world: int) -> str | None:
+def _tried(name: str, rank: int, world: int) -> tuple[str | None, bool]:
+    """What is wrong, and whether the group can be used afterwards: the ranks stay in step if only a number is wrong."""
     try:
         PROGRAMS[name](rank, world)
         torch.cuda.synchronize()
     except Wrong as wrong:
-        return str(wrong)
+        return str(wrong), True
     except Exception as error:
-        return _text(error)
-    return None
+        return _text(error), False
+    return None, True
 
 
 def _text(error: Exception) -> str:
     return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
-def _answer(answers: TextIO, problem: str | None) -> None:
-    answers.write(json.dumps(problem) + "\n")
+def _answer(answers: TextIO, problem: str | None, is_usable: bool) -> None:
+    answers.write(json.dumps({"problem": problem, "is_usable": is_usable}) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ class _Group:
         self._folder = tempfile.TemporaryDirectory(prefix="torch_battery_")
         self._log = open(Path(self._folder.name) / "errors", "w+b")  # noqa: SIM115
         self._ranks = [self._start(rank) for rank in range(world)]
+        self.is_usable = True
         self.problem = self._answers(_TO_START)
 
     def _start(self, rank: int) -> subprocess.Popen[bytes]:
@@ -43,9 +44,9 @@ class _Group:
             try:
                 rank.stdin.write(f"{name}\n".encode())
             except BrokenPipeError:
+                self.is_usable = False
                 return "a rank has ended"
-        self.problem = self._answers(_TO_ANSWER)
-        return self.problem
+        return self._answers(_TO_ANSWER)
 
     def _answers(self, limit: float) -> str | None:
         """One answer of each rank. After the first fault the others are not waited for long: they may wait for that rank."""
@@ -54,6 +55,7 @@ class _Group:
         while waiting:
             ready, _, _ = select.select(list(waiting), [], [], max(0.0, end - time.monotonic()))
             if not ready:
+                self.is_usable = False
                 return problem or f"rank {', '.join(map(str, waiting.values()))} has not answered in {limit} s"
             for stream in ready:
                 found = self._answer(waiting.pop(stream), stream)
@@ -64,10 +66,12 @@ class _Group:
     def _answer(self, rank: int, stream: IO[bytes]) -> str | None:
         line = stream.readline()
         if not line:
+            self.is_usable = False
             code = self._ranks[rank].wait()
             return f"rank {rank} has ended with {code}: {self._last_error()}"
-        problem = json.loads(line)
-        return f"rank {rank} of {self.world}: {problem}" if problem else None
+        answer = json.loads(line)
+        self.is_usable = self.is_usable and answer["is_usable"]
+        return f"rank {rank} of {self.world}: {answer['problem']}" if answer["problem"] else None
 
     def _last_error(self) -> str:
         self._log.seek(0)
@@ -90,9 +94,11 @@ _GROUP: _Group | None = None
 
 def run(name: str) -> None:
     """Run the program `name` in all ranks; raises Wrong where one of them finds a fault, does not answer or ends."""
-    problem = _group().ask(name)
-    if problem:
+    group = _group()
+    problem = group.ask(name)
+    if not group.is_usable:
         _end()
+    if problem:
         raise Wrong(problem)
 
 

@@ -14,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from torchada._text import counted
-
 Answer = dict[str, Any]
 _LONGEST_LOG = 4000  # characters
 # `python -m` looks for modules in the current folder first, and a file of the user's must not be taken for a library's.
@@ -68,8 +66,9 @@ class Process:
         while b"\n" not in self._rest:
             ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, end - time.monotonic()))
             if not ready:
+                written = self._written()
                 self.end()
-                raise Ended("timed out", f"not done after {counted(round(limit), 'second')}", self._written())
+                raise Ended("timed out", f"not done after {limit:g} s", written)
             read = os.read(self._process.stdout.fileno(), 1 << 16)
             if not read:
                 raise self._ended()
@@ -79,10 +78,10 @@ class Process:
         return answer
 
     def _ended(self) -> Ended:
-        code = self._process.wait()
+        code, written = self._process.wait(), self._written()
         self.end()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        return Ended("crashed", f"the process {how}", self._written())
+        return Ended("crashed", f"the process {how}", written)
 
     def _written(self) -> str:
         """The end of what the process has written since it was last asked."""
@@ -96,6 +95,6 @@ class Process:
         except ProcessLookupError:
             pass
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout):
+        for stream in (self._process.stdin, self._process.stdout, self._log):
             if stream is not None:
                 stream.close()

@@ -28,7 +28,14 @@ class Session:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._process: Process | None = program.start()
-        self.greeting = self._process.greeting(_TO_START)
+        self.greeting = self._greeting(self._process)
+
+    def _greeting(self, process: Process) -> Answer:
+        try:
+            return process.greeting(_TO_START)
+        except BaseException:
+            process.end()
+            raise
 
     def run(self, tasks: Sequence[Answer]) -> Iterator[tuple[Answer, Answer]]:
         """Each task with what came of it. A task has a "name" and a "limit" in seconds.
