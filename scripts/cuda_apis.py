@@ -104,11 +104,11 @@ def _is_answered(name: str, rows: dict[str, list[str]]) -> bool:
 
 
 def _public(module: ModuleType) -> list[str]:
-    """What a module defines itself or lists; not what it has only imported."""
+    """What a module lists, and what it has of torch's; not what it has imported from elsewhere."""
     listed = set(getattr(module, "__all__", ()))
-    names = {name for name in vars(module) if not name.startswith("_")}
+    names = {name for name in vars(module) if not name.startswith("__")}
     # torch.backends.cudnn is an object: its switches are properties of its class.
-    names |= {name for name in vars(type(module)) if type(module) is not ModuleType and not name.startswith("_")}
+    names |= {name for name in vars(type(module)) if type(module) is not ModuleType and name[0] != "_"}
     listed |= names - vars(module).keys()
     return [name for name in names if name in listed or _is_of_torch(vars(module)[name])]
 

@@ -11,7 +11,7 @@ from torchada._severity import NOTE, WARNING
 from torchada.check import nvidia
 from torchada.check.apis import Answer, table
 from torchada.check.findings import API, DEVICE, IMPORT, KERNEL, PROGRAM, QUESTION, Finding
-from torchada.check.kinds import MEANINGS, OWN, SEVERITIES, UNKNOWN
+from torchada.check.kinds import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.check.scopes import Paths
 
 _DEVICE = re.compile(r"cuda(?::(?:\d+|\{[^{}]*\}|%[ds])?)?")
@@ -26,9 +26,7 @@ QUESTIONS = frozenset(
         "torch.version.cuda",
     }
 )
-_OF_A_DEVICE = re.compile(
-    r"(?:^|[._])(?:type|device_?type|dev_type)(?:\(\))?$|^str\(|^repr\(|(?:^|[._])(?:device|dev)$"
-)
+_OF_A_DEVICE = re.compile(r"(?:\.|^)(?:type|device_?type|dev_type)$")
 # Calls whose strings are no devices: parts of paths, texts, names of attributes.
 _NOT_DEVICES = frozenset(
     {
@@ -88,16 +86,21 @@ _NOT_DEVICES = frozenset(
 )
 _STARTING = frozenset({"subprocess", "os"})
 _KERNELS = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.autotune", "triton.heuristics"})
+_OF_KERNELS = frozenset({"triton"})  # its kernels are found one by one
 _ASSEMBLER = "triton.language.inline_asm_elementwise"
 
 
 class Source(NamedTuple):
-    """A Python source: its path, its lines, and whether its package sees CUDA, with the reason."""
+    """A Python source: its path, its lines, and whether its package sees CUDA, with the reason.
+
+    `packages` are the project's own.
+    """
 
     file: str
     lines: Sequence[str]
     sees_cuda: bool
     why: str
+    packages: frozenset[str] = frozenset()
 
     @property
     def view(self) -> str:
@@ -127,8 +130,9 @@ class Verdicts:
 
     def imported(self, node: ast.stmt, path: str) -> None:
         need = nvidia.of_module(path) if path[:1] != "." else None
-        if need is not None:
-            name = next((each for each in nvidia.MODULES if path.startswith(each)), path.partition(".")[0])
+        top = path.partition(".")[0]
+        if need is not None and top not in self._source.packages and top not in _OF_KERNELS:
+            name = next((each for each in nvidia.MODULES if path.startswith(each)), top)
             self._add(node, Finding(IMPORT, need.severity, name, need.advice, ""))
         elif path.startswith("torch.") and isinstance(node, ast.ImportFrom):
             self._imports.setdefault(path, node)
@@ -254,6 +258,9 @@ class Verdicts:
         if path == _ASSEMBLER:
             message = "assembler of NVIDIA's devices, which no compiler for MUSA takes"
             self._add(node, Finding(KERNEL, WARNING, path, message, ""))
+        elif ".extra.cuda.libdevice" in path:
+            message = f"{MEANINGS[ADAPTED]}: the functions of the vendor's Triton"
+            self._add(node, Finding(KERNEL, SEVERITIES[ADAPTED], path, message, "", kind=ADAPTED))
         elif ".extra.cuda" in path:
             answer = self._table.names.get("tl.extra.cuda." + path.rpartition(".")[2])
             severity, kind = (SEVERITIES[answer.kind], answer.kind) if answer else (WARNING, UNKNOWN)
@@ -265,8 +272,14 @@ class Verdicts:
 
     def _add(self, node: ast.AST, found: Finding) -> None:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        last, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", None)
+        if (
+            isinstance(node, ast.Attribute) and last != line
+        ):  # a chain over several lines: what is meant stands at its end
+            line, column = last, (node.end_col_offset or 0) - len(node.attr)
+        elif last != line:
+            end = None
         text = self._source.lines[line - 1] if line <= len(self._source.lines) else ""
-        end = getattr(node, "end_col_offset", None) if getattr(node, "end_lineno", line) == line else None
         column, end = _characters(text, column), _characters(text, end) if end is not None else len(text)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             end = len(text)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from torchada._severity import ERROR, SEVERITIES, WARNING
-from torchada.check import requirements, text, tree
+from torchada.check import nvidia, requirements, text, tree
 from torchada.check.findings import SOURCE, Finding
 from torchada.check.judge import Source, Verdicts
 from torchada.check.reader import Reader
@@ -20,9 +20,17 @@ from torchada.redirect.views import sources
 from torchada.redirect.views.known import known
 
 # What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
-_SIGNS = (b"cuda", b"triton", b"nvidia", b"nvcc", b"nsys", b"ncu", b"nv", b"cu", b"torch2trt", b"tensorrt", b"apex", b"rmm", b"xformers",
-          b"bitsandbytes", b"flash", b"transformer_engine", b"kaolin", b"deep_gemm", b"exllama", b"auto_gptq", b"awq", b"tinycudann",
-          b"jetson", b"onnxruntime")  # fmt: skip
+_SIGNS = (
+    b"cuda",
+    b"triton",
+    b"nv",
+    b"cu",
+    b"nsys",
+    b"torch2trt",
+    b"tensorrt",
+    b"rmm",
+    *(name.encode() for name in nvidia.PACKAGES),
+)
 _OF_CUDA = (b"cuda", b"CUDA", b"cublas", b"cudnn", b"nccl", b"__global__", b"__device__", b"<<<", b"cub::", b"thrust")
 
 
@@ -72,6 +80,7 @@ class _Checker:
         self._result = result
         self._views = _Views(files)
         self._sources = {file.path: renamed(file.path) for file in files if file.kind == tree.CUDA}
+        self._files = [file.file for file in files if file.kind == tree.CUDA]
         self._porters: dict[str, Porter] = {}
 
     def views(self) -> Iterable[View]:
@@ -88,7 +97,8 @@ class _Checker:
             self._add([tree.unread(file.path, "it is not a text, for it has a NUL byte")])
         elif file.kind == tree.REQUIREMENTS:
             decoded = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-            self._add(requirements.findings(file.path, decoded))
+            asked = requirements.findings(file.path, decoded)
+            self._add(each for each in asked if not self._is_own(each.name))
         elif file.kind == tree.NOTEBOOK:
             self._add(self._of_notebook(file, data))
         else:
@@ -96,6 +106,9 @@ class _Checker:
 
     def _add(self, findings: Iterable[Finding]) -> None:
         self._result.findings += findings
+
+    def _is_own(self, distribution: str) -> bool:
+        return distribution.replace("-", "_").lower() in self._views.own
 
     def _of_python(self, file: tree.File, data: bytes) -> list[Finding]:
         decoded = text.decode(data)
@@ -171,7 +184,7 @@ class _Checker:
             except PortingError as error:
                 self._add([tree.unread("torchada-port.toml", str(error))])
                 project = Project()
-            self._porters[root] = Porter(project, self._sources)
+            self._porters[root] = Porter(project.knowing(self._files), self._sources)
         return self._porters[root]
 
 
@@ -181,6 +194,7 @@ class _Views:
     def __init__(self, files: Sequence[tree.File]) -> None:
         self._python = [file for file in files if file.kind in (tree.PYTHON, tree.NOTEBOOK)]
         self._folders = {os.path.dirname(file.path) for file in self._python if file.path.endswith("__init__.py")}
+        self.own = frozenset(os.path.basename(folder) for folder in self._folders)
         self._mentions: dict[str, tuple[bool, str]] = {}
         self._asked: set[str] = set()
         for file in self._python:
@@ -212,7 +226,7 @@ class _Views:
         package = self._package(file)
         self._asked.add(package)
         sees_cuda, why = self._mentions.get(package, (True, "it does not mention MUSA"))
-        return Source(file.path, lines, sees_cuda, why)
+        return Source(file.path, lines, sees_cuda, why, self.own)
 
     def decided(self) -> Iterable[View]:
         return (

@@ -18,6 +18,7 @@ _ITEM = re.compile(r"\s*-\s+[\"']?(?:[\w./-]+::)?([^\"'#\n]+)")
 _KEY = re.compile(r"\s*[\"']?([A-Za-z0-9][\w.-]*)[\"']?\s*=")
 _FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)*(\S*nvidia\S*|\S*cuda\S*)", re.IGNORECASE)
 _SECTION = re.compile(r"\s*\[(.+)\]\s*$")
+_REQUIRES = re.compile(r"requires?$|^requirements|dependenc|^extras", re.IGNORECASE)
 _OF_SETUP = re.compile(r"options\.extras_require|options")
 
 
@@ -37,13 +38,18 @@ def findings(path: str, text: str) -> Iterator[Finding]:
 
 
 def of_setup(path: str, tree: ast.Module, lines: list[str]) -> Iterator[Finding]:
-    """Requirements in lists of a setup.py. A string elsewhere may be anything."""
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-            for part in node.elts:
-                if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    line = lines[part.lineno - 1] if part.lineno <= len(lines) else ""
-                    yield from _finding(path, part.value, part.lineno, line)
+    """Requirements in a setup.py: strings in what is called requirements, as an argument or by its name. Others may be anything."""
+    values = [
+        part
+        for node in ast.walk(tree)
+        if (isinstance(node, ast.keyword) and _REQUIRES.search(node.arg or ""))
+        or (isinstance(node, ast.Assign) and any(_REQUIRES.search(ast.unparse(each)) for each in node.targets))
+        for part in ast.walk(node.value)
+    ]
+    for part in {id(each): each for each in values}.values():
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            line = lines[part.lineno - 1] if part.lineno <= len(lines) else ""
+            yield from _finding(path, part.value, part.lineno, line)
 
 
 def _lines(path: str, text: str, entries: Any) -> Iterator[Finding]:
@@ -97,7 +103,11 @@ def _of_docker(path: str, text: str) -> Iterator[Finding]:
             column = found.start(1) + 1
             place = Finding(REQUIREMENT, ERROR, found[1], advice, path, number, column, found.end(1) + 1)
             yield place._replace(source=line.strip()[:200])
-        elif not line.lstrip().startswith("#") and re.search(r"\bpip3?\b|\bconda\b|\buv\b|--(extra-)?index-url", line):
+        elif (
+            not line.lstrip().startswith("#")
+            and "uninstall" not in line
+            and re.search(r"\bpip3?\b|\bconda\b|\buv\b|--(extra-)?index-url", line)
+        ):
             for word in line.replace("&&", " ").split():
                 yield from _finding(path, word.strip("'\"\\"), number, line)
 

@@ -20,7 +20,7 @@ def known(paths: Paths) -> Paths:
 
 
 class Scope:
-    """The names of a module, class or function. `now` is what they stand for at this statement, `ever` all that they have stood for."""
+    """The names of a module, class or function. `now` is what they stand for here, `ever` all that they have stood for."""
 
     def __init__(self, parent: Scope | None = None, is_class: bool = False) -> None:
         self.parent, self.is_class = parent, is_class
