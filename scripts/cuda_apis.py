@@ -90,7 +90,7 @@ def _own(rows: dict[str, list[str]]) -> set[str]:
     """Public names that exist in CUDA's namespaces and that no area replaces."""
     modules = {name: importlib.import_module(name) for name in _NAMESPACES}
     for name in list(modules):
-        for info in pkgutil.iter_modules(getattr(modules[name], "__path__", ()), f"{name}."):
+        for info in pkgutil.walk_packages(getattr(modules[name], "__path__", ()), f"{name}."):
             modules[info.name] = importlib.import_module(info.name)
     found = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
     return {name for name in found if not _is_answered(name, rows)}
@@ -106,20 +106,17 @@ def _is_answered(name: str, rows: dict[str, list[str]]) -> bool:
 def _public(module: ModuleType) -> list[str]:
     """What a module lists, and what it has of torch's; not what it has imported from elsewhere."""
     listed = set(getattr(module, "__all__", ()))
-    names = {name for name in vars(module) if not name.startswith("__")}
+    contents = {**vars(getattr(module, "m", module)), **vars(module)}
+    names = {name for name in contents if not name.startswith("__")}
     # torch.backends.cudnn is an object: its switches are properties of its class.
     names |= {name for name in vars(type(module)) if type(module) is not ModuleType and name[0] != "_"}
-    listed |= names - vars(module).keys()
-    return [name for name in names if name in listed or _is_of_torch(vars(module)[name])]
+    listed |= names - contents.keys()
+    return [name for name in names if name in listed or _is_of_torch(contents[name])]
 
 
 def _is_of_torch(value: object) -> bool:
     home = getattr(value, "__module__", None)
-    return (
-        not isinstance(value, ModuleType)
-        and isinstance(home, str)
-        and home.startswith(("torch.cuda", "torch.utils.cpp"))
-    )
+    return not isinstance(value, ModuleType) and isinstance(home, str) and home.startswith("torch.")
 
 
 def text(found: dict[str, Any]) -> str:

@@ -70,7 +70,7 @@ class Table:
 
     def call(self, path: str) -> Answer | None:
         """The answer to a call that names a CUDA device or CUDA's dispatch key."""
-        return self.calls.get(path)
+        return self.calls.get(path) or self.calls.get(path.replace("torch.amp.", "torch.", 1))
 
     def method(self, name: str) -> Answer | None:
         """The answer to a method of a tensor or a module that is called with a CUDA device."""

@@ -160,7 +160,7 @@ class Verdicts:
         if called == "startswith" and node.args and _is_device(node.args[0]) and isinstance(function, ast.Attribute):
             self._settle(node.args[0])
             if _is_of_a_device(function.value):
-                self._question(node, f'{ast.unparse(function.value)}.startswith("cuda")')
+                self._question(node, f'{_shown(function.value)}.startswith("cuda")')
         if called in _NOT_DEVICES:
             for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
                 self._settle(argument)
@@ -184,7 +184,7 @@ class Verdicts:
             return
         value = _text(node)
         if _DEVICE.fullmatch(value):
-            self._answer(node, self._table.device, rule=DEVICE)
+            self._answer(node, self._table.device._replace(api='"cuda"'), rule=DEVICE)
         elif _LEGACY.fullmatch(value):
             self._api(node, value)
 
@@ -324,15 +324,18 @@ def _holds_device(node: ast.AST) -> bool:
 
 def _is_of_a_device(node: ast.expr) -> bool:
     """Whether an expression looks like a device, its type or its text: d.type, str(x.device), args.device, device_type."""
-    text = _shown(node)
+    text = ast.unparse(node)
     if isinstance(node, ast.Call) and text.startswith(("str(", "repr(")):
         return bool(re.search(r"dev|\.type", text))
     return bool(_OF_A_DEVICE.search(text))
 
 
 def _shown(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    """What is asked, in the words of every project: device.type, device_type, str(device)."""
+    if isinstance(node, ast.Call):
+        return f"{getattr(node.func, 'id', 'str')}(device)"
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "device")
+    return "device.type" if name == "type" else name
 
 
 def _operator(node: ast.Compare) -> str:

@@ -75,6 +75,7 @@ def by_lines(file: str, text: str) -> Iterator[Finding]:
             if answer is None or word in table().modules:
                 continue
             rule, column = DEVICE if word[0] in "\"'" else API, found.start() + 1
+            answer = answer._replace(api='"cuda"') if rule == DEVICE else answer
             place = Finding(rule, SEVERITIES[answer.kind], answer.api, MEANINGS[answer.kind], file, number, column)
             yield place._replace(end=found.end() + 1, kind=answer.kind, to=answer.to, source=line.strip()[:200])
 
