@@ -62,8 +62,10 @@ def tell() -> None:
         importlib.import_module(name)
     rows: dict[str, list[str]] = {}
     for done in ENGINE.applied().values():
-        for patch in (each.patch for each in done):
-            if patch.api and patch.api not in rows:
+        for each in done:
+            patch = each.patch
+            # Several areas may change one entry, one after the other; the last change is in force.
+            if patch.api and (each.is_in_force or patch.api not in rows):
                 why = _why(patch.replacement) if patch.kind == "unsupported" else ""
                 rows[patch.api] = [patch.kind, patch.to, why]
     found = {

@@ -79,6 +79,7 @@ def used(code: str) -> set[str]:
         "from importlib import import_module as load\nc = load('torch.cuda')\nc.Stream()",
         "__import__('torch').cuda.Stream()",
         "try:\n    from torch import cuda as c\nexcept ImportError:\n    c = None\nc.Stream()",
+        "import torch\ntry:\n    c = torch.cuda\n    fail()\nexcept Exception:\n    c.Stream()",
         "import torch\ndef f():\n    c = torch.cuda\n    def g():\n        return c.Stream()\n    return g",
         "def f():\n    return c.Stream()\nimport torch\nc = torch.cuda",
         "import torch\ndef a():\n    global c\n    c = torch.cuda\ndef b():\n    c.Stream()",
@@ -135,7 +136,11 @@ class Torch:
 
 
 def expressions() -> st.SearchStrategy[str]:
-    chain = st.builds(lambda name, parts: ".".join([name, *parts]), st.sampled_from(NAMES), st.lists(st.sampled_from(PARTS), max_size=2))
+    chain = st.builds(
+        lambda name, parts: ".".join([name, *parts]),
+        st.sampled_from(NAMES),
+        st.lists(st.sampled_from(PARTS), max_size=2),
+    )
     return st.one_of(chain, chain, st.just("None"))
 
 
@@ -161,6 +166,7 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
         st.builds(lambda f, a, b: [f"if {f}:", *indented(a), "else:", *indented(b)], flag, body, body),
         st.builds(lambda a: ["for i in (1, 2):", *indented(a)], body),
         st.builds(lambda n, a: [f"for {n} in (None,):", *indented(a)], name, body),
+        st.builds(lambda a, b: ["try:", *indented([*a, "fail()"]), "except Exception:", *indented(b)], body, body),
         st.builds(lambda a, b: ["try:", *indented(a), "except Exception:", *indented(b)], body, body),
         st.builds(lambda n, a: [f"def f({n}=None):", *indented(a), "run(f)"], name, body),
         st.builds(lambda a: ["class A:", *indented(a)], body),
@@ -188,10 +194,14 @@ def really_used(code: str) -> set[str]:
             pass
 
     space = {"__import__": None, "use": use, "run": run}
-    space["__builtins__"] = {"__import__": lambda *given: Torch("torch"), "Exception": Exception, "__build_class__": __build_class__}
+    space["__builtins__"] = {
+        "__import__": lambda *given: Torch("torch"),
+        "Exception": Exception,
+        "__build_class__": __build_class__,
+    }
     space["__name__"] = "program"
     try:
-        exec(compile(code, "program", "exec"), space)  # noqa: S102
+        exec(compile(code, "program", "exec"), space)
     except Exception:
         pass
     return seen
@@ -227,7 +237,10 @@ def test_whatever_a_program_uses_is_found(code: str) -> None:
 def test_of_a_straight_program_nothing_else_is_found(code: str) -> None:
     try:
         compile(code, "program", "exec")
-        exec(compile(code.replace("use(", "("), "program", "exec"), {"__builtins__": {"__import__": lambda *given: Torch("torch")}})
+        exec(
+            compile(code.replace("use(", "("), "program", "exec"),
+            {"__builtins__": {"__import__": lambda *given: Torch("torch")}},
+        )
     except Exception:
         return  # it ends early: what follows is found all the same
     assert handed_over(code) == really_used(code), code

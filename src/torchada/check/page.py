@@ -69,7 +69,9 @@ def _row(group: Group, share: float) -> str:
     mark = first.kind or first.rule.replace("-", " ")
     places = [parts.Place(f"{each.file}:{each.line}", _remark(each), each.source) for each in group]
     advice = f'<p class="soft">{escape(RULES[first.rule].advice)}</p>'
-    return parts.row(first.severity, first.name, message_of(group), mark, f"{len(group):,}", advice + parts.places(places), share)
+    return parts.row(
+        first.severity, first.name, message_of(group), mark, f"{len(group):,}", advice + parts.places(places), share
+    )
 
 
 def _remark(found: Finding) -> str:

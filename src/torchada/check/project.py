@@ -125,7 +125,8 @@ class _Checker:
             return [*found, *text.by_lines(file.path, decoded.text)]
         if os.path.basename(file.path) == "setup.py":
             found += requirements.of_setup(file.path, module, lines)
-        if not any(sign in data for sign in _SIGNS):
+        small = data.lower()
+        if not any(sign in small for sign in _SIGNS):
             return found
         verdicts = Verdicts(self._views.source(file, lines))
         try:
