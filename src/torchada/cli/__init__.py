@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The `torchada` command: `run` a program with redirection, `port` CUDA sources, show the `status` or the `views`."""
+"""The `torchada` command: `run` a program with redirection, `port` CUDA sources, `check` a project, show the `status`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torchada import __version__
 from torchada.cli.command import Command
 
 # Adding one takes a file here with a COMMAND, and its name in this line.
-COMMANDS = ("run", "port", "status", "views", "verify")
+COMMANDS = ("run", "port", "check", "verify", "bench", "status", "views")
 _AFTER = """\
 -q prints less and -v more; the help of each command says what.
 Exit code 2: the arguments are wrong, or something failed; each command describes its others.

@@ -12,6 +12,7 @@ from typing import Any
 from torchada.cli.terminal import Terminal
 
 Document = Mapping[str, Any]
+Writer = Callable[[], str]
 
 
 def arguments(parser: argparse.ArgumentParser, kind: str, suffixes: Sequence[str] = ()) -> None:
@@ -35,7 +36,7 @@ def show(options: argparse.Namespace, document: Document, text: Callable[[Termin
         print("\n".join(text(Terminal(sys.stdout))))
 
 
-def write(options: argparse.Namespace, writers: Mapping[str, Callable[[], str]]) -> bool:
+def write(options: argparse.Namespace, writers: Mapping[str, Writer]) -> bool:
     """Write the files of --report, each by the writer of its suffix; False, with a message, where one cannot be written."""
     for file in options.report:
         writer = next(each for suffix, each in writers.items() if file.endswith(suffix))

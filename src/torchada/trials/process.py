@@ -27,6 +27,19 @@ class Ended(Exception):
         super().__init__(detail)
         self.outcome, self.detail, self.log = outcome, detail, log
 
+    def as_surroundings(self) -> Answer:
+        """What is known where the process did not come so far as to greet."""
+        last = self.log.rpartition("\n")[2]
+        return {
+            "device": None,
+            "problem": f"the programs cannot be begun: {self.detail}{f': {last}' if last else ''}",
+            "platform": None,
+            "simulated": False,
+            "versions": {},
+            "environment": {},
+            "system": "",
+        }
+
 
 class Process:
     """Runs `python -m module arguments...` with these variables; it has to be one that calls `serve`."""

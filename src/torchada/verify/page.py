@@ -11,10 +11,11 @@ from torchada import pages
 from torchada._severity import OK, worst
 from torchada._text import counted
 from torchada.pages import parts
+from torchada.trials import surroundings
+from torchada.trials.surroundings import SIMULATED
 from torchada.verify import report
 from torchada.verify.outcomes import MEANINGS, SEVERITIES
 from torchada.verify.report import Document
-from torchada.verify.text import SIMULATED
 
 _HEAD = ("check", "outcome", "largest error", "tolerance", "seconds", "")
 _FOOTER = (
@@ -33,8 +34,8 @@ def page(found: Document) -> str:
         "torchada verify",
         found,
         eyebrow="Does the device compute what the CPU computes?",
-        name=escape(report.device_text(found)),
-        surroundings=escape(_surroundings(found)),
+        name=escape(surroundings.device(found)),
+        surroundings=escape(_when(found)),
         question=escape(_verdict(found)),
         shares=parts.shares(_shares(found)),
         heading="Checks",
@@ -47,7 +48,7 @@ def page(found: Document) -> str:
     )
 
 
-def _surroundings(found: Document) -> str:
+def _when(found: Document) -> str:
     when = datetime.fromtimestamp(found["created"], timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     return f"{when}, level {found['level']}, {found['seconds']} s, torchada {found['torchada']}, {found['system']}"
 

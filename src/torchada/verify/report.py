@@ -68,16 +68,6 @@ def by_subject(rows: Sequence[Document]) -> dict[str, list[Document]]:
     return subjects
 
 
-def device_text(found: Document) -> str:
-    """The device in words."""
-    device = found["device"]
-    if device is None:
-        return "none"
-    capability = ".".join(map(str, device["capability"]))
-    text = f"{device['count']} x {device['name']}, {device['memory_bytes'] / 2**30:.1f} GiB, capability {capability}"
-    return f"{text}, simulated" if found["simulated"] else text
-
-
 def worst_share(rows: Sequence[Document]) -> float | None:
     """The largest error of these checks, as a share of what is allowed."""
     return max((each["error"] for each in rows if each["error"] is not None), default=None)

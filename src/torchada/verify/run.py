@@ -24,7 +24,7 @@ def run(level: str, only: Sequence[str], variables: Mapping[str, str]) -> Docume
     try:
         session = _session(variables)
     except Ended as ended:
-        return report.document(_without_greeting(ended), level, only, [], time.monotonic() - begin)
+        return report.document(ended.as_surroundings(), level, only, [], time.monotonic() - begin)
     with session:
         chosen = choose(session.greeting["tasks"], level, only)
         found = session.run([] if session.greeting["problem"] else chosen)
@@ -61,17 +61,3 @@ def choose(every: Sequence[Document], level: str, only: Sequence[str]) -> list[D
 
 def _is_within(check: str, name: str) -> bool:
     return check == name or check.startswith(f"{name}.")
-
-
-def _without_greeting(ended: Ended) -> Document:
-    """What is known where the process of the checks did not come so far as to greet."""
-    last = ended.log.rpartition("\n")[2]
-    return {
-        "device": None,
-        "problem": f"the checks cannot be begun: {ended.detail}{f': {last}' if last else ''}",
-        "platform": None,
-        "simulated": False,
-        "versions": {},
-        "environment": {},
-        "system": "",
-    }

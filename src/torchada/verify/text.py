@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from torchada._severity import worst
 from torchada._text import counted
 from torchada.cli.terminal import Terminal
+from torchada.trials import surroundings
+from torchada.trials.surroundings import SIMULATED
 from torchada.verify import report
 from torchada.verify.outcomes import FAULTS, PASSED, SEVERITIES, SKIPPED, UNSUPPORTED
 from torchada.verify.report import Document
-
-SIMULATED = "The device is simulated: this says whether CUDA programs run, and nothing about hardware."
 
 
 def lines(found: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
     """The report as lines. Quiet: the faults and the last line; verbose: every check."""
     if found["problem"]:
-        return [f"torchada verify: {found['problem']}", *_advice(found)]
+        return surroundings.problem(found, "verify")
     shown = _surroundings(found) if verbosity >= 0 else []
     if verbosity > 0:
         shown += _every(found, terminal)
@@ -32,16 +32,9 @@ def lines(found: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
     ]
 
 
-def _advice(found: Document) -> list[str]:
-    if found["device"] is not None or "there is no device" not in found["problem"]:
-        return []
-    return ["Use --simulate for a simulated MUSA device, or --on cpu to let CUDA be a name for the CPU."]
-
-
 def _surroundings(found: Document) -> list[str]:
-    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     head = f"torchada {found['torchada']} verify, level {found['level']}"
-    return [head, f"device    {report.device_text(found)}", f"versions  {versions}"]
+    return [head, f"device    {surroundings.device(found)}", f"versions  {surroundings.versions(found)}"]
 
 
 def _groups(found: Document, terminal: Terminal) -> list[str]:

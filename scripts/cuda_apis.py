@@ -1,0 +1,147 @@
+"""src/torchada/check/apis.json: how each API of CUDA is answered, as the areas' own records say in a redirected process.
+
+`python scripts/cuda_apis.py` writes it; with `--check` it writes nothing, and ends with 1 where it is out of date. It needs the
+newest torch that is supported, and the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+FILE = Path(__file__).resolve().parent.parent / "src" / "torchada" / "check" / "apis.json"
+# Modules of torch that areas wait for; importing them applies those areas.
+_MODULES = (
+    "torch.cuda.amp",
+    "torch.cuda.nvtx",
+    "torch.distributed.rpc",
+    "torch.distributed._symmetric_memory",
+    "torch.distributed.nn",
+    "torch.export",
+    "torch.profiler",
+    "torch.utils.cpp_extension",
+    "torch._dynamo",
+    "torch._inductor",
+)
+# Namespaces in which a program finds CUDA; what nobody replaces there is torch's own.
+_NAMESPACES = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "torch.utils.cpp_extension")
+
+
+def table() -> dict[str, Any]:
+    """The table, read from a process that torchada redirects."""
+    environment = {"TORCHADA_SIMULATE": "1", "TORCHADA_NATIVE": "0", "PYTHONWARNINGS": "ignore"}
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import cuda_apis; cuda_apis.tell()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(Path(__file__).parent)],
+        env={**os.environ, **environment},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def tell() -> None:
+    """Print the table of this process."""
+    import torch
+
+    import torchada  # noqa: F401
+    from torchada.redirect.engine import ENGINE
+
+    for name in _MODULES:
+        importlib.import_module(name)
+    rows: dict[str, list[str]] = {}
+    for done in ENGINE.applied().values():
+        for each in done:
+            patch = each.patch
+            # Several areas may change one entry, one after the other; the last change is in force.
+            if patch.api and (each.is_in_force or patch.api not in rows):
+                why = _why(patch.replacement) if patch.kind == "unsupported" else ""
+                rows[patch.api] = [patch.kind, patch.to, why]
+    found = {
+        "torch": torch.__version__.partition("+")[0],
+        "adapter": f"torch_musa {sys.modules['torch_musa'].__version__.partition('+')[0]}",
+        "apis": dict(sorted(rows.items())),
+        "own": sorted(_own(rows)),
+    }
+    print(json.dumps(found))
+
+
+def _why(replacement: Any) -> str:
+    """The reason that an unsupported API gives when it is called."""
+    if isinstance(replacement, type):
+        return (replacement.__doc__ or "").partition("Not available on this backend: ")[2]
+    function = getattr(replacement, "fget", None) or getattr(replacement, "__func__", replacement)
+    if not inspect.isfunction(function):
+        return ""
+    why = inspect.getclosurevars(function).nonlocals.get("why")
+    return why if isinstance(why, str) else ""
+
+
+def _own(rows: dict[str, list[str]]) -> set[str]:
+    """Public names that exist in CUDA's namespaces and that no area replaces."""
+    modules = {name: importlib.import_module(name) for name in _NAMESPACES}
+    for name in list(modules):
+        for info in pkgutil.walk_packages(getattr(modules[name], "__path__", ()), f"{name}."):
+            modules[info.name] = importlib.import_module(info.name)
+    found = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
+    return {name for name in found if not _is_answered(name, rows)}
+
+
+def _is_answered(name: str, rows: dict[str, list[str]]) -> bool:
+    """Whether a row is about the name, about what it is in, or about the same function of torch.cuda itself."""
+    parts = name.split(".")
+    above = {".".join(parts[:number]) for number in range(1, len(parts) + 1)}
+    return bool(above & rows.keys()) or (name.startswith("torch.cuda.") and f"torch.cuda.{parts[-1]}" in rows)
+
+
+def _public(module: ModuleType) -> list[str]:
+    """What a module lists, and what it has of torch's; not what it has imported from elsewhere."""
+    listed = set(getattr(module, "__all__", ()))
+    contents = {**vars(getattr(module, "m", module)), **vars(module)}
+    names = {name for name in contents if not name.startswith("__")}
+    # torch.backends.cudnn is an object: its switches are properties of its class.
+    names |= {name for name in vars(type(module)) if type(module) is not ModuleType and name[0] != "_"}
+    listed |= names - contents.keys()
+    return [name for name in names if name in listed or _is_of_torch(contents[name])]
+
+
+def _is_of_torch(value: object) -> bool:
+    home = getattr(value, "__module__", None)
+    return not isinstance(value, ModuleType) and isinstance(home, str) and home.startswith("torch.")
+
+
+def text(found: dict[str, Any]) -> str:
+    """The file: one row a line, so that changes can be read."""
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in found["apis"].items())
+    own = ",\n".join(f"  {json.dumps(name)}" for name in found["own"])
+    head = f' "torch": {json.dumps(found["torch"])},\n "adapter": {json.dumps(found["adapter"])},\n'
+    return f'{{\n{head} "apis": {{\n{rows}\n }},\n "own": [\n{own}\n ]\n}}\n'
+
+
+def main() -> int:
+    """Write or compare; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
+    options = parser.parse_args()
+    new = text(table())
+    if options.check:
+        is_stale = not FILE.exists() or FILE.read_text(encoding="utf-8") != new
+        print("src/torchada/check/apis.json is not what scripts/cuda_apis.py writes" if is_stale else "up to date")
+        return int(is_stale)
+    FILE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

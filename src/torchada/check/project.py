@@ -1,0 +1,235 @@
+"""Checks a project: every file by what it is. Nothing of it is run or imported."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from torchada._severity import ERROR, SEVERITIES, WARNING
+from torchada.check import nvidia, requirements, text, tree
+from torchada.check.findings import SOURCE, Finding
+from torchada.check.judge import Source, Verdicts
+from torchada.check.reader import Reader
+from torchada.porting import UNPORTED, PortingError, Project, read_project
+from torchada.porting.includes import renamed
+from torchada.porting.work import Porter
+from torchada.redirect.views import sources
+from torchada.redirect.views.known import known
+
+# What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
+_SIGNS = (
+    b"cuda",
+    b"triton",
+    b"nv",
+    b"cu",
+    b"nsys",
+    b"torch2trt",
+    b"tensorrt",
+    b"rmm",
+    *(name.encode() for name in nvidia.PACKAGES),
+)
+_OF_CUDA = (b"cuda", b"CUDA", b"cublas", b"cudnn", b"nccl", b"__global__", b"__device__", b"<<<", b"cub::", b"thrust")
+
+
+class View(NamedTuple):
+    """What a package or script of the project sees, and why."""
+
+    package: str
+    sees_cuda: bool
+    why: str
+
+
+@dataclass
+class Result:
+    """What came of a check: `lines` are those of Python sources, `seconds` is how long it took."""
+
+    roots: list[str]
+    findings: list[Finding] = field(default_factory=list)
+    views: list[View] = field(default_factory=list)
+    files: dict[str, int] = field(default_factory=dict)
+    lines: int = 0
+    seconds: float = 0.0
+
+    @property
+    def worst_first(self) -> list[Finding]:
+        return sorted(self.findings, key=lambda each: SEVERITIES.index(each.severity))
+
+
+def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
+    """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out."""
+    started = time.perf_counter()
+    found = tree.collect(roots, exclude)
+    result = Result(list(roots), list(found.problems))
+    checker = _Checker(found.files, result)
+    for file in found.files:
+        result.files[file.kind] = result.files.get(file.kind, 0) + 1
+        checker.check(file)
+    result.findings.sort(key=lambda each: (each.file, each.line, each.column))
+    result.views = sorted(checker.views())
+    result.seconds = time.perf_counter() - started
+    return result
+
+
+class _Checker:
+    """Checks the files of one project, one after the other."""
+
+    def __init__(self, files: Sequence[tree.File], result: Result) -> None:
+        self._result = result
+        self._views = _Views(files)
+        self._sources = {file.path: renamed(file.path) for file in files if file.kind == tree.CUDA}
+        self._files = [file.file for file in files if file.kind == tree.CUDA]
+        self._porters: dict[str, Porter] = {}
+
+    def views(self) -> Iterable[View]:
+        return self._views.decided()
+
+    def check(self, file: tree.File) -> None:
+        data = tree.read(file)
+        if isinstance(data, Finding):
+            self._result.findings.append(data)
+            return
+        if file.kind == tree.CUDA:
+            self._add(self._of_source(file, data))
+        elif b"\0" in data:
+            self._add([tree.unread(file.path, "it is not a text, for it has a NUL byte")])
+        elif file.kind == tree.REQUIREMENTS:
+            decoded = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+            asked = requirements.findings(file.path, decoded)
+            self._add(each for each in asked if not self._is_own(each.name))
+        elif file.kind == tree.NOTEBOOK:
+            self._add(self._of_notebook(file, data))
+        else:
+            self._add(self._of_python(file, data))
+
+    def _add(self, findings: Iterable[Finding]) -> None:
+        self._result.findings += findings
+
+    def _is_own(self, distribution: str) -> bool:
+        return distribution.replace("-", "_").lower() in self._views.own
+
+    def _of_python(self, file: tree.File, data: bytes) -> list[Finding]:
+        decoded = text.decode(data)
+        lines = decoded.text.split("\n")
+        self._result.lines += len(lines)
+        found = [tree.unread(file.path, decoded.problem)] if decoded.problem else []
+        if file.path.endswith((".pyx", ".pxd")):
+            return [*found, *text.by_lines(file.path, decoded.text)]
+        module, problem = text.parse(decoded.text)
+        if module is None:
+            found.append(
+                tree.unread(file.path, f"it is no Python that this interpreter reads: {problem}; searched by lines")
+            )
+            return [*found, *text.by_lines(file.path, decoded.text)]
+        if os.path.basename(file.path) == "setup.py":
+            found += requirements.of_setup(file.path, module, lines)
+        small = data.lower()
+        if not any(sign in small for sign in _SIGNS):
+            return found
+        verdicts = Verdicts(self._views.source(file, lines))
+        try:
+            Reader(verdicts).read(module)
+        except RecursionError:
+            found.append(tree.unread(file.path, "it is nested too deeply; searched by lines"))
+            return [*found, *text.by_lines(file.path, decoded.text)]
+        return [*found, *verdicts.findings]
+
+    def _of_notebook(self, file: tree.File, data: bytes) -> list[Finding]:
+        try:
+            code, place = text.notebook(data)
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
+            return [tree.unread(file.path, f"it is no notebook: {error}")]
+        lines = code.split("\n")
+        module, problem = text.parse(code)
+        self._result.lines += len(lines)
+        if module is None:
+            found = [each._replace(line=place(each.line)) for each in text.by_lines(file.path, code)]
+            return [tree.unread(file.path, f"its cells are no Python that this interpreter reads: {problem}"), *found]
+        verdicts = Verdicts(self._views.source(file, lines), place)
+        Reader(verdicts).read(module)
+        return verdicts.findings
+
+    def _of_source(self, file: tree.File, data: bytes) -> list[Finding]:
+        """What the porter finds in a source in C++ or CUDA."""
+        if not any(sign in data for sign in _OF_CUDA):
+            return []
+        if b"\0" in data:
+            return [tree.unread(file.path, "it is not a text, for it has a NUL byte")]
+        try:
+            ported = self._porter(file.root).port(file.path, data, file.file)
+        except (PortingError, RecursionError) as error:
+            return [tree.unread(file.path, str(error))]
+        return [
+            Finding(
+                SOURCE,
+                ERROR if each.kind == UNPORTED else WARNING,
+                each.name,
+                each.reason,
+                file.path,
+                max(each.line, 1),
+                max(each.column, 1),
+                max(each.column, 1) + len(each.name),
+                source=each.source,
+            )
+            for each in ported.findings
+        ]
+
+    def _porter(self, root: str) -> Porter:
+        if root not in self._porters:
+            from pathlib import Path
+
+            try:
+                project = read_project(Path(root))
+            except PortingError as error:
+                self._add([tree.unread("torchada-port.toml", str(error))])
+                project = Project()
+            self._porters[root] = Porter(project.knowing(self._files), self._sources)
+        return self._porters[root]
+
+
+class _Views:
+    """Who sees CUDA among the packages and scripts of the project: by name, then by whether their sources mention MUSA."""
+
+    def __init__(self, files: Sequence[tree.File]) -> None:
+        self._python = [file for file in files if file.kind in (tree.PYTHON, tree.NOTEBOOK)]
+        self._folders = {os.path.dirname(file.path) for file in self._python if file.path.endswith("__init__.py")}
+        self.own = frozenset(os.path.basename(folder) for folder in self._folders)
+        self._mentions: dict[str, tuple[bool, str]] = {}
+        self._asked: set[str] = set()
+        for file in self._python:
+            self._look(file)
+
+    def _look(self, file: tree.File) -> None:
+        package = self._package(file)
+        if package in self._mentions:
+            return
+        row = known(os.path.basename(package))
+        if row is not None and package in self._folders:
+            self._mentions[package] = row
+            return
+        data = tree.read(file)
+        found = sources.mention(data) if isinstance(data, bytes) and file.kind == tree.PYTHON else None
+        if found is not None:
+            self._mentions[package] = False, f"{file.path}:{found[0]} says {found[1]}"
+
+    def _package(self, file: tree.File) -> str:
+        """The folder of the top-level package that a file belongs to; the file itself where it is a script."""
+        folder = os.path.dirname(file.path)
+        if folder not in self._folders:
+            return file.path
+        while os.path.dirname(folder) != folder and os.path.dirname(folder) in self._folders:
+            folder = os.path.dirname(folder)
+        return folder or "."
+
+    def source(self, file: tree.File, lines: Sequence[str]) -> Source:
+        package = self._package(file)
+        self._asked.add(package)
+        sees_cuda, why = self._mentions.get(package, (True, "it does not mention MUSA"))
+        return Source(file.path, lines, sees_cuda, why, self.own)
+
+    def decided(self) -> Iterable[View]:
+        return (
+            View(package, *self._mentions.get(package, (True, "it does not mention MUSA"))) for package in self._asked
+        )
