@@ -21,7 +21,7 @@ _ROUNDS = 9
 class Benchmark(NamedTuple):
     """`make(device, size)` returns a function that does the work once; `amount(size)` is how much of `unit` that is.
 
-    `sizes` are tried from the smallest on, as long as they fit into the time. `by_clock`: the time of the calls themselves is meant.
+    `sizes` are tried from the smallest on, as long as they fit into the time. `by_clock`: the time of the calls themselves counts.
     """
 
     name: str

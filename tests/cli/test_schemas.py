@@ -11,23 +11,13 @@ import jsonschema
 import pytest
 
 from support.interpreter import Interpreter
+from support.json_schemas import schema, validate
 from torchada import __version__, schemas
 from torchada.telemetry.kinds import KINDS
 
 pytestmark = pytest.mark.once
 
 STATUS = ["-m", "torchada", "status", "--json"]
-
-
-def schema(kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files(schemas).joinpath(f"{kind}.json").read_text())
-    return found
-
-
-def validate(document: Any, kind: str) -> None:
-    checker = jsonschema.Draft202012Validator(schema(kind))
-    faults = [f"{fault.json_path}: {fault.message}" for fault in checker.iter_errors(document)]
-    assert faults == []
 
 
 def objects(found: Any) -> list[dict[str, Any]]:
