@@ -119,7 +119,7 @@ def _asynchronous(rank: int, world: int) -> None:
     x = of(rank)
     work = dist.all_reduce(x, async_op=True)
     expect(work is not None, "all_reduce(async_op=True) gives no handle")
-    work.wait()  # type: ignore[union-attr]
+    work.wait()
     _equal(x * 2, _sum(world, torch.float32).cpu() * 2, "the sum of an asynchronous all_reduce")
 
 

@@ -105,17 +105,18 @@ def _loss(weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
     return F.linear(F.linear(x, weights[0]).tanh(), weights[1]).pow(2).mean()
 
 
-def _step(weights: list[torch.Tensor], optimizer: Any, x: torch.Tensor) -> None:
-    optimizer.zero_grad(set_to_none=True)
-    _loss(weights, x).backward()
-    optimizer.step()
+def _steps(weights: list[torch.Tensor], optimizer: Any, x: torch.Tensor, count: int) -> None:
+    for _ in range(count):
+        optimizer.zero_grad(set_to_none=True)
+        _loss(weights, x).backward()
+        optimizer.step()
 
 
 def _training_step() -> float:
     """A whole step with a capturable optimizer: the warm-up's 3 steps and 5 replays are 8 steps."""
     x, captured, eager = _numbers(6, 8), _weights(), _weights()
     optimizers = [torch.optim.Adam(each, lr=0.02, capturable=True) for each in (captured, eager)]
-    _warm(lambda: [_step(captured, optimizers[0], x) for _ in range(3)])
+    _warm(lambda: _steps(captured, optimizers[0], x, 3))
     graph = torch.cuda.CUDAGraph()
     optimizers[0].zero_grad(set_to_none=True)
     with torch.cuda.graph(graph):
@@ -123,8 +124,7 @@ def _training_step() -> float:
         optimizers[0].step()
     for _ in range(5):
         graph.replay()
-    for _ in range(8):
-        _step(eager, optimizers[1], x)
+    _steps(eager, optimizers[1], x, 8)
     return same(captured, eager, _TRAINED, "the weights after replayed steps")
 
 

@@ -108,8 +108,8 @@ def _gradients_of(row: Operator, given: Sequence[Any]) -> list[torch.Tensor]:
     for each in inputs:
         each.requires_grad_()
     results = [each for each in leaves(row.call(*given)) if isinstance(each, torch.Tensor) and each.requires_grad]
-    weighted = (_weighted(each) for each in results)
-    gradients = torch.autograd.grad(sum(weighted), inputs, allow_unused=True)
+    total = torch.stack([_weighted(each).double() for each in results]).sum()
+    gradients = torch.autograd.grad(total, inputs, allow_unused=True)
     return [each for each in gradients if each is not None]
 
 

@@ -45,7 +45,9 @@ def _trained(make: _Make, options: dict[str, Any], implementation: dict[str, Any
 
 
 def _row(subject: str, make: _Make, level: Level = "standard", **options: Any) -> Program:
-    implementation = {name: options.pop(name) for name in ("foreach", "fused", "capturable") if name in options}
+    implementation: dict[str, Any] = {
+        name: options.pop(name) for name in ("foreach", "fused", "capturable") if name in options
+    }
     return Program(subject, partial(_trained, make, options, implementation), level, _TOLERANCE)
 
 

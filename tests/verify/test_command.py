@@ -17,7 +17,6 @@ FEW = ["--only", "pointwise.add", "--only", "streams.current", "--only", "memory
 
 
 @pytest.mark.musa
-@pytest.mark.core
 def test_the_quick_level_finds_no_fault(musa: Interpreter, tmp_path: Path) -> None:
     done = musa.run([*VERIFY, "--simulate", "--level", "quick", "--report", "out.json"], timeout=600)
     found = json.loads((tmp_path / "out.json").read_text())
@@ -78,7 +77,7 @@ ADDED = ("float32", "float16", "bfloat16", "int64", "bool")
 @pytest.mark.musa
 def test_a_verbose_run_lists_every_check_and_a_quiet_one_the_last_line(musa: Interpreter) -> None:
     verbose = musa.run([*VERIFY, "--simulate", *FEW, "-v"]).stdout
-    assert re.search(r"^  passed  pointwise.add.float32 +0 % of the tolerance$", verbose, re.MULTILINE)
+    assert re.search(r"^  passed  pointwise.add.float32 +[0-9.e-]+ % of the tolerance$", verbose, re.MULTILINE)
     quiet = musa.run([*VERIFY, "--simulate", *FEW, "-q"]).stdout.strip().splitlines()
     assert quiet[0].startswith("no fault found: 7 passed") and len(quiet) == 2
 
@@ -93,7 +92,7 @@ def test_what_needs_a_second_device_is_skipped_where_there_is_one(musa: Interpre
 def test_collectives_run_on_one_device_too(musa: Interpreter) -> None:
     chosen = ["--only", "collectives.all_reduce", "--only", "collectives.send_and_receive"]
     done = musa.run([*VERIFY, "--simulate", *chosen, "-q"], env={"MUSASIM_DEVICE_COUNT": "1"}, timeout=600)
-    assert done.stdout.startswith("\nno fault found: 2 passed") or done.stdout.startswith("no fault found: 2 passed")
+    assert done.stdout.strip().startswith("no fault found: 2 passed")
 
 
 @pytest.mark.once

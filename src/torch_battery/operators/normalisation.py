@@ -19,7 +19,7 @@ def _batch_norm(a: Any, w: Any, b: Any) -> tuple[Any, ...]:
 
 def _lstm(a: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> tuple[Any, ...]:
     zero = a.new_zeros(1, a.shape[1], 5)
-    return torch.lstm(a, (zero, zero), [wi, wh, bi, bh], True, 1, 0.0, False, False, False)  # type: ignore[return-value]
+    return torch.lstm(a, (zero, zero), [wi, wh, bi, bh], True, 1, 0.0, False, False, False)
 
 
 def _gru(a: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> tuple[Any, ...]:

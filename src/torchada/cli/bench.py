@@ -8,6 +8,7 @@ from typing import Any
 
 from torchada.cli import device, output
 from torchada.cli.command import Command, check_reports
+from torchada.cli.terminal import Terminal
 
 _SUFFIXES = (".json", ".html")
 
@@ -53,7 +54,7 @@ def bench(options: argparse.Namespace) -> int:
     except report.NoSuchBenchmark as error:
         options.parser.error(f"--only {error}")
     if found["problem"] and not options.json:
-        print("\n".join(text.lines(found, output.Terminal(sys.stderr))), file=sys.stderr)
+        print("\n".join(text.lines(found, Terminal(sys.stderr))), file=sys.stderr)
     else:
         output.show(options, found, lambda terminal: text.lines(found, terminal, options.verbosity))
     written = output.write(options, {".json": lambda: output.as_json(found), ".html": lambda: page.page(found)})

@@ -7,6 +7,7 @@ import sys
 
 from torchada.cli import device, output
 from torchada.cli.command import Command, check_reports
+from torchada.cli.terminal import Terminal
 
 _LEVELS = ("quick", "standard", "full")
 
@@ -64,7 +65,7 @@ def _show(options: argparse.Namespace, found: dict[str, object]) -> None:
     from torchada.verify import text
 
     if found["problem"] and not options.json:
-        print("\n".join(text.lines(found, output.Terminal(sys.stderr))), file=sys.stderr)
+        print("\n".join(text.lines(found, Terminal(sys.stderr))), file=sys.stderr)
         return
     output.show(options, found, lambda terminal: text.lines(found, terminal, options.verbosity))
 

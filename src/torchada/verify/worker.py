@@ -9,7 +9,7 @@ from torchada.redirect.unsupported import UnsupportedError
 from torchada.trials.serve import Answer, serve
 
 if TYPE_CHECKING:
-    from torch_battery import Check
+    from torch_battery.check import Check
 
 
 @cache
