@@ -284,6 +284,26 @@ def test_the_hosts_adapter_knows_nothing_of_torchada(name: str) -> None:
     assert not within(imports(name), "torchada", "musasim")
 
 
+@pytest.mark.parametrize("name", package("torch_battery"))
+def test_the_battery_knows_torch_alone(name: str) -> None:
+    """Its programs are CUDA's: they name neither us nor another device, or they would not see CUDA."""
+    assert not within(imports(name), "torchada", "musasim", "torch_musa", "torch_host")
+    assert not [word for word in ("torchada", "musa", "mccl") if word in NAMES[name].read_text().lower()]
+
+
+@pytest.mark.parametrize("tool", ["verify", "bench"])
+def test_a_tool_that_runs_programs_knows_no_other_tool(tool: str) -> None:
+    """What the two share is in `trials`, which knows neither of them; only what runs in a process of its own knows the battery."""
+    known = ("pages", "schemas", "trials", "cli.terminal", "_severity", "_text", tool)
+    for name in package(f"torchada.{tool}"):
+        found = within(imports(name), "torchada") - {"torchada"}
+        found -= within(found, *(f"torchada.{each}" for each in known))
+        assert found <= ({"torchada.redirect.unsupported"} if name == "torchada.verify.worker" else set()), name
+        assert name.endswith(".worker") or not within(imports(name), "torch", "torch_battery"), name
+    for name in package("torchada.trials"):
+        assert not within(imports(name), "torchada.verify", "torchada.bench"), name
+
+
 @pytest.mark.parametrize("name", package("torchada.host"))
 def test_the_hosts_wing_knows_redirect_alone(name: str) -> None:
     others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.host")
@@ -311,14 +331,16 @@ def test_porting_needs_no_torch() -> None:
 
 # Exceptions besides the settings: start-up may import nothing, and its fast path must not load the settings.
 READERS = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer"}
-# These read and set variables of other programs: visible devices, NCCL's, PYTHONPATH, those of builds.
+# These read and set variables of other programs (visible devices, NCCL's, PYTHONPATH, those of builds), or hand all on.
 OF_OTHERS = {
     "torchada.building.environment",
+    "torchada.cli.device",
     "torchada.cli.run",
     "torchada.hooks.startup_files",
     "torchada.redirect.allocator_settings",
     "torchada.redirect.collective_variables",
     "torchada.redirect.environment",
+    "torchada.trials.process",
 }
 
 

@@ -30,14 +30,14 @@ def page(found: Document) -> str:
         eyebrow="The same programs on the device and on the CPU",
         name=escape(surroundings.device(found)),
         surroundings=escape(_surroundings(found)),
-        question=escape(found["problem"] or "How fast is the device?"),
+        question=escape(found["problem"] or (NO_MEANING if found["simulated"] else "How fast is the device?")),
         shares=parts.shares(shares),
         heading="Benchmarks",
-        switches=parts.switch(OK, "measured") + parts.switch(ERROR, "failed"),
+        switches=parts.switch(OK, "measured") + (parts.switch(ERROR, "failed") if failed else ""),
         rows="".join(map(_row, rows)),
         aside_title="Versions",
         aside=parts.table(("", ""), [*found["versions"].items(), *found["environment"].items()]),
-        footer=escape(f"{NO_MEANING} {_FOOTER}" if found["simulated"] else _FOOTER),
+        footer=escape(_FOOTER),
     )
 
 
@@ -53,7 +53,8 @@ def _row(row: Document) -> str:
         )
     ratio = row["ratio"]
     share = ratio["median"] / (1 + ratio["median"])
-    return parts.row(OK, row["name"], row["what"], speed(row, "device"), f"{ratio['median']:.3g}x", _times(row), share)
+    remark = f"{row['what']}; {ratio['low']:.3g} to {ratio['high']:.3g} times as fast as the CPU"
+    return parts.row(OK, row["name"], remark, speed(row, "device"), f"{ratio['median']:.3g}x", _times(row), share)
 
 
 def _times(row: Document) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from html import escape
 
 from torchada import pages
-from torchada._severity import OK, worst
+from torchada._severity import ERROR, OK, worst
 from torchada._text import counted
 from torchada.pages import parts
 from torchada.trials import surroundings
@@ -17,12 +17,14 @@ from torchada.verify import report
 from torchada.verify.outcomes import MEANINGS, SEVERITIES
 from torchada.verify.report import Document
 
-_HEAD = ("check", "outcome", "largest error", "tolerance", "seconds", "")
+_HEAD = ("data type", "outcome", "largest error", "tolerance", "seconds", "")
 _FOOTER = (
     "Each check is a program written for CUDA, run on the device; its answer is compared with the CPU's in double precision. "
-    "A number may differ by the absolute plus the relative tolerance times its value. Every check is run in a process that is "
-    "ended when it takes too long, and replaced when it has crashed. The JSON of this report is within the page."
+    "A number may differ by the absolute plus the relative tolerance times its value; the bar shows the largest error beside that. "
+    "Every check is run in a process that is ended when it takes too long, and replaced when it has crashed. The JSON of this report "
+    "is within the page."
 )
+_NOTHING = '<p class="soft">No check was run.</p>'
 _NAMES = {"error": "wrong", "warning": "unsupported", "note": "skipped", "ok": "passed"}
 
 
@@ -40,8 +42,7 @@ def page(found: Document) -> str:
         shares=parts.shares(_shares(found)),
         heading="Checks",
         switches="".join(parts.switch(look, _NAMES[look]) for look in _NAMES if look in looks),
-        rows="".join(_group(name, checks) for name, checks in groups.items())
-        or '<p class="soft">No check was run.</p>',
+        rows=_faults(found) + "".join(_group(*each) for each in groups.items()) or _NOTHING,
         aside_title="Groups",
         aside="".join(_aside(name, checks) for name, checks in groups.items()) + _versions(found),
         footer=escape(f"{SIMULATED} {_FOOTER}" if found["simulated"] else _FOOTER),
@@ -67,6 +68,13 @@ def _shares(found: Document) -> list[parts.Share]:
     ]
 
 
+def _faults(found: Document) -> str:
+    """What is wrong comes first, so that nobody has to look for it."""
+    bad = report.faults(found)
+    rows = (parts.row(ERROR, each["name"], each["detail"], each["outcome"], "", _within([each])) for each in bad)
+    return parts.group("what is wrong", len(bad), "".join(rows)) if bad else ""
+
+
 def _group(name: str, checks: Sequence[Document]) -> str:
     subjects = report.by_subject(checks)
     html = "".join(_subject(f"{name}.{subject}", rows) for subject, rows in subjects.items())
@@ -81,8 +89,11 @@ def _subject(name: str, rows: Sequence[Document]) -> str:
     share = report.worst_share(rows)
     remark = ", ".join(each["dtype"] for each in rows if each["dtype"])
     bar = None if share is None else min(share, 1.0)
-    html = parts.table(_HEAD, [_cells(each) for each in rows]) + "".join(map(_log, rows))
-    return parts.row(look, name, remark, mark, str(len(rows)), html, bar)
+    return parts.row(look, name, remark, mark, str(len(rows)), _within(rows), bar)
+
+
+def _within(rows: Sequence[Document]) -> str:
+    return parts.table(_HEAD, [_cells(each) for each in rows]) + "".join(map(_log, rows))
 
 
 def _cells(check: Document) -> tuple[str, ...]:
@@ -90,7 +101,7 @@ def _cells(check: Document) -> tuple[str, ...]:
     allowed = f"{tolerance['absolute']:.2g} + {tolerance['relative']:.2g} |x|" if tolerance else ""
     error = "" if check["error"] is None else f"{100 * check['error']:.2g} % of the tolerance"
     seconds = "" if check["seconds"] is None else f"{check['seconds']:.3f}"
-    return check["dtype"] or check["subject"], check["outcome"], error, allowed, seconds, check["detail"]
+    return check["dtype"] or "", check["outcome"], error, allowed, seconds, check["detail"]
 
 
 def _log(check: Document) -> str:
