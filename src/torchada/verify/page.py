@@ -21,7 +21,7 @@ _HEAD = ("data type", "outcome", "largest error", "tolerance", "seconds", "")
 _FOOTER = (
     "Each check is a program written for CUDA, run on the device; its answer is compared with the CPU's in double precision. "
     "A number may differ by the absolute plus the relative tolerance times its value; the bar shows the largest error beside that. "
-    "Every check is run in a process that is ended when it takes too long, and replaced when it has crashed. The JSON of this report "
+    "Each is run in a process that is ended when it takes too long, and replaced when it has crashed. The JSON of this report "
     "is within the page."
 )
 _NOTHING = '<p class="soft">No check was run.</p>'
