@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from torchada.backends import select
 from torchada.hooks import startup_files
 
 
@@ -15,7 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
     )
     platform: Any = parser.add_argument(
-        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, host, cuda, cpu or an installed backend"
+        "--platform", metavar="P", help=f"set TORCHADA_PLATFORM: {', '.join(_named())} or an installed backend"
     )
     platform.completer = lambda **_: platforms()
     parser.add_argument(
@@ -26,9 +27,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def platforms() -> list[str]:
     """The values of --platform."""
     from torchada import _entry_points
-    from torchada.backends import select
 
-    return ["auto", *select.BUILT_IN, *select.BY_NAME_ONLY, *select.LEFT_ALONE, *_entry_points.names(select.GROUP)]
+    return [*_named(), *_entry_points.names(select.GROUP)]
+
+
+def _named() -> list[str]:
+    """The platforms that torchada itself knows."""
+    return ["auto", *select.BUILT_IN, *select.BY_NAME_ONLY, *select.LEFT_ALONE]
 
 
 def check(options: argparse.Namespace) -> None:
