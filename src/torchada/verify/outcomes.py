@@ -11,7 +11,7 @@ MEANINGS = {
     FAILED: "a wrong answer, or an error",
     CRASHED: "the process has ended",
     TIMED_OUT: "no answer in the time given",
-    UNSUPPORTED: "refused by name, as documented",
+    UNSUPPORTED: "a documented limit of the platform",
     SKIPPED: "cannot be tried on this machine",
     PASSED: "the answer is the CPU's",
 }

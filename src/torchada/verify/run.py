@@ -9,6 +9,7 @@ from torchada.trials.process import Ended
 from torchada.trials.progress import shown
 from torchada.trials.session import Program, Session
 from torchada.verify import report
+from torchada.verify.known import judged
 from torchada.verify.report import Document
 
 LEVELS = ("quick", "standard", "full")
@@ -28,7 +29,11 @@ def run(level: str, only: Sequence[str], variables: Mapping[str, str]) -> Docume
     with session:
         chosen = choose(session.greeting["tasks"], level, only)
         found = session.run([] if session.greeting["problem"] else chosen)
-        rows = [report.row(*each) for each in shown(found, [task["name"] for task in chosen])]
+        platform = session.greeting["platform"]["name"]
+        rows = [
+            report.row(task, judged(platform, task["name"], answer))
+            for task, answer in shown(found, [task["name"] for task in chosen])
+        ]
     return report.document(session.greeting, level, only, rows, time.monotonic() - begin)
 
 
