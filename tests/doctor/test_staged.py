@@ -45,6 +45,7 @@ def test_a_healthy_environment_is_healthy(environment: Make) -> None:
 
 
 @pytest.mark.musa
+@pytest.mark.slow
 def test_the_simulator_is_healthy(environment: Make) -> None:
     code, found = environment(TORCHADA_SIMULATE="1").doctor()
     told = {each["check"]: each["text"] for each in found["results"]}
@@ -62,6 +63,7 @@ def test_1_torch_cannot_be_imported(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_2_importing_torch_hangs(environment: Make) -> None:
     made = environment()
     (made.site / "torch.py").write_text("import time; time.sleep(600)")
@@ -71,6 +73,7 @@ def test_2_importing_torch_hangs(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_3_a_file_of_the_current_folder_hides_torch(environment: Make, tmp_path: Path) -> None:
     made, here = environment(), tmp_path / "work"
     here.mkdir()
@@ -114,6 +117,7 @@ def test_5_there_is_no_startup_file(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_6_the_startup_file_is_damaged(environment: Make) -> None:
     made = environment()
     made.start_file.write_text("# nothing\n")
@@ -134,6 +138,7 @@ def test_7_another_torchada_is_installed(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_8_transfer_to_npu_is_active(environment: Make) -> None:
     made = environment()
     contrib = made.site / "torch_npu" / "contrib"
@@ -160,6 +165,7 @@ def test_9_torchvision_is_for_cuda(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cuda-morph", "TorchDevice"])
 def test_10_another_redirection_is_installed(environment: Make, name: str) -> None:
     made = environment()
@@ -169,6 +175,7 @@ def test_10_another_redirection_is_installed(environment: Make, name: str) -> No
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_11_a_variable_is_misspelled(environment: Make) -> None:
     made = environment()
     is_ill(made, "variable-unknown", "TORCHADA_SIMULAT ", "unset TORCHADA_SIMULAT", env={"TORCHADA_SIMULAT": "1"})
@@ -180,6 +187,7 @@ def test_11_a_variable_is_misspelled(environment: Make) -> None:
 
 
 @pytest.mark.musa
+@pytest.mark.slow
 def test_12_the_devices_are_hidden(environment: Make) -> None:
     made = environment(TORCHADA_SIMULATE="1")
     is_ill(
@@ -192,6 +200,7 @@ def test_12_the_devices_are_hidden(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_torch_is_not_installed(environment: Make) -> None:
     made = environment()
     borrowed = made.folder / "borrowed"
