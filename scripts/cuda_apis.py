@@ -95,7 +95,12 @@ def _own(rows: dict[str, list[str]]) -> set[str]:
         for info in pkgutil.walk_packages(getattr(modules[name], "__path__", ()), f"{name}."):
             modules[info.name] = importlib.import_module(info.name)
     found = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
-    return {name for name in found if not _is_answered(name, rows)}
+    return {name for name in found if not _is_answered(name, rows) and _is_cudas(name)}
+
+
+def _is_cudas(name: str) -> bool:
+    """Whether a name is about CUDA: of torch.utils.cpp_extension, which is about C++ too, not all are."""
+    return not name.startswith("torch.utils.") or "cuda" in name.lower() or name.endswith((".load", ".load_inline"))
 
 
 def _is_answered(name: str, rows: dict[str, list[str]]) -> bool:

@@ -192,6 +192,11 @@ def of_others(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
+def everything() -> dict[str, str]:
+    """All variables of this process, for a report on them."""
+    return dict(os.environ)
+
+
 def environment_with(changes: Mapping[str, str]) -> dict[str, str]:
     """The environment for a process of ours, with `changes`."""
     return {**os.environ, **changes}

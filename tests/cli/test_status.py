@@ -191,7 +191,7 @@ def test_a_sitecustomize_of_the_user_hides_ours(plain: Interpreter, tmp_path: Pa
     code = """
     import os, sys
     from torchada.hooks import startup_files
-    startup_files._site_folders = list
+    startup_files.site_folders = list
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.argv[1:])
     print(startup_files.in_force())
     """

@@ -176,8 +176,26 @@ def test_a_report_can_be_begun_without_torch() -> None:
         assert within(found, "torchada") <= {*known, "torchada.pages", "torchada.schemas", "torchada._text"}
 
 
+@pytest.mark.parametrize("name", package("torchada.check"))
+def test_check_reads_sources_and_needs_no_torch(name: str) -> None:
+    found = imports(name)
+    rooms = ("check", "porting", "pages", "schemas", "redirect.views")
+    others = within(found, "torchada") - within(found, *(f"torchada.{room}" for room in rooms))
+    assert others <= {"torchada", "torchada._severity", "torchada._text"} and not within(found, "torch")
+
+
+@pytest.mark.parametrize("name", package("torchada.doctor"))
+def test_the_doctor_asks_other_processes_for_torch(name: str) -> None:
+    found = imports(name)
+    rooms = ("doctor", "backends", "schemas", "redirect.views", "hooks.startup_files")
+    others = within(found, "torchada") - within(found, *(f"torchada.{room}" for room in rooms))
+    assert others <= {"torchada", "torchada._severity", "torchada._text", "torchada._settings", "torchada.hooks"}
+    assert not within(found, "torch", "torch_musa", "musasim")
+
+
 def test_pages_know_nothing_of_ours() -> None:
-    assert not within(imports("torchada.pages"), "torchada", "torch")
+    known = {each for name in package("torchada.pages") for each in within(imports(name), "torchada", "torch")}
+    assert known <= {"torchada.pages", "torchada.pages.parts"}
 
 
 def test_schemas_and_text_know_the_version_alone() -> None:

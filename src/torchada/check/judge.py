@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from torchada._severity import NOTE, WARNING
+from torchada._severity import NOTE, OK, WARNING
 from torchada.check import nvidia
 from torchada.check.apis import Answer, table
 from torchada.check.findings import API, DEVICE, IMPORT, KERNEL, PROGRAM, QUESTION, Finding
@@ -15,6 +15,8 @@ from torchada.check.kinds import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.check.scopes import Paths
 
 _DEVICE = re.compile(r"cuda(?::(?:\d+|\{[^{}]*\}|%[ds])?)?")
+_OF_CUDA = re.compile(r"cuda|cudnn|nccl|gpu|tf32|matmul_precision|cpp_extension", re.IGNORECASE)
+_NCCL = re.compile(r"(?:cpu:gloo,)?(?:cuda:)?nccl")  # as process groups are asked for
 _LEGACY = re.compile(r"torch\.cuda\.(?:sparse\.)?\w+Tensor")
 # Questions that are answered by who asks (docs/explanation/views.md).
 QUESTIONS = frozenset(
@@ -27,22 +29,22 @@ QUESTIONS = frozenset(
     }
 )
 _OF_A_DEVICE = re.compile(r"(?:\.|^)(?:type|device_?type|dev_type)$")
-# Calls whose strings are no devices: parts of paths, texts, names of attributes.
+# Calls whose positional strings are no devices: parts of paths, texts, names of options and attributes. Keywords may be devices.
 _NOT_DEVICES = frozenset(
     {
         "join",
         "print",
         "replace",
         "split",
-        "getattr",
-        "hasattr",
-        "setattr",
         "glob",
         "Path",
         "exists",
         "isdir",
         "find",
         "count",
+        "isfile",
+        "joinpath",
+        "listdir",
     }
     | {
         "info",
@@ -50,40 +52,31 @@ _NOT_DEVICES = frozenset(
         "warning",
         "error",
         "log",
-        "get",
-        "pop",
         "index",
         "add_argument",
-        "endswith",
-        "import_module",
-        "mark",
-    }
-    | {
-        "setdefault",
-        "delattr",
         "add_parser",
         "option",
+        "endswith",
+        "import_module",
+    }
+    | {
+        "mark",
         "register_module",
         "add_module",
         "strip",
         "lstrip",
         "removeprefix",
-    }
-    | {
-        "isfile",
-        "joinpath",
-        "listdir",
         "rmtree",
         "makedirs",
         "open",
         "which",
-        "requires",
-        "skipif",
-        "TypeVar",
-        "field",
-        "encode",
     }
+    | {"requires", "skipif", "TypeVar", "encode"}
 )
+# Keywords whose "cuda" names a choice of the program's own, or of a library's.
+_NO_DEVICES = frozenset({"impl", "method", "mode", "name", "language", "help", "reason", "extra", "id"})
+# Calls with a key or a name among their arguments, and its place; what follows it is a value.
+_KEYS = {"get": 0, "getenv": 0, "pop": 0, "setdefault": 0, "getattr": 1, "hasattr": 1, "setattr": 1, "delattr": 1}
 _STARTING = frozenset({"subprocess", "os"})
 _KERNELS = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.autotune", "triton.heuristics"})
 _OF_KERNELS = frozenset({"triton"})  # its kernels are found one by one
@@ -161,15 +154,22 @@ class Verdicts:
             self._settle(node.args[0])
             if _is_of_a_device(function.value):
                 self._question(node, f'{_shown(function.value)}.startswith("cuda")')
-        if called in _NOT_DEVICES:
-            for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
-                self._settle(argument)
+        for argument in (
+            node.args if called in _NOT_DEVICES else node.args[_KEYS[called] :][:1] if called in _KEYS else ()
+        ):
+            self._settle(argument)
+        for keyword in node.keywords:
+            if keyword.arg in _NO_DEVICES or (keyword.arg == "backend" and _is_device(keyword.value)):
+                self._settle(keyword.value)
         self._arguments(node, paths, called)
         if any(path.partition(".")[0] in _STARTING for path in paths) or called in ("which", "check_output", "Popen"):
             self._programs(node)
 
     def compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
+        for side in sides:
+            if _NCCL.fullmatch(_text(side)):
+                self._settle(side)
         devices = [side for side in sides if _holds_device(side)]
         if not devices:
             return
@@ -185,13 +185,17 @@ class Verdicts:
         value = _text(node)
         if _DEVICE.fullmatch(value):
             self._answer(node, self._table.device._replace(api='"cuda"'), rule=DEVICE)
+        elif _NCCL.fullmatch(value):
+            self._answer(
+                node, self._table.names["torch.distributed.ProcessGroupNCCL"]._replace(api='"nccl"'), rule=DEVICE
+            )
         elif _LEGACY.fullmatch(value):
             self._api(node, value)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorators: Sequence[Paths]) -> None:
         if any(paths & _KERNELS for paths in decorators):
             need = nvidia.PACKAGES["triton"]
-            found = Finding(KERNEL, need.severity, node.name, f"a kernel: {need.advice}", "")
+            found = Finding(KERNEL, need.severity, node.name, f"compiled by Triton: {need.advice}", "")
             self._add(node, found)
 
     def is_listed(self, module: str, name: str) -> bool:
@@ -205,6 +209,8 @@ class Verdicts:
         answer = self._table.find(path)
         if answer is None or (answer.kind == OWN and path in self._table.modules):
             return False
+        if SEVERITIES[answer.kind] == OK and not _OF_CUDA.search(path):
+            return False  # it works, and is no API of CUDA's by its name
         if answer.kind == UNKNOWN and path.rpartition(".")[2].startswith("__"):
             return False
         self._answer(node, answer, question=answer.api in QUESTIONS)
@@ -227,7 +233,7 @@ class Verdicts:
 
     def _arguments(self, node: ast.Call, paths: Paths, called: str) -> None:
         """A call that names a device belongs to the function that is called, where the table has it with a device."""
-        if called in _NOT_DEVICES:
+        if called in _NOT_DEVICES or called in _KEYS:
             return
         given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg)]
         named = [each for each in given if _is_device(each)]

@@ -31,6 +31,7 @@ PACKAGES = {
     "awq_ext": Need(ERROR, _KERNELS),
     "bitsandbytes": Need(WARNING, f"{_KERNELS}; without them it uses plain PyTorch, slowly, and not for all of it"),
     "cuda": Need(ERROR, _PYTHON),
+    "cudnn": Need(ERROR, "it is the front end of cuDNN, which runs on NVIDIA's devices alone"),
     "cudf": Need(ERROR, _RAPIDS),
     "cugraph": Need(ERROR, _RAPIDS),
     "cuml": Need(ERROR, _RAPIDS),
@@ -68,6 +69,7 @@ PACKAGES = {
 # Names for pip and conda that are not those of the package.
 DISTRIBUTIONS = {
     "autoawq-kernels": "awq_ext",
+    "nvidia-cudnn-frontend": "cudnn",
     "cuda-python": "cuda",
     "cuda-bindings": "cuda",
     "cuda-core": "cuda",
@@ -99,6 +101,7 @@ _PATTERNS = (
 )
 # `from numba import cuda`: these are NVIDIA's devices within packages that are not.
 MODULES = {
+    "cuda.tile": Need(ERROR, "it compiles kernels for NVIDIA's devices alone; write them in Triton or PyTorch"),
     "numba.cuda": Need(ERROR, "numba compiles kernels for NVIDIA's devices alone; write them in Triton or PyTorch"),
     "jax.experimental.mosaic.gpu": Need(ERROR, "it generates kernels for NVIDIA's devices"),
     "onnxruntime.transformers": Need(NOTE, "some of its kernels are for NVIDIA's devices alone"),
@@ -140,7 +143,7 @@ def of_distribution(name: str) -> Need | None:
     """What is known of a distribution, by its name for pip or conda."""
     plain = re.sub(r"[-_.]+", "-", name).lower()
     package = DISTRIBUTIONS.get(plain, plain.replace("-", "_"))
-    if package in PACKAGES and plain not in ("cuda", "cutlass", "jetson", "nvidia"):
+    if package in PACKAGES and plain not in ("cuda", "cudnn", "cutlass", "jetson", "nvidia"):
         return PACKAGES[package]
     return next((need for pattern, need in _PATTERNS if pattern.fullmatch(plain)), None)
 

@@ -20,7 +20,7 @@ def in_force() -> Path | None:
     """The start-up file that this interpreter reads, or None."""
     if not _site_is_on():
         return None
-    for folder in _site_folders():
+    for folder in site_folders():
         for name in NAMES:
             if (folder / name).is_file():
                 return folder / name
@@ -45,7 +45,8 @@ def _site_is_on() -> bool:
     return not sys.flags.no_site
 
 
-def _site_folders() -> list[Path]:
+def site_folders() -> list[Path]:
+    """The folders whose start-up files this interpreter reads."""
     folders = list(site.getsitepackages())
     if site.ENABLE_USER_SITE:
         folders.append(site.getusersitepackages())

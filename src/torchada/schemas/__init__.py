@@ -10,7 +10,18 @@ from typing import Any
 
 from torchada import __version__
 
-VERSIONS = {"backend-check": 1, "bench": 1, "check": 1, "port": 1, "run": 1, "status": 1, "verify": 1, "views": 1}
+VERSIONS = {
+    "backend-check": 1,
+    "bench": 1,
+    "check": 1,
+    "doctor": 1,
+    "info": 1,
+    "port": 1,
+    "run": 1,
+    "status": 1,
+    "verify": 1,
+    "views": 1,
+}
 
 
 def envelope(kind: str) -> dict[str, Any]:

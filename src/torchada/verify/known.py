@@ -1,6 +1,7 @@
 """Checks that cannot pass on a platform, with the limit that is documented for it (docs/reference/limits.md).
 
-Such a check is still run: one that passes is reported as passed. One that fails counts as unsupported, with the limit and what was seen.
+Such a check is still run: one that passes is reported as passed. One that fails counts as unsupported, with the limit and what was
+seen.
 """
 
 from __future__ import annotations

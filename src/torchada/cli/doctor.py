@@ -1,0 +1,48 @@
+"""`torchada doctor`: what is wrong with this environment, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+
+from torchada.cli import output
+from torchada.cli.command import Command, positive
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=120,
+        metavar="SECONDS",
+        help="how long each import in a process of its own may take (default: 120)",
+    )
+    output.arguments(parser, "doctor", (".json",))
+
+
+def doctor(options: argparse.Namespace) -> int:
+    """Examine; returns the exit code."""
+    from torchada.backends.select import BUILT_IN
+    from torchada.cli.command import check_reports
+    from torchada.doctor import document, examine, gather, is_healthy
+    from torchada.doctor.examine import lines
+
+    check_reports(options, (".json",))
+    facts = gather(next(iter(BUILT_IN.values())), options.timeout)
+    results = examine(facts)
+    found = document(facts, results)
+    output.show(options, found, lambda terminal: lines(results, options.verbosity, terminal.painted, terminal.table))
+    if not output.write(options, {".json": lambda: output.as_json(found)}):
+        return 2
+    return 0 if is_healthy(results) else 1
+
+
+COMMAND = Command(
+    summary="show what is wrong with this environment, and what to do",
+    description="Show what is wrong with this environment, and what to do. torch and torch_musa are imported in processes of their "
+    "own. Exit code 0: healthy; 1: there are problems; 2: it failed.",
+    quiet="print problems only",
+    verbose="print where each fact is from, and the versions that belong together",
+    arguments=arguments,
+    act=doctor,
+)

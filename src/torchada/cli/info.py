@@ -1,0 +1,53 @@
+"""`torchada info`: one screen about this environment, to paste into an issue."""
+
+from __future__ import annotations
+
+import argparse
+
+from torchada.cli import output
+from torchada.cli.command import Command, positive
+from torchada.cli.terminal import Terminal
+
+_FEW = ("torchada", "platform", "torch", "torch_musa", "devices", "Python", "problems")
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=120,
+        metavar="SECONDS",
+        help="how long each import in a process of its own may take (default: 120)",
+    )
+    output.arguments(parser, "info")
+
+
+def info(options: argparse.Namespace) -> int:
+    """Print the screen; returns the exit code."""
+    from torchada.backends.select import BUILT_IN
+    from torchada.doctor import examine, gather
+    from torchada.doctor.info import document
+
+    facts = gather(next(iter(BUILT_IN.values())), options.timeout)
+    found = document(facts, examine(facts))
+    entries = [each for each in found["entries"] if options.verbosity >= 0 or each["name"] in _FEW]
+    output.show(options, found, lambda terminal: _lines(terminal, entries))
+    if options.verbosity > 0 and not options.json:
+        print("\n".join(f"{each.name} {each.version} in {each.folder}" for each in facts.distributions))
+    return 0
+
+
+def _lines(terminal: Terminal, entries: list[dict[str, str]]) -> list[str]:
+    return terminal.table([(each["name"], each["value"]) for each in entries], indent="")
+
+
+COMMAND = Command(
+    summary="print one screen about this environment, to paste into an issue",
+    description="Print one screen about this environment, to paste into an issue: versions, platform, devices, variables that "
+    "matter, problems. Homes are shortened, and neither host nor user is named. Exit code 0: done.",
+    quiet="print versions, devices and problems only",
+    verbose="list the folder of each distribution as well, which names your folders",
+    arguments=arguments,
+    act=info,
+)

@@ -1,0 +1,104 @@
+"""Which torch, torch_musa, MUSA SDK and Python belong together, from the vendor's public sources."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_REPOSITORY = "https://github.com/MooreThreads/torch_musa"
+
+
+class Pair(NamedTuple):
+    """Versions that belong together, each by its first numbers. Empty: the sources do not say."""
+
+    adapter: str
+    torch: str
+    sdk: str
+    python: str
+    source: str
+
+
+# The newest first. The first whose `adapter` begins the installed version is the one that counts.
+PAIRS = (
+    Pair("2.11", "2.11", "", "", f"{_REPOSITORY}: the version of the adapter follows torch's from 2.5 on"),
+    Pair("2.9", "2.9.1", "5.1", "3.10", f"{_REPOSITORY}/issues/138"),
+    Pair("2.7", "2.7.1", "4.3", "3.10", f"{_REPOSITORY}/issues/135; torch_musa/__init__.py at v2.7.1"),
+    Pair("2.5", "2.5.0", "", "3.10", f"{_REPOSITORY}/blob/v2.5.0/README.md"),
+    Pair("2.1", "2.5.0", "4.2", "3.10", f"{_REPOSITORY}/blob/v2.1.1/README.md"),
+    Pair("2.0", "2.2.0", "4.0", "3.10", f"{_REPOSITORY}/blob/v2.0.0/README.md"),
+    Pair("1.3", "2.2.0", "3.1", "3.10", f"{_REPOSITORY}/blob/v1.3.2/README.md; issue 87"),
+    Pair("1.2", "2.0.0", "", "", f"{_REPOSITORY}/blob/v1.2.1/README.md"),
+    Pair("1.1", "2.0.0", "2.1", "", f"{_REPOSITORY}/blob/v1.1.0/README.md"),
+)
+
+
+def pair_of(adapter: str) -> Pair | None:
+    """The versions that belong to this version of the adapter."""
+    return next((each for each in PAIRS if begins(adapter, each.adapter)), None)
+
+
+def begins(version: str, first: str) -> bool:
+    """Whether a version begins with these numbers: 2.7.1+cpu with 2.7, and 2.70 not."""
+    return numbers(version)[: len(numbers(first))] == numbers(first)
+
+
+def numbers(version: str) -> list[str]:
+    """The numbers of a version before any other sign."""
+    release = version.partition("+")[0]
+    found = []
+    for part in release.split("."):
+        digits = ""
+        for sign in part:
+            if not sign.isdigit():
+                break
+            digits += sign
+        if not digits:
+            break
+        found.append(digits)
+    return found
+
+
+# What the loader says where parts do not belong together, by a part of its message: the explanation and what to do.
+SYMPTOMS = (
+    (
+        "PVRSRV",
+        "the driver and the MUSA SDK are of different releases",
+        "install the driver and the SDK of one release; in a container, the one on the host counts",
+        f"{_REPOSITORY}/issues/24",
+    ),
+    (
+        "undefined symbol: _ZN2at",
+        "this torch_musa was built for another torch",
+        "install the torch that the vendor publishes beside this torch_musa",
+        f"{_REPOSITORY}/issues/63",
+    ),
+    (
+        "undefined symbol: _ZN3c10",
+        "this torch_musa was built for another torch",
+        "install the torch that the vendor publishes beside this torch_musa",
+        f"{_REPOSITORY}/issues/63",
+    ),
+    (
+        "libmusa_python.so",
+        "this torch_musa was built for another MUSA SDK, or for another torch",
+        "install the versions that belong together: `torchada doctor -v` lists them",
+        f"{_REPOSITORY}/issues/101",
+    ),
+    (
+        "cannot open shared object file",
+        "a library of the MUSA SDK is not found",
+        "install the SDK, and put its lib folder into LD_LIBRARY_PATH: export LD_LIBRARY_PATH=$MUSA_HOME/lib:$LD_LIBRARY_PATH",
+        f"{_REPOSITORY}#from-source",
+    ),
+    (
+        "GLIBC_",
+        "the system's C library is older than the one that torch_musa was built with",
+        "use a newer distribution, or the vendor's container",
+        f"{_REPOSITORY}/issues/73",
+    ),
+    (
+        "different directory",
+        "Python was started in the source folder of torch_musa, or its libraries do not load",
+        "start it in another folder; if it is the same there, look at the cause above",
+        f"{_REPOSITORY}/issues/9",
+    ),
+)
