@@ -22,6 +22,7 @@ from torchada.redirect.views.known import known
 # What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
 _SIGNS = (
     b"cuda",
+    b"nccl",
     b"triton",
     b"nv",
     b"cu",
