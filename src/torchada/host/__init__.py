@@ -18,6 +18,7 @@ AREAS = {
         "parallel",
         "autocast",
         "streams",
+        "optimizers",
     ),
     "torch._dynamo": ("compiled",),
 }
