@@ -38,7 +38,7 @@ class Backend(Record):
     device_type: its type in torch.device.
     adapter: the module whose import registers the device with PyTorch.
     namespace: the attribute of torch that mirrors torch.cuda.
-    visible_devices: the environment variable that takes the place of CUDA_VISIBLE_DEVICES.
+    visible_devices: the environment variable that takes the place of CUDA_VISIBLE_DEVICES, "" where there is none.
     names: the adapter's names for things that have another name in CUDA.
     native: its C functions and libraries.
     collectives: its communication backends.
