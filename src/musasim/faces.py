@@ -37,13 +37,10 @@ class Face(NamedTuple):
     lacks: tuple[str, ...]
 
 
-# Neither torch_npu nor torch_mlu has these.
+# Neither torch_npu nor torch_mlu has these. Private names that the simulator's own code calls are not taken away.
 _NOWHERE_ELSE = (
     "MemPoolContext",
     "MusaError",
-    "_exchange_device",
-    "_maybe_exchange_device",
-    "_set_stream_by_id",
     "check_error",
     "current_blaslt_handle",
     "fork_rng",
@@ -197,16 +194,24 @@ def native_part(own: ModuleType) -> ModuleType:
         return own
     name = f"{face.package}.{face.native}"
     if name not in sys.modules:
-        module = sys.modules[name] = ModuleType(name)
-        for each, value in vars(own).items():
-            vars(module).setdefault(translated(each, face), _named(value, face))
+        module = sys.modules[name] = _renamed(name, own, face)
         initialise = translated("_musa_init", face)
         setattr(module, initialise, _initialising(own._musa_init, face))
     return sys.modules[name]
 
 
+def _renamed(name: str, own: ModuleType, face: Face) -> ModuleType:
+    """A module `name` with what `own` has, under the face's names."""
+    module = ModuleType(name)
+    for each, value in vars(own).items():
+        vars(module).setdefault(translated(each, face), _named(value, face))
+    return module
+
+
 def _named(value: Any, face: Face) -> Any:
-    """`value`, or a subclass of it that has attributes such as `musa_stream` under the face's names as well."""
+    """`value`; a module, or a class with attributes such as `musa_stream`, has the face's names for them."""
+    if isinstance(value, ModuleType):
+        return _renamed(translated(value.__name__, face), value, face)
     if not isinstance(value, type):
         return value
     own = {translated(each, face): attribute for each, attribute in vars(value).items() if not each.startswith("__")}

@@ -28,4 +28,5 @@ MPS = Backend(
             "SparseCsrCUDA": "SparseCsrMPS",
         },
     ),
+    single=True,
 )

@@ -19,6 +19,7 @@ AREAS = {
         "autocast",
         "streams",
         "optimizers",
+        "batch_norm",
     ),
     "torch._dynamo": ("compiled",),
 }
