@@ -20,6 +20,8 @@ _pools = itertools.count(1)
 _under_way: list[CUDAGraph] = []
 # CUDA's words, which programs look for.
 _REFUSED = "CUDA error: operation not permitted when stream is capturing: {} asks for a value, which a replay could not change"
+# Arguments of batch norms that are written to, although schemas do not say so.
+_WRITTEN = ("running_mean", "running_var")
 _BELOW_AUTOGRAD = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 
 
@@ -76,7 +78,8 @@ class _Before:
 
     def will_be_written(self, operator: Any, args: Any, kwargs: Any) -> None:
         for position, argument in enumerate(operator._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
+            is_written = argument.alias_info is not None and argument.alias_info.is_write
+            if is_written or argument.name in _WRITTEN:
                 value = kwargs.get(argument.name, args[position] if position < len(args) else None)
                 for each in _tensors(value):
                     self._save(each)
