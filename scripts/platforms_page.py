@@ -45,13 +45,15 @@ LACKS = {
 }
 BEGIN = """# Platforms
 
-torchada was made for Moore Threads' GPUs, and its engine takes others: a backend is a value that names an adapter, and
-[extending.md](../extending.md) shows how to bring one. These are torchada's own. `python -m scripts.platforms_page` makes this page
-from their descriptors (`src/torchada/backends`), and from figures that `--run` takes.
+torchada was made for Moore Threads' GPUs, and its engine takes others: a backend is a value that names an adapter,
+and [extending.md](../extending.md) shows how to bring one. These are torchada's own. `python -m
+scripts.platforms_page` makes this page from their descriptors (`src/torchada/backends`), and from figures that
+`--run` takes.
 
-Which is taken is decided by `TORCHADA_PLATFORM`, then by which adapter is installed: torch_musa, torch_npu, torch_mlu, in this order,
-with a warning that names both where there are two. `host`, `xpu` and `mps` have to be asked for by name, because every machine has
-their adapter. GPUs of AMD need nothing: torch for ROCm calls them cuda itself, and torchada leaves it alone.
+Which is taken is decided by `TORCHADA_PLATFORM`, then by which adapter is installed: torch_musa, torch_npu,
+torch_mlu, in this order, with a warning that names both where there are two. `host`, `xpu` and `mps` have to be asked
+for by name, because every machine has their adapter. GPUs of AMD need nothing: torch for ROCm calls them cuda itself,
+and torchada leaves it alone.
 
 ## Names
 
@@ -66,12 +68,13 @@ pass; after a plus, how many do not apply to this platform. Each of those has it
 FACES = """
 ## What a face of the simulator does not show
 
-`TORCHADA_SIMULATE=1 MUSASIM_FACE=npu` (or `mlu`) lets the simulator answer to the names of another vendor's adapter: package, module,
-classes, functions, communication backend, variable of visible devices. Names that the vendor's sources do not have are taken away. All
-the rest is torch_musa's: which operators exist, in which types, how fast and how exactly, texts of errors, limits, formats of tensors
-(NPU's private formats), initialization, and the order in which the vendor's package changes torch. Nothing that torch_npu or torch_mlu
-replaces in torch is there. So the face shows that torchada's areas name no backend, and that a lack in a namespace is met; it does not
-show that a program runs on Ascend or Cambricon hardware.
+`TORCHADA_SIMULATE=1 MUSASIM_FACE=npu` (or `mlu`) lets the simulator answer to the names of another vendor's adapter:
+package, module, classes, functions, communication backend, variable of visible devices. Names that the vendor's
+sources do not have are taken away. All the rest is torch_musa's: which operators exist, in which types, how fast and
+how exactly, texts of errors, limits, formats of tensors (NPU's private formats), initialization, and the order in
+which the vendor's package changes torch. Nothing that torch_npu or torch_mlu replaces in torch is there. So the face
+shows that torchada's areas name no backend, and that a lack in a namespace is met; it does not show that a program
+runs on Ascend or Cambricon hardware.
 """
 
 
@@ -123,7 +126,10 @@ def _reasons() -> str:
         reasons: dict[str, list[str]] = {}
         for test, why in _exceptions(platform).items():
             reasons.setdefault(why, []).append(test)
-        rows = [[platform, "tests"], *([why, ", ".join(f"`{test}`" for test in tests)] for why, tests in reasons.items())]
+        rows = [
+            [platform, "tests"],
+            *([why, ", ".join(f"`{test}`" for test in tests)] for why, tests in reasons.items()),
+        ]
         text.append(_table(rows))
     return "\n".join(text)
 
@@ -155,7 +161,8 @@ def take(platform: str) -> dict[str, dict[str, int]]:
     if wrong:
         raise RuntimeError(f"{platform}: {', '.join(wrong)}")
     return {
-        name: {"passed": result.passed, "not_applicable": len(result.not_applicable)} for name, result in results.items()
+        name: {"passed": result.passed, "not_applicable": len(result.not_applicable)}
+        for name, result in results.items()
     }
 
 
@@ -163,7 +170,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0 where the page is up to date or written, 1 where --check finds that it is not."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="only report whether the page is up to date")
-    parser.add_argument("--run", nargs="+", default=[], metavar="PLATFORM", help="run the suites on these platforms first")
+    parser.add_argument(
+        "--run", nargs="+", default=[], metavar="PLATFORM", help="run the suites on these platforms first"
+    )
     options = parser.parse_args(arguments)
     figures = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     for platform in options.run:

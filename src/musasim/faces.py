@@ -160,7 +160,8 @@ class _Submodules:
         if parent.partition(".")[0] != self._face.package:
             return None
         folder = sys.modules[parent].__path__[0]
-        finder = FileFinder(folder, (lambda module, file: FaceLoader(module, file, self._face), [".py"]))
+        loaders: Any = (lambda module, file: FaceLoader(module, file, self._face), [".py"])
+        finder = FileFinder(folder, loaders)
         for spelled in (name, self._own(name)):
             found = finder.find_spec(f"{parent}.{spelled}")
             if found is not None and found.loader is not None:

@@ -28,9 +28,7 @@ def find_spec(name: str) -> ModuleSpec | None:
         return None
     path = _FOLDER / "__init__.py"
     loader = FaceLoader(name, str(path), face) if face is not None else None
-    return importlib.util.spec_from_file_location(
-        name, path, loader=loader, submodule_search_locations=[str(_FOLDER)]
-    )
+    return importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=[str(_FOLDER)])
 
 
 class _Finder:

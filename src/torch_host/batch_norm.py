@@ -28,7 +28,7 @@ def batch_norm_gather_stats_with_counts(
     eps: float,
     counts: torch.Tensor,
 ) -> Pair:
-    """The statistics of all processes together, from those of each (the rows of `mean` and `invstd`) and their numbers of values."""
+    """The statistics of all processes together, from those of each (rows of `mean` and `invstd`) and their numbers of values."""
     share = counts.to(mean.dtype).unsqueeze(1)
     count = share.sum()
     whole = (mean * share).sum(0) / count

@@ -19,7 +19,9 @@ from torch.utils._pytree import tree_leaves
 _pools = itertools.count(1)
 _under_way: list[CUDAGraph] = []
 # CUDA's words, which programs look for.
-_REFUSED = "CUDA error: operation not permitted when stream is capturing: {} asks for a value, which a replay could not change"
+_REFUSED = (
+    "CUDA error: operation not permitted when stream is capturing: {} asks for a value, which a replay could not change"
+)
 # Arguments of batch norms that are written to, although schemas do not say so.
 _WRITTEN = ("running_mean", "running_var")
 _BELOW_AUTOGRAD = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
@@ -88,7 +90,7 @@ class _Before:
         address = _address(tensor)
         if address and address not in self._of_the_capture and address not in self._saved:
             storage = tensor.untyped_storage()
-            self._saved[address] = storage, storage.clone()
+            self._saved[address] = storage, storage.clone()  # type: ignore[no-untyped-call]
 
     def put_back(self) -> None:
         for storage, saved in self._saved.values():
@@ -104,11 +106,11 @@ def _address(tensor: torch.Tensor) -> int:
         return 0
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Keeps what is called while it is in force. Raises RuntimeError for an operator that asks for a value, as on CUDA."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.calls: list[_Call] = []
         self.before = _Before()
 
@@ -148,18 +150,22 @@ class CUDAGraph:
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global") -> None:
         """Begin to record what this thread calls. Raises RuntimeError while another graph is captured."""
         if _under_way:
-            raise RuntimeError("CUDA error: operation not permitted when stream is capturing: another graph is captured")
+            raise RuntimeError(
+                "CUDA error: operation not permitted when stream is capturing: another graph is captured"
+            )
         if self._is_captured:
-            raise RuntimeError("This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance.")
+            raise RuntimeError(
+                "This CUDAGraph instance already owns a captured graph. To capture a new graph, create a new instance."
+            )
         self._pool = self._pool if pool is None else tuple(pool)
         self._recorder = _Recorder()
         _under_way.append(self)
-        self._recorder.__enter__()
+        self._recorder.__enter__()  # type: ignore[no-untyped-call]
 
     def capture_end(self) -> None:
         if self._recorder is None:
             raise RuntimeError("capture_end() was called without capture_begin()")
-        self._recorder.__exit__(None, None, None)
+        self._recorder.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         self._recorder.before.put_back()
         self._calls, self._recorder = self._recorder.calls, None
         self._is_captured = True

@@ -18,7 +18,7 @@ _CUDA = 1  # among PyTorch's device types
 _OF_ONE_PROCESS = "events of the host cannot be sent to another process"
 
 
-class Stream(torch.Stream):  # type: ignore[misc]
+class Stream(torch.Stream):
     """A stream: a number on a device. What is put into it is done at once.
 
     device: the device, default the current one. priority: kept, and without effect.
@@ -59,13 +59,13 @@ class Stream(torch.Stream):  # type: ignore[misc]
     def synchronize(self) -> None:
         """Wait for what was put into the stream; it is done."""
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: Any) -> None:
         """Let the stream wait for an event; what precedes it is done."""
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: Any) -> None:
         """Let the stream wait for another; what is in that one is done."""
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: Any = None) -> Any:
         event = Event() if event is None else event
         event.record(self)
         return event

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from scripts import platforms_page
+
 from support.core_suites import TESTS, exceptions, run, translated
 from support.platforms import ENVIRONMENT
 

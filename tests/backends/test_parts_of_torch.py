@@ -1,4 +1,4 @@
-"""xpu and mps: torch.cuda's names lead to torch.xpu and torch.mps. Their functions are stand-ins here; no such device was at hand."""
+"""xpu and mps: torch.cuda's names lead to torch.xpu and torch.mps. Their functions are stand-ins here."""
 
 from __future__ import annotations
 

@@ -113,7 +113,17 @@ def test_batch_norm_over_all_processes(host: Interpreter, tmp_path: Path) -> Non
 def test_examples(plain: Interpreter, tmp_path: Path, example: str) -> None:
     """On two processes, to the accuracy that two epochs reach on the simulator too."""
     plain.cwd = tmp_path
-    command = ["-m", "torchada", "run", "--on", "cpu", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node"]
+    command = [
+        "-m",
+        "torchada",
+        "run",
+        "--on",
+        "cpu",
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+    ]
     done = plain.run([*command, "2", str(ROOT / "examples" / example), "--epochs", "2"], env={"OMP_NUM_THREADS": "1"})
     accuracies = [float(part.partition("%")[0]) for part in done.stdout.split("test accuracy ")[1:]]
     assert len(accuracies) == 2 and accuracies[-1] > 60 and "cuda:1" in done.stdout

@@ -84,7 +84,13 @@ def run(platform: str, folder: Path, names: tuple[str, ...] = ()) -> dict[str, R
     files = [str(folder / file) for each in suites.values() for file in each]
     report = folder / "report.xml"
     call = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", f"--rootdir={folder}"]
-    call += ["-c", str(ROOT / "pyproject.toml"), f"--override-ini=pythonpath={folder} {ROOT}", "-o", "console_output_style=count"]
+    call += [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        f"--override-ini=pythonpath={folder} {ROOT}",
+        "-o",
+        "console_output_style=count",
+    ]
     environment = {**clean_environment(), **ENVIRONMENT[platform], VARIABLE: platform}
     if platform == "host":
         environment["CUDA_VISIBLE_DEVICES"] = "0,1"  # the tests use two devices

@@ -25,7 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--simulate", action="store_true", help="use the simulator where no real torch_musa is installed"
     )
     platform: Any = parser.add_argument(
-        "--platform", metavar="P", help="set TORCHADA_PLATFORM: auto, musa, npu, mlu, host, xpu, mps, cuda, cpu or an installed backend"
+        "--platform",
+        metavar="P",
+        help="set TORCHADA_PLATFORM: auto, musa, npu, mlu, host, xpu, mps, cuda, cpu or an installed backend",
     )
     platform.completer = lambda **_: platforms()
     parser.add_argument(

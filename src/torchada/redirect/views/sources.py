@@ -30,7 +30,7 @@ class Words:
 
     @classmethod
     def of(cls, backend: Backend) -> Words:
-        """The words for `backend`. Where the device is only a name for the CPU, code that knows MUSA is what knows other devices."""
+        """The words for `backend`. Where the device is a name for the CPU, code that knows MUSA knows other devices."""
         return MUSA if backend.computes_on else cls(backend.adapter, backend.device_type, backend.names.vendor)
 
 
