@@ -33,6 +33,8 @@ SUITES = {
     "operators": ("areas/dispatch/test_library.py",),
     "distributed": ("areas/distributed/test_groups.py", "areas/distributed/test_ranks.py"),
 }
+# What has not been gone through test by test on a platform, so nothing is said of it.
+NOT_YET = {"host": ("torch.cuda", "operators", "distributed")}
 _SHARED = ("conftest.py", "areas/conftest.py", "areas/distributed/conftest.py")
 
 
@@ -79,7 +81,8 @@ def copy(platform: str, folder: Path, suites: Mapping[str, tuple[str, ...]]) -> 
 
 def run(platform: str, folder: Path, names: tuple[str, ...] = ()) -> dict[str, Result]:
     """Run the suites, or those that are named, on `platform`. `folder` has to be empty; the copies are left there."""
-    suites = {name: files for name, files in SUITES.items() if not names or name in names}
+    chosen = names or tuple(name for name in SUITES if name not in NOT_YET.get(platform, ()))
+    suites = {name: SUITES[name] for name in chosen}
     copy(platform, folder, suites)
     files = [str(folder / file) for each in suites.values() for file in each]
     report = folder / "report.xml"
