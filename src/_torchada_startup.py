@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 DISABLE = "TORCHADA_DISABLE"
 SIMULATE = "TORCHADA_SIMULATE"
+FACE = "MUSASIM_FACE"  # whose adapter the simulator is: musa, npu or mlu
 STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
 OFF = ("", "0", "false", "no", "off")
 # torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
 # modules once torch has been imported.
-WATCHED_AT_START = {"torch": False, "torch_musa": True}
+WATCHED_AT_START = {"torch": False, "torch_musa": True, "torch_npu": True, "torch_mlu": True}
 
 
 class HookFinder:
@@ -35,7 +36,7 @@ class HookFinder:
         if spec is not None and spec.loader is not None:  # without a loader, it is a folder of that name
             if hasattr(spec.loader, "exec_module"):
                 spec.loader = ChainedLoader(spec.loader)
-        elif self.watched.get(name) and is_on(SIMULATE):
+        elif self.watched.get(name) and is_on(SIMULATE) and name == f"torch_{os.environ.get(FACE) or 'musa'}":
             spec = type(sys.__spec__)(name, SimulatedLoader(), is_package=True)  # type: ignore[arg-type]
         return spec
 

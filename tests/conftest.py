@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from support import vendor_python
+from support import platforms, vendor_python
 from support.interpreter import Interpreter
 
 # Here and not in pytest_configure: the conftest files of folders below import torch before that is called. The variable hands
@@ -34,8 +34,8 @@ VENDOR_PYTHON = os.environ.get(vendor_python.VARIABLE)
 if VENDOR_PYTHON:
     sys.path.insert(0, VENDOR_PYTHON)
 os.environ["TORCHADA_STRICT"] = "1"
-if not REAL_MUSA:
-    os.environ["TORCHADA_SIMULATE"] = "1"
+PLATFORM = {} if REAL_MUSA else platforms.ENVIRONMENT[os.environ.get(platforms.VARIABLE, "musa")]
+os.environ.update(PLATFORM)
 import torchada  # noqa: E402, F401  (where no start-up file is in force, this puts the hook in)
 
 
@@ -82,12 +82,12 @@ def _has_nvidia_gpu() -> bool:
 def _default_streams() -> Iterator[None]:
     """Whatever stream of whatever device a test made current (a capture that fails leaves its own so), the next starts anew."""
     yield
-    torch_musa = sys.modules.get("torch_musa")
-    if torch_musa is not None and torch_musa.is_initialized():
-        current = torch_musa.current_device()
-        for index in range(torch_musa.device_count()):
-            torch_musa.set_stream(torch_musa.default_stream(index))
-        torch_musa.set_device(current)
+    device = getattr(sys.modules.get("torch"), "musa", None)
+    if device is not None and device.is_initialized():
+        current = device.current_device()
+        for index in range(device.device_count()):
+            device.set_stream(device.default_stream(index))
+        device.set_device(current)
 
 
 @pytest.fixture(scope="session")
@@ -113,9 +113,7 @@ def plain() -> Interpreter:
 @pytest.fixture
 def musa(tmp_path: Path) -> Interpreter:
     """A fresh interpreter with a MUSA device, simulated unless --real-musa, in strict mode and in an empty folder."""
-    env = {"TORCHADA_STRICT": "1"}
-    if not REAL_MUSA:
-        env["TORCHADA_SIMULATE"] = "1"
+    env = {"TORCHADA_STRICT": "1", **PLATFORM}
     if "TORCHADA_NATIVE" in os.environ:
         env["TORCHADA_NATIVE"] = os.environ["TORCHADA_NATIVE"]
     if VENDOR_PYTHON:

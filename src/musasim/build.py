@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from musasim import cache
 from musasim.errors import MusasimBuildError
+from musasim.faces import native_part
 from musasim.toolchain import (
     Library,
     Torch,
@@ -82,9 +83,9 @@ class Target:
 
 
 def load() -> ModuleType:
-    """Return the module ``torch_musa._MUSAC``. It is compiled first if necessary."""
+    """Return the module ``torch_musa._MUSAC``, by the names of the chosen face. It is compiled first if necessary."""
     loaded = sys.modules.get(_MODULE)
-    return loaded if loaded is not None else _import(build())
+    return native_part(loaded if loaded is not None else _import(build()))
 
 
 def build() -> Path:

@@ -1,4 +1,4 @@
-"""How ``import torch_musa`` finds the simulation."""
+"""How ``import torch_musa``, or the adapter of the face that MUSASIM_FACE names, finds the simulation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import importlib.util
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from musasim.faces import FaceLoader, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,12 +19,16 @@ _FOLDER = Path(__file__).parent / _PACKAGE
 
 
 def find_spec(name: str) -> ModuleSpec | None:
-    """Return the spec of the simulated ``torch_musa``, and None for every other name (submodules are found through it)."""
-    if name != _PACKAGE:
+    """Return the spec of the simulated adapter, and None for every other name (submodules are found through it).
+
+    Raises MusasimFaceError where MUSASIM_FACE names no face.
+    """
+    face = chosen()
+    if name != (face.package if face is not None else _PACKAGE):
         return None
-    return importlib.util.spec_from_file_location(
-        name, _FOLDER / "__init__.py", submodule_search_locations=[str(_FOLDER)]
-    )
+    path = _FOLDER / "__init__.py"
+    loader = FaceLoader(name, str(path), face) if face is not None else None
+    return importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=[str(_FOLDER)])
 
 
 class _Finder:

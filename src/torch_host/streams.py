@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import threading
 import time
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from torch_host.devices import current_device, index_of, set_device
 
 _numbers = itertools.count(1)
+_CUDA = 1  # among PyTorch's device types
+_OF_ONE_PROCESS = "events of the host cannot be sent to another process"
 
 
-class Stream:
+class Stream(torch.Stream):
     """A stream: a number on a device. What is put into it is done at once.
 
     device: the device, default the current one. priority: kept, and without effect.
     """
 
-    def __init__(self, device: Any = None, priority: int = 0, **kwargs: Any) -> None:
-        self._place(index_of(device), next(_numbers))
-        self.priority = priority
+    priority: int
 
-    def _place(self, index: int, number: int) -> None:
-        self.device_index, self.cuda_stream = index, number
+    def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> Any:
+        index = kwargs.get("device_index")
+        index = index_of(device) if index is None else index
+        return cls._numbered(index, kwargs.get("stream_id", next(_numbers)), priority)
 
-    @property
-    def device(self) -> torch.device:
-        return torch.device("cuda", self.device_index)
-
-    @property
-    def stream_id(self) -> int:
-        return self.cuda_stream
+    @classmethod
+    def _numbered(cls, index: int, number: int, priority: int = 0) -> Any:
+        made = torch.Stream.__new__(cls, stream_id=number, device_index=index, device_type=_CUDA)
+        made.priority = priority
+        return made
 
     @property
-    def device_type(self) -> int:
-        return 1  # CUDA's number among PyTorch's device types
+    def cuda_stream(self) -> int:
+        return int(self.stream_id)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.cuda_stream)
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Version and handle, as the CUDA stream protocol requires."""
+        return 0, self.cuda_stream
 
     @staticmethod
     def priority_range() -> tuple[int, int]:
@@ -50,24 +59,35 @@ class Stream:
     def synchronize(self) -> None:
         """Wait for what was put into the stream; it is done."""
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: Any) -> None:
         """Let the stream wait for an event; what precedes it is done."""
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: Any) -> None:
         """Let the stream wait for another; what is in that one is done."""
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: Any = None) -> Any:
         event = Event() if event is None else event
         event.record(self)
         return event
 
+    def __enter__(self) -> Stream:
+        _entered().append(StreamContext(self))
+        _entered()[-1].__enter__()
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        _entered().pop().__exit__(*problem)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
-            return NotImplemented
+            return False
         return (self.device_index, self.cuda_stream) == (other.device_index, other.cuda_stream)
 
     def __hash__(self) -> int:
         return hash((self.cuda_stream, self.device_index))
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("cannot pickle 'Stream' object")
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"
@@ -76,15 +96,17 @@ class Stream:
 class ExternalStream(Stream):
     """A stream by a number from elsewhere."""
 
-    def __init__(self, stream_ptr: int, device: Any = None) -> None:
-        self._place(index_of(device), stream_ptr)
-        self.priority = 0
+    def __new__(cls, stream_ptr: int, device: Any = None, **kwargs: Any) -> Any:
+        return cls._numbered(index_of(device), stream_ptr)
+
+
+def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
+    """The stream of that number; 0 is the default stream's."""
+    return ExternalStream(data_ptr, device) if data_ptr else default_stream(device)
 
 
 class Event:
     """A point in time. `enable_timing` allows elapsed_time; the other arguments have no effect."""
-
-    cuda_event = 0
 
     def __new__(
         cls,
@@ -92,11 +114,20 @@ class Event:
         blocking: bool = False,
         interprocess: bool = False,
         external: bool = False,
-    ) -> Event:
-        made = super().__new__(cls)
+    ) -> Any:
+        made = object.__new__(cls)
         made.enable_timing = enable_timing
         made._time, made._index = None, None
         return made
+
+    @property
+    def cuda_event(self) -> int:
+        """A number that no other event has; 0 before the event is recorded."""
+        return 0 if self._time is None else id(self)
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.cuda_event)
 
     enable_timing: bool
     _time: int | None
@@ -130,8 +161,15 @@ class Event:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         return (end_event._time - self._time) / 1e6
 
-    def ipc_handle(self) -> bytes:
-        raise RuntimeError("events of the host cannot be sent to another process")
+    def ipc_handle(self) -> NoReturn:
+        raise RuntimeError(_OF_ONE_PROCESS)
+
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> NoReturn:
+        raise RuntimeError(_OF_ONE_PROCESS)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("cannot pickle 'Event' object")
 
     def __repr__(self) -> str:
         return "<torch.cuda.Event uninitialized>" if self._time is None else "<torch.cuda.Event recorded>"
@@ -142,15 +180,19 @@ class _Currents(threading.local):
 
     def __init__(self) -> None:
         self.streams: dict[int, Stream] = {}
+        self.entered: list[StreamContext] = []
 
 
 _currents = _Currents()
 
 
+def _entered() -> list[StreamContext]:
+    """The blocks `with stream:` that this thread is in."""
+    return _currents.entered
+
+
 def default_stream(device: Any = None) -> Stream:
-    made = Stream.__new__(Stream)
-    made._place(index_of(device), 0)
-    made.priority = 0
+    made: Stream = Stream._numbered(index_of(device), 0)
     return made
 
 
@@ -164,6 +206,10 @@ def set_stream(stream: Stream | None) -> None:
     if stream is not None:
         set_device(stream.device_index)
         _currents.streams[stream.device_index] = stream
+
+
+def _set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
+    set_stream(Stream._numbered(device_index, stream_id))
 
 
 class StreamContext:
@@ -189,3 +235,8 @@ class StreamContext:
 
 def stream(stream: Stream | None) -> StreamContext:
     return StreamContext(stream)
+
+
+def _sleep(cycles: int) -> None:
+    """Keep the stream busy for so many cycles of a clock of 1 GHz; the host is in step with its streams, so it sleeps."""
+    time.sleep(cycles / 1e9)

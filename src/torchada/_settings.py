@@ -32,7 +32,9 @@ class Variable(NamedTuple):
 VARIABLES = (
     Variable("TORCHADA_DISABLE", "flag", "leave the process as if torchada were not installed"),
     Variable(
-        "TORCHADA_PLATFORM", "name", "musa, host, cuda, cpu, the name of an installed backend, or auto (the default)"
+        "TORCHADA_PLATFORM",
+        "name",
+        "musa, npu, mlu, host, xpu, mps, cuda, cpu, the name of an installed backend, or auto (the default)",
     ),
     Variable(
         "TORCHADA_SIMULATE", "flag", "let `import torch_musa` find the simulator where no real torch_musa is installed"

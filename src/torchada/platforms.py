@@ -34,13 +34,14 @@ _KNOWN_TYPES = {
     "cpu": False,
     "meta": False,
     "cuda": True,
-    **{each.device_type: True for each in select.BUILT_IN.values()},
+    **dict.fromkeys(select.BUILT_IN, True),  # named as their device types
 }
 
 
 def _is_backend(name: str) -> bool:
     """Whether this process has chosen a backend of that name, or one is installed."""
-    return _selection().platform == name or name in _entry_points.names(select.GROUP)
+    ours = name in select.BUILT_IN or name in select.BY_NAME_ONLY
+    return ours or _selection().platform == name or name in _entry_points.names(select.GROUP)
 
 
 def _member(name: str) -> Platform:

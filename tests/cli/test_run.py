@@ -110,7 +110,10 @@ def test_split_knows_every_option_of_the_parser() -> None:
         (["-z", "x.py"], "unrecognized arguments: -z"),
         (["-u", "--bogus", "x.py"], "unrecognized arguments: --bogus"),
         (["--sim", "x.py"], "unrecognized arguments: --sim"),
-        (["--platform", "foo", "x.py"], "--platform foo: expected one of auto, musa, host, cuda, cpu"),
+        (
+            ["--platform", "foo", "x.py"],
+            "--platform foo: expected one of auto, musa, npu, mlu, host, xpu, mps, cuda, cpu",
+        ),
         (["-q", "-v", "x.py"], "not allowed with argument"),
         ([], "nothing to run"),
         (["--simulate"], "nothing to run"),

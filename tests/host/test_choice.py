@@ -53,7 +53,7 @@ def test_no_compiler_is_needed(host: Interpreter) -> None:
 
 def test_a_backend_cannot_be_mistaken_for_it(host: Interpreter) -> None:
     done = host.run("import torch", env={"TORCHADA_PLATFORM": "hosts", "TORCHADA_STRICT": "0"})
-    assert "names no backend; expected auto, musa, host, cuda, cpu" in done.stderr
+    assert "names no backend; expected auto, musa, npu, mlu, host, xpu, mps, cuda, cpu" in done.stderr
 
 
 def test_disabling_leaves_nothing(host: Interpreter) -> None:

@@ -178,7 +178,7 @@ def test_compiled_code_sees_what_eager_code_sees(host: Interpreter) -> None:
 @pytest.mark.parametrize(
     ("use", "name"),
     [
-        ("torch.cuda.CUDAGraph()", "torch.cuda.CUDAGraph"),
+        ("torch.cuda.MemPool()", "torch.cuda.MemPool"),
         ("torch.cuda.caching_allocator_disabled()", "torch.cuda.caching_allocator_disabled"),
         ("torch.cuda.utilization()", "torch.cuda.utilization"),
     ],

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.interpreter import Interpreter
+from support.interpreter import ROOT, Interpreter
 
 pytestmark = pytest.mark.once
 
@@ -59,3 +59,71 @@ def test_two_processes(host: Interpreter, tmp_path: Path) -> None:
     host.run(command, env={"OMP_NUM_THREADS": "1"})
     for rank in range(2):
         assert (tmp_path / f"rank{rank}").read_text() == "[{'rank': 0}, {'rank': 1}] [0.0, 1.0]\n"
+
+
+SYNCED = """
+import os, torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+rank = int(os.environ["LOCAL_RANK"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+torch.manual_seed(0)
+whole = torch.randn(8, 3, 4, dtype=torch.float64)
+target = torch.randn(8, 3, 4, dtype=torch.float64)
+plain = nn.BatchNorm1d(3).double()
+plain.weight.data.uniform_(), plain.bias.data.uniform_()
+net = nn.SyncBatchNorm(3).double()
+net.load_state_dict(plain.state_dict())
+net = DistributedDataParallel(net.cuda(), device_ids=[rank])
+parts = (slice(0, 3), slice(3, 8))  # of different lengths
+x = whole[parts[rank]].cuda().requires_grad_()
+# DDP takes the mean over the processes, so that the sum has to be twice as large.
+((net(x) * target[parts[rank]].cuda()).sum() * 2).backward()
+reference = whole.clone().requires_grad_()
+(plain(reference) * target).sum().backward()
+
+def close(mine, theirs):
+    torch.testing.assert_close(mine, theirs, check_device=False)
+
+close(x.grad.cpu() / 2, reference.grad[parts[rank]])
+close(net.module.weight.grad.cpu(), plain.weight.grad)
+close(net.module.bias.grad.cpu(), plain.bias.grad)
+close(net.module.running_mean.cpu(), plain.running_mean)
+close(net.module.running_var.cpu(), plain.running_var)
+rows = torch.empty(1, 4, device="cuda")
+dist.all_gather_into_tensor(rows, torch.full((2,), float(rank), device="cuda"))
+assert rows.tolist() == [[0, 0, 1, 1]]
+assert len(torch.cuda.nccl.version()) == 3
+dist.destroy_process_group()
+"""
+
+
+def test_batch_norm_over_all_processes(host: Interpreter, tmp_path: Path) -> None:
+    """Statistics and gradients are those of one process with the whole batch."""
+    (tmp_path / "program.py").write_text(SYNCED)
+    command = ["-W", "ignore", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "program.py"]
+    host.run(command, env={"OMP_NUM_THREADS": "1"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("example", ["train_ddp.py", "train_fsdp.py"])
+def test_examples(plain: Interpreter, tmp_path: Path, example: str) -> None:
+    """On two processes, to the accuracy that two epochs reach on the simulator too."""
+    plain.cwd = tmp_path
+    command = [
+        "-m",
+        "torchada",
+        "run",
+        "--on",
+        "cpu",
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+    ]
+    done = plain.run([*command, "2", str(ROOT / "examples" / example), "--epochs", "2"], env={"OMP_NUM_THREADS": "1"})
+    accuracies = [float(part.partition("%")[0]) for part in done.stdout.split("test accuracy ")[1:]]
+    assert len(accuracies) == 2 and accuracies[-1] > 60 and "cuda:1" in done.stdout

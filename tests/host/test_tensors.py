@@ -98,7 +98,8 @@ def test_modules_and_optimizers(host: Interpreter) -> None:
         assert lazy(torch.ones(1, 2, device="cuda")).is_cuda
         packed = nn.utils.rnn.pack_sequence([torch.ones(3, 2, device="cuda"), torch.ones(2, 2, device="cuda")])
         assert packed.is_cuda and nn.LSTM(2, 2).cuda()(packed)[0].data.is_cuda
-        assert copy.deepcopy(net)[0].weight.is_cuda
+        assert {t.device for t in copy.deepcopy(net).state_dict().values()} == {torch.device("cuda:0")}
+        assert {t.device.type for t in copy.deepcopy(net.cpu()).state_dict().values()} == {"cpu"}
     """
     host.run(code)
 

@@ -131,9 +131,12 @@ def test_the_finder_watches_nothing_after_the_import_of_torch(plain: Interpreter
 def test_the_fast_path_knows_every_adapter() -> None:
     """Where no adapter is installed, settings and backends are not even loaded, so start-up must know the adapters' names."""
     from _torchada_startup import WATCHED_AT_START
-    from torchada.backends.select import BUILT_IN
+    from torchada.backends.select import BUILT_IN, find
 
-    assert {backend.adapter: bool(backend.simulator) for backend in BUILT_IN.values()} == {
+    backends = [find(name) for name in BUILT_IN]
+    assert {name: backend.adapter for name, backend in zip(BUILT_IN, backends) if backend} == BUILT_IN
+    assert all(backend and backend.name == backend.device_type for backend in backends)
+    assert {backend.adapter: bool(backend.simulator) for backend in backends if backend} == {
         name: simulated for name, simulated in WATCHED_AT_START.items() if name != "torch"
     }
 

@@ -38,7 +38,7 @@ class Backend(Record):
     device_type: its type in torch.device.
     adapter: the module whose import registers the device with PyTorch.
     namespace: the attribute of torch that mirrors torch.cuda.
-    visible_devices: the environment variable that takes the place of CUDA_VISIBLE_DEVICES.
+    visible_devices: the environment variable that takes the place of CUDA_VISIBLE_DEVICES, "" where there is none.
     names: the adapter's names for things that have another name in CUDA.
     native: its C functions and libraries.
     collectives: its communication backends.
@@ -49,6 +49,7 @@ class Backend(Record):
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     computes_on: the device type that tensors really have, where `device_type` is only a name for it: the platform host says "cuda",
         and computes on "cpu". None for every backend with a device of its own.
+    single: there is never more than one device, so the first is always the current one.
     wing: a module with areas of the backend's own (`AREAS`), and in `REPLACES` the names of areas that they stand in for.
     """
 
@@ -66,4 +67,5 @@ class Backend(Record):
     allocator: Allocator | None = None
     simulator: str | None = None
     computes_on: str | None = None
+    single: bool = False
     wing: str | None = None

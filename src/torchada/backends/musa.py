@@ -94,6 +94,7 @@ _NAMES = Names(
         "nccl": "mccl",
     },
     dnn="mudnn",
+    vendor="MooreThreads",
 )
 
 _NATIVE = Native(

@@ -27,11 +27,13 @@ class Names(Record):
     dispatch_keys: CUDA's dispatch keys and the device's ("AutocastCUDA": "AutocastPrivateUse1"). The default fits every device
         that is registered from outside of PyTorch.
     dnn: the module of torch.backends with the switches of the neural network library, the counterpart of torch.backends.cudnn.
+    vendor: a word besides the adapter's and the device's names by which sources show that they know the device.
     """
 
     renames: Mapping[str, str] = {}
     dispatch_keys: Mapping[str, str] = PRIVATE_USE_1
     dnn: str | None = None
+    vendor: str = ""
 
     def own(self, name: str) -> str:
         """The namespace's name, or path, for the name `name` of torch.cuda."""
@@ -61,7 +63,8 @@ class NativeLibrary(Record):
 class Native(Record):
     """The device's C functions and libraries.
 
-    module: the attribute of the namespace that holds the adapter's C functions ("_MUSAC"), as torch._C holds CUDA's.
+    module: the attribute of the namespace that holds the adapter's C functions ("_MUSAC"), as torch._C holds CUDA's; a path
+        ("torch_npu._C") where it is an attribute of something in the namespace.
     spellings: parts of the names of these functions, and CUDA's for them ("musa": "cuda").
     libraries: CUDA's C libraries ("cudart") and their counterparts.
     """

@@ -12,11 +12,11 @@ from _torchada_startup import SimulatedLoader
 from torchada._settings import Settings
 from torchada._warnings import warn_once
 from torchada.backends.descriptor import Backend
-from torchada.backends.musa import MUSA
 
-BUILT_IN = {backend.name: backend for backend in (MUSA,)}
-# Ours as well, but every machine has them, so they have to be asked for by name: the module, and the value in it.
-BY_NAME_ONLY = {"host": ("torchada.backends.host", "HOST")}
+# Our backends that are chosen where their adapter is installed, in order of preference. Each is a value in a module of its name.
+BUILT_IN = {"musa": "torch_musa", "npu": "torch_npu", "mlu": "torch_mlu"}
+# Ours as well, but their adapters are parts of every torch, or of ours, so they have to be asked for by name.
+BY_NAME_ONLY = ("host", "xpu", "mps")
 GROUP = "torchada.backends"
 # Platforms on which CUDA code needs no help from us.
 LEFT_ALONE = ("cuda", "cpu")
@@ -40,12 +40,25 @@ def before_torch(settings: Settings) -> Selection:
             return Selection(named.name, f"TORCHADA_PLATFORM={named.name}", named)
         warn_once(f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed: nothing is redirected")
         return Selection("cuda or cpu", f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed")
-    for backend in BUILT_IN.values():
-        if is_installed(backend.adapter):
-            return Selection(backend.name, _why(backend.adapter, _is_stand_in(backend.adapter)), backend)
-    return Selection(
-        "cuda or cpu", "no adapter module (" + ", ".join(b.adapter for b in BUILT_IN.values()) + ") is installed"
-    )
+    installed = [name for name, adapter in BUILT_IN.items() if is_installed(adapter)]
+    if not installed:
+        return Selection("cuda or cpu", "no adapter module (" + ", ".join(BUILT_IN.values()) + ") is installed")
+    if len(installed) > 1:
+        _warn_about_two(installed)
+    backend = _ours(installed[0])
+    return Selection(backend.name, _why(backend.adapter, _is_stand_in(backend.adapter)), backend)
+
+
+def _warn_about_two(installed: list[str]) -> None:
+    adapters = " and ".join(BUILT_IN[name] for name in installed)
+    choices = " or ".join(f"TORCHADA_PLATFORM={name}" for name in installed)
+    warn_once(f"{adapters} are installed, and PyTorch has room for one: {installed[0]} is used; {choices} chooses")
+
+
+def _ours(name: str) -> Backend:
+    """The backend of that name among those that torchada brings."""
+    found: Backend = getattr(import_module(f"torchada.backends.{name}"), name.upper())
+    return found
 
 
 def with_torch(backend: Backend, settings: Settings) -> Selection:
@@ -68,6 +81,8 @@ def with_torch(backend: Backend, settings: Settings) -> Selection:
 
 def is_installed(adapter: str) -> bool:
     """Whether `import adapter` would find a module. The simulator counts where TORCHADA_SIMULATE=1 asks for it."""
+    if adapter.startswith("torch."):  # asking for it would import torch
+        return is_installed("torch")
     try:
         spec = find_spec(adapter)
         return spec is not None and spec.loader is not None  # a folder of that name without code has no loader
@@ -93,8 +108,8 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
     """The simulator's spec for an adapter module, or None where it was not asked for or `name` is another module."""
     if not settings.simulate:
         return None
-    for backend in BUILT_IN.values():
-        if backend.adapter == name and backend.simulator is not None:
+    for backend in map(_ours, (each for each, adapter in BUILT_IN.items() if adapter == name)):
+        if backend.simulator is not None:
             spec: ModuleSpec | None = import_module(f"{backend.simulator}.finder").find_spec(name)
             return spec
     return None
@@ -102,12 +117,8 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
 
 def find(name: str) -> Backend | None:
     """The backend of that name; entry points are read only if it is not a built-in one."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]
-    if name in BY_NAME_ONLY:
-        module, value = BY_NAME_ONLY[name]
-        ours: Backend = getattr(import_module(module), value)
-        return ours
+    if name in BUILT_IN or name in BY_NAME_ONLY:
+        return _ours(name)
     from torchada._entry_points import entry_points
 
     for _, backend in entry_points(GROUP, only=name):

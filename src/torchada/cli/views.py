@@ -15,6 +15,7 @@ from torchada.redirect.views import installed
 from torchada.redirect.views.asker import Asker
 from torchada.redirect.views.known import known
 from torchada.redirect.views.rules import Rules
+from torchada.redirect.views.sources import Words
 
 Row = dict[str, Any]
 
@@ -34,7 +35,7 @@ def views(options: argparse.Namespace) -> int:
     """Print the views; returns the exit code."""
     settings = _settings.read()
     backend = select.before_torch(settings).backend
-    rules = Rules(settings, backend.adapter if backend else "torch_musa")
+    rules = Rules(settings, backend.adapter, Words.of(backend)) if backend else Rules(settings, "torch_musa")
     rows = [_row(*each, rules) for each in _chosen(options, rules)]
     document = {**schemas.envelope("views"), "packages": rows}
     if options.json:

@@ -39,7 +39,8 @@ def ask() -> select.Selection:
 def mirrors(backend: Backend) -> list[Mirror | AllocatorSettings]:
     """What keeps CUDA's environment variables and the backend's in step."""
     settings = [AllocatorSettings(backend.allocator)] if backend.allocator else []
-    return [Mirror(backend.visible_devices), *settings]
+    visible = [Mirror(backend.visible_devices)] if backend.visible_devices else []
+    return [*visible, *settings]
 
 
 def take_back(backend: Backend) -> None:

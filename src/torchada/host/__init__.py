@@ -18,6 +18,8 @@ AREAS = {
         "parallel",
         "autocast",
         "streams",
+        "optimizers",
+        "batch_norm",
     ),
     "torch._dynamo": ("compiled",),
 }

@@ -23,6 +23,9 @@ def patches(context: Context) -> Iterator[Patch]:
     yield from redirect_new(torch.Generator, lambda new: positional(new, devices, 1), 'torch.Generator("cuda")')
     new = staticmethod(_storage(context, positional(torch.UntypedStorage.__new__, devices, 2)))
     yield Patch(torch.UntypedStorage, "__new__", new, 'torch.UntypedStorage(n, device="cuda")')
+    base = torch.storage._StorageBase
+    note = "copies of storages, as copy.deepcopy makes them, are where the original is"
+    yield Patch(base, "clone", _clone(context, base.clone), None, note=note)
     module = _get_device_module(context, torch.get_device_module)
     yield Patch(torch, "get_device_module", module, 'torch.get_device_module("cuda")')
     default = _get_default_device(context, torch.get_default_device)
@@ -54,6 +57,18 @@ def _storage(context: Context, original: Callable[..., Any]) -> Callable[..., An
         return made
 
     return disguise(__new__, original)
+
+
+def _clone(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:
+    places, current = places_of(context.torch), context.namespace.current_device
+
+    def clone(self: Any) -> Any:
+        made, place = original(self), places.of_storage(self)
+        if made.device.type == "cpu":
+            places.put_storage(made, current() if place is None else place)
+        return made
+
+    return disguise(clone, original)
 
 
 def _get_device_module(context: Context, original: Callable[[DeviceLike], object]) -> EntryPoint:

@@ -10,6 +10,7 @@ from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.entry_point import EntryPoint
 
 _NAME = "nccl"
+_GATHERS = ("all_gather_single", "all_gather_into_tensor")
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -22,6 +23,28 @@ def patches(context: Context) -> Iterator[Patch]:
     init = EntryPoint(c10d.init_process_group, _without_device(c10d.init_process_group))
     for owner in (distributed, c10d):
         yield Patch(owner, "init_process_group", init, "torch.distributed.init_process_group(device_id)")
+    for name in _GATHERS:
+        original = getattr(c10d, name, None)
+        if original is not None:
+            gather = EntryPoint(original, _flat(original))
+            for owner in (distributed, c10d):
+                if name in vars(owner):
+                    yield Patch(owner, name, gather, None, note=f"{name} with tensors of any shapes of that size")
+
+
+def _flat(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Gloo divides the output by its first dimension, whatever its length; NCCL takes both tensors for rows of numbers."""
+
+    def gather(output: Any, input: Any, *args: Any, **kwargs: Any) -> Any:
+        if output.is_contiguous() and input.is_contiguous():
+            return original(output.view(-1), input.view(-1), *args, **kwargs)
+        return original(output, input, *args, **kwargs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [kwargs.pop(name) for name in ("output_tensor", "input_tensor") if name in kwargs]
+        return gather(*args[:2], *given, *args[2:], **kwargs)
+
+    return call
 
 
 def _without_device(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from torchada.host._targets import Targets
-from torchada.host.memory import CPU, places_of
+from torchada.host.memory import CPU, Places, places_of
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -17,8 +17,19 @@ def patches(context: Context) -> Iterator[Patch]:
     functions, mixin = torch._C._nn, torch.nn.parameter.UninitializedTensorMixin
     yield Patch(functions, "_parse_to", _parse_to(context, functions._parse_to), 'Module.to("cuda")')
     allowed = [*mixin._allowed_methods, torch.Tensor.to, torch.Tensor.cuda, torch.Tensor.cpu]
+    copied = _deepcopy(places_of(torch), torch.nn.Parameter.__deepcopy__)
+    note = "copies of parameters, as copy.deepcopy makes them, are where the original is"
+    yield Patch(torch.nn.Parameter, "__deepcopy__", copied, None, note=note)
     note = "lazy modules can be moved before their shapes are known"
     yield Patch(mixin, "_allowed_methods", allowed, None, note=note)
+
+
+def _deepcopy(places: Places, original: Callable[..., Any]) -> Callable[..., Any]:
+    def __deepcopy__(self: Any, memo: Any) -> Any:
+        made, place = original(self, memo), places.of(self)
+        return made if place is None else places.put(made, place)
+
+    return disguise(__deepcopy__, original)
 
 
 def _parse_to(context: Context, original: Callable[..., Any]) -> Callable[..., Any]:

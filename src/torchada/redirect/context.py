@@ -69,6 +69,6 @@ class Context:
             recorded_for=settings.recorded_for,
             computes_on=backend.computes_on,
         )
-        views = Views(settings, backend.adapter)
+        views = Views(settings, backend.adapter, backend)
         devices = DeviceNames(torch, backend.computes_on or backend.device_type)
         return cls(backend, settings, torch, namespace, devices, mechanism, views)

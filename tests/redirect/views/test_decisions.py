@@ -203,9 +203,9 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     find = sources.find
 
-    def counted(places: tuple[str, ...]) -> Any:
+    def counted(places: tuple[str, ...], *words: sources.Words) -> Any:
         found.append(places)
-        return find(places)
+        return find(places, *words)
 
     monkeypatch.setattr(sources, "find", counted)
     return found

@@ -121,7 +121,8 @@ def _why(context: Context, name: str, stops: bool) -> str:
 
 def _answers(context: Context) -> Calls:
     """Harmless replacements for functions that cannot work."""
-    return {**{name: _answer(value) for name, value in HARMLESS.items()}, "set_device": _set_device(context)}
+    answers = {**{name: _answer(value) for name, value in HARMLESS.items()}, "set_device": _set_device(context)}
+    return {**answers, "current_device": _answer(0)} if context.backend.single else answers
 
 
 def _answer(value: object) -> AnyFunction:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._device_count import device_count
-from torchada.redirect.calls import disguise
+from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
@@ -25,7 +25,7 @@ _PRIVATE = (
     "_sleep",
 )
 # Public in both, but with different meanings, or handled by areas of their own.
-_OWN_AREA = frozenset({"is_available", "amp", "nccl", "get_device_properties", "check_error"})
+_OWN_AREA = frozenset({"is_available", "amp", "nccl", "cudart", "get_device_properties", "check_error"})
 # Python code of torch over other names of torch.cuda. Unchanged, they accept every argument of the installed torch. `device` and
 # `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support.
 _AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callables", "memory_snapshot"})
@@ -60,12 +60,22 @@ def _everywhere(context: Context, replaced: dict[str, AnyFunction], same: frozen
 
 
 def _aliases(context: Context) -> Iterator[tuple[str, AnyFunction]]:
-    """Functions and classes that exist under the same name on both sides."""
-    cuda, namespace = context.torch.cuda, context.namespace
+    """Functions and classes that exist on both sides, under the same name or, as functions, under the backend's own."""
+    cuda, renames = context.torch.cuda, context.backend.names.renames
     for name in (*cuda.__all__, *_PRIVATE):
-        own = getattr(namespace, name, None)
-        if callable(own) and callable(vars(cuda).get(name)) and name not in _OWN_AREA | _AS_THEY_ARE:
+        own = getattr(context.namespace, renames.get(name, name), None)
+        if name in _OWN_AREA | _AS_THEY_ARE or not callable(own) or not callable(vars(cuda).get(name)):
+            continue
+        if _is_torchs(context) and isinstance(own, FunctionType):
+            # Dynamo knows the functions of PyTorch's own devices by identity, and has other rules for some than for torch.cuda's.
+            yield name, disguise(plain(own), vars(cuda)[name])
+        elif name not in renames or isinstance(own, FunctionType):
             yield name, own
+
+
+def _is_torchs(context: Context) -> bool:
+    """Whether the namespace is a part of PyTorch: torch.xpu, torch.mps."""
+    return context.backend.adapter.startswith("torch.")
 
 
 def _submodules(context: Context) -> Iterator[Patch]:

@@ -103,7 +103,9 @@ class _Collectives:
         self._spread([part.view_as(output) for part, output in zip(parts, outputs)], outputs, streams)
 
     def _version(self) -> tuple[Any, ...]:
-        library = getattr(self._namespace, self._context.backend.names.own("nccl"))
+        library: Any = getattr(self._namespace, self._context.backend.names.own("nccl"), None)
+        if not hasattr(library, "version"):  # torch.distributed puts it into its logs, so it has to be something
+            return 0, 0, 0
         version: tuple[Any, ...] = library.version()
         return version
 

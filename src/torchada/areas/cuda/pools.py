@@ -38,8 +38,10 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(native, "_cuda_record_memory_history", history.record, "torch._C._cuda_record_memory_history")
     legacy = history.record_legacy
     yield Patch(native, "_cuda_record_memory_history_legacy", legacy, "torch._C._cuda_record_memory_history_legacy")
-    yield from _pools(context, history)
-    yield from _allocators(context)
+    if hasattr(context.namespace, "MemPool"):
+        yield from _pools(context, history)
+    if hasattr(context.namespace, context.backend.names.own("CUDAPluggableAllocator")):
+        yield from _allocators(context)
     for name, why in _UNSUPPORTED.items():
         api = f"torch.cuda.memory.{name}"
         refuse = unsupported(context, api, why, getattr(memory, name, None))

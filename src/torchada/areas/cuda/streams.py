@@ -21,8 +21,8 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip(f"torch.{context.backend.namespace} has no streams of that kind")
     namespace = context.namespace
     stream, event = namespace.Stream, namespace.Event
-    yield _handle(context, stream, "stream", "torch.cuda.Stream.cuda_stream")
-    yield _handle(context, event, "event", "torch.cuda.Event.cuda_event")
+    yield from _handle(context, stream, "stream", "torch.cuda.Stream.cuda_stream")
+    yield from _handle(context, event, "event", "torch.cuda.Event.cuda_event")
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
     if "external" not in signature(event.__new__).parameters:
         yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event")
@@ -34,10 +34,12 @@ def patches(context: Context) -> Iterator[Patch]:
                 yield Patch(owner, "get_stream_from_external", call, "torch.cuda.get_stream_from_external")
 
 
-def _handle(context: Context, owner: type, kind: str, api: str) -> Patch:
-    # The backend's own descriptor under a second name, so both names cost the same.
-    own = f"{context.backend.device_type}_{kind}"
-    return Patch(owner, f"cuda_{kind}", getattr_static(owner, own), api, to=f"{owner.__qualname__}.{own}")
+def _handle(context: Context, owner: type, kind: str, api: str) -> Iterator[Patch]:
+    # The backend's own descriptor under a second name, so both names cost the same. A torch without this device has none.
+    own = context.backend.names.renames.get(f"cuda_{kind}", f"{context.backend.device_type}_{kind}")
+    handle = getattr_static(owner, own, None)
+    if handle is not None:
+        yield Patch(owner, f"cuda_{kind}", handle, api, to=f"{owner.__qualname__}.{own}")
 
 
 def _cuda_stream_protocol(self: StreamLike) -> tuple[int, int]:

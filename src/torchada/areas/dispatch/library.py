@@ -127,8 +127,8 @@ def _autocast(context: Context) -> Iterator[Patch]:
 
 
 def _register_kernel(context: Context, original: Callable[..., Decorator]) -> Function:
-    """Kernels for "cuda" are also kept under the backend's device type, because arguments have devices of that type."""
-    own = context.backend.device_type
+    """Kernels for "cuda" are also kept under the device type that tensors have, because they are chosen by that."""
+    own = context.backend.computes_on or context.backend.device_type
 
     def register_kernel(
         self: CustomOpDef, device_types: str | Iterable[str] | None, fn: Function | None = None, /
@@ -154,7 +154,7 @@ def _register_kernel(context: Context, original: Callable[..., Decorator]) -> Fu
 
 
 def _set_kernel_enabled(context: Context, original: Function) -> Function:
-    own = context.backend.device_type
+    own = context.backend.computes_on or context.backend.device_type
 
     def set_kernel_enabled(self: CustomOpDef, device_type: str, *args: object, **kwargs: object) -> object:
         if device_type in ("cuda", own) and own in self._backend_fns:

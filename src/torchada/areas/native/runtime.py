@@ -43,9 +43,11 @@ def patches(context: Context) -> Iterator[Patch]:
     if not hasattr(context.namespace, "_lazy_init"):
         raise Skip(f"torch.{context.backend.namespace} has no runtime of that kind")
     cuda = context.torch.cuda
-    replaced: dict[str, object] = {"cudart": _cudart(context, cuda.cudart)}
-    for name in ("check_error", "CudaError", "DeferredCudaCallError"):
-        replaced[name] = _own(context, name)
+    replaced: dict[str, object] = {}
+    for name in ("cudart", "check_error", "CudaError", "DeferredCudaCallError"):
+        own = _own(context, name)
+        if own is not None:
+            replaced[name] = _cudart(context, cuda.cudart) if name == "cudart" else own
     # torch.cuda.profiler has imported some of these names.
     for module in (cuda, cuda.profiler):
         for name, own in replaced.items():
@@ -61,7 +63,11 @@ def _patch(context: Context, module: ModuleType, name: str, own: object) -> Patc
 
 
 def _own(context: Context, name: str) -> Any:
-    return attrgetter(context.backend.names.own(name))(context.namespace)
+    """The namespace's counterpart of torch.cuda's `name`, or None."""
+    try:
+        return attrgetter(context.backend.names.own(name))(context.namespace)
+    except AttributeError:
+        return None
 
 
 def _cudart(context: Context, original: Callable[[], ModuleType]) -> Callable[[], ModuleType]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import getattr_static
 from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, keyword, method
@@ -81,7 +82,8 @@ def _cuda(context: Context) -> Callable[..., Tensor]:
 
 def _is_cuda(context: Context) -> object:
     # The very property that code for the backend reads, so both cost the same.
-    return vars(context.torch.Tensor)[f"is_{context.backend.device_type}"]
+    # On torch.Tensor where an adapter has put it there, on its base for the devices that PyTorch knows itself.
+    return getattr_static(context.torch.Tensor, f"is_{context.backend.device_type}")
 
 
 def _type(context: Context) -> AnyFunction:

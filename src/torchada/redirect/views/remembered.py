@@ -8,28 +8,26 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.views import distributions, sources
-from torchada.redirect.views.sources import Mention
+from torchada.redirect.views.sources import MUSA, Mention, Words
 
 if TYPE_CHECKING:
     from _build_cache.cache import Cache
 
 _FILE = "found.json"
-# Changes with the words that are searched for.
-_SEARCH = hashlib.sha256(sources.WORDS).hexdigest()
 
 
-def find(places: tuple[str, ...], chosen: str | None) -> Mention | None:
+def find(places: tuple[str, ...], chosen: str | None, words: Words = MUSA) -> Mention | None:
     """As `sources.find`, remembered for a package that is installed. `chosen` is the user's folder for caches.
 
     Where no such folder can be used, the sources are searched each time.
     """
     if len(places) != 1 or not os.path.isdir(places[0]):
-        return sources.find(places)
-    kept = _Kept(places[0], chosen)
+        return sources.find(places, words)
+    kept = _Kept(places[0], chosen, words)
     known = kept.read()
     if known is not None:
         return Mention(*known["mention"]) if known["mention"] else None
-    found = sources.find(places)
+    found = sources.find(places, words)
     kept.write(found)
     return found
 
@@ -37,9 +35,10 @@ def find(places: tuple[str, ...], chosen: str | None) -> Mention | None:
 class _Kept:
     """The entry of one package in the cache. No error of the cache reaches the program."""
 
-    def __init__(self, place: str, chosen: str | None) -> None:
+    def __init__(self, place: str, chosen: str | None, words: Words) -> None:
         self._place = place
         self._chosen = chosen
+        self._search = hashlib.sha256(words.pattern).hexdigest()
         self._name = hashlib.sha256(place.encode(errors="surrogateescape")).hexdigest()[:32]
         self._site = os.path.dirname(place)
 
@@ -75,4 +74,4 @@ class _Kept:
         stamp = distributions.stamp(self._site, metadata)
         if stamp is None:
             raise ValueError(f"{metadata} has no RECORD")
-        return {"place": self._place, "distribution": metadata, "installed": stamp, "search": _SEARCH}
+        return {"place": self._place, "distribution": metadata, "installed": stamp, "search": self._search}

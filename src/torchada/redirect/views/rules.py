@@ -10,6 +10,7 @@ from torchada.redirect.views import remembered, sources
 from torchada.redirect.views.asker import Asker, is_standard
 from torchada.redirect.views.chosen import CHOSEN
 from torchada.redirect.views.known import known
+from torchada.redirect.views.sources import MUSA, Words
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
@@ -29,10 +30,12 @@ class Decision(NamedTuple):
 
 
 class Rules:
-    """The rules of one process: `settings` are the user's, `adapter` is the name of the backend's package."""
+    """The rules of one process: `settings` are the user's, `adapter` is the name of the backend's package, and `words` are those
+    by which sources show that they know the backend."""
 
-    def __init__(self, settings: Settings, adapter: str) -> None:
+    def __init__(self, settings: Settings, adapter: str, words: Words = MUSA) -> None:
         self._settings = settings
+        self._words = words
         self._stack = STACK | {adapter}
 
     def decide(self, asker: Asker) -> Decision:
@@ -47,7 +50,8 @@ class Rules:
             decision = rule(asker)
             if decision is not None:
                 return decision
-        return Decision(True, "it does not mention MUSA" if _is_readable(asker) else "it has no sources to search")
+        nothing = f"it does not mention {self._words.shown}"
+        return Decision(True, nothing if _is_readable(asker) else "it has no sources to search")
 
     def is_of_the_stack(self, asker: Asker) -> bool:
         """Whether torch, its adapter, torchada or the standard library asks."""
@@ -80,9 +84,9 @@ class Rules:
 
     def _by_its_sources(self, asker: Asker) -> Decision | None:
         if asker.text:
-            found = sources.mention(asker.text.encode(errors="replace"))
+            found = sources.mention(asker.text.encode(errors="replace"), self._words)
             return Decision(False, f"its line {found[0]} says {found[1]}") if found else None
-        mention = remembered.find(asker.sources, self._settings.cache)
+        mention = remembered.find(asker.sources, self._settings.cache, self._words)
         if mention is None:
             return None
         return Decision(False, f"{_shown(mention.file, asker)}:{mention.line} says {mention.word}")

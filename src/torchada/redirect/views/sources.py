@@ -1,19 +1,40 @@
-"""Whether Python sources mention MUSA. They are read, from folders and from zip files, and never imported."""
+"""Whether Python sources mention the backend. They are read, from folders and from zip files, and never imported."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from torchada.redirect.views.needles import search
 
-# Whole words: the bare letters occur by chance (setNumThreads contains mthreads).
-WORDS = rb"\b(?:torch_musa|torch\.musa|is_musa|MooreThreads|torchada)\b|\"musa\"|'musa'"
-_MENTION = re.compile(WORDS)
-# Every mention contains one of these, and plain bytes are found faster.
-_SIGNS = (b"musa", b"MooreThreads", b"torchada")
+if TYPE_CHECKING:
+    from torchada.backends.descriptor import Backend
+
+
+class Words:
+    """The words by which a source shows that it knows a backend: `adapter` is the name of its package, `name` its device type,
+    `vendor` another word, if there is one.
+
+    Whole words: the bare letters occur by chance (setNumThreads contains mthreads).
+    """
+
+    def __init__(self, adapter: str = "torch_musa", name: str = "musa", vendor: str = "MooreThreads") -> None:
+        whole = [adapter, f"torch.{name}", f"is_{name}", vendor, "torchada"]
+        self.pattern = rf"\b(?:{'|'.join(map(re.escape, filter(None, whole)))})\b|\"{name}\"|'{name}'".encode()
+        # Every mention contains one of these, and plain bytes are found faster.
+        self.signs = tuple(sign.encode() for sign in (name, vendor, "torchada") if sign)
+        self.mention = re.compile(self.pattern)
+        self.shown = name.upper()
+
+    @classmethod
+    def of(cls, backend: Backend) -> Words:
+        """The words for `backend`. Where the device is a name for the CPU, code that knows MUSA knows other devices."""
+        return MUSA if backend.computes_on else cls(backend.adapter, backend.device_type, backend.names.vendor)
+
+
+MUSA = Words()
 _FILES, _BYTES = 5000, 64 << 20
 # Folders of data may lie among the sources, with any number of files.
 _ENTRIES = 100_000
@@ -23,18 +44,18 @@ _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class Mention(NamedTuple):
-    """The first mention of MUSA that was found."""
+    """The first mention of the backend that was found."""
 
     file: str
     line: int
     word: str
 
 
-def find(places: Iterable[str]) -> Mention | None:
+def find(places: Iterable[str], words: Words = MUSA) -> Mention | None:
     """The first mention in the files and folders `places`, within 5,000 files and 64 MiB; what cannot be read is passed over."""
     size = 0
-    for count, (file, length, text) in enumerate(_sources(places), 1):
-        found = mention(text) if text else None
+    for count, (file, length, text) in enumerate(_sources(places, words), 1):
+        found = mention(text, words) if text else None
         if found is not None:
             return Mention(file, *found)
         size += length
@@ -48,11 +69,11 @@ def exists(place: str) -> bool:
     return os.path.isdir(place) or (place.endswith(".py") and os.path.isfile(place)) or _archive_of(place) is not None
 
 
-def mention(text: bytes) -> tuple[int, str] | None:
-    """The line and the word of the first mention of MUSA in a source."""
-    if not any(sign in text for sign in _SIGNS):
+def mention(text: bytes, words: Words = MUSA) -> tuple[int, str] | None:
+    """The line and the word of the first mention of the backend in a source."""
+    if not any(sign in text for sign in words.signs):
         return None
-    found = _MENTION.search(text)
+    found = words.mention.search(text)
     return (text.count(b"\n", 0, found.start()) + 1, found[0].decode().strip("\"'")) if found else None
 
 
@@ -60,8 +81,8 @@ def mention(text: bytes) -> tuple[int, str] | None:
 _Source = tuple[str, int, bytes]
 
 
-def _sources(places: Iterable[str]) -> Iterator[_Source]:
-    read = _reader()
+def _sources(places: Iterable[str], words: Words) -> Iterator[_Source]:
+    read = _reader(words)
     for place in places:
         if os.path.isdir(place):
             yield from map(read, _below(place))
@@ -72,10 +93,10 @@ def _sources(places: Iterable[str]) -> Iterator[_Source]:
             yield from _archived(archive, place[len(archive) + 1 :])
 
 
-def _reader() -> Callable[[str], _Source]:
+def _reader(words: Words) -> Callable[[str], _Source]:
     """A function that reads one file after another into the same buffer."""
     buffer = bytearray(_BUFFER)
-    has_sign = search(buffer, _SIGNS)
+    has_sign = search(buffer, words.signs)
 
     def read(file: str) -> _Source:
         try:

@@ -10,6 +10,7 @@ from torchada._warnings import warn_once
 
 if TYPE_CHECKING:
     from torchada._settings import Settings
+    from torchada.backends.descriptor import Backend
     from torchada.redirect.views.decider import Decider
     from torchada.redirect.views.rules import Decision
 
@@ -40,9 +41,10 @@ class Views:
     What decides is loaded at the first question, because `import torch` asks none.
     """
 
-    def __init__(self, settings: Settings, adapter: str) -> None:
+    def __init__(self, settings: Settings, adapter: str, backend: Backend | None = None) -> None:
         self._settings = settings
         self._adapter = adapter
+        self._backend = backend
         self._decider: Decider | None = None
         self.table: dict[str, bool] = {}
         _ALL.add(self)
@@ -77,6 +79,8 @@ class Views:
         if self._decider is None:
             from torchada.redirect.views.decider import Decider
             from torchada.redirect.views.rules import Rules
+            from torchada.redirect.views.sources import MUSA, Words
 
-            self._decider = Decider(Rules(self._settings, self._adapter), self.table)
+            words = Words.of(self._backend) if self._backend is not None else MUSA
+            self._decider = Decider(Rules(self._settings, self._adapter, words), self.table)
         return self._decider
