@@ -28,7 +28,7 @@ class _Group:
         self._folder = tempfile.TemporaryDirectory(prefix="torch_battery_")
         self._log = open(Path(self._folder.name) / "errors", "w+b")  # noqa: SIM115
         self._ranks = [self._start(rank) for rank in range(world)]
-        self.is_usable = True
+        self.is_usable, self._has_ended = True, ""
         self.problem = self._answers(_TO_START)
 
     def _start(self, rank: int) -> subprocess.Popen[bytes]:
@@ -49,26 +49,31 @@ class _Group:
         return self._answers(_TO_ANSWER)
 
     def _answers(self, limit: float) -> str | None:
-        """One answer of each rank. After the first fault the others are not waited for long: they may wait for that rank."""
+        """What is wrong, by one answer of each rank. A rank that has ended is the reason of what the others say.
+
+        After the first fault the others are not waited for long: they may wait for that rank.
+        """
         waiting: dict[IO[bytes], int] = {rank.stdout: number for number, rank in enumerate(self._ranks) if rank.stdout}
         end, problem = time.monotonic() + limit, None
         while waiting:
             ready, _, _ = select.select(list(waiting), [], [], max(0.0, end - time.monotonic()))
             if not ready:
                 self.is_usable = False
-                return problem or f"rank {', '.join(map(str, waiting.values()))} has not answered in {limit} s"
+                silent = f"rank {', '.join(map(str, waiting.values()))} has not answered in {limit} s"
+                return self._has_ended or problem or silent
             for stream in ready:
                 found = self._answer(waiting.pop(stream), stream)
                 if found and problem is None:
                     problem, end = found, min(end, time.monotonic() + _AFTER_A_FAULT)
-        return problem
+        return self._has_ended or problem
 
     def _answer(self, rank: int, stream: IO[bytes]) -> str | None:
         line = stream.readline()
         if not line:
             self.is_usable = False
             code = self._ranks[rank].wait()
-            return f"rank {rank} has ended with {code}: {self._last_error()}"
+            self._has_ended = f"rank {rank} has ended with {code}: {self._last_error()}"
+            return self._has_ended
         answer = json.loads(line)
         self.is_usable = self.is_usable and answer["is_usable"]
         return f"rank {rank} of {self.world}: {answer['problem']}" if answer["problem"] else None

@@ -22,13 +22,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def doctor(options: argparse.Namespace) -> int:
     """Examine; returns the exit code."""
-    from torchada.backends.select import BUILT_IN
+    from torchada.backends.musa import MUSA
     from torchada.cli.command import check_reports
     from torchada.doctor import document, examine, gather, is_healthy
     from torchada.doctor.examine import lines
 
     check_reports(options, (".json",))
-    facts = gather(next(iter(BUILT_IN.values())), options.timeout)
+    facts = gather(MUSA, options.timeout)
     results = examine(facts)
     found = document(facts, results)
     output.show(options, found, lambda terminal: lines(results, options.verbosity, terminal.painted, terminal.table))

@@ -25,11 +25,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def info(options: argparse.Namespace) -> int:
     """Print the screen; returns the exit code."""
-    from torchada.backends.select import BUILT_IN
+    from torchada.backends.musa import MUSA
     from torchada.doctor import examine, gather
     from torchada.doctor.info import document
 
-    facts = gather(next(iter(BUILT_IN.values())), options.timeout)
+    facts = gather(MUSA, options.timeout)
     found = document(facts, examine(facts))
     entries = [each for each in found["entries"] if options.verbosity >= 0 or each["name"] in _FEW]
     output.show(options, found, lambda terminal: _lines(terminal, entries))
