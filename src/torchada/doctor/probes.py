@@ -55,11 +55,6 @@ def torch(limit: float) -> Probe:
     return _ask(_TORCH, limit, _WITHOUT_US)
 
 
-def autoloaded(limit: float) -> Probe:
-    """The same with the backends that torch loads by itself, and without torchada."""
-    return _ask(_TORCH, limit, {"TORCHADA_DISABLE": "1"})
-
-
 def adapter(name: str, namespace: str, limit: float) -> Probe:
     """The adapter, without redirection; the simulator's, where the environment asks for it and there is no other."""
     found = _ask(_ADAPTER, limit, _WITHOUT_US, name, namespace)
