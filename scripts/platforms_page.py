@@ -46,9 +46,9 @@ LACKS = {
 BEGIN = """# Platforms
 
 torchada was made for Moore Threads' GPUs, and its engine takes others: a backend is a value that names an adapter,
-and [extending.md](../extending.md) shows how to bring one. These are torchada's own. `python -m
-scripts.platforms_page` makes this page from their descriptors (`src/torchada/backends`), and from figures that
-`--run` takes.
+and [extending.md](../extending.md) shows how to bring one. These are torchada's own.
+`python -m scripts.platforms_page` makes this page from their descriptors (`src/torchada/backends`), and from figures
+that `--run` takes.
 
 Which is taken is decided by `TORCHADA_PLATFORM`, then by which adapter is installed: torch_musa, torch_npu,
 torch_mlu, in this order, with a warning that names both where there are two. `host`, `xpu` and `mps` have to be asked
