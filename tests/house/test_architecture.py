@@ -319,6 +319,7 @@ OF_OTHERS = {
     "torchada.redirect.allocator_settings",
     "torchada.redirect.collective_variables",
     "torchada.redirect.environment",
+    "torchada.redirect.variables",
 }
 
 
