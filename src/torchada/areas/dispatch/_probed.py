@@ -58,11 +58,6 @@ class Kernel:
         where = "makes the host wait, and is replaced in captures"
         return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
-    @property
-    def is_needed(self) -> bool:
-        """False where an earlier process has found that the backend's kernel is right: it is then called without a detour."""
-        return self._verdicts.known(self.name) is not True
-
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         own = self._own(keys)
         if args[0].device.type != self._context.backend.device_type:
@@ -91,22 +86,20 @@ class Selection:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._in_force: dict[str, tuple[Kernel, Library | None]] = {}
+        self._in_force: dict[str, tuple[Kernel, Library]] = {}
 
     def get(self, name: str) -> Any:
         return self._in_force[name][0] if name in self._in_force else MISSING
 
     def set(self, name: str, kernel: Kernel) -> None:
-        library = None
-        if kernel.is_needed:
-            library = self._context.torch.library.Library("aten", "IMPL")
-            library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
+        # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
+        library = self._context.torch.library.Library("aten", "IMPL")
+        library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
         self._in_force[name] = kernel, library
 
     def delete(self, name: str) -> None:
         _, library = self._in_force.pop(name)
-        if library is not None:
-            library._destroy()  # type: ignore[no-untyped-call]
+        library._destroy()  # type: ignore[no-untyped-call]
 
 
 def _plain(kernel: Kernel) -> Function:
