@@ -93,6 +93,7 @@ VARIABLES = (
     ),
     Variable("TORCHADA_DEBUG_CPP_OPS", "flag", "a line on stderr for each call of an operator that is overridden"),
     Variable("TORCHADA_CACHE_DIR", "path", "the folder that what torchada compiles is kept in"),
+    Variable("TORCHADA_TUNED_TABLES", "path", "the folder of tables that were tuned for a chip, for SGLang and vLLM"),
     Variable(
         "TORCHADA_EXCLUDE_DIRS",
         "path",
@@ -138,6 +139,7 @@ class Settings(NamedTuple):
     cpp_ops_logged: bool = False
     disabled_ops: frozenset[str] = frozenset()
     cache: str | None = None
+    tuned_tables: str = ""
     exclude_dirs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
@@ -183,6 +185,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
             name[len(DISABLE_OP) :] for name in good if name.startswith(DISABLE_OP) and _flag(good, name)
         ),
         cache=good.get("TORCHADA_CACHE_DIR") or None,
+        tuned_tables=good.get("TORCHADA_TUNED_TABLES") or _users_tables(env),
         exclude_dirs=_parts(good.get("TORCHADA_EXCLUDE_DIRS", "").replace(",", os.pathsep)),
         unknown=unknown,
         not_understood=bad,
@@ -249,6 +252,10 @@ def warn_about(settings: Settings) -> None:
             warn_once(f"{entry} is not understood and ignored; {_expected(known)}")
     for name in settings.unknown:
         warn_once(f"{name} is not a variable torchada knows; see `python -m torchada.hooks status`")
+
+
+def _users_tables(env: Mapping[str, str]) -> str:
+    return os.path.join(env.get("XDG_DATA_HOME") or os.path.join("~", ".local", "share"), "torchada", "tuned")
 
 
 def _parts(value: str) -> tuple[str, ...]:

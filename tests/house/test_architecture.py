@@ -359,6 +359,7 @@ OF_OTHERS = {
     "torchada.redirect.collective_variables",
     "torchada.redirect.environment",
     "torchada.trials.process",
+    "torchada.redirect.variables",
 }
 
 

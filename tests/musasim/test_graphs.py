@@ -99,6 +99,13 @@ def test_a_training_step(musa: Any) -> None:
     assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
 
 
+def _draw(x: torch.Tensor, replacement: bool = False) -> torch.Tensor:
+    """By the device's own kernel, also where an adapter's is chosen in its place."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
+    drawn: torch.Tensor = torch.ops.aten.multinomial.default.redispatch(keys, x, 1, replacement)
+    return drawn
+
+
 @pytest.mark.parametrize(
     "forbidden",
     [
@@ -107,6 +114,7 @@ def test_a_training_step(musa: Any) -> None:
         lambda musa, x: x.nonzero(),
         lambda musa, x: torch.ones(2).to("musa"),
         lambda musa, x: musa.synchronize(),
+        lambda musa, x: _draw(x),
         lambda musa, x: musa.current_stream().synchronize(),
         lambda musa, x: musa.current_stream().query(),
         lambda musa, x: musa.current_stream().record_event().synchronize(),
@@ -235,6 +243,18 @@ def test_torch_accelerator_graph(musa: Any) -> None:
     x.fill_(4)
     graph.replay()
     assert y.tolist() == [5, 5]
+
+
+def test_what_needs_the_host_waits_for_the_stream(musa: Any) -> None:
+    x = torch.ones(4, device="musa")
+    for waits, call in ((True, lambda: _draw(x)), (False, lambda: _draw(x, replacement=True))):
+        call()
+        musa.synchronize()
+        musa._sleep(50_000_000)
+        before = musa.current_stream().record_event()
+        call()
+        assert before.query() is waits
+        musa.synchronize()
 
 
 def test_a_nested_capture_is_refused_without_breaking_the_outer_one(musa: Any) -> None:

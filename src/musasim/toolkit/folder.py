@@ -20,7 +20,11 @@ _MUSART = _CSRC / "musart"
 _DRIVER = _PACKAGE / "driver" / "musa.cpp"
 # The host APIs of muBLAS and others.
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
-_PROGRAMS = {"mcc": "musasim.toolkit.mcc", "musaInfo": "musasim.toolkit.musa_info"}
+_PROGRAMS = {
+    "mcc": "musasim.toolkit.mcc",
+    "musaInfo": "musasim.toolkit.musa_info",
+    "mthreads-gmi": "musasim.toolkit.gmi",
+}
 _COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
 

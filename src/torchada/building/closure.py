@@ -23,6 +23,10 @@ _QUOTED = re.compile(_DIRECTIVE + rb'"([^"\n]+)"')
 _STRING = re.compile(rb'"([^"\s\\]{1,400}\.\w{1,4})"')
 
 
+# Headers of torch's for CUDA that include none of CUDA's, so that a build for the host finds all it needs.
+_WITHOUT_FOLDER = frozenset({"torch/csrc/cuda/memory_snapshot.h"})
+
+
 @dataclass
 class Closure:
     """`files` by absolute path, in the order in which they were met; `headers` that were not found, as they are included."""
@@ -31,10 +35,12 @@ class Closure:
     headers: set[str] = field(default_factory=set)
 
     def needs_cuda(self, include_dirs: Iterable[str], toolkit: Toolkit) -> bool:
-        """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are.
+        """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are, if they need one.
 
         Sources for the CPU alone may contain such an include too, for another build of the same project.
         """
+        if not self.headers.isdisjoint(_WITHOUT_FOLDER):
+            return True
         project = (_slashed(os.getcwd()),)
         outside = [os.path.abspath(each) for each in include_dirs if not is_within(each, project)]
         own = () if toolkit.home is None else (_slashed(toolkit.home),)

@@ -37,6 +37,8 @@ def test_properties_say_what_cuda_code_reads() -> None:
     assert properties.warp_size in (32, 128)
     assert properties.max_threads_per_multi_processor >= 1024
     assert properties.shared_memory_per_block > 0 and properties.L2_cache_size > 0
+    assert properties.pci_bus_id != torch.cuda.get_device_properties(1).pci_bus_id
+    assert properties.pci_device_id >= 0 and properties.pci_domain_id >= 0
 
 
 def test_a_runtime_that_numbers_attributes_otherwise_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import re
 import subprocess
 from pathlib import Path
@@ -175,3 +176,34 @@ def test_the_version_of_cuda_in_a_setup_script(musa: Interpreter, tmp_path: Path
     own = "None" if COMPILED_FOR == "None" else "'11.8'"
     assert musa.run(["setup.py"], env=told).stdout.split() == [own, "False"]
     assert musa.run(code, env={**forced, **told}).stdout.split() == [COMPILED_FOR, "True"]
+
+
+@pytest.mark.slow
+def test_history_of_memory_from_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A source for the host that calls functions of torch::cuda, as PyTorch's own test of them does."""
+    monkeypatch.setenv("MAX_JOBS", "2")
+    module = cpp_extension.load_inline(
+        "memory_history",
+        cpp_sources="""
+        #include <torch/csrc/cuda/memory_snapshot.h>
+        py::bytes snapshot() { return py::bytes(torch::cuda::_memory_snapshot_pickled()); }
+        void record(bool on) { torch::cuda::_record_memory_history(on, on, 10, on, on); }
+        void record_all() { torch::cuda::_record_memory_history("all", "alloc", "python", 10); }
+        void stop() { torch::cuda::_record_memory_history(std::nullopt); }
+        """,
+        functions=["snapshot", "record", "record_all", "stop"],
+        extra_cflags=["-O0"],
+        build_directory=str(tmp_path),
+    )
+    module.record(True)
+    x = torch.rand(311, 411, device="cuda")
+    found = pickle.loads(module.snapshot())
+    blocks = [block for segment in found["segments"] for block in segment["blocks"]]
+    (frames,) = (block["frames"] for block in blocks if block["requested_size"] == x.nbytes)
+    text = str(frames)
+    assert "test_cpp_extension.py" in text and "rand" in text
+    module.record(False)
+    module.record_all()
+    y = torch.rand(313, 411, device="cuda")
+    module.stop()
+    assert torch.cuda.memory._snapshot()["segments"] and y.is_cuda

@@ -311,6 +311,13 @@ bool counts_a_mask(const Signature& signature, const Stack& stack) {
   return masked && !(puts && arguments[2].toTensor().numel() == 1);
 }
 
+bool waits_for_host(const Signature& signature, const Stack& stack) {
+  if (signature.samples) {
+    return !stack[stack.size() - signature.arguments + 2].toBool();
+  }
+  return signature.synchronizes || (signature.indexes && counts_a_mask(signature, stack));
+}
+
 void compute(
     const c10::OperatorHandle& op,
     const c10::OperatorHandle& kernel,
@@ -334,8 +341,9 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
       "Could not run '",
       op.operator_name(),
       "' with arguments from the 'PrivateUse1' backend. musasim computes with CPU kernels, and this operator has none.");
+  const bool waits = waits_for_host(signature, *stack);
   if (auto* capture = active_capture()) {
-    if (signature.synchronizes || (signature.indexes && counts_a_mask(signature, *stack))) {
+    if (waits) {
       refuse_host_access();
     }
     const auto device = check.device();
@@ -344,6 +352,9 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
       compute(op, kernel, signature, device, dense, arguments);
     });
     return;
+  }
+  if (waits) {
+    wait_for_results(current_stream(check.device().index()));
   }
   compute(op, kernel, signature, check.device(), check.dense(), stack);
 }

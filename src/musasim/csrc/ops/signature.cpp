@@ -98,6 +98,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.host_scalars = op.hasTag(at::Tag::pointwise) || takes_host_scalars(name);
   made.seeded = op.hasTag(at::Tag::nondeterministic_seeded) && made.generators == 0;
   made.synchronizes = waits_for_host(name);
+  made.samples = name == "multinomial"; // as torch_musa's Multinomial.cpp does
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";
   made.cpu_only = name == "_sparse_mm_reduce_impl"; // GPUs do not support it either
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);

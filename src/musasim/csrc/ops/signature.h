@@ -15,6 +15,7 @@ struct Signature {
   bool host_scalars = false;   // 0-dim CPU tensors may be mixed with device tensors
   bool seeded = false;         // draws from the default generator without naming it
   bool synchronizes = false;   // its result depends on values, so the host waits for it
+  bool samples = false;        // reads its input on the host unless it draws with replacement, its third argument
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks
   bool has_cpu_kernel = true;
   bool cpu_only = false;       // has a CPU kernel that works only if it is called from the CPU's autograd

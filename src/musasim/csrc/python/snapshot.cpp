@@ -2,6 +2,7 @@
 
 #include "../runtime/allocator.h"
 #include "../runtime/allocator_settings.h"
+#include "torch_musa/csrc/core/memory_snapshot.h"
 
 #include <pybind11/stl.h>
 #include <torch/csrc/profiler/combined_traceback.h>
@@ -196,6 +197,12 @@ void record_legacy(
   record_history({enabled, level, enabled && with_cpp && level != Gather::Never, max_entries});
 }
 
+std::string pickled_snapshot() {
+  const py::gil_scoped_acquire interpreter; // C++ code calls this from any thread
+  const auto dumps = py::module_::import("pickle").attr("dumps");
+  return dumps(snapshot(), py::arg("protocol") = 2).cast<std::string>(); // the protocol of PyTorch's own pickles
+}
+
 } // namespace
 
 void add_snapshots(py::module_& module) {
@@ -206,3 +213,33 @@ void add_snapshots(py::module_& module) {
 }
 
 } // namespace musasim
+
+namespace torch::musa {
+
+void _record_memory_history(
+    bool enabled,
+    bool record_context,
+    int64_t trace_alloc_max_entries,
+    bool trace_alloc_record_context,
+    bool record_cpp_context) {
+  musasim::record_legacy(
+      enabled,
+      record_context,
+      static_cast<size_t>(trace_alloc_max_entries),
+      trace_alloc_record_context,
+      record_cpp_context);
+}
+
+void _record_memory_history(
+    std::optional<std::string> enabled,
+    std::optional<std::string> context,
+    const std::string& stacks,
+    size_t max_entries) {
+  musasim::record(enabled, context, stacks, max_entries);
+}
+
+std::string _memory_snapshot_pickled() {
+  return musasim::pickled_snapshot();
+}
+
+} // namespace torch::musa

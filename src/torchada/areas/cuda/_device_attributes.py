@@ -23,10 +23,13 @@ NUMBERS = {
     "shared_memory_per_block": 8,
     "warp_size": 10,
     "clock_rate": 13,  # kHz
+    "pci_bus_id": 33,
+    "pci_device_id": 34,
     "memory_clock_rate": 36,  # kHz
     "memory_bus_width": 37,  # bits
     "L2_cache_size": 38,  # bytes
     "max_threads_per_multi_processor": 39,
+    "pci_domain_id": 50,
     "shared_memory_per_multiprocessor": 81,
     "regs_per_multiprocessor": 82,
     "shared_memory_per_block_optin": 97,

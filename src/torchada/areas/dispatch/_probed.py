@@ -2,6 +2,7 @@
 
 They are registered for the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd
 and autocast, in inference mode too. The backend's own kernel can be called from there, so that nothing is replaced in order to ask.
+What PyTorch composes of other operators has no kernel of the backend, and never comes to that key. It is given one.
 """
 
 from __future__ import annotations
@@ -16,18 +17,34 @@ if TYPE_CHECKING:
     from torch._C import DispatchKeySet
     from torch.library import Library
 
-_KEY = "BackendSelect"
+_SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
 
 
 class Kernel:
-    """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone."""
+    """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone.
 
-    def __init__(self, context: Context, name: str, replacement: Function, probe: Probe, verdicts: Verdicts) -> None:
+    `only_captured`: whether the backend's kernel is right outside of captures in any case.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        replacement: Function,
+        probe: Probe,
+        verdicts: Verdicts,
+        only_captured: bool = False,
+    ) -> None:
         self.name = name
         self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
+        self._only_captured = only_captured
         packet, _, overload = name.partition(".")
         self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
         self._select = context.torch._C.DispatchKey.BackendSelect
+        has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
+        operator = f"aten::{name}"
+        is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
+        self.key = _DEVICE if is_composed else _SELECT
 
     @property
     def state(self) -> str:
@@ -36,30 +53,34 @@ class Kernel:
         adapter = self._context.backend.adapter
         if found is None:
             return f"{adapter}'s kernel is probed at the first call"
-        return (
-            f"{adapter}'s kernel is right, and used"
-            if found
-            else f"{adapter}'s kernel is missing or wrong, and replaced"
-        )
+        if found:
+            return f"{adapter}'s kernel is right, and used"
+        where = "makes the host wait, and is replaced in captures"
+        return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        rest = keys.remove(self._select)
+        own = self._own(keys)
         if args[0].device.type != self._context.backend.device_type:
-            return self._operator.redispatch(rest, *args, **kwargs)
+            return own(*args, **kwargs)
         found = self._verdicts.known(self.name)
-        if found is None and not self._context.namespace.is_current_stream_capturing():
-            own = _redispatching(self._operator, rest)
-            found = self._verdicts.probe(self.name, own, self._probe, args[0].device)
         # A capture cannot be interrupted by a probe; the replacement is right in any case.
-        return self._operator.redispatch(rest, *args, **kwargs) if found else self._replacement(*args, **kwargs)
+        if found is None or self._only_captured:
+            is_captured = self._context.namespace.is_current_stream_capturing()
+            if found is None and not is_captured:
+                found = self._verdicts.probe(self.name, own, self._probe, args[0].device)
+            found = found or (self._only_captured and not is_captured)
+        return own(*args, **kwargs) if found else self._replacement(*args, **kwargs)
 
-
-def _redispatching(operator: Any, keys: DispatchKeySet) -> Function:
-    return lambda *args, **kwargs: operator.redispatch(keys, *args, **kwargs)
+    def _own(self, keys: DispatchKeySet) -> Function:
+        if self.key == _DEVICE:
+            composed: Function = self._operator.decompose
+            return composed
+        rest = keys.remove(self._select)
+        return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
 
 
 class Selection:
-    """An owner of patches: the kernels of aten for the key BackendSelect, by the operator's name."""
+    """An owner of patches: kernels of aten, by the operator's name."""
 
     __torchada_owner__ = True
 
@@ -71,8 +92,9 @@ class Selection:
         return self._in_force[name][0] if name in self._in_force else MISSING
 
     def set(self, name: str, kernel: Kernel) -> None:
+        # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
         library = self._context.torch.library.Library("aten", "IMPL")
-        library.impl(name, _plain(kernel), _KEY, with_keyset=True)
+        library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
         self._in_force[name] = kernel, library
 
     def delete(self, name: str) -> None:

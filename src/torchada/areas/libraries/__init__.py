@@ -9,6 +9,8 @@ AREAS = {
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
     "triton": ("triton.driver", "triton.compiler", "triton.language"),
+    "sglang.srt.layers.moe.moe_runner.triton_utils.fused_moe_triton_config": ("tuned_tables.sglang",),
+    "vllm.model_executor.layers.fused_moe.fused_moe": ("tuned_tables.vllm",),
     "sglang.kernels.jit.utils.compile.toolchain": ("sglang_jit",),
     "sglang.kernels.ops.attention.rope": ("sglang_rope",),
 }

@@ -60,6 +60,7 @@ TORCH = Library(
         "ATen/native/cuda/cutlass_common.cuh": "ATen/native/musa/cutlass_common.muh",
         "THC/THCAtomics.cuh": "THC/THCAtomics.muh",
         "torch/cuda.h": "torch/musa.h",
+        "torch/csrc/cuda/memory_snapshot.h": f"{_CSRC}/core/memory_snapshot.h",
         # torch_musa pairs with torch 2.7.1, which has them here; newer torch has them in both places.
         "torch/headeronly/util/BFloat16.h": "c10/util/BFloat16.h",
         "torch/headeronly/util/Float8_e4m3fn.h": "c10/util/Float8_e4m3fn.h",
