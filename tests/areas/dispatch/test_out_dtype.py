@@ -142,7 +142,9 @@ def test_a_probe_without_memory_is_made_again_by_the_next_process(musa: Interpre
     first = musa.json([str(program), "short of memory"], env=env)
     second = musa.json([str(program), "right"], env=env)
     assert first["values"] == second["values"] and first["calls"] == 1
-    assert first["after"].endswith("is missing or wrong, and replaced") and second["after"].endswith("is right, and used")
+    assert first["after"].endswith("is missing or wrong, and replaced") and second["after"].endswith(
+        "is right, and used"
+    )
 
 
 @pytest.mark.once
