@@ -34,6 +34,7 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
         x = torch.randn(10, 50, device="cuda")
         found, (code,) = run_and_get_code(torch.compile(lambda x: x.softmax(-1) + x.sin()), x)
         assert "@triton.jit" in code and "DeviceProperties(type='musa'" in code and "cpp_fused" not in code
+        assert "= empty_strided_musa((10, 50), (50, 1), torch.float32)" in code and "empty_strided(" not in code
         torch.testing.assert_close(found, x.softmax(-1) + x.sin())
     """)
 
