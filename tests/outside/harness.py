@@ -35,6 +35,8 @@ def torchada_cuda_only() -> None:
 def torchada_triton() -> None:
     """As `torchada`; the kernels that the tests launch are the checkout's, because those of another version are others."""
     torchada()
+    # torch decides once whether there is a GPU, by the view of who imports this first: a test, and not this package.
+    exec("import torch.testing._internal.inductor_utils", {"__name__": "test", "__file__": os.environ["OUTSIDE_FILE"]})
     from torch.testing._internal import inductor_utils
 
     for name in ("HAS_CUDA", "HAS_XPU"):  # their names until 2.8

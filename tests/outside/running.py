@@ -103,6 +103,7 @@ class _File:
         command += self.suite.pytest_arguments(self.checkout, self.path)
         environment = {
             **self.suite.environment(self.checkout),
+            "OUTSIDE_FILE": str(self.path),
             "OUTSIDE_RESULTS": str(self.record),
             "OUTSIDE_DONE": str(self.done_list),
             "OUTSIDE_EVERY": str(self.bounds.every),

@@ -59,7 +59,7 @@ class _Allocates(PythonWrapperCodegen):
 
     def make_allocation(self, name: str, device: Any, *described: Any, **options: Any) -> str:
         """The source of one allocation."""
-        line: str = super().make_allocation(name, device, *described, **options)
+        line: str = super().make_allocation(name, device, *described, **options)  # type: ignore[no-untyped-call]
         if device.type != "musa":
             return line
         return line.replace(" = empty_strided(", " = empty_strided_musa(", 1).replace("device='musa', dtype=", "", 1)
