@@ -80,6 +80,25 @@ def test_a_file_that_cannot_be_imported_is_one_failure(suite: tuple[Suite, Path]
     assert [each.verdict for each in verdicts] == ["failed"] and "a_module_that_is_not_there" in verdicts[0].error
 
 
+SIZES = """
+import pytest
+
+@pytest.mark.parametrize("kind", ["a", "b"])
+@pytest.mark.parametrize("rows, columns", [(4096, 2), (3, 7), (64, 64)])
+def test_sizes(rows, columns, kind): pass
+def test_alone(): pass
+"""
+
+
+def test_the_smallest_of_each_test_are_chosen(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    (suite[1] / "tests" / "test_any.py").write_text(SIZES)
+    for number, chosen in ((1, ["3-7-a"]), (3, ["64-64-a", "3-7-a", "3-7-b"])):
+        bounds = Bounds(gibibytes=4, seconds=60, smallest=number)
+        ((_, verdicts),) = running.run(*suite, tmp_path / f"results {number}", bounds)
+        names = [each.test.split("::")[1] for each in verdicts]
+        assert sorted(names) == sorted([*(f"test_sizes[{each}]" for each in chosen), "test_alone"])
+
+
 def test_failures_are_compared_with_the_list() -> None:
     rows = [
         Known("*test_a*", "vendor", "its own", error="one"),

@@ -20,7 +20,7 @@ def main() -> int:
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
     torch = version("torch")
     results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{options.suite}-{torch}"
-    bounds = running.Bounds(options.memory, options.seconds, options.sample)
+    bounds = running.Bounds(options.memory, options.seconds, options.sample, options.smallest)
     print(f"verdicts are kept in {results}", flush=True)
     verdicts = running.recorded(results) if options.score else []
     if options.score:
@@ -56,6 +56,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
+    parser.add_argument(
+        "--smallest", type=int, default=0, metavar="N", help="of each test the N with the smallest sizes"
+    )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
     return parser.parse_args()

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
+
+Test = TypeVar("Test", bound=Any)
 
 
 def vendor() -> None:
@@ -31,6 +35,8 @@ def torchada_cuda_only() -> None:
 def torchada_triton() -> None:
     """As `torchada`; the kernels that the tests launch are the checkout's, because those of another version are others."""
     torchada()
+    # torch decides once whether there is a GPU, by the view of who imports this first: a test, and not this package.
+    exec("import torch.testing._internal.inductor_utils", {"__name__": "test", "__file__": os.environ["OUTSIDE_FILE"]})
     from torch.testing._internal import inductor_utils
 
     for name in ("HAS_CUDA", "HAS_XPU"):  # their names until 2.8
@@ -57,6 +63,22 @@ def earlier() -> None:
 def concerns_cuda(name: str, doc: str) -> bool:
     """Whether a test of a file that is about more than CUDA is about CUDA."""
     return any(word in f"{name} {doc}".lower() for word in ("cuda", "gpu", "pin"))
+
+
+def smallest(items: Sequence[Test], each: int) -> list[Test]:
+    """Of each test function, the `each` items with the smallest parameters, in the order that they had."""
+    functions: dict[str, list[int]] = {}
+    for place, item in enumerate(items):
+        functions.setdefault(item.nodeid.partition("[")[0], []).append(place)
+    chosen = [sorted(places, key=lambda place: _size(items[place]))[:each] for places in functions.values()]
+    return [items[place] for place in sorted(place for places in chosen for place in places)]
+
+
+def _size(item: Any) -> float:
+    """The product of a test's parameters that are numbers: what it has to compute grows with it."""
+    parameters = getattr(item, "callspec", None)
+    numbers = (value for value in parameters.params.values() if isinstance(value, int)) if parameters else ()
+    return math.prod(max(abs(number), 1) for number in numbers)
 
 
 def prepare() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _RESULTS = Path(os.environ["OUTSIDE_RESULTS"])
 _DONE = frozenset(Path(os.environ["OUTSIDE_DONE"]).read_text(encoding="utf-8").splitlines())
 _EVERY = int(os.environ.get("OUTSIDE_EVERY", "0"))
+_SMALLEST = int(os.environ.get("OUTSIDE_SMALLEST", "0"))
 #: Verdicts from the strongest on: a test that fails in its teardown has failed.
 _RANK = ("failed", "skipped", "xfailed", "passed")
 
@@ -32,6 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if 0 < _EVERY < len(items):
         step = len(items) / _EVERY
         items[:] = [items[int(i * step)] for i in range(_EVERY)]
+    if _SMALLEST:
+        items[:] = harness.smallest(items, _SMALLEST)
     _write(collected=len(items))
     items[:] = [item for item in items if item.nodeid not in _DONE]
 

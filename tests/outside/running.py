@@ -18,11 +18,12 @@ from outside.suites import Suite
 
 @dataclass(frozen=True)
 class Bounds:
-    """For one process: address space in GiB, and seconds that may pass without a verdict. `every` is the sample's size."""
+    """For one process: address space in GiB, and seconds that may pass without a verdict. `every` and `smallest` choose tests."""
 
     gibibytes: float = 12
     seconds: float = 300
     every: int = 0
+    smallest: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,11 @@ class _File:
         command += self.suite.pytest_arguments(self.checkout, self.path)
         environment = {
             **self.suite.environment(self.checkout),
+            "OUTSIDE_FILE": str(self.path),
             "OUTSIDE_RESULTS": str(self.record),
             "OUTSIDE_DONE": str(self.done_list),
             "OUTSIDE_EVERY": str(self.bounds.every),
+            "OUTSIDE_SMALLEST": str(self.bounds.smallest),
         }
         with self.record.with_suffix(".log").open("ab") as output:
             return subprocess.Popen(

@@ -65,6 +65,9 @@ class MusaUtils:
         loaded = (kernel, id(kernel), 0, 0, max_threads(device))
         return loaded[:4] if triton.__version__.startswith("3.3.") else loaded
 
+    def unload_module(self, module: object) -> None:
+        """Forget what `load_binary` has loaded; from Triton 3.9 on, a kernel does when it is deleted. Nothing is held here."""
+
 
 def _attribute(number: int, device: int) -> int:
     """musaDeviceGetAttribute, of the runtime that torch_musa's native part contains."""

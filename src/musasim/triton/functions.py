@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ import triton.language as tl
 from triton.runtime import interpreter
 from triton.runtime.jit import JITFunction
 
-__all__ = ["interpreted"]
+__all__ = ["interpreted", "semantic"]
 
 _REWRITTEN: dict[Any, Callable[..., Any]] = {}
 _STUBS = "triton.language.extra.libdevice"
@@ -83,7 +84,31 @@ class _Rewriter(interpreter.FunctionRewriter):  # type: ignore[misc]
 def _namespace(function: Any) -> dict[str, Any]:
     closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
     names = {**vars(interpreter), **function.__globals__, **closure, "_counters": _counters}
-    return {name: _of_libdevice(value) for name, value in names.items()}
+    return {name: _callable(value) for name, value in names.items()}
+
+
+def _callable(value: Any) -> Any:
+    """`value` as a kernel may call it. A program may have `tl.load` by a name of its own, which nothing replaces."""
+    if inspect.isfunction(value) and tl.core.is_builtin(value):
+        return _builtin(value)
+    return _of_libdevice(value)
+
+
+def _builtin(function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        replaced = getattr(sys.modules[function.__module__], function.__name__, function)
+        if replaced is not function:
+            return replaced(*arguments, **keywords)
+        return function(*arguments, **{**keywords, **semantic()})
+
+    return call
+
+
+def semantic() -> dict[str, Any]:
+    """The argument by which a builtin of the language knows that the interpreter calls it."""
+    if hasattr(interpreter, "interpreter_semantic"):
+        return {"_semantic": interpreter.interpreter_semantic}
+    return {"_builder": interpreter.interpreter_builder}
 
 
 def _of_libdevice(value: Any) -> Any:

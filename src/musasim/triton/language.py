@@ -20,7 +20,7 @@ from triton.runtime import interpreter
 from triton.runtime.jit import JITFunction
 
 from musasim.triton import numbers, reductions
-from musasim.triton.functions import interpreted
+from musasim.triton.functions import interpreted, semantic
 
 __all__ = ["in_place"]
 
@@ -98,24 +98,19 @@ def _of_cuda() -> Iterator[tuple[Any, str, Any]]:
     """What needs to know who compiles it: libdevice, and the builtins of triton.language.extra.cuda."""
     from triton.language.extra import cuda, libdevice
 
-    semantic = {_keyword(): getattr(interpreter, "interpreter_semantic", interpreter.interpreter_builder)}
     for module in (cuda, cuda.libdevice):
         for name, value in list(vars(module).items()):
             if tl.core.is_builtin(value):
-                yield module, name, _with(value, semantic)
+                yield module, name, _with(value, semantic())
     for name in list(vars(libdevice)):
         own = vars(cuda.libdevice).get(name)
         if own is not None and tl.core.is_builtin(own):
-            yield libdevice, name, _with(own, semantic)
+            yield libdevice, name, _with(own, semantic())
 
 
-def _keyword() -> str:
-    return "_semantic" if hasattr(interpreter, "interpreter_semantic") else "_builder"
-
-
-def _with(builtin: Any, semantic: dict[str, Any]) -> Any:
+def _with(builtin: Any, context: dict[str, Any]) -> Any:
     def call(*arguments: Any, **keywords: Any) -> Any:
-        return builtin(*arguments, **{**keywords, **semantic})
+        return builtin(*arguments, **{**keywords, **context})
 
     return call
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.interpreter import Interpreter
+from support.interpreter import TORCH, Interpreter
 
 pytestmark = [
     pytest.mark.musa,
@@ -34,6 +34,7 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
         x = torch.randn(10, 50, device="cuda")
         found, (code,) = run_and_get_code(torch.compile(lambda x: x.softmax(-1) + x.sin()), x)
         assert "@triton.jit" in code and "DeviceProperties(type='musa'" in code and "cpp_fused" not in code
+        assert "= empty_strided_musa((10, 50), (50, 1), torch.float32)" in code and "empty_strided(" not in code
         torch.testing.assert_close(found, x.softmax(-1) + x.sin())
     """)
 
@@ -63,6 +64,27 @@ def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> 
         agree(lambda table, i: table[i].sum(1), a, torch.randint(0, 32, (4, 7), device="cuda"))
         dropped = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))(torch.ones(4000, device="cuda"))
         assert 0.45 < (dropped == 0).float().mean() < 0.55
+    """)
+
+
+@pytest.mark.skipif(TORCH < (2, 9), reason="up to 2.8 torch has no registry of templates")
+def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) -> None:
+    triton.run("""
+        import torch, torch._inductor.utils
+        from torch._inductor import config
+        from torch._inductor.utils import run_and_get_code
+
+        torch._inductor.utils.is_big_gpu = lambda *device: True  # torch tries templates on chips with 68 processors or more
+        config.max_autotune, config.max_autotune_gemm_backends = True, "TRITON"
+        config.test_configs.max_mm_configs = 1
+
+        a, b, bias = (torch.randn(*shape, device="cuda") for shape in ((48, 64), (64, 32), (32,)))
+        def products(a, b):
+            return (a @ b).relu(), torch.addmm(bias, a, b)
+
+        found, (code,) = run_and_get_code(torch.compile(products, fullgraph=True), a, b)
+        assert code.count("def triton_tem_fused") == 2, code
+        torch.testing.assert_close(found, products(a, b))
     """)
 
 

@@ -18,6 +18,7 @@ PROGRAMS = {
     "mamba.py": ("mamba_ssm", 5),
     "whisper_timing.py": ("whisper", 2),
     "torchao_kernels.py": ("torchao", 4),
+    "unsloth_kernels.py": ("unsloth", 16),
 }
 
 # Both are in bfloat16, which has eight bits. Results and gradients of the first are up to 5; the second is relative.
@@ -29,7 +30,8 @@ def test_its_kernels_compute_what_torch_does(musa: Interpreter, tmp_path: Path, 
     package, cases = PROGRAMS[program]
     if find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    musa.env.update(TRITON_CACHE_DIR=str(tmp_path))
+    # Otherwise unsloth writes modules to the current folder.
+    musa.env.update(TRITON_CACHE_DIR=str(tmp_path), UNSLOTH_COMPILE_LOCATION=str(tmp_path / "unsloth"))
     errors = json.loads(musa.run([str(PROJECTS / program)], timeout=1800).stdout.strip().splitlines()[-1])
     assert len(errors) == cases
     raised = {name: error for name, error in errors.items() if isinstance(error, str)}

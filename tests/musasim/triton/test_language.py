@@ -126,6 +126,21 @@ def test_libdevice_by_each_of_its_names() -> None:
     torch.testing.assert_close(out[1].cpu(), (x.abs() + 1).rsqrt() + x.abs().log1p())
 
 
+cast, program_id, load = tl.cast, tl.program_id, tl.load
+
+
+@triton.jit
+def by_other_names(x, out, BLOCK: tl.constexpr):
+    i = program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, cast(load(x + i), tl.float32))
+
+
+def test_builtins_of_the_language_by_a_programs_own_names() -> None:
+    x, out = torch.randn(8).half(), on_device(8)
+    by_other_names[(2,)](x.to("musa"), out, BLOCK=4)
+    assert torch.equal(out.cpu(), x.float())
+
+
 @triton.jit
 def times(a, b):
     return a * b

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from support.compiled.outcome import outcome, types_only
 from support.compiled.program import Program
@@ -70,6 +71,8 @@ class Runner:
         torch.set_default_dtype(torch.float32)
         torch.set_autocast_enabled(self.spelling, False)
         torch.manual_seed(0)
+        # torch remembers on which device a factory of "cuda" without a number made a fake tensor, also when another is current.
+        FakeTensorMode.cache_clear()
 
 
 @contextmanager

@@ -18,11 +18,10 @@ def _init_inductor_backend_registration() -> None:
 
     register_device_op_overrides("musa", MUSADeviceOpOverrides())
     if generates_triton():
-        from torch._inductor.codegen.wrapper import PythonWrapperCodegen
-
         from .codegen.triton import MUSATritonScheduling
+        from .codegen.wrapper import MUSATritonWrapperCodegen
 
-        register_backend_for_device("musa", MUSATritonScheduling, PythonWrapperCodegen)
+        register_backend_for_device("musa", MUSATritonScheduling, MUSATritonWrapperCodegen)
     else:
         from .codegen.scheduling import MUSACppScheduling
         from .codegen.wrapper import MUSAPythonWrapperCodegen

@@ -52,3 +52,34 @@ class MUSAPythonWrapperCodegen(_Launches):
 
 class _MUSASubgraphPythonWrapperCodegen(_Launches, SubgraphPythonWrapperCodegen):
     """The wrapper of a part of a graph."""
+
+
+class _Allocates(PythonWrapperCodegen):
+    """Allocates by the backend's function for it, as the vendor's code does. It takes no device, and so is quicker than torch's."""
+
+    def make_allocation(self, name: str, device: Any, *described: Any, **options: Any) -> str:
+        """The source of one allocation."""
+        line: str = super().make_allocation(name, device, *described, **options)  # type: ignore[no-untyped-call]
+        if device.type != "musa":
+            return line
+        return line.replace(" = empty_strided(", " = empty_strided_musa(", 1).replace("device='musa', dtype=", "", 1)
+
+
+class MUSATritonWrapperCodegen(_Allocates):
+    """The wrapper of a graph whose kernels are Triton's."""
+
+    @staticmethod
+    def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signatures: Any) -> PythonWrapperCodegen:
+        """Create a wrapper for a whole graph, or for a part of it that has its own function."""
+        if is_subgraph:
+            return _MUSATritonSubgraphWrapperCodegen(subgraph_name, parent_wrapper, *signatures)
+        return MUSATritonWrapperCodegen()  # type: ignore[no-untyped-call]
+
+    def write_header(self) -> None:
+        """The imports of the generated module."""
+        super().write_header()
+        self.imports.writeline("from torch_musa._MUSAC import _empty_strided_musa as empty_strided_musa")
+
+
+class _MUSATritonSubgraphWrapperCodegen(_Allocates, SubgraphPythonWrapperCodegen):
+    """The wrapper of a part of a graph."""
