@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,7 +64,7 @@ def _train(
     out = folder / name
     words = f"{TRAINING} --dataset {folder / 'exercises.jsonl'} --output_dir {out} {words}"
     _swift(on, "sft", folder, words, env or {}, prefix)
-    return [entry for entry in map(json.loads, (out / "logging.jsonl").open()) if "loss" in entry]
+    return [entry for entry in map(json.loads, (out / "logging.jsonl").read_text().splitlines()) if "loss" in entry]
 
 
 @cache
@@ -84,9 +82,9 @@ def _agrees(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
 
 
 @pytest.fixture
-def two_devices(musa: Interpreter) -> Iterator[Interpreter]:
+def two_devices(musa: Interpreter) -> Interpreter:
     """Two devices, the second first, by CUDA's variable."""
-    yield Interpreter(env={**musa.env, **TWO_RANKS, "CUDA_VISIBLE_DEVICES": "1,0"}, cwd=musa.cwd)
+    return Interpreter(env={**musa.env, **TWO_RANKS, "CUDA_VISIBLE_DEVICES": "1,0"}, cwd=musa.cwd)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -119,4 +117,4 @@ def test_generating(musa: Interpreter, folder: Path) -> None:
         )
         _swift(on, "infer", folder, f"{words} --stream false --result_path {result}", {}, ())
         answers.append([json.loads(line)["response"] for line in result.read_text().splitlines()])
-    assert answers[0] == answers[1] and len(set(answers[0])) > 1 and os.path.commonprefix(answers[0]) == ""
+    assert answers[0] == answers[1] and len(set(answers[0])) > 1

@@ -1,10 +1,10 @@
 """Digits by DeepSpeed: an engine around a model, in the way that the arguments name. Its losses must be those of plain PyTorch.
 
 `deepspeed_digits.py plain` trains the same model on the same batches on the CPU, in one process and without DeepSpeed.
-`deepspeed_digits.py STAGE OPTIMIZER [WORD...]` takes a stage of ZeRO (0 to 3) and an optimizer: `torch` for one of PyTorch's, made
-by the program, or `config` for the one that DeepSpeed makes, which it compiles. Words: `optimizer` and `parameters` for what is kept
-in the memory of the CPU, `accumulate` for two halves of each batch one after the other, `bf16`, and `save=FOLDER` for a checkpoint,
-which is loaded into a new engine.
+`deepspeed_digits.py STAGE OPTIMIZER [WORD...]` takes a stage of ZeRO (0 to 3) and an optimizer: `torch` for one of PyTorch's,
+made by the program, or `config` for the one that DeepSpeed makes, which it compiles. Words: `optimizer` and `parameters` for what
+is kept in the memory of the CPU, `accumulate` for two halves of each batch one after the other, `bf16`, and `save=FOLDER` for a
+checkpoint, which is loaded into a new engine.
 """
 
 import os
