@@ -1,7 +1,7 @@
 """The lines of other projects that touch torchada, each as it stands there, in a process of its own.
 
-Read in November 2026: ms-swift 4.6.0, LightX2V (f8aee98b), Mooncake (3b5a5941), megatron-musa-patch (1d95a5b6), vllm-musa, SGLang 0.5.23.
-Extensions of their shapes are among the projects that tests/building builds.
+Read in November 2026: ms-swift 4.6.0, LightX2V (f8aee98b), Mooncake (3b5a5941), megatron-musa-patch (1d95a5b6), vllm-musa,
+SGLang 0.5.23. Extensions of their shapes are among the projects that tests/building builds.
 """
 
 from __future__ import annotations

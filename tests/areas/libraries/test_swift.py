@@ -71,7 +71,7 @@ def _train(
 def _on_the_cpu(folder: Path, ranks: int) -> list[dict[str, Any]]:
     if ranks == 1:
         return _train(CPU, folder, "cpu")
-    return _train(CPU, folder, "cpu of two ranks", "--ddp_backend gloo --use_cpu true", TWO_RANKS)
+    return _train(CPU, folder, "cpu-of-two-ranks", "--ddp_backend gloo --use_cpu true", TWO_RANKS)
 
 
 def _agrees(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
@@ -90,7 +90,7 @@ def two_devices(musa: Interpreter) -> Interpreter:
 @pytest.mark.parametrize("way", WAYS)
 def test_training(musa: Interpreter, folder: Path, way: str) -> None:
     prefix, env = WAYS[way]
-    _agrees(_train(musa, folder, f"one device, {way}".replace(" ", "-"), "", env, prefix), _on_the_cpu(folder, 1))
+    _agrees(_train(musa, folder, f"one-device-{way}".replace(" ", "-"), "", env, prefix), _on_the_cpu(folder, 1))
 
 
 @pytest.mark.parametrize("way", ["native", "portable"])
