@@ -51,14 +51,7 @@ def test_the_tutorials_on_fsdp(tmp_path: Path) -> None:
 
 LAUNCH = ("-m", "accelerate.commands.launch", "--num_machines", 1, "--mixed_precision", "no", "--dynamo_backend", "no")
 SHARDED = ("--use_fsdp", "--fsdp_version", 2, "--fsdp_auto_wrap_policy", "SIZE_BASED_WRAP")
-HOW = {"ddp": ("--multi_gpu",), "fsdp": (*SHARDED, "--fsdp_min_num_params", 1000), "cpu": ("--cpu", "--multi_cpu")}
-
-
-def accelerated(how: str, folder: Path, way: tuple[str, ...] = (), env: dict[str, str] | None = None) -> Outcome:
-    """The program on two ranks, started by accelerate's launcher."""
-    command = (*way, *LAUNCH, "--main_process_port", free_port(), "--num_processes", 2, *HOW[how])
-    program = (PROGRAMS / "accelerate_digits.py", folder / f"state of {how}")
-    return python(*command, *program, folder=folder, env={**OFFLINE, **(env or {})}).must_succeed()
+HOW = {"ddp": ("--multi_gpu",), "fsdp": (*SHARDED, "--fsdp_min_num_params", 1000)}
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -66,8 +59,16 @@ def accelerated(how: str, folder: Path, way: tuple[str, ...] = (), env: dict[str
 def test_the_launcher_of_accelerate(tmp_path: Path, how: str, way: str) -> None:
     """Held to two ranks of gloo on the CPU."""
     needs("accelerate")
-    together = accelerated(how, tmp_path, *WAYS[way])
-    agree(together, accelerated("cpu", tmp_path, env=PLAIN), ["cuda:0", "cuda:1"])
+    prefix, switches = WAYS[way]
+    program, launch = PROGRAMS / "accelerate_digits.py", (*LAUNCH, "--main_process_port", free_port())
+    launch = (*prefix, *launch, "--num_processes", 2, *HOW[how], program, tmp_path / "state")
+    together = python(*launch, folder=tmp_path, env={**OFFLINE, **switches}).must_succeed()
+    env = {**OFFLINE, **PLAIN, "ACCELERATE_USE_CPU": "true"}
+    agree(
+        together,
+        torchrun(program, tmp_path / "on the CPU", folder=tmp_path, env=env).must_succeed(),
+        ["cuda:0", "cuda:1"],
+    )
     assert ("DistributedDataParallel" if how == "ddp" else "FSDP") in together.output
 
 
