@@ -75,7 +75,9 @@ def _on_the_cpu(folder: Path, ranks: int) -> list[dict[str, Any]]:
 
 
 def _agrees(found: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> None:
-    assert len(found) == len(wanted) > 4 and wanted[-1]["loss"] < wanted[0]["loss"]
+    losses = [entry["loss"] for entry in wanted]
+    half = len(losses) // 2
+    assert len(found) == len(wanted) > 4 and sum(losses[half:]) < sum(losses[:half])
     for name in ("loss", "grad_norm"):
         assert [entry[name] for entry in found] == pytest.approx([entry[name] for entry in wanted], rel=1e-3)
     assert all("memory(GiB)" in entry for entry in found)  # what ms-swift logs of a GPU, and not of the CPU
