@@ -303,6 +303,34 @@ def functional_collectives(rank: int) -> list[Any]:
     return answers
 
 
+def scaled_sums(rank: int) -> list[Any]:
+    """Sums of halves, by each function that takes an operator; only results are written to."""
+    half, group = dist._make_nccl_premul_sum(0.5), dist.group.WORLD
+    assert group is not None
+    whole, single, answers = torch.arange(4.0, device=DEVICE) + rank, torch.zeros(2, device=DEVICE), []
+    copy = whole.clone()
+    dist.reduce_scatter_tensor(single, whole, op=half)
+    answers.append(single.tolist())
+    dist.reduce_scatter(single.zero_(), list(whole.chunk(SIZE)), op=half)
+    answers.append(single.tolist())
+    dist.reduce(whole, dst=1, op=half)
+    answers.append(whole.tolist())
+    dist.all_reduce(copy, op=half)
+    answers.append(copy.tolist())
+    dist.all_reduce(copy, op=dist._make_nccl_premul_sum(torch.tensor([2.0], device=DEVICE)))
+    answers.append(copy.tolist())
+    with dist._coalescing_manager(device=torch.device(DEVICE, rank)):
+        for _ in range(2):
+            dist.all_reduce(copy, op=half)
+    answers.append(copy.tolist())
+    options = dist.AllreduceOptions()
+    options.reduceOp = half
+    group.allreduce([copy], options).wait()
+    assert options.reduceOp == dist.ReduceOp.PREMUL_SUM  # the program's own
+    group.allreduce(copy, half).wait()
+    return [*answers, copy.tolist()]
+
+
 def messages(rank: int) -> list[Any]:
     other = 1 - rank
     received = torch.zeros(2, device=DEVICE)
@@ -358,6 +386,7 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     checkpoints,
     remote_procedures,
     functional_collectives,
+    scaled_sums,
     messages,
 )
 SLOW: tuple[Callable[[int], Any], ...] = (compiled,)

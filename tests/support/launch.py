@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ EPOCHS = 2
 #: (kind, ranks) -> the output of that example when undisturbed, and its folder; see conftest.py.
 Reference = Callable[[str, int], "tuple[Outcome, Path]"]
 _TORCHRUN = ("-m", "torch.distributed.run")
+#: The ways in which a user runs a program: the words between `python` and the program, and the environment.
+WAYS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "native": ((), {"TORCHADA_NATIVE": "1"}),
+    "portable": ((), {"TORCHADA_NATIVE": "0"}),
+    "torchada run": (("-m", "torchada", "run"), {}),
+}
+#: Nothing is redirected, and there is no device.
+PLAIN = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
 
 
 @dataclass
@@ -106,10 +115,10 @@ def started(*commands: Sequence[str], folder: Path, envs: Sequence[Mapping[str, 
             each.end()
 
 
-def python(*command: object, folder: Path, env: Mapping[str, str] | None = None) -> Outcome:
-    """`python COMMAND...` until it ends."""
+def python(*command: object, folder: Path, env: Mapping[str, str] | None = None, patience: float = PATIENCE) -> Outcome:
+    """`python COMMAND...` until it ends, for at most `patience` seconds."""
     with started([str(word) for word in command], folder=folder, envs=[env or {}]) as (program,):
-        return program.wait()
+        return program.wait(patience)
 
 
 def torchrun(
@@ -118,10 +127,20 @@ def torchrun(
     ranks: int = 2,
     options: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
+    way: str | None = None,
+    patience: float = PATIENCE,
 ) -> Outcome:
-    """`torchrun --standalone --nproc-per-node RANKS OPTIONS COMMAND...` until it ends."""
-    command = (*_TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", *options, *command)
-    return python(*command, folder=folder, env=env)
+    """`torchrun --standalone --nproc-per-node RANKS OPTIONS COMMAND...` until it ends, in one of the WAYS."""
+    prefix, switches = WAYS[way] if way else ((), {})
+    command = (*prefix, *_TORCHRUN, "--standalone", f"--nproc-per-node={ranks}", *options, *command)
+    return python(*command, folder=folder, env={**switches, **(env or {})}, patience=patience)
+
+
+def needs(*names: str) -> None:
+    """Skip the test unless these packages are installed."""
+    for name in names:
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is not installed")
 
 
 def node(*options: str, command: Sequence[object]) -> list[str]:

@@ -7,25 +7,16 @@ from __future__ import annotations
 
 import ast
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from support.launch import PROGRAMS, Outcome, free_port, python, torchrun
+from support.launch import PLAIN, PROGRAMS, WAYS, Outcome, free_port, needs, python, torchrun
 
 pytestmark = [pytest.mark.slow, pytest.mark.once]
-#: For programs that ask torch.cuda.is_available(): what `torchada run` sets.
-AVAILABLE = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
-HONEST = {**AVAILABLE, "TORCHADA_FORCE_CUDA_AVAILABLE": "0"}
-#: Nothing is redirected, and there is no device.
-PLAIN = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-
-
-def needs(*names: str) -> None:
-    for name in names:
-        if find_spec(name) is None:
-            pytest.skip(f"{name} is not installed")
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+#: torch.cuda.is_available() is True for everybody.
+AVAILABLE = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", **OFFLINE}
 
 
 def agree(together: Outcome, wanted: Outcome, devices: list[str]) -> None:
@@ -58,52 +49,41 @@ def test_the_tutorials_on_fsdp(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------- accelerate
 
+LAUNCH = ("-m", "accelerate.commands.launch", "--num_machines", 1, "--mixed_precision", "no", "--dynamo_backend", "no")
+SHARDED = ("--use_fsdp", "--fsdp_version", 2, "--fsdp_auto_wrap_policy", "SIZE_BASED_WRAP")
+HOW = {"ddp": ("--multi_gpu",), "fsdp": (*SHARDED, "--fsdp_min_num_params", 1000)}
 
-@pytest.mark.parametrize("env", [AVAILABLE, HONEST], ids=["available", "honest"])
-@pytest.mark.parametrize("way", ["ddp", "fsdp"])
-def test_the_launcher_of_accelerate(tmp_path: Path, way: str, env: dict[str, str]) -> None:
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", ["ddp", "fsdp"])
+def test_the_launcher_of_accelerate(tmp_path: Path, how: str, way: str) -> None:
+    """Held to two ranks of gloo on the CPU."""
     needs("accelerate")
-    launch = ("-m", "accelerate.commands.launch", "--num_machines", 1, "--mixed_precision", "no")
-    launch += ("--dynamo_backend", "no", "--main_process_port", free_port())
-    ways = {
-        "ddp": ("--multi_gpu",),
-        "fsdp": (
-            "--use_fsdp",
-            "--fsdp_version",
-            2,
-            "--fsdp_auto_wrap_policy",
-            "SIZE_BASED_WRAP",
-            "--fsdp_min_num_params",
-            1000,
-        ),
-    }
-    program = (PROGRAMS / "accelerate_digits.py", "state")
-    together = python(*launch, "--num_processes", 2, *ways[way], *program, folder=tmp_path, env=env).must_succeed()
-    alone = python(*launch, "--num_processes", 1, *program, folder=tmp_path, env=env).must_succeed()
-    agree(together, alone, ["cuda:0", "cuda:1"])
-    assert ("DistributedDataParallel" if way == "ddp" else "FSDP") in together.output
+    prefix, switches = WAYS[way]
+    program, launch = PROGRAMS / "accelerate_digits.py", (*LAUNCH, "--main_process_port", free_port())
+    launch = (*prefix, *launch, "--num_processes", 2, *HOW[how], program, tmp_path / "state")
+    together = python(*launch, folder=tmp_path, env={**OFFLINE, **switches}).must_succeed()
+    env = {**OFFLINE, **PLAIN, "ACCELERATE_USE_CPU": "true"}
+    agree(
+        together,
+        torchrun(program, tmp_path / "on the CPU", folder=tmp_path, env=env).must_succeed(),
+        ["cuda:0", "cuda:1"],
+    )
+    assert ("DistributedDataParallel" if how == "ddp" else "FSDP") in together.output
 
 
 # ---------------------------------------------------------------- transformers
 
 
-@pytest.mark.parametrize("way", ["ddp", "fsdp"])
-def test_the_trainer_of_transformers(tmp_path: Path, way: str) -> None:
-    """Held to two ranks on the CPU: from two on, it prints the losses of all ranks added up."""
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("how", ["ddp", "fsdp"])
+def test_the_trainer_of_transformers(tmp_path: Path, how: str, way: str) -> None:
+    """Held to two ranks of gloo on the CPU."""
     needs("transformers", "accelerate")
-    program = (PROGRAMS / "trainer_bert.py", *(["fsdp"] if way == "fsdp" else []))
-    plain = torchrun(PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**AVAILABLE, **PLAIN}).must_succeed()
-    agree(torchrun(*program, folder=tmp_path, env=AVAILABLE).must_succeed(), plain, ["cuda:0", "cuda:1"])
-
-
-# ---------------------------------------------------------------- DeepSpeed
-
-
-def test_the_first_stage_of_deepspeed(tmp_path: Path) -> None:
-    needs("deepspeed")
-    done = torchrun(PROGRAMS / "deepspeed_digits.py", "state", folder=tmp_path, env=AVAILABLE).must_succeed()
-    assert done.devices == {0: "cuda:0", 1: "cuda:1"} and done.output.count("stage 1 nccl") == 2
-    assert 0 < done.losses[2] < 0.5 * done.losses[1]
+    program = (PROGRAMS / "trainer_bert.py", *(["fsdp"] if how == "fsdp" else []))
+    plain = torchrun(PROGRAMS / "trainer_bert.py", folder=tmp_path, env={**OFFLINE, **PLAIN}).must_succeed()
+    together = torchrun(*program, folder=tmp_path, env=OFFLINE, way=way).must_succeed()
+    agree(together, plain, ["cuda:0", "cuda:1"])
 
 
 # ---------------------------------------------------------------- Ray Train

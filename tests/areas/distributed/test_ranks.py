@@ -127,6 +127,23 @@ def test_collectives(answers: Callable[[str], list[Any]]) -> None:
     assert answers("messages") == [[2, 2, refusal], [2, 2, refusal]]
 
 
+def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:
+    """MCCL cannot multiply while it adds."""
+    halves, whole = [0.5, 1.5, 2.5, 3.5], [0.0, 1.0, 2.0, 3.0]
+    for rank, found in enumerate(answers("scaled_sums")):
+        part = halves[2 * rank : 2 * rank + 2]
+        left = halves if rank == 1 else whole
+        assert found == [
+            part,
+            part,
+            left,
+            halves,
+            [4 * each for each in halves],
+            [4 * each for each in halves],
+            [4 * each for each in halves],
+        ]
+
+
 @pytest.mark.slow
 def test_compiled_collectives(tmp_path: Path) -> None:
     expected = whole_batches(lambda p: torch.optim.SGD(p, lr=0.1), steps=2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ PROGRAMS = Path(__file__).parent / "programs"
 STAND_INS = str(ROOT / "tests" / "third_party" / "sglang")
 EAGER = {"attention_backend": "torch_native"}
 GRAPHS = {"attention_backend": "fa3", "page_size": 1}
+OF_PREFILLS = {"cuda_graph_backend_prefill": "full", "cuda_graph_bs_prefill": [8, 64]}
+TRITON = {"attention_backend": "triton", "page_size": 1, "cuda_graph_bs_decode": [2, 4]}
 WAYS = {
     "native": ([], {"TORCHADA_NATIVE": "1"}),
     "portable": ([], {"TORCHADA_NATIVE": "0"}),
@@ -50,6 +53,12 @@ def _engine(musa: Interpreter, model: tuple[Path, Any], way: str, options: dict[
     return log
 
 
+def _replayed(log: str, **graphs: str) -> None:
+    """The engine says of each batch whether it was a replay of a graph."""
+    for phase, answer in graphs.items():
+        assert set(re.findall(rf"{phase.capitalize()} batch, .*musa graph: (\w+)", log)) == {answer}, phase
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_engine(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
     _engine(musa, model, way, EAGER)
@@ -57,8 +66,18 @@ def test_engine(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_engine_with_graphs(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
-    log = _engine(musa, model, way, GRAPHS)
-    assert "musa graph: True" in log
+    _replayed(_engine(musa, model, way, GRAPHS), prefill="False", decode="True")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_engine_with_graphs_of_prefills(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
+    """Prompts of 52 tokens together are filled up to the 64 of a graph."""
+    _replayed(_engine(musa, model, way, {**GRAPHS, **OF_PREFILLS}), prefill="True", decode="True")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_attention_in_triton_with_graphs(musa: Interpreter, model: tuple[Path, Any], way: str) -> None:
+    _replayed(_engine(musa, model, way, TRITON), prefill="False", decode="True")
 
 
 def test_tensor_parallel(musa: Interpreter, model: tuple[Path, Any]) -> None:
