@@ -37,6 +37,12 @@ void Capture::save(const c10::Storage& storage) {
   }
 }
 
+void Capture::note_place(const void* data) {
+  if (const auto found = musart::find_allocation(data)) { // not for the memory of a program's own allocator
+    places.insert(found->base);
+  }
+}
+
 void begin_capture(Capture& capture) {
   TORCH_CHECK(
       musart::begin_capture(capture, stream_state(capture.origin)),
