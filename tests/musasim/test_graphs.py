@@ -209,6 +209,23 @@ def test_memory_that_is_given_up_is_used_by_later_graphs_of_the_pool(musa: Any, 
     assert (e[0].item(), f[0].item()) == (10 if share else 5, 7)
 
 
+def test_a_capture_leaves_what_it_frees_as_it_was(musa: Any) -> None:
+    """A graph may give up the result of an earlier one, whose memory its later work gets: on a device, only in its replay."""
+    handle, box = musa.graph_pool_handle(), []
+    first, _ = capture(musa, lambda: box.append(torch.full((1000,), 3.0, device="musa")), pool=handle)
+    first.replay()
+    address = box[0].data_ptr()
+
+    def body() -> tuple[Any, Any]:
+        doubled = box[0] * 2
+        box.clear()
+        return doubled, torch.full((1000,), 7.0, device="musa")
+
+    second, (doubled, other) = capture(musa, body, pool=handle)
+    second.replay()
+    assert (doubled[0].item(), other[0].item()) == (6, 7) and other.data_ptr() == address
+
+
 def test_a_graph_does_not_keep_memory_that_was_given_back_to_the_driver() -> None:
     done = fresh_process.run(
         """

@@ -120,6 +120,9 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
 }
 
 void MusaGraph::put_back() {
+  for (auto it = capture_->given_up.rbegin(); it != capture_->given_up.rend(); ++it) {
+    std::memcpy(it->first, it->second.data(), it->second.size());
+  }
   for (auto& kept : kept_) {
     std::memcpy(kept.storage.mutable_data(), kept.bytes.data(), std::min(kept.bytes.size(), kept.storage.nbytes()));
   }

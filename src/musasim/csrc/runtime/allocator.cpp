@@ -265,6 +265,9 @@ bool free_device_memory(void* address) {
     return false;
   }
   if (lease.block != nullptr) {
+    if (auto* capture = active_capture(); C10_UNLIKELY(capture != nullptr) && lease.block->segment->pool->is_private()) {
+      capture->keep_contents(address, lease.bytes);
+    }
     tell_gpu_trace([&](const auto& python) { python.trace_gpu_memory_deallocation(kMusa, as_number(address)); });
     report(lease, -1);
     put_down(lease);

@@ -13,7 +13,6 @@ namespace musasim {
 namespace {
 
 constexpr size_t kRounding = 512;
-const PoolId kNoPool{0, 0};
 constexpr size_t kSmallLimit = size_t{1} << 20;
 constexpr size_t kSmallSegment = size_t{2} << 20;
 constexpr size_t kMediumLimit = size_t{10} << 20;
@@ -248,7 +247,7 @@ void DeviceCache::split(Block* block, size_t size) {
 }
 
 void DeviceCache::free(Block* block) {
-  if (block->segment->pool->owner == kNoPool) { // a graph may go on using what a program gives back
+  if (!block->segment->pool->is_private()) { // a graph may go on using what a program gives back
     musart::memcheck::give_up(block->address);
   }
   const auto context = gather_context(Gather::All);
@@ -351,7 +350,7 @@ void DeviceCache::collect_pending(const Context& context) {
 void DeviceCache::release_cached(const Context& context) {
   std::vector<Segment*> idle;
   for (const auto& [address, segment] : segments_) {
-    const bool pool_in_use = segment->pool->owner != kNoPool && private_.count(segment->pool->owner) != 0 &&
+    const bool pool_in_use = segment->pool->is_private() && private_.count(segment->pool->owner) != 0 &&
         private_.at(segment->pool->owner)->use_count > 0;
     if (!segment->first->allocated && segment->first->next == nullptr && !pool_in_use) {
       idle.push_back(segment);

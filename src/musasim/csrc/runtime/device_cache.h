@@ -53,6 +53,9 @@ struct BlockPool {
   std::set<Block*, SmallestFirst> free;
   uint64_t requests = 0; // counted where garbage is collected, which goes by age
 
+  bool is_private() const {
+    return owner != PoolId{0, 0};
+  }
   void keep(Block* block) {
     block->freed_at = requests;
     free.insert(block);
