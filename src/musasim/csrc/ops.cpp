@@ -6,6 +6,7 @@
 #include "ops/record.cpp"
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
+#include "ops/unowned.cpp"
 
 // Last, because it supplies kernels for the operators that have none by then.
 #include "ops/fallback.cpp"

@@ -44,6 +44,7 @@ void set_current_device(int device) noexcept;
 
 // The error (a musaError_t, 0 for none) of a kernel that failed on the device. It stays until the process ends.
 int device_fault(int device) noexcept;
+void fail_device(int device, int error) noexcept;
 
 // A driver does not survive a fork. After `arm_fork_guard`, a forked child cannot do any device work.
 void arm_fork_guard();
@@ -67,6 +68,7 @@ bool mark_managed(void* base);
 bool is_managed(const void* pointer);
 bool release(void* base, Owner owner); // false if there is no such allocation
 void release_all(int device, Owner owner);
+uint64_t releases() noexcept; // how many allocations were given back in this process
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
 

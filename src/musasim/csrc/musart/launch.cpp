@@ -241,6 +241,10 @@ int device_fault(int device) noexcept {
   return g_fault[device].load(std::memory_order_relaxed);
 }
 
+void fail_device(int device, int error) noexcept {
+  g_fault[device] = error;
+}
+
 } // namespace musart
 
 using namespace musart;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@ namespace musart {
 namespace {
 
 constexpr size_t kPage = 4096;
+std::atomic<uint64_t> g_releases{0};
 
 // Every piece of device memory of the process, by address, and the total on each device.
 struct Memory {
@@ -39,6 +41,7 @@ using Position = std::map<const char*, Allocation>::iterator;
 void give_back(Memory& all, Position at) {
   const auto allocation = at->second;
   all.allocations.erase(at);
+  g_releases.fetch_add(1, std::memory_order_relaxed);
   memcheck::give_up(allocation.base);
   all.used[allocation.device] -= whole_pages(allocation.size);
   munmap(allocation.base, whole_pages(allocation.size));
@@ -117,6 +120,10 @@ bool release(void* base, Owner owner) {
   }
   give_back(all, found);
   return true;
+}
+
+uint64_t releases() noexcept {
+  return g_releases.load(std::memory_order_relaxed);
 }
 
 void release_all(int device, Owner owner) {

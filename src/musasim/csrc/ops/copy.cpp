@@ -7,6 +7,7 @@
 #include "../runtime/replay_memory.h"
 #include "alias.h"
 #include "record.h"
+#include "unowned.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -57,9 +58,10 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
   if (on_musa(destination)) {
     capture.save(destination.storage());
   }
-  capture.add("aten::_copy_from", [=] {
+  Unowned unowned(capture);
+  capture.add("aten::_copy_from", [from = unowned.of(source), to = unowned.of(destination)] {
     const FollowAllocations from_the_host(kNothingPlanned);
-    copy_values(source, destination);
+    copy_values(from, to);
   });
 }
 

@@ -2,12 +2,15 @@
 
 #include "../runtime/generator.h"
 
+#include <ATen/ATen.h>
 #include <c10/core/DeviceGuard.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <utility>
 
 namespace musasim {
@@ -21,6 +24,36 @@ void check(musaError_t error) {
     musaGetLastError(); // it is told here
     raise_musa_error(musaGetErrorString(error));
   }
+}
+
+// Where the kernels of graphs find the seed and the offset of a device's generator, on a device. Here they take memory only.
+class GeneratorPlaces {
+ public:
+  void add(c10::DeviceIndex device) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (graphs_++ == 0) {
+      const auto number = at::TensorOptions(c10::Device(kMusa, device)).dtype(at::kLong);
+      seed_ = at::empty({1}, number);
+      offset_ = at::empty({1}, number);
+    }
+  }
+  void remove() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (--graphs_ == 0) {
+      seed_.reset();
+      offset_.reset();
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  size_t graphs_ = 0;
+  at::Tensor seed_, offset_;
+};
+
+GeneratorPlaces& places_for(c10::DeviceIndex device) {
+  static auto* all = new std::array<GeneratorPlaces, kMaxDevices>();
+  return (*all)[static_cast<size_t>(device)];
 }
 
 } // namespace
@@ -45,11 +78,24 @@ MusaGraph::~MusaGraph() {
   } catch (const std::exception& error) {
     TORCH_WARN("resetting a MUSA graph failed: ", error.what());
   }
+  if (registered_ >= 0) {
+    places_for(registered_).remove();
+  }
+}
+
+void MusaGraph::register_generator() {
+  assert_not_capturing("Cannot register the state during capturing stage.");
+  if (registered_ < 0) {
+    const auto device = current_device();
+    places_for(device).add(device);
+    registered_ = device;
+  }
 }
 
 void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
   refuse_after_fork();
   TORCH_CHECK(!has_graph_exec_ && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  register_generator();
   const auto stream = current_stream(-1);
   TORCH_CHECK(
       stream.id() != 0,
@@ -74,6 +120,9 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
 }
 
 void MusaGraph::put_back() {
+  for (auto it = capture_->given_up.rbegin(); it != capture_->given_up.rend(); ++it) {
+    std::memcpy(it->first, it->second.data(), it->second.size());
+  }
   for (auto& kept : kept_) {
     std::memcpy(kept.storage.mutable_data(), kept.bytes.data(), std::min(kept.bytes.size(), kept.storage.nbytes()));
   }
@@ -102,6 +151,8 @@ void MusaGraph::capture_end() {
   }
   destroy_graph();
   graph_ = static_cast<musaGraph_t>(musart::make_graph(std::move(capture_->nodes)));
+  places_ = std::move(capture_->places);
+  checked_at_ = musart::releases();
   has_graph_ = true;
   capture_.reset();
   instantiate();
@@ -139,6 +190,19 @@ void MusaGraph::reinstantiate() {
   instantiate();
 }
 
+// A graph does not keep the memory that it was captured on.
+void MusaGraph::require_places() {
+  const auto now = musart::releases();
+  if (C10_LIKELY(now == std::exchange(checked_at_, now))) {
+    return;
+  }
+  for (const void* place : places_) {
+    if (!musart::find_allocation(place).has_value()) {
+      musart::fail_device(device_, musaErrorIllegalAddress);
+    }
+  }
+}
+
 void MusaGraph::replay() {
   refuse_after_fork();
   TORCH_CHECK(has_graph_exec_, "Called MUSAGraph::replay without a preceding successful capture.");
@@ -148,6 +212,8 @@ void MusaGraph::replay() {
   if (nodes == nullptr) {
     raise_musa_error("invalid argument");
   }
+  require_places();
+  check_fault(device_);
   for (const auto& node : *nodes) {
     node.run();
   }

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ class MusaGraph {
     std::vector<char> bytes;
   };
 
+  void register_generator();
+  void require_places();
   void put_back();
   void instantiate();
   void destroy_executable();
@@ -53,8 +56,11 @@ class MusaGraph {
 
   std::unique_ptr<Capture> capture_;
   std::vector<Kept> kept_;
+  std::set<const void*> places_; // the driver's allocations that its work reads or writes
+  uint64_t checked_at_ = 0; // how many the driver had taken back when they were last known to exist
   uint64_t seed_offset_ = 0;
   c10::DeviceIndex device_ = -1;
+  c10::DeviceIndex registered_ = -1; // the device whose generator this graph has registered
   PoolId pool_{0, 0};
   bool has_pool_ = false;
 };

@@ -1,6 +1,7 @@
 #include "record.h"
 
 #include "../runtime/replay_memory.h"
+#include "unowned.h"
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -112,14 +113,18 @@ void record_and_run(
     run(&stack);
   }
   Stack results(stack.end() - static_cast<std::ptrdiff_t>(op.schema().returns().size()), stack.end());
-  capture.add(op.schema().name(), [=, run = std::move(run), plan = plan_for(std::move(noted), arguments, results)] {
-    at::AutoDispatchBelowADInplaceOrView below_autograd;
-    const FollowAllocations follow(plan);
-    Stack again = arguments;
-    run(&again);
-    const FollowAllocations from_the_host(kNothingPlanned);
-    copy_results(results, again);
-  });
+  auto plan = plan_for(std::move(noted), arguments, results);
+  Unowned unowned(capture); // after the run, which may have resized an argument
+  capture.add(
+      op.schema().name(),
+      [run = std::move(run), plan = std::move(plan), inputs = unowned.of(arguments), outputs = unowned.of(results)] {
+        at::AutoDispatchBelowADInplaceOrView below_autograd;
+        const FollowAllocations follow(plan);
+        Stack again = inputs;
+        run(&again);
+        const FollowAllocations from_the_host(kNothingPlanned);
+        copy_results(outputs, again);
+      });
 }
 
 } // namespace musasim

@@ -58,10 +58,10 @@ py::dict stats_of(int device) {
   return made;
 }
 
-// Frees memory by its address only.
-// torch_musa 2.7.1 has this function but not its counterpart raw_alloc, so Python has no address to pass.
+// Frees memory by its address only. torch_musa 2.7.1 has this function, and not its counterpart raw_alloc: the addresses are those
+// that a return to an earlier state of a pool has left without a tensor.
 void raw_delete(uintptr_t address) {
-  TORCH_CHECK(false, "invalid device pointer: ", address);
+  TORCH_CHECK(free_device_memory(reinterpret_cast<void*>(address)), "invalid device pointer: ", address); // NOLINT
 }
 
 void attach_observer(py::function observer) {

@@ -255,12 +255,19 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes) {
   return lease_memory(device, bytes, c10::Device(c10::DeviceType::CPU));
 }
 
+c10::DataPtr refer_to(const c10::DataPtr& memory) {
+  return {memory.get(), memory.get(), &leave_in_place, memory.device()};
+}
+
 bool free_device_memory(void* address) {
   const auto lease = leases().remove(address);
   if (!lease.exists()) {
     return false;
   }
   if (lease.block != nullptr) {
+    if (auto* capture = active_capture(); C10_UNLIKELY(capture != nullptr) && lease.block->segment->pool->is_private()) {
+      capture->keep_contents(address, lease.bytes);
+    }
     tell_gpu_trace([&](const auto& python) { python.trace_gpu_memory_deallocation(kMusa, as_number(address)); });
     report(lease, -1);
     put_down(lease);
@@ -406,6 +413,37 @@ void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool) {
 
 void release_pool(c10::DeviceIndex device, PoolId pool) {
   cache_of(device).release_pool(pool);
+}
+
+std::shared_ptr<const PoolState> pool_state(c10::DeviceIndex device, PoolId pool) {
+  return std::make_shared<const PoolState>(cache_of(device).pool_state(pool));
+}
+
+PoolChange restore_pool(c10::DeviceIndex device, const PoolState& state) {
+  const auto restored = cache_of(device).restore_pool(state);
+  PoolChange change;
+  for (void* address : restored.freed) {
+    leases().remove(address);
+    change.freed.push_back(address);
+  }
+  for (Block* block : restored.allocated) {
+    void* address = block->address;
+    leases().add(address, Lease{block, resolve_device(device), block->requested, nullptr, nullptr});
+    change.allocated.emplace_back(address, address, &give_back, c10::Device(kMusa, resolve_device(device)));
+  }
+  return change;
+}
+
+std::set<const void*> live_in_pool(c10::DeviceIndex device, PoolId pool) {
+  return cache_of(device).live_in_pool(pool);
+}
+
+bool is_owned(const c10::DataPtr& memory) {
+  return memory.get_deleter() == &give_back;
+}
+
+bool disown(c10::DataPtr& memory) {
+  return memory.compare_exchange_deleter(&give_back, &leave_in_place);
 }
 
 } // namespace musasim

@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +58,7 @@ c10::Allocator* device_allocator();
 // Memory for CPU kernels that work for `device`: device memory whose type is CPU.
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes);
 bool free_device_memory(void* address); // false when it is not such memory
+c10::DataPtr refer_to(const c10::DataPtr& memory); // the same memory, which this does not keep
 bool is_device_memory(const c10::DataPtr& ptr);
 
 // Sharing with other processes: the segment that contains `address`, and the offset in it. Shared memory is kept after its
@@ -89,5 +92,20 @@ void set_pool_allocator(PoolId pool, AllocatorRef allocator); // it provides the
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream);
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool);
 void release_pool(c10::DeviceIndex device, PoolId pool);
+
+// The state of a private pool's blocks, for torch.compile's graph trees. `restore_pool` returns to it: `freed` are the addresses
+// whose tensors lose their memory by that, `allocated` owns the blocks that are in use again.
+struct PoolState;
+struct PoolChange {
+  std::vector<const void*> freed;
+  std::vector<c10::DataPtr> allocated;
+};
+std::shared_ptr<const PoolState> pool_state(c10::DeviceIndex device, PoolId pool);
+PoolChange restore_pool(c10::DeviceIndex device, const PoolState& state);
+std::set<const void*> live_in_pool(c10::DeviceIndex device, PoolId pool);
+
+// Whether this is memory that is given back with its owner, and the end of that: false if it was not so.
+bool is_owned(const c10::DataPtr& memory);
+bool disown(c10::DataPtr& memory);
 
 } // namespace musasim

@@ -37,6 +37,20 @@ void Capture::save(const c10::Storage& storage) {
   }
 }
 
+void Capture::note_place(const void* data) {
+  if (const auto found = musart::find_allocation(data)) { // not for the memory of a program's own allocator
+    places.insert(found->base);
+  }
+}
+
+// Later work of the capture may get this memory and write to it, which on a device happens only when the graph is replayed.
+void Capture::keep_contents(void* address, size_t bytes) {
+  if (fresh.count(address) == 0) {
+    const auto* data = static_cast<const char*>(address);
+    given_up.emplace_back(address, std::vector<char>(data, data + bytes));
+  }
+}
+
 void begin_capture(Capture& capture) {
   TORCH_CHECK(
       musart::begin_capture(capture, stream_state(capture.origin)),

@@ -5,6 +5,7 @@
 #include <c10/core/Storage.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -18,6 +19,8 @@ struct Capture : musart::Capture {
   c10::Stream origin;
   std::function<void(const c10::Storage&)> before_write; // saves what the capture is about to overwrite
   std::unordered_set<const void*> fresh; // memory that was allocated for the capture, so nothing in it has to be saved
+  std::vector<std::pair<void*, std::vector<char>>> given_up; // what lay in memory of the pool that was freed meanwhile
+  std::set<const void*> places; // the driver's allocations that its work reads or writes
 
   Capture(c10::Stream origin_, CaptureMode mode_) : musart::Capture(mode_), origin(origin_) {}
 
@@ -25,6 +28,8 @@ struct Capture : musart::Capture {
   void add(std::string name, std::function<void()> run);
   bool has_unjoined_work() const;
   void save(const c10::Storage& storage);
+  void note_place(const void* data);
+  void keep_contents(void* address, size_t bytes);
 };
 
 void begin_capture(Capture& capture);

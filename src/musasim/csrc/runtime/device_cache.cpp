@@ -211,9 +211,14 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
   if (block->segment->pool->small ? rest >= kRounding : size < max_split_size() && rest > kSmallLimit) {
     split(block, size);
   }
+  musart::memcheck::use(block->address, requested);
+  mark_allocated(block, requested, std::move(context));
+  return block;
+}
+
+void DeviceCache::mark_allocated(Block* block, size_t requested, Context context) {
   block->allocated = true;
   block->requested = requested;
-  musart::memcheck::use(block->address, requested);
   block->context = std::move(context);
   for_stats(*block->segment->pool, [&](int i) {
     stats_.allocation[i].increase(1);
@@ -226,7 +231,6 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
     stats_.oversize_allocations.increase(1);
   }
   note("alloc", block->address, requested, block->segment->stream, block->context);
-  return block;
 }
 
 void DeviceCache::split(Block* block, size_t size) {
@@ -243,7 +247,9 @@ void DeviceCache::split(Block* block, size_t size) {
 }
 
 void DeviceCache::free(Block* block) {
-  musart::memcheck::give_up(block->address);
+  if (!block->segment->pool->is_private()) { // a graph may go on using what a program gives back
+    musart::memcheck::give_up(block->address);
+  }
   const auto context = gather_context(Gather::All);
   std::lock_guard<std::mutex> lock(mutex_);
   note(
@@ -252,13 +258,7 @@ void DeviceCache::free(Block* block) {
       block->requested,
       block->segment->stream,
       context != nullptr ? context : block->context);
-  for_stats(*block->segment->pool, [&](int i) {
-    stats_.allocation[i].decrease(1);
-    stats_.allocated_bytes[i].decrease(block->size);
-  });
-  if (is_oversize(block)) {
-    stats_.oversize_allocations.decrease(1);
-  }
+  mark_freed(block);
   if (block->uses.empty()) {
     return_block(block, context);
     return;
@@ -268,6 +268,16 @@ void DeviceCache::free(Block* block) {
   }
   pending_.push_back(block);
   collect_pending(context);
+}
+
+void DeviceCache::mark_freed(const Block* block) {
+  for_stats(*block->segment->pool, [&](int i) {
+    stats_.allocation[i].decrease(1);
+    stats_.allocated_bytes[i].decrease(block->size);
+  });
+  if (is_oversize(block)) {
+    stats_.oversize_allocations.decrease(1);
+  }
 }
 
 void DeviceCache::return_block(Block* block, const Context& context) {
@@ -340,7 +350,7 @@ void DeviceCache::collect_pending(const Context& context) {
 void DeviceCache::release_cached(const Context& context) {
   std::vector<Segment*> idle;
   for (const auto& [address, segment] : segments_) {
-    const bool pool_in_use = segment->pool->owner != PoolId{0, 0} && private_.count(segment->pool->owner) != 0 &&
+    const bool pool_in_use = segment->pool->is_private() && private_.count(segment->pool->owner) != 0 &&
         private_.at(segment->pool->owner)->use_count > 0;
     if (!segment->first->allocated && segment->first->next == nullptr && !pool_in_use) {
       idle.push_back(segment);
@@ -632,6 +642,95 @@ void DeviceCache::release_pool(PoolId id) {
   const auto found = private_.find(id);
   TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
   --found->second->use_count; // its idle segments are freed at the next empty_cache or when memory is short
+}
+
+std::vector<Segment*> DeviceCache::segments_of(PoolId id) {
+  std::vector<Segment*> found;
+  for (const auto& [address, segment] : segments_) {
+    if (segment->pool->owner == id) {
+      found.push_back(segment);
+    }
+  }
+  return found;
+}
+
+PoolState DeviceCache::pool_state(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  collect_pending(nullptr);
+  PoolState state{id, {}};
+  for (const Segment* segment : segments_of(id)) {
+    PoolState::SegmentState blocks{segment->address, {}};
+    for (const Block* block = segment->first; block != nullptr; block = block->next) {
+      blocks.blocks.push_back({block->size, block->requested, block->allocated});
+    }
+    state.segments.push_back(std::move(blocks));
+  }
+  return state;
+}
+
+// Frees every block of the pool, and divides the segments that the state knows as they were. Memory keeps its contents.
+RestoredPool DeviceCache::restore_pool(const PoolState& state) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  collect_pending(nullptr);
+  RestoredPool restored;
+  for (Segment* segment : segments_of(state.id)) {
+    free_all(segment, restored.freed);
+  }
+  for (const auto& segment : state.segments) {
+    const auto found = segments_.find(segment.address);
+    TORCH_CHECK(
+        found != segments_.end() && found->second->pool->owner == state.id,
+        "setCheckpointPoolState: a segment of the pool has been freed since its state was taken");
+    divide(found->second, segment, restored.allocated);
+  }
+  return restored;
+}
+
+void DeviceCache::free_all(Segment* segment, std::vector<char*>& freed) {
+  for (Block* block = segment->first; block != nullptr;) {
+    if (!block->allocated) {
+      block = block->next;
+      continue;
+    }
+    TORCH_CHECK(block->uses.empty(), "Events should have synchronized when setting checkpointed block");
+    freed.push_back(block->address);
+    mark_freed(block);
+    return_block(block, nullptr);
+    block = segment->first; // neighbours have been merged
+  }
+}
+
+void DeviceCache::divide(Segment* segment, const PoolState::SegmentState& state, std::vector<Block*>& allocated) {
+  Block* block = segment->first;
+  for (const auto& wanted : state.blocks) {
+    segment->pool->free.erase(block);
+    count_inactive_split(block, -1);
+    if (block->size > wanted.size) {
+      split(block, wanted.size);
+    }
+    if (wanted.allocated) {
+      mark_allocated(block, wanted.requested, nullptr);
+      allocated.push_back(block);
+    } else {
+      segment->pool->keep(block);
+      count_inactive_split(block, 1);
+    }
+    block = block->next;
+  }
+}
+
+std::set<const void*> DeviceCache::live_in_pool(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  TORCH_CHECK(private_.count(id) != 0, "Could not find pool of id");
+  std::set<const void*> live;
+  for (const Segment* segment : segments_of(id)) {
+    for (const Block* block = segment->first; block != nullptr; block = block->next) {
+      if (block->allocated && std::find(pending_.begin(), pending_.end(), block) == pending_.end()) {
+        live.insert(block->address);
+      }
+    }
+  }
+  return live;
 }
 
 } // namespace musasim

@@ -53,6 +53,9 @@ struct BlockPool {
   std::set<Block*, SmallestFirst> free;
   uint64_t requests = 0; // counted where garbage is collected, which goes by age
 
+  bool is_private() const {
+    return owner != PoolId{0, 0};
+  }
   void keep(Block* block) {
     block->freed_at = requests;
     free.insert(block);
@@ -64,6 +67,27 @@ struct PoolPair {
   BlockPool large;
   int use_count = 1;
   explicit PoolPair(PoolId id) : small{true, id, {}}, large{false, id, {}} {}
+};
+
+// The segments of a private pool, and the blocks that each is divided into, at one time.
+struct PoolState {
+  struct BlockState {
+    size_t size;
+    size_t requested;
+    bool allocated;
+  };
+  struct SegmentState {
+    char* address;
+    std::vector<BlockState> blocks;
+  };
+  PoolId id;
+  std::vector<SegmentState> segments;
+};
+
+// What a return to an earlier state has freed, and the blocks that are allocated since.
+struct RestoredPool {
+  std::vector<char*> freed;
+  std::vector<Block*> allocated;
 };
 
 // The caching allocator of one device. Sizes follow torch_musa: 512 byte rounding, small blocks (up to 1 MiB) cut from
@@ -93,6 +117,9 @@ class DeviceCache {
   void begin_pool(PoolId id, std::optional<c10::Stream> only);
   void end_pool(PoolId id);
   void release_pool(PoolId id);
+  PoolState pool_state(PoolId id);
+  RestoredPool restore_pool(const PoolState& state);
+  std::set<const void*> live_in_pool(PoolId id);
 
  private:
   struct Redirect {
@@ -107,6 +134,11 @@ class DeviceCache {
   bool fits(size_t bytes);
   AllocatorRef allocator_of(const BlockPool& pool) const;
   Block* hand_out(Block* block, size_t size, size_t requested, Context context);
+  void mark_allocated(Block* block, size_t requested, Context context);
+  void mark_freed(const Block* block);
+  std::vector<Segment*> segments_of(PoolId id);
+  void free_all(Segment* segment, std::vector<char*>& freed);
+  void divide(Segment* segment, const PoolState::SegmentState& state, std::vector<Block*>& allocated);
   void split(Block* block, size_t size);
   void return_block(Block* block, const Context& context);
   Block* merge(Block* block, Block* neighbour);

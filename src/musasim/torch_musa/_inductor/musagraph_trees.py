@@ -10,7 +10,6 @@ import ast
 import contextlib
 import importlib.util
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from .. import _MUSAC, torch_musa
@@ -18,6 +17,7 @@ from .. import _MUSAC, torch_musa
 _SOURCE = "torch._inductor.cudagraph_trees"
 _NAMES = {
     "_cuda_clearCublasWorkspaces": "_musa_clearMublasWorkspaces",
+    "_cuda_cudaCachingAllocator_raw_delete": "_musa_musaCachingAllocator_raw_delete",
     "_construct_CUDA_Tensor_From_Storage_And_Metadata": "_construct_MUSA_Tensor_From_Storage_And_Metadata",
     "_cuda_endAllocateToPool": "_musa_endAllocateCurrentStreamToPool",
     "_cuda_beginAllocateCurrentThreadToPool": "_musa_beginAllocateCurrentStreamToPool",
@@ -32,13 +32,6 @@ class _Native:
 
         own = getattr(_MUSAC, _NAMES.get(name, name.replace("_cuda_", "_musa_")), None)
         return getattr(torch._C, name) if own is None else own
-
-    # Outputs of a recording lie in the memory of its graph, so they are never freed here.
-    def _has_Standard_Deleter(self, storage: int) -> bool:
-        return True
-
-    def _cuda_cudaCachingAllocator_raw_delete(self, address: int) -> None:
-        pass
 
     # The convolution library here has no benchmark cache, so there is nothing to preserve.
     def _cuda_get_conv_benchmark_empty_cache(self) -> bool:
@@ -91,48 +84,3 @@ def _musa_name(name: str) -> str:
 for _name, _value in list(globals().items()):
     if _name != _musa_name(_name) and getattr(_value, "__module__", None) == __name__:
         globals()[_musa_name(_name)] = _value
-
-
-def _recording(record: Callable[..., Any]) -> Callable[..., Any]:
-    """CUDAGraphNode._record for the simulator's graphs, which hold tensors where a device holds addresses.
-
-    A tensor that one graph passes to the program or to the next graph has a separate storage in each. So it is visible when
-    the program has dropped the tensor, and access can be denied to the program without denying it to a graph.
-    """
-
-    def _record(self: Any, model: Callable[..., Any], inputs: list[Any]) -> Any:
-        tensors = {i: value for i, value in enumerate(inputs) if _is_on_the_device(value)}
-        # Copies of inputs stay for as long as the graph does, whether or not it reads them.
-        self.kept_inputs = [tensors.pop(i) for i in self.non_static_input_idx if i in tensors]
-
-        def model_of_views(inputs: list[Any]) -> Any:
-            lasting = {value.untyped_storage().data_ptr(): value.untyped_storage() for value in tensors.values()}
-            tensors.clear()
-            for i in self.cudagraph_managed_idxs:
-                inputs[i] = _view(self, inputs[i], {})
-            return [_view(self, output, lasting) if _is_on_the_device(output) else output for output in model(inputs)]
-
-        return record(self, model_of_views, inputs)
-
-    return _record
-
-
-def _is_on_the_device(value: Any) -> bool:
-    import torch
-
-    return isinstance(value, torch.Tensor) and value.is_musa  # type: ignore[attr-defined]
-
-
-def _view(node: Any, tensor: Any, storages: dict[int, Any]) -> Any:
-    """A tensor over the same memory, with its storage from `storages`, or with a new one that is added there."""
-    address = tensor.untyped_storage().data_ptr()
-    if address == 0:
-        return tensor
-    metadata = node._tensor_metadata(tensor, ignore_storage_offset=False)
-    if address not in storages:
-        storages[address] = node.create_storage(metadata)
-    return node._reconstruct_from_tensor_metadata(metadata, storages[address])
-
-
-CUDAGraphNode: Any = globals()["CUDAGraphNode"]
-CUDAGraphNode._record = _recording(CUDAGraphNode._record)
