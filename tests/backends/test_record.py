@@ -69,7 +69,7 @@ def test_the_standard_librarys_functions_for_data_classes_take_a_record() -> Non
     changed = dataclasses.replace(MUSA, name="other", graphs=Graphs(executables=1))
     assert type(changed) is Backend and changed.name == "other" and changed.graphs.executables == 1
     assert changed.names is MUSA.names and MUSA.name == "musa"
-    assert [field.name for field in dataclasses.fields(Names)] == ["renames", "dispatch_keys", "dnn"]
+    assert [field.name for field in dataclasses.fields(Names)] == ["renames", "dispatch_keys", "dnn", "vendor"]
     assert dataclasses.is_dataclass(Point) and dataclasses.asdict(Point(1)) == {"x": 1, "y": 2, "label": "here"}
 
 

@@ -41,6 +41,8 @@ class Kernel:
         packet, _, overload = name.partition(".")
         self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
         self._select = context.torch._C.DispatchKey.BackendSelect
+        # A backend without graphs captures nothing.
+        self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)
         has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
         operator = f"aten::{name}"
         is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
@@ -65,7 +67,7 @@ class Kernel:
         found = self._verdicts.known(self.name)
         # A capture cannot be interrupted by a probe; the replacement is right in any case.
         if found is None or self._only_captured:
-            is_captured = self._context.namespace.is_current_stream_capturing()
+            is_captured = self._is_capturing()
             if found is None and not is_captured:
                 found = self._verdicts.probe(self.name, own, self._probe, args[0].device)
             found = found or (self._only_captured and not is_captured)

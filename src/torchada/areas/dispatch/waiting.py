@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._probed import Kernel, Selection
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.probes import Function, Verdicts
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _ENDS = "torch_musa 2.11.0.post2"
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    if not all(hasattr(context.namespace, name) for name in ("is_current_stream_capturing", "Stream", "_sleep")):
+        raise Skip(f"{context.backend.adapter} has no graphs, or no way to see what makes the host wait")
     kernels, verdicts = Selection(context), Verdicts(context)
     finite, logarithm, sampling = _Finite(context), _Logarithm(context), _Sampling(context)
 
