@@ -52,6 +52,7 @@ REPLACES = frozenset(
         "cuda.accelerator",
         "cuda.profiler",
         "cuda.streams",
+        "dispatch.waiting",
         "distributed.options",
         "native.runtime",
         "native.cdll",
