@@ -139,7 +139,7 @@ class Settings(NamedTuple):
     cpp_ops_logged: bool = False
     disabled_ops: frozenset[str] = frozenset()
     cache: str | None = None
-    tuned_tables: str = ""
+    tuned_tables: str = os.path.join("~", ".local", "share", "torchada", "tuned")
     exclude_dirs: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     not_understood: tuple[str, ...] = ()
@@ -255,7 +255,8 @@ def warn_about(settings: Settings) -> None:
 
 
 def _users_tables(env: Mapping[str, str]) -> str:
-    return os.path.join(env.get("XDG_DATA_HOME") or os.path.join("~", ".local", "share"), "torchada", "tuned")
+    data = env.get("XDG_DATA_HOME")
+    return os.path.join(data, "torchada", "tuned") if data else Settings().tuned_tables
 
 
 def _parts(value: str) -> tuple[str, ...]:

@@ -168,13 +168,16 @@ from _build_cache.cache import Cache
 
 cache = Cache("program", "PROGRAM_CACHE_DIR", Path(os.environ["CACHE"]))
 block = cache.lock("entry")
+ready, is_ready = os.pipe()
 with block:
     child = os.fork()
     if child == 0:
+        os.write(is_ready, b"1")
         if os.environ["CASE"] == "leaves":
             block.__exit__(None, None, None)
             os._exit(0)
         time.sleep(600)
+    os.read(ready, 1)  # a child has let go of the lock once Python runs in it
     if os.environ["CASE"] == "leaves":
         os.waitpid(child, 0)
     print(child, flush=True)

@@ -88,6 +88,16 @@ def _not_asked(backend: Backend) -> Probe:
 
 
 def _distributions() -> Iterator[Distribution]:
+    """What is installed, without what a build has left beside the sources of a distribution that is installed from there."""
+    found = dict(_metadata())
+    installed = {(each.name, each.version) for each, is_installed in found.items() if is_installed}
+    for each, is_installed in found.items():
+        if is_installed or (each.name, each.version) not in installed:
+            yield each
+
+
+def _metadata() -> Iterator[tuple[Distribution, bool]]:
+    """Each distribution, and whether its metadata were written by an installation."""
     seen = set()
     for each in distributions():
         try:
@@ -98,7 +108,7 @@ def _distributions() -> Iterator[Distribution]:
         folder = str(each.locate_file(""))
         if plain in NAMES and (plain, folder) not in seen:
             seen.add((plain, folder))
-            yield Distribution(plain, version or "", folder)
+            yield Distribution(plain, version or "", folder), each.read_text("SOURCES.txt") is None
 
 
 def _startup_files() -> Iterator[StartupFile]:
