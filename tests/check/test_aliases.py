@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from torchada.check.reader import Reader
@@ -234,6 +234,9 @@ def test_whatever_a_program_uses_is_found(code: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(programs(simple()))
+@example("import torch\ntorch, b = None, torch\nuse(b)")
+@example("import torch\n(torch, a), b = (None, torch), torch\nuse(a)\nuse(b)")
+@example("import torch\ntorch = a, b = torch, None\nuse(a)")
 def test_of_a_straight_program_nothing_else_is_found(code: str) -> None:
     try:
         compile(code, "program", "exec")

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from torchada.check.scopes import NOTHING, OTHER, Paths, Scope, known
 
+Parts = Sequence[tuple[Paths, "Parts"]]
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _IMPORTING = frozenset({"importlib.import_module", "__import__", "importlib.__import__"})
 
@@ -138,13 +140,14 @@ class Reader:
 
     def _assign(self, node: ast.Assign) -> None:
         paths = self._expr(node.value)
+        parts = self._parts(node.value)
         for target in node.targets:
-            self._bind(target, paths, node.value)
+            self._bind(target, paths, parts)
 
     def _annotated(self, node: ast.AnnAssign) -> None:
         self._expr(node.annotation)
         if node.value is not None:
-            self._bind(node.target, self._expr(node.value), node.value)
+            self._bind(node.target, self._expr(node.value))
         elif not isinstance(node.target, ast.Name):
             self._expr(node.target)
 
@@ -152,18 +155,20 @@ class Reader:
         self._expr(node.value)
         self._bind(node.target, OTHER)
 
-    def _bind(self, target: ast.expr, paths: Paths, value: ast.expr | None = None) -> None:
-        """Assign to a target; `value` is what is assigned, where a tuple may be taken apart."""
+    def _parts(self, value: ast.expr) -> Parts:
+        """What the elements of a tuple stand for, each with its own: asked before the first of them is assigned."""
+        if not isinstance(value, (ast.Tuple, ast.List)) or any(isinstance(each, ast.Starred) for each in value.elts):
+            return []
+        return [(self._silent(each), self._parts(each)) for each in value.elts]
+
+    def _bind(self, target: ast.expr, paths: Paths, parts: Parts = ()) -> None:
+        """Assign to a target; `parts` are those of what is assigned, where a tuple may be taken apart."""
         if isinstance(target, ast.Name):
             self._scope.bind(target.id, paths or OTHER)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
-            fits = len(parts) == len(target.elts) and not any(
-                isinstance(x, ast.Starred) for x in (*parts, *target.elts)
-            )
+            fits = len(parts) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts)
             for number, each in enumerate(target.elts):
-                part = parts[number] if fits else None
-                self._bind(each, OTHER if part is None else self._silent(part), part)
+                self._bind(each, *(parts[number] if fits else (OTHER, ())))
         elif isinstance(target, ast.Starred):
             self._bind(target.value, OTHER)
         else:
