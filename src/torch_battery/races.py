@@ -12,21 +12,7 @@ from typing import Any
 import torch
 from torch.cuda import _sanitizer
 
-
-def _event(before: Any, after: Any) -> None:
-    event = torch.cuda.Event()
-    event.record(before)
-    after.wait_event(event)
-
-
-def _event_wait(before: Any, after: Any) -> None:
-    event = torch.cuda.Event()
-    event.record(before)
-    event.wait(after)
-
-
-def _wait_stream(before: Any, after: Any) -> None:
-    after.wait_stream(before)
+from torch_battery.orders import by_event, by_event_wait, by_stream
 
 
 def _synchronize(before: Any, after: Any) -> None:
@@ -38,9 +24,9 @@ def _none(before: Any, after: Any) -> None:
 
 
 ORDERS: dict[str, Callable[[Any, Any], None]] = {
-    "event": _event,
-    "event_wait": _event_wait,
-    "wait_stream": _wait_stream,
+    "event": by_event,
+    "event_wait": by_event_wait,
+    "wait_stream": by_stream,
     "synchronize": _synchronize,
     "none": _none,
 }

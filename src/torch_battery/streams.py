@@ -16,27 +16,12 @@ from typing import Any
 import torch
 
 from torch_battery.check import HOME, NotHere, expect
+from torch_battery.orders import by_event, by_event_wait, by_stream
 from torch_battery.table import Program
 
 GROUP = "streams"
 _CYCLES = 50_000_000  # of the device's clock: some tens of milliseconds
 _SIZE = 1 << 16
-
-
-def _by_event(before: Any, after: Any) -> None:
-    event = torch.cuda.Event()
-    event.record(before)
-    after.wait_event(event)
-
-
-def _by_event_wait(before: Any, after: Any) -> None:
-    event = torch.cuda.Event()
-    event.record(before)
-    event.wait(after)
-
-
-def _by_stream(before: Any, after: Any) -> None:
-    after.wait_stream(before)
 
 
 def _values(order: Callable[[Any, Any], None]) -> None:
@@ -148,7 +133,7 @@ def _sanitized(order: str) -> None:
     )
 
 
-_ORDERS = {"event": _by_event, "event_wait": _by_event_wait, "wait_stream": _by_stream}
+_ORDERS = {"event": by_event, "event_wait": by_event_wait, "wait_stream": by_stream}
 TABLE = [
     Program("current", _current, "quick"),
     Program("side_copy", _side_copy, "quick"),

@@ -63,3 +63,14 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
     return number
+
+
+def limit_of_imports(parser: argparse.ArgumentParser) -> None:
+    """Declare --timeout, for commands that import torch and the adapter in processes of their own."""
+    parser.add_argument(
+        "--timeout",
+        type=positive,
+        default=120,
+        metavar="SECONDS",
+        help="how long each import in a process of its own may take (default: 120)",
+    )

@@ -5,18 +5,12 @@ from __future__ import annotations
 import argparse
 
 from torchada.cli import output
-from torchada.cli.command import Command, positive
+from torchada.cli.command import Command, limit_of_imports
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=120,
-        metavar="SECONDS",
-        help="how long each import in a process of its own may take (default: 120)",
-    )
+    limit_of_imports(parser)
     output.arguments(parser, "doctor", (".json",))
 
 

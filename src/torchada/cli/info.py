@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from torchada.cli import output
-from torchada.cli.command import Command, positive
+from torchada.cli.command import Command, limit_of_imports
 from torchada.cli.terminal import Terminal
 
 _FEW = ("torchada", "platform", "torch", "torch_musa", "devices", "Python", "problems")
@@ -13,13 +13,7 @@ _FEW = ("torchada", "platform", "torch", "torch_musa", "devices", "Python", "pro
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=120,
-        metavar="SECONDS",
-        help="how long each import in a process of its own may take (default: 120)",
-    )
+    limit_of_imports(parser)
     output.arguments(parser, "info")
 
 
