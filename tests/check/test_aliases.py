@@ -226,7 +226,19 @@ def handed_over(code: str) -> set[str]:
     return judge.names
 
 
+IN_A_CLASS = """\
+import torch
+def f(torch=None):
+    class A:
+        use((torch := torch))
+run(f)
+"""
+
+
 @settings(max_examples=300, deadline=None)
+@example(IN_A_CLASS)
+@example("import torch\nclass A:\n    if False:\n        torch = None\n    use(torch)")
+@example("import torch\ntry:\n    c = torch\n    a = None\n    c = a\n    fail()\nexcept Exception:\n    use(c)")
 @given(programs(st.recursive(simple(), blocks, max_leaves=12)))
 def test_whatever_a_program_uses_is_found(code: str) -> None:
     assert really_used(code) <= handed_over(code), code

@@ -218,7 +218,7 @@ class Reader:
         for each in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
             self._expr(each)
         outer = self._scope
-        self._scope = Scope(outer, is_class=True)
+        self._scope = Scope(outer, of_class=_bound(node.body))
         self._body(node.body)
         self._scope = outer
         outer.bind(node.name, OTHER)
@@ -255,12 +255,12 @@ class Reader:
     def _try(self, node: Any) -> None:
         """A handler may run after any part of the body; what it sees is what was bound before, or there."""
         before = self._scope.state()
-        self._body(node.body)
-        done = self._scope.state()
+        with self._scope.recording() as bound:
+            self._body(node.body)
         self._body(node.orelse)
         ends = [self._scope.state()]
         for handler in node.handlers:
-            self._scope.merge(before, done)
+            self._scope.merge(before, bound)
             if handler.type is not None:
                 self._expr(handler.type)
             if handler.name:
@@ -457,6 +457,23 @@ def _attributes(node: ast.expr) -> list[str]:
 def _arguments(arguments: ast.arguments) -> list[str]:
     every = (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg)
     return [argument.arg for argument in every if argument is not None]
+
+
+def _bound(body: Sequence[ast.stmt]) -> set[str]:
+    """The names that the body of a class binds, or deletes."""
+    names: set[str] = set()
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.alias):
+            names.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)) and node.name:
+            names.add(node.name)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend(ast.iter_child_nodes(node))
+    return names
 
 
 def _size(scope: Scope) -> int:

@@ -6,7 +6,8 @@ functions run later, so they see every value that a name of an enclosing scope e
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 Paths = frozenset[str]
 NOTHING: Paths = frozenset()
@@ -20,14 +21,19 @@ def known(paths: Paths) -> Paths:
 
 
 class Scope:
-    """The names of a module, class or function. `now` is what they stand for here, `ever` all that they have stood for."""
+    """The names of a module, class or function. `now` is what they stand for here, `ever` all that they have stood for.
 
-    def __init__(self, parent: Scope | None = None, is_class: bool = False) -> None:
-        self.parent, self.is_class = parent, is_class
+    `of_class` are the names that the body of a class binds; None for other scopes.
+    """
+
+    def __init__(self, parent: Scope | None = None, of_class: Collection[str] | None = None) -> None:
+        self.parent, self._of_class = parent, of_class
+        self.is_class = of_class is not None
         self.now: dict[str, Paths] = {}
         self.ever: dict[str, Paths] = {}
         self.stars: list[str] = []
         self._elsewhere: dict[str, Scope] = {}
+        self._recorded: list[dict[str, Paths]] = []
 
     def bind(self, name: str, paths: Paths) -> None:
         """Let the name stand for `paths` from here on."""
@@ -36,7 +42,17 @@ class Scope:
             scope.ever[name] = scope.now[name] = scope.ever.get(name, NOTHING) | paths
             return
         self.now[name] = paths
-        self.ever[name] = self.ever.get(name, NOTHING) | paths
+        for all_of_them in (self.ever, *self._recorded):
+            all_of_them[name] = all_of_them.get(name, NOTHING) | paths
+
+    @contextmanager
+    def recording(self) -> Iterator[dict[str, Paths]]:
+        """Everything that names are bound to meanwhile: what a handler of exceptions may see."""
+        self._recorded.append({})
+        try:
+            yield self._recorded[-1]
+        finally:
+            self._recorded.pop()
 
     def delete(self, name: str) -> None:
         """Forget the name, as `del` does."""
@@ -44,10 +60,7 @@ class Scope:
 
     def declare_global(self, names: Iterable[str]) -> None:
         """These names are the module's."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        self._elsewhere.update(dict.fromkeys(names, scope))
+        self._elsewhere.update(dict.fromkeys(names, self._module()))
 
     def declare_nonlocal(self, names: Iterable[str]) -> None:
         """These names are those of a function around this one."""
@@ -65,6 +78,12 @@ class Scope:
             return self.now[name]
         if scope is not self:
             return scope.ever.get(name)
+        return self._around(name)
+
+    def _around(self, name: str) -> Paths | None:
+        """What the name stands for outside. One that a class binds is the module's before that, and no function's."""
+        if self._of_class is not None and name in self._of_class:
+            return self._module().ever.get(name)
         above = self.parent
         while above is not None:
             if not above.is_class and name in above.ever:
@@ -72,21 +91,25 @@ class Scope:
             above = above.parent
         return None
 
-    def starred(self) -> list[str]:
-        """Modules whose names are all imported into the module of this scope."""
+    def _module(self) -> Scope:
         scope = self
         while scope.parent is not None:
             scope = scope.parent
-        return [*scope.stars, *(self.stars if scope is not self else ())]
+        return scope
+
+    def starred(self) -> list[str]:
+        """Modules whose names are all imported into the module of this scope."""
+        module = self._module()
+        return [*module.stars, *(self.stars if module is not self else ())]
 
     def state(self) -> dict[str, Paths]:
         """A copy of what names stand for now."""
         return dict(self.now)
 
     def merge(self, *states: dict[str, Paths]) -> None:
-        """Go on from any of several states: where a name is bound in some of them, it may be unbound in the others."""
+        """Go on from any of several states. In a class, a name that a state lacks is the one outside."""
         merged: dict[str, Paths] = {}
-        for state in states:
-            for name, paths in state.items():
-                merged[name] = merged.get(name, NOTHING) | paths
+        for name in {name: None for state in states for name in state}:
+            unbound = (self._around(name) or NOTHING) if self.is_class else NOTHING
+            merged[name] = NOTHING.union(*(state.get(name, unbound) for state in states))
         self.now = merged
