@@ -1,4 +1,4 @@
-"""libmccl.so.2: MCCL's C API over the simulated runtime. The real torch_musa is linked against it, so the simulated one loads it."""
+"""libmccl.so.2: MCCL's C API over the simulated runtime. torch_musa is linked against it, so the simulated one loads it."""
 
 from __future__ import annotations
 
