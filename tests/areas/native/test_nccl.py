@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 from pathlib import Path
 
 import pytest
 
+from support.interpreter import Interpreter
 from support.launch import WAYS, torchrun
 
 PROGRAM = Path(__file__).parent / "programs" / "nccl_by_ctypes.py"
@@ -22,12 +22,19 @@ def test_every_operation_of_a_wrapper_on_two_ranks(tmp_path: Path, way: str) -> 
     }
 
 
-@pytest.mark.musa
 @pytest.mark.parametrize("name", ["libnccl.so.2", "libnccl.so", "libmccl.so.2"])
-def test_the_library_by_its_names(name: str) -> None:
+def test_the_library_by_its_names(musa: Interpreter, name: str) -> None:
     """SGLang opens libmccl.so.2 itself, and looks up NCCL's functions in it."""
-    library, version = ctypes.CDLL(name), ctypes.c_int()
-    assert library.ncclGetVersion(ctypes.byref(version)) == 0 and version.value > 20000
-    assert ctypes.cast(library.ncclGetUniqueId, ctypes.c_void_p).value
-    with pytest.raises(AttributeError, match=r"ncclNoSuchFunction is mcclNoSuchFunction on MUSA"):
-        library.ncclNoSuchFunction  # noqa: B018
+    musa.run(
+        f"""
+        import ctypes, torch
+        library, version = ctypes.CDLL({name!r}), ctypes.c_int()
+        assert library.ncclGetVersion(ctypes.byref(version)) == 0 and version.value > 20000
+        try:
+            library.ncclNoSuchFunction
+        except AttributeError as error:
+            assert "ncclNoSuchFunction is mcclNoSuchFunction on MUSA" in str(error)
+        else:
+            raise AssertionError
+        """
+    )

@@ -1,6 +1,7 @@
 // The small types of CUB: pairs, double buffers, storage without a constructor, and the bits of a key in order of its value.
 #pragma once
 
+#include <cfloat> // CUB brings it along, and kernels take FLT_MAX from there
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
