@@ -15,7 +15,7 @@ PACKAGE = Path(musasim.__file__).parent / "torch_musa"
 GENERATED = "share/generated_cuda_compatible/include"
 # PyTorch's own, in every build, with what kernels need.
 # torch_musa 2.9 has a copy of its own, with the functions that operators by the stable ABI call.
-LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h"}
+LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/c/shim.h"}
 FOR_KERNELS = set(compatible_headers._FOR_KERNELS)
 
 
