@@ -48,14 +48,15 @@ def current_device() -> int:
 
 
 def index_of(device: Any) -> int:
-    """The number of a device given as torch.cuda takes it: an int, a string, a device, or None for the current one.
+    """The number of a device given as torch.cuda takes it: an int, a string, a device, torch.cuda.device(1), or None for the
+    current one.
 
     Raises RuntimeError for a number that no device has, and ValueError for a device of another type.
     """
     if device is None:
         return _current.index
-    index = device
-    if not isinstance(device, int):
+    index = device.idx if isinstance(device, torch.cuda.device) else device
+    if not isinstance(index, int):
         parsed = torch.device(device)
         if parsed.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {parsed}")
@@ -108,14 +109,21 @@ class Properties(NamedTuple):
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """The machine's name, memory and processors; what only a GPU has is 0, or the smallest number that programs can divide by."""
-    index = index_of(device)
+    """The machine's name, memory and processors; what only a GPU has is 0, or the smallest number that programs can divide by.
+
+    The same object at each call, as on CUDA, as long as PyTorch has the same number of threads.
+    """
+    return _properties(index_of(device), torch.get_num_threads())
+
+
+@cache
+def _properties(index: int, threads: int) -> Properties:
     return Properties(
         name=_processor(),
         major=CAPABILITY[0],
         minor=CAPABILITY[1],
         total_memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        multi_processor_count=torch.get_num_threads(),
+        multi_processor_count=threads,
         is_integrated=1,
         is_multi_gpu_board=0,
         max_threads_per_multi_processor=_WARP,

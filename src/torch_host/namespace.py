@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
 from torch_host.devices import (
     _exchange_device,
     _is_in_bad_fork,
@@ -41,7 +45,6 @@ from torch_host.memory import (
     reset_peak_memory_stats,
 )
 from torch_host.random import (
-    default_generators,
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -82,7 +85,6 @@ __all__ = [
     "can_device_access_peer",
     "current_device",
     "current_stream",
-    "default_generators",
     "default_stream",
     "device_count",
     "empty_cache",
@@ -121,3 +123,10 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`default_generators`: the CPU's, for each of the devices that there are now."""
+    if name == "default_generators":
+        return (torch.default_generator,) * device_count()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
