@@ -193,7 +193,7 @@ def test_storages_and_devices_of_things(host: Interpreter) -> None:
             assert thing.is_cuda and thing.get_device() == 1
             with torch.cuda.device_of(thing):
                 assert torch.cuda.current_device() == 1
-        assert y.untyped_storage().get_device() == -1
+        assert not y.untyped_storage().is_cuda
         with torch.cuda.device_of(y):
             assert torch.cuda.current_device() == 0
         second = torch.cuda.device(1)

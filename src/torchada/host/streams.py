@@ -21,6 +21,8 @@ def patches(context: Context) -> Iterator[Patch]:
     torch, namespace = context.torch, context.namespace
     for general, make in ((torch.Stream, namespace.Stream), (torch.Event, namespace.Event._on)):
         yield from redirect_new(general, _of_the_device(context, general, make), f'torch.{general.__name__}("cuda")')
+        name, own = f"_Cuda{general.__name__}Base", getattr(namespace, general.__name__)
+        yield Patch(torch._C, name, own, f"torch._C.{name}")
     tensor = torch.Tensor
 
     def record_stream(self: Tensor, stream: object) -> None:
