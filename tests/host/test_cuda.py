@@ -111,8 +111,8 @@ def test_out_of_memory(host: Interpreter) -> None:
         import torch
         x, huge = torch.ones(1, device="cuda"), torch.ones(1).expand(1 << 50)
         for make in (
-            lambda: torch.empty(1 << 60, device="cuda"), lambda: x.new_empty(1 << 60), lambda: torch.ones(1).new_empty(1 << 60, device="cuda"),
-            huge.cuda, lambda: huge.to("cuda"),
+            lambda: torch.empty(1 << 60, device="cuda"), lambda: x.new_empty(1 << 60),
+            lambda: torch.ones(1).new_empty(1 << 60, device="cuda"), huge.cuda, lambda: huge.to("cuda"),
         ):
             try:
                 make()
@@ -120,7 +120,8 @@ def test_out_of_memory(host: Interpreter) -> None:
                 assert str(error).startswith("CUDA out of memory. Tried to allocate ")
             else:
                 raise SystemExit("made a tensor that is larger than the memory")
-        for make in (lambda: torch.empty(1 << 60), lambda: torch.empty(1 << 60, device="cpu"), lambda: torch.ones(1).new_empty(1 << 60)):
+        on_the_cpu = lambda: torch.empty(1 << 60, device="cpu")
+        for make in (on_the_cpu, lambda: torch.empty(1 << 60), lambda: torch.ones(1).new_empty(1 << 60)):
             try:
                 make()
             except torch.cuda.OutOfMemoryError:

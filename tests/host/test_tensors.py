@@ -151,13 +151,15 @@ def test_what_torch_makes_beside_a_tensor_is_where_that_is(host: Interpreter) ->
         net = torch.nn.Linear(3, 3).cuda()
         places = lambda optimizer: {k: str(v.device) for k, v in optimizer.state[net.weight].items()}
         for kind, options, step in (
-            (torch.optim.AdamW, {}, "cpu"), (torch.optim.SGD, {"momentum": 0.9}, None), (torch.optim.Adam, {"capturable": True}, "cuda:0")
+            (torch.optim.AdamW, {}, "cpu"), (torch.optim.SGD, {"momentum": 0.9}, None),
+            (torch.optim.Adam, {"capturable": True}, "cuda:0"),
         ):
             optimizer, again = (kind(net.parameters(), lr=0.1, **options) for _ in range(2))
             net(torch.ones(2, 3, device="cuda")).sum().backward()
             optimizer.step()
             torch.save(optimizer.state_dict(), "state.pt")
-            for state in (optimizer.state_dict(), copy.deepcopy(optimizer.state_dict()), torch.load("state.pt", map_location="cpu")):
+            own = optimizer.state_dict()
+            for state in (own, copy.deepcopy(own), torch.load("state.pt", map_location="cpu")):
                 again.load_state_dict(state)
                 assert places(again) == places(optimizer) and set(places(again).values()) <= {"cuda:0", step}, places(again)
                 assert places(again).get("step") == step

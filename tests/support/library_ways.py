@@ -1,4 +1,4 @@
-"""How programs of other people's libraries are started: on the simulator, under both mechanisms and by both ways, and on the host."""
+"""How programs of other people's libraries are started: on the simulator, by both mechanisms and both ways, and on the host."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ def patches(context: Context) -> Iterator[Patch]:
     c10d = distributed.distributed_c10d
     note = "groups named NCCL take tensors of the processes"
     yield Patch(c10d.Backend.backend_capability, _NAME, ["cuda"], None, note=note)
-    devices = disguise(_with_the_cpu(c10d.BackendConfig.get_device_backend_map), c10d.BackendConfig.get_device_backend_map)
+    devices = disguise(
+        _with_the_cpu(c10d.BackendConfig.get_device_backend_map), c10d.BackendConfig.get_device_backend_map
+    )
     yield Patch(c10d.BackendConfig, "get_device_backend_map", devices, None, note=note)
     init = EntryPoint(c10d.init_process_group, _without_device(c10d.init_process_group))
     for owner in (distributed, c10d):

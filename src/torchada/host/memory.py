@@ -71,7 +71,7 @@ class Places:
     def standing_for(self, index: int) -> Device:
         """A torch.device("cpu") that says where a tensor is, for code that sees the CPU: always the same object.
 
-        PyTorch makes and moves tensors with the device of others (`value.to(device=param.device)`), and they then are where those are.
+        PyTorch makes and moves tensors with the device of others (`value.to(device=param.device)`): they are where those are.
         """
         made = self._standing.get(index)
         if made is None:
