@@ -82,6 +82,25 @@ def _exchange_device(device: int) -> int:
 _maybe_exchange_device = _exchange_device
 
 
+class device:
+    """`with torch.host.device(1)`: the device is current within the block; None and a negative number change nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
+        self._before = -1
+
+    def __enter__(self) -> None:
+        self._before = _exchange_device(self.idx)
+
+    def __exit__(self, *problem: object) -> None:
+        _exchange_device(self._before)
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """What autocast takes on the CPU."""
+    return [torch.bfloat16, torch.float16]
+
+
 class Properties(NamedTuple):
     """What torch.cuda.get_device_properties shows, of the machine. Memory in bytes."""
 
