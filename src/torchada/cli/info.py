@@ -24,7 +24,9 @@ def info(options: argparse.Namespace) -> int:
 
     facts = gather(backend_here(), options.timeout)
     found = document(facts, examine(facts))
-    entries = [each for each in found["entries"] if options.verbosity >= 0 or each["name"] in (*_FEW, facts.adapter_name)]
+    entries = [
+        each for each in found["entries"] if options.verbosity >= 0 or each["name"] in (*_FEW, facts.adapter_name)
+    ]
     output.show(options, found, lambda terminal: _lines(terminal, entries))
     if options.verbosity > 0 and not options.json:
         print("\n".join(f"{each.name} {each.version} in {each.folder}" for each in facts.distributions))
