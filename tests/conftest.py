@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from support import platforms, vendor_python
@@ -36,6 +37,9 @@ if VENDOR_PYTHON:
 os.environ["TORCHADA_STRICT"] = "1"
 PLATFORM = {} if REAL_MUSA else platforms.ENVIRONMENT[os.environ.get(platforms.VARIABLE, "musa")]
 os.environ.update(PLATFORM)
+# A change is judged by the same examples as the one before it; --hypothesis-profile=default looks for new ones.
+hypothesis.settings.register_profile("repeatable", derandomize=True)
+hypothesis.settings.load_profile("repeatable")
 import torchada  # noqa: E402, F401  (where no start-up file is in force, this puts the hook in)
 
 

@@ -48,14 +48,15 @@ def current_device() -> int:
 
 
 def index_of(device: Any) -> int:
-    """The number of a device given as torch.cuda takes it: an int, a string, a device, or None for the current one.
+    """The number of a device given as torch.cuda takes it: an int, a string, a device, torch.cuda.device(1), or None for the
+    current one.
 
     Raises RuntimeError for a number that no device has, and ValueError for a device of another type.
     """
     if device is None:
         return _current.index
-    index = device
-    if not isinstance(device, int):
+    index = device.idx if isinstance(device, torch.cuda.device) else device
+    if not isinstance(index, int):
         parsed = torch.device(device)
         if parsed.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {parsed}")
@@ -79,6 +80,25 @@ def _exchange_device(device: int) -> int:
 
 
 _maybe_exchange_device = _exchange_device
+
+
+class device:
+    """`with torch.host.device(1)`: the device is current within the block; None and a negative number change nothing."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = -1 if device is None or (isinstance(device, int) and device < 0) else index_of(device)
+        self._before = -1
+
+    def __enter__(self) -> None:
+        self._before = _exchange_device(self.idx)
+
+    def __exit__(self, *problem: object) -> None:
+        _exchange_device(self._before)
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """What autocast takes on the CPU."""
+    return [torch.bfloat16, torch.float16]
 
 
 class Properties(NamedTuple):
@@ -108,14 +128,21 @@ class Properties(NamedTuple):
 
 
 def get_device_properties(device: Any = None) -> Properties:
-    """The machine's name, memory and processors; what only a GPU has is 0, or the smallest number that programs can divide by."""
-    index = index_of(device)
+    """The machine's name, memory and processors; what only a GPU has is 0, or the smallest number that programs can divide by.
+
+    The same object at each call, as on CUDA, as long as PyTorch has the same number of threads.
+    """
+    return _properties(index_of(device), torch.get_num_threads())
+
+
+@cache
+def _properties(index: int, threads: int) -> Properties:
     return Properties(
         name=_processor(),
         major=CAPABILITY[0],
         minor=CAPABILITY[1],
         total_memory=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        multi_processor_count=torch.get_num_threads(),
+        multi_processor_count=threads,
         is_integrated=1,
         is_multi_gpu_board=0,
         max_threads_per_multi_processor=_WARP,

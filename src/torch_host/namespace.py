@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
 from torch_host.devices import (
     _exchange_device,
     _is_in_bad_fork,
@@ -10,7 +14,9 @@ from torch_host.devices import (
     _maybe_exchange_device,
     can_device_access_peer,
     current_device,
+    device,
     device_count,
+    get_amp_supported_dtype,
     get_arch_list,
     get_device_capability,
     get_device_name,
@@ -41,7 +47,6 @@ from torch_host.memory import (
     reset_peak_memory_stats,
 )
 from torch_host.random import (
-    default_generators,
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -82,10 +87,11 @@ __all__ = [
     "can_device_access_peer",
     "current_device",
     "current_stream",
-    "default_generators",
     "default_stream",
+    "device",
     "device_count",
     "empty_cache",
+    "get_amp_supported_dtype",
     "get_arch_list",
     "get_device_capability",
     "get_device_name",
@@ -121,3 +127,10 @@ __all__ = [
     "stream",
     "synchronize",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`default_generators`: the CPU's, for each of the devices that there are now."""
+    if name == "default_generators":
+        return (torch.default_generator,) * device_count()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

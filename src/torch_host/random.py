@@ -9,8 +9,6 @@ import torch
 
 from torch_host.devices import device_count, index_of
 
-default_generators = (torch.default_generator,)
-
 
 def manual_seed(seed: int) -> None:
     """Seed the generator of the current device, which is the CPU's."""

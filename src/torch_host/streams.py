@@ -105,7 +105,7 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
     return ExternalStream(data_ptr, device) if data_ptr else default_stream(device)
 
 
-class Event:
+class Event(torch.Event):
     """A point in time. `enable_timing` allows elapsed_time; the other arguments have no effect."""
 
     def __new__(
@@ -115,9 +115,16 @@ class Event:
         interprocess: bool = False,
         external: bool = False,
     ) -> Any:
-        made = object.__new__(cls)
+        made = torch.Event.__new__(cls, "cpu")
         made.enable_timing = enable_timing
         made._time, made._index = None, None
+        return made
+
+    @classmethod
+    def _on(cls, device: Any = None, **options: Any) -> Event:
+        """What torch.Event("cuda:1") makes."""
+        made: Event = cls(**options)
+        made._index = None if device is None else index_of(device)
         return made
 
     @property
@@ -197,8 +204,13 @@ def default_stream(device: Any = None) -> Stream:
 
 
 def current_stream(device: Any = None) -> Stream:
+    """The stream that is current on a device: a new object at each call, as on CUDA, equal to the one that was set."""
     index = index_of(device)
-    return _currents.streams.get(index) or default_stream(index)
+    current = _currents.streams.get(index)
+    if current is None:
+        return default_stream(index)
+    made: Stream = Stream._numbered(index, current.stream_id, current.priority)
+    return made
 
 
 def set_stream(stream: Stream | None) -> None:

@@ -17,6 +17,7 @@ SHORT = ["--simulate", "--seconds", "0.1"]
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_every_benchmark_is_measured_in_three_forms(musa: Interpreter, tmp_path: Path) -> None:
     files = ["--report", "out.html", "--report", "out.json"]
     found = json.loads(musa.run([*BENCH, *SHORT, "--json", *files], timeout=600).stdout)
@@ -33,6 +34,7 @@ def test_every_benchmark_is_measured_in_three_forms(musa: Interpreter, tmp_path:
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_the_text_has_ratios_with_their_range_and_says_what_a_simulator_is_worth(musa: Interpreter) -> None:
     out = musa.run([*BENCH, *SHORT, "--only", "latency"]).stdout
     assert "latency.launch" in out and "us/call" in out and " to " in out and "matmul" not in out
@@ -46,6 +48,7 @@ def test_the_cpu_beside_itself_is_measured_without_a_device(plain: Interpreter) 
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_one_that_fails_does_not_keep_the_others_from_being_measured(musa: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import wrapt\n"

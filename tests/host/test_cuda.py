@@ -18,6 +18,8 @@ def test_devices_and_properties(host: Interpreter) -> None:
         assert properties.name == cuda.get_device_name("cuda:0") and properties.name
         assert properties.total_memory == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         assert properties.multi_processor_count == torch.get_num_threads()
+        assert properties is cuda.get_device_properties() and isinstance(properties, cuda._CudaDeviceProperties)
+        assert len(cuda.default_generators) == 1
         assert (properties.major, properties.minor) == cuda.get_device_capability() == (7, 0)
         for ask in (cuda.get_device_properties, cuda.get_device_name, cuda.set_device, cuda.synchronize, cuda.memory_allocated):
             try:
@@ -71,6 +73,62 @@ def test_streams_and_events(host: Interpreter) -> None:
                 pass
             else:
                 raise SystemExit("measured what was not recorded")
+    """
+    host.run(code)
+
+
+def test_streams_and_events_by_their_general_names(host: Interpreter) -> None:
+    code = """
+        import torch
+        for make in (lambda: torch.Stream("cuda"), lambda: torch.Stream(device="cuda:0"), torch.Stream, lambda: torch.Stream(0)):
+            stream = make()
+            assert isinstance(stream, torch.cuda.Stream) and stream.device == torch.device("cuda:0")
+        event, later = torch.Event("cuda", enable_timing=True), torch.Event(device="cuda", enable_timing=True)
+        with stream:
+            assert torch.cuda.current_stream() == stream and torch.cuda.current_stream() is not stream
+        stream.record_event(event), event.wait(stream), stream.wait_event(event), stream.wait_stream(torch.Stream("cuda"))
+        later.record(stream), later.synchronize()
+        assert event.elapsed_time(later) >= 0 and event.query() and torch.Event("cuda:0").device == torch.device("cuda:0")
+        assert all(isinstance(each, torch.Event) for each in (event, torch.cuda.Event(), torch.Event()))
+        assert torch.Event("cpu").device.type == "cpu"
+        for make in (torch.Stream, torch.Event):
+            for wrong in ("nonsense", "cuda:7"):
+                try:
+                    make(wrong)
+                except RuntimeError as error:
+                    assert "nonsense" in str(error) or "invalid device ordinal 7" in str(error)
+                else:
+                    raise SystemExit((make, wrong))
+        import torchada
+        torchada.disable()
+        assert type(torch.Event("cpu")) is torch.Event
+    """
+    host.run(code)
+
+
+def test_out_of_memory(host: Interpreter) -> None:
+    code = """
+        import torch
+        x, huge = torch.ones(1, device="cuda"), torch.ones(1).expand(1 << 50)
+        for make in (
+            lambda: torch.empty(1 << 60, device="cuda"), lambda: x.new_empty(1 << 60),
+            lambda: torch.ones(1).new_empty(1 << 60, device="cuda"), huge.cuda, lambda: huge.to("cuda"),
+        ):
+            try:
+                make()
+            except torch.cuda.OutOfMemoryError as error:
+                assert str(error).startswith("CUDA out of memory. Tried to allocate ")
+            else:
+                raise SystemExit("made a tensor that is larger than the memory")
+        on_the_cpu = lambda: torch.empty(1 << 60, device="cpu")
+        for make in (on_the_cpu, lambda: torch.empty(1 << 60), lambda: torch.ones(1).new_empty(1 << 60)):
+            try:
+                make()
+            except torch.cuda.OutOfMemoryError:
+                raise SystemExit("the CPU's memory is not the device's")
+            except RuntimeError:
+                pass
+        assert (x + 1).item() == 2
     """
     host.run(code)
 

@@ -142,3 +142,63 @@ def test_storages_that_are_gone_are_forgotten(host: Interpreter) -> None:
         assert len(places_of(torch)._index) < 2100
     """
     host.run(code, env={"TORCHADA_VIEW": "cuda"})
+
+
+def test_what_torch_makes_beside_a_tensor_is_where_that_is(host: Interpreter) -> None:
+    """torch itself sees the CPU, and makes and moves tensors with the devices of others."""
+    code = """
+        import copy, torch
+        net = torch.nn.Linear(3, 3).cuda()
+        places = lambda optimizer: {k: str(v.device) for k, v in optimizer.state[net.weight].items()}
+        for kind, options, step in (
+            (torch.optim.AdamW, {}, "cpu"), (torch.optim.SGD, {"momentum": 0.9}, None),
+            (torch.optim.Adam, {"capturable": True}, "cuda:0"),
+        ):
+            optimizer, again = (kind(net.parameters(), lr=0.1, **options) for _ in range(2))
+            net(torch.ones(2, 3, device="cuda")).sum().backward()
+            optimizer.step()
+            torch.save(optimizer.state_dict(), "state.pt")
+            own = optimizer.state_dict()
+            for state in (own, copy.deepcopy(own), torch.load("state.pt", map_location="cpu")):
+                again.load_state_dict(state)
+                assert places(again) == places(optimizer) and set(places(again).values()) <= {"cuda:0", step}, places(again)
+                assert places(again).get("step") == step
+        mean, deviation = torch.zeros(3, device="cuda"), torch.ones(3, device="cuda")
+        normal, choice = torch.distributions.Normal(mean, deviation), torch.distributions.Categorical(deviation)
+        made = [normal.sample(), normal.rsample((2,)), choice.sample(), choice.enumerate_support()]
+        made += [torch.nn.GRU(2, 2).cuda()(torch.ones(1, 1, 2, device="cuda"))[1]]
+        assert all(x.is_cuda for x in made), [x.device for x in made]
+        assert not torch.distributions.Normal(torch.zeros(1), torch.ones(1)).sample().is_cuda
+        assert mean.is_cuda and deviation.is_cuda
+    """
+    host.run(code)
+
+
+def test_functions_that_are_given_tensors_follow_them(host: Interpreter) -> None:
+    code = """
+        import torch
+        x, y = torch.ones(3, device="cuda"), torch.ones(3)
+        assert torch.as_tensor(x) is x and x.is_cuda and torch.asarray(x).is_cuda and x.is_cuda
+        assert torch.as_tensor(y) is y and not torch.asarray(y).is_cuda and not torch.as_tensor([1.0]).is_cuda
+        assert torch.normal(x, x).is_cuda and torch.normal(0.0, x).is_cuda and torch.normal(mean=x).is_cuda
+        assert not torch.normal(y, y).is_cuda and not torch.normal(0.0, 1.0, (2,)).is_cuda
+        assert x.is_cuda and not y.is_cuda
+    """
+    host.run(code)
+
+
+def test_storages_and_devices_of_things(host: Interpreter) -> None:
+    code = """
+        import torch
+        x, y = torch.ones(2, device="cuda:1"), torch.ones(2)
+        for thing in (x, x.untyped_storage()):
+            assert thing.is_cuda and thing.get_device() == 1
+            with torch.cuda.device_of(thing):
+                assert torch.cuda.current_device() == 1
+        assert not y.untyped_storage().is_cuda
+        with torch.cuda.device_of(y):
+            assert torch.cuda.current_device() == 0
+        second = torch.cuda.device(1)
+        assert torch.cuda.Stream(second).device_index == 1 and torch.cuda.get_device_name(second)
+    """
+    host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"})

@@ -397,8 +397,9 @@ def serve(rank: int, place: str, names: list[str]) -> None:
     ACCELERATOR.set_device(rank)
     dist.init_process_group(BACKEND, init_method=f"file://{place}/meeting", rank=rank, world_size=SIZE)
     answers: dict[str, Any] = {}
+    left_out = os.environ.get("CHECKS_LEFT_OUT", "").split(",")  # a check that fails ends the process
     for check in (*QUICK, *SLOW):
-        if check.__name__ in names:
+        if check.__name__ in names and check.__name__ not in left_out:
             try:
                 answers[check.__name__] = [True, check(rank)]
             except Exception:

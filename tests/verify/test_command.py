@@ -48,6 +48,7 @@ def test_where_cuda_is_the_cpu_what_differs_is_documented(plain: Interpreter, tm
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_one_report_is_text_json_and_a_page(musa: Interpreter, tmp_path: Path) -> None:
     files = ["--report", "out.html", "--report", "out.json"]
     printed = json.loads(musa.run([*VERIFY, "--simulate", *FEW, "--json", *files]).stdout)
@@ -59,6 +60,7 @@ def test_one_report_is_text_json_and_a_page(musa: Interpreter, tmp_path: Path) -
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_names_choose_groups_subjects_and_checks(musa: Interpreter) -> None:
     def listed(*arguments: str) -> list[str]:
         return musa.run([*VERIFY, "--simulate", "--list", *arguments]).stdout.split()
@@ -75,6 +77,7 @@ ADDED = ("float32", "float16", "bfloat16", "int64", "bool")
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_a_verbose_run_lists_every_check_and_a_quiet_one_the_last_line(musa: Interpreter) -> None:
     verbose = musa.run([*VERIFY, "--simulate", *FEW, "-v"]).stdout
     assert re.search(r"^  passed  pointwise.add.float32 +[0-9.e-]+ % of the tolerance$", verbose, re.MULTILINE)
@@ -83,12 +86,14 @@ def test_a_verbose_run_lists_every_check_and_a_quiet_one_the_last_line(musa: Int
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_what_needs_a_second_device_is_skipped_where_there_is_one(musa: Interpreter) -> None:
     done = musa.run([*VERIFY, "--simulate", *FEW], env={"MUSASIM_DEVICE_COUNT": "1"})
     assert "skipped  memory.between_devices: this needs 2 devices; here is one" in done.stdout
 
 
 @pytest.mark.musa
+@pytest.mark.once
 def test_collectives_run_on_one_device_too(musa: Interpreter) -> None:
     chosen = ["--only", "collectives.all_reduce", "--only", "collectives.send_and_receive"]
     done = musa.run([*VERIFY, "--simulate", *chosen, "-q"], env={"MUSASIM_DEVICE_COUNT": "1"}, timeout=600)

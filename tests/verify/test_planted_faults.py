@@ -11,7 +11,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 # Executed in each process of a run, once the battery is there: on the side of the device, and not of the programs.
 HOOK = """
@@ -53,7 +53,11 @@ if sys.argv[1:2] == ["1"]:
     dist.broadcast = lambda *arguments, **keywords: os._exit(9)
 """
 TF32 = "torch.backends.cuda.matmul.allow_tf32 = True"
-DTYPE = "torch.set_default_dtype(torch.float64)"
+SEVERAL = """
+torch.set_default_dtype(torch.float64)
+torch.backends.cudnn.benchmark = True
+torch.set_autocast_dtype("cuda", torch.bfloat16)
+"""
 
 
 def verify(musa: Interpreter, folder: Path, fault: str, *arguments: str, **env: str) -> tuple[int, dict[str, Any], str]:
@@ -144,11 +148,13 @@ def test_a_rank_that_ends_is_found_and_the_next_collective_has_new_ranks(musa: I
     [
         (TF32, {}, {"defaults.allow_tf32", "defaults.matmul_precision"}),
         ("", {"TORCHADA_VENDOR_PRECISION": "1"}, {"defaults.allow_tf32", "defaults.matmul_precision"}),
-        (DTYPE, {}, {"defaults.dtype", "defaults.new_tensors"}),
-        ("torch.backends.cudnn.benchmark = True", {}, {"defaults.cudnn_benchmark"}),
-        ('torch.set_autocast_dtype("cuda", torch.bfloat16)', {}, {"defaults.autocast_dtype"}),
+        (
+            SEVERAL,
+            {},
+            {"defaults.dtype", "defaults.new_tensors", "defaults.cudnn_benchmark", "defaults.autocast_dtype"},
+        ),
     ],
-    ids=["TF32", "the vendor's precision", "dtype", "benchmark", "autocast"],
+    ids=["TF32", "the vendor's precision", "several"],
 )
 def test_a_bad_default_is_found(
     musa: Interpreter, tmp_path: Path, fault: str, env: dict[str, str], expected: set[str]

@@ -22,6 +22,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from _torchada_startup import FINDER
 from torchada import _settings
@@ -116,10 +117,20 @@ def _begin_if_ready() -> None:
 def _import_adapter(backend: Backend) -> None:
     """Import the adapter, or wait for the thread that is doing so."""
     try:
-        # Not importlib.import_module, which raises where two threads wait for each other's module; here that is resolved.
-        __import__(backend.adapter)
+        with _without_dispatch_modes():
+            # Not importlib.import_module, which raises where two threads wait for each other's module; here that is resolved.
+            __import__(backend.adapter)
     except Exception as error:
         report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
+
+
+def _without_dispatch_modes() -> AbstractContextManager[object]:
+    """TORCH_CUDA_SANITIZER's mode would see what the adapter computes meanwhile, and ask for streams that are not there yet."""
+    torch: Any = sys.modules["torch"]
+    if not torch._C._len_torch_dispatch_stack():
+        return nullcontext()
+    modes: AbstractContextManager[object] = torch.utils._python_dispatch._disable_current_modes()
+    return modes
 
 
 def _begin(backend: Backend) -> None:

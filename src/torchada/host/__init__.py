@@ -53,7 +53,6 @@ REPLACES = frozenset(
         "cuda.profiler",
         "cuda.streams",
         "dispatch.waiting",
-        "distributed.options",
         "native.runtime",
         "native.cdll",
         "native.cpp_extension",

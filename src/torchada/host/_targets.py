@@ -23,6 +23,9 @@ class Targets:
     def index(self, target: Any) -> int | None:
         """Raises RuntimeError for a device that does not exist, as CUDA does when it is used."""
         if type(target) in self._concerned:
+            index = self.stood_for(target)
+            if index is not None:
+                return index
             known = self._known.get(target, _UNKNOWN)
             index = self._parsed(target) if known == _UNKNOWN else known
         elif type(target) is int:
@@ -33,6 +36,10 @@ class Targets:
             return index if type(target) is not int else self._existing(CPU)
         current = self._current()
         return current if index == _CURRENT else index if index == current else self._existing(index)
+
+    def stood_for(self, device: Any) -> int | None:
+        """The index of the tensor that was asked for `device`, by code that sees the CPU; None where that is not known."""
+        return self._places.stands_for.get(id(device))
 
     def _parsed(self, target: Any) -> int | None:
         device = self._torch.device(target)

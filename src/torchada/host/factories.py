@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada.host._out_of_memory import answering
 from torchada.host._targets import Targets
 from torchada.host.memory import CPU, Places, places_of
 from torchada.redirect.calls import Function, disguise
@@ -14,6 +15,8 @@ from torchada.redirect.factories import replacing
 from torchada.redirect.namespaces import device_position, takes_device
 
 _OF_THE_CPU = ("from_numpy", "frombuffer", "from_dlpack", "from_file")
+# Where they are given tensors, and no device, the result is where these are. as_tensor and asarray may give them back.
+_OF_TENSORS = frozenset({"normal", "tensor", "as_tensor", "asarray"})
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -33,12 +36,14 @@ def _made(context: Context, places: Places, targets: Targets, name: str, origina
         return _by_position(context, original, position)
     is_like = name.endswith("_like")
     without = _like(places, original) if is_like else _on_the_cpu_or_default(context, places, original)
+    if name in _OF_TENSORS:
+        without = _where_tensors_are(context.torch.Tensor, places, original, without)
     return _by_keyword(context, targets, original, without)
 
 
 def _by_keyword(context: Context, targets: Targets, original: Function, without: Function) -> Function:
     """`original` with the keyword `device`; `without` answers calls that do not give it."""
-    translate = context.devices.translate
+    translate, answer = context.devices.translate, answering(context)
 
     def call(*args: Any, device: Any = None, **kwargs: Any) -> Any:
         kwargs.pop("pin_memory", None)
@@ -47,7 +52,11 @@ def _by_keyword(context: Context, targets: Targets, original: Function, without:
         index = targets.index(device)
         if type(device) is int:
             device = "cuda"
-        made = original(*args, device=translate(device), **kwargs)
+        try:
+            made = original(*args, device=translate(device), **kwargs)
+        except RuntimeError as error:
+            answer(error, index)
+            raise
         return made if index is None else targets.arrived(made, index)
 
     return disguise(call, original)
@@ -71,6 +80,17 @@ def _like(places: Places, original: Function) -> Function:
         made = original(*args, **kwargs)
         place = places.of(args[0]) if args else None
         return made if place is None else places.put(made, place)
+
+    return call
+
+
+def _where_tensors_are(tensor: type, places: Places, original: Function, otherwise: Function) -> Function:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = next((each for each in (*args, *kwargs.values()) if isinstance(each, tensor)), None)
+        if given is None:
+            return otherwise(*args, **kwargs)
+        made, place = original(*args, **kwargs), places.of(given)
+        return made if made is given or place is None else places.put(made, place)
 
     return call
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.entry_point import EntryPoint
@@ -17,9 +18,13 @@ def patches(context: Context) -> Iterator[Patch]:
     if not context.torch.distributed.is_available():
         raise Skip("torch was built without torch.distributed")
     distributed = context.torch.distributed
-    c10d, serves = distributed.distributed_c10d, ["cuda", "cpu"]
+    c10d = distributed.distributed_c10d
     note = "groups named NCCL take tensors of the processes"
-    yield Patch(c10d.Backend.backend_capability, _NAME, serves, None, note=note)
+    yield Patch(c10d.Backend.backend_capability, _NAME, ["cuda"], None, note=note)
+    devices = disguise(
+        _with_the_cpu(c10d.BackendConfig.get_device_backend_map), c10d.BackendConfig.get_device_backend_map
+    )
+    yield Patch(c10d.BackendConfig, "get_device_backend_map", devices, None, note=note)
     init = EntryPoint(c10d.init_process_group, _without_device(c10d.init_process_group))
     for owner in (distributed, c10d):
         yield Patch(owner, "init_process_group", init, "torch.distributed.init_process_group(device_id)")
@@ -30,6 +35,16 @@ def patches(context: Context) -> Iterator[Patch]:
             for owner in (distributed, c10d):
                 if name in vars(owner):
                     yield Patch(owner, name, gather, None, note=f"{name} with tensors of any shapes of that size")
+
+
+def _with_the_cpu(original: Callable[[Any], dict[str, Any]]) -> Callable[[Any], dict[str, Any]]:
+    """What serves the device serves the CPU, as whose tensors torch knows those of the device, unless a program says otherwise."""
+
+    def get_device_backend_map(self: Any) -> dict[str, Any]:
+        served = original(self)
+        return {**served, "cpu": served["cuda"]} if "cuda" in served and "cpu" not in served else served
+
+    return get_device_backend_map
 
 
 def _flat(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -48,9 +63,11 @@ def _flat(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _without_device(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A device to bind the group to has to be the accelerator's for torch, and there is nothing to bind."""
+    """A device to bind the group to has to be the accelerator's for torch, and there is nothing to bind. It chooses the backend."""
 
-    def init_process_group(*args: Any, device_id: object = None, **kwargs: Any) -> Any:
-        return original(*args, **kwargs)
+    def init_process_group(backend: Any = None, *args: Any, device_id: Any = None, **kwargs: Any) -> Any:
+        if backend is None and device_id is not None:
+            backend = _NAME
+        return original(backend, *args, **kwargs)
 
     return init_process_group

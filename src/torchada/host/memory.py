@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import Tensor
+    from torchada.redirect.types import Device, Tensor
 
 CPU = -1  # its index, as Tensor.get_device has it
 # So many storages are remembered before those that are gone are looked for the first time.
@@ -33,6 +33,10 @@ class Places:
         self._weak: dict[int, int] = {}
         self._many = _MANY
         self._lock = Lock()
+        self._torch_device = torch.device
+        self._standing: dict[int, Any] = {}
+        # The index that a device made by `standing_for` stands for, by its id.
+        self.stands_for: dict[int, int] = {}
 
     def of(self, tensor: Tensor) -> int | None:
         """The index, or None where nothing is known: the tensor then counts as the current device's."""
@@ -63,6 +67,17 @@ class Places:
 
     def of_storage(self, storage: Any) -> int | None:
         return self._index.get(storage._cdata)
+
+    def standing_for(self, index: int) -> Device:
+        """A torch.device("cpu") that says where a tensor is, for code that sees the CPU: always the same object.
+
+        PyTorch makes and moves tensors with the device of others (`value.to(device=param.device)`): they are where those are.
+        """
+        made = self._standing.get(index)
+        if made is None:
+            made = self._standing[index] = self._torch_device("cpu")
+            self.stands_for[id(made)] = index
+        return made
 
     def _forget_what_is_gone(self) -> None:
         with self._lock:

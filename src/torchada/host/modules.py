@@ -38,7 +38,7 @@ def _parse_to(context: Context, original: Callable[..., Any]) -> Callable[..., A
     def _parse_to(*args: Any, **kwargs: Any) -> Any:
         given = args[0] if args else kwargs.get("tensor")
         is_tensor = isinstance(given, torch.Tensor)
-        if not is_tensor and type(given) is not int:
+        if not is_tensor and type(given) is not int and targets.stood_for(given) is None:
             return original(*args, **kwargs)
         index = targets.index(given)
         where = torch.device("cpu") if index == CPU else torch.device("cuda", index)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.host._out_of_memory import answering
 from torchada.host._targets import Targets
 from torchada.host.memory import CPU, Places, places_of
 from torchada.redirect.calls import disguise, keyword, method
@@ -40,6 +41,7 @@ def _new(context: Context, places: Places, name: str) -> AnyFunction:
     """Tensor.new_zeros and its like: on the device that is given, or where the tensor itself is."""
     original: Callable[..., Any] = getattr(context.torch.Tensor, name)
     translated, targets = method(original, context.devices), Targets(context, places)
+    answer = answering(context)
 
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         kwargs.pop("pin_memory", None)
@@ -47,7 +49,11 @@ def _new(context: Context, places: Places, name: str) -> AnyFunction:
         index = None if device is None else targets.index(device)
         if type(device) is int:
             kwargs["device"] = "cuda"
-        made = translated(self, *args, **kwargs)
+        try:
+            made = translated(self, *args, **kwargs)
+        except RuntimeError as error:
+            answer(error, targets.where(self) if device is None else index)
+            raise
         if device is None:
             index = places.of(self)
             return made if index is None else places.put(made, index)
@@ -74,7 +80,7 @@ class Moves:
         self._to: Callable[..., Tensor] = torch._C.TensorBase.to
         self._cpu, self._preserve = torch.device("cpu"), torch.preserve_format
         self._overridden = torch._C._has_torch_function_unary
-        self._handle = torch.overrides.handle_torch_function
+        self._handle, self._answer = torch.overrides.handle_torch_function, answering(context)
 
     def to(self, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         """Tensor.to, in all its forms: a device, a type, both, or another tensor."""
@@ -121,7 +127,11 @@ class Moves:
         if moved is tensor:
             if not tensor.is_cpu or self._targets.where(tensor) == index or self._torch.nn.parameter.is_lazy(tensor):
                 return tensor
-            moved = tensor.clone()
+            try:
+                moved = tensor.clone()
+            except RuntimeError as error:
+                self._answer(error, index)
+                raise
         self._targets.arrived(moved, index)
         return moved
 

@@ -25,10 +25,18 @@ def patches(context: Context) -> Iterator[Patch]:
     packed = torch.nn.utils.rnn.PackedSequence
     is_cuda = property(lambda self: index(self.data) != CPU)
     yield Patch(packed, "is_cuda", is_cuda, "torch.nn.utils.rnn.PackedSequence.is_cuda")
-    get_device = _get_device(context, index, torch.Tensor.get_device)
+    get_device = _get_device(context, index, torch.Tensor)
     yield Patch(torch.Tensor, "get_device", get_device, "Tensor.get_device")
+    of_storage = _index_of_storage(context)
     for owner in (torch.UntypedStorage, torch.TypedStorage):
         yield Patch(owner, "is_cuda", _is_cuda_storage(context), f"{owner.__name__}.is_cuda")
+        get_device = _get_device(context, of_storage, owner)
+        yield Patch(owner, "get_device", get_device, f"{owner.__name__}.get_device")
+    cuda = torch.cuda
+    properties = type(context.namespace.get_device_properties())
+    yield Patch(cuda, "_CudaDeviceProperties", properties, "torch.cuda._CudaDeviceProperties")
+    init = _device_of(torch, index, of_storage)
+    yield Patch(cuda.device_of, "__init__", init, "torch.cuda.device_of")
 
 
 def _index(context: Context) -> Callable[[Tensor], int]:
@@ -46,12 +54,15 @@ def _device(context: Context, index: Callable[[Tensor], int]) -> property:
     original, device = context.torch._C.TensorBase.device.__get__, context.torch.device
     sees_cuda, frame = context.views.sees_cuda, sys._getframe
     devices: dict[int, Device] = {}
+    standing_for = places_of(context.torch).standing_for
 
     def get(self: Tensor) -> Device:
-        number = index(self) if sees_cuda(frame(1).f_globals) else CPU
+        number = index(self)
         if number == CPU:
             own: Device = original(self)
             return own
+        if not sees_cuda(frame(1).f_globals):
+            return standing_for(number)
         return devices.get(number) or devices.setdefault(number, device("cuda", number))
 
     return property(get)
@@ -77,24 +88,44 @@ def _is_cpu(context: Context, index: Callable[[Tensor], int]) -> property:
     return property(is_cpu)
 
 
-def _get_device(
-    context: Context, index: Callable[[Tensor], int], original: Callable[[Tensor], int]
-) -> Callable[[Tensor], int]:
+def _get_device(context: Context, index: Callable[[Any], int], owner: Any) -> Callable[[Any], int]:
+    original: Callable[[Any], int] = owner.get_device
     sees_cuda, frame = context.views.sees_cuda, sys._getframe
 
-    def get_device(self: Tensor) -> int:
+    def get_device(self: Any) -> int:
         number = index(self) if sees_cuda(frame(1).f_globals) else CPU
         return original(self) if number == CPU else number
 
-    return disguise(get_device, original, "Tensor.get_device")
+    return disguise(get_device, original, f"{owner.__name__}.get_device")
 
 
 def _is_cuda_storage(context: Context) -> property:
-    places = places_of(context.torch)
+    index = _index_of_storage(context)
     sees_cuda, frame = context.views.sees_cuda, sys._getframe
 
     def is_cuda(self: Any) -> bool:
-        storage = getattr(self, "_untyped_storage", self)
-        return sees_cuda(frame(1).f_globals) and storage.device.type == "cpu" and places.of_storage(storage) != CPU
+        return sees_cuda(frame(1).f_globals) and index(self) != CPU
 
     return property(is_cuda)
+
+
+def _index_of_storage(context: Context) -> Callable[[Any], int]:
+    """The same as `_index` for storages."""
+    places, current = places_of(context.torch), context.namespace.current_device
+
+    def index(storage: Any) -> int:
+        untyped = getattr(storage, "_untyped_storage", storage)
+        place = places.of_storage(untyped) if untyped.device.type == "cpu" else CPU
+        return current() if place is None else place
+
+    return index
+
+
+def _device_of(torch: Any, of_tensor: Callable[[Any], int], of_storage: Callable[[Any], int]) -> Callable[..., None]:
+    """torch itself sees the CPU, and would find nothing on the device."""
+    device, original = torch.cuda.device, torch.cuda.device_of.__init__
+
+    def __init__(self: Any, obj: Any) -> None:
+        device.__init__(self, of_tensor(obj) if isinstance(obj, torch.Tensor) else of_storage(obj))
+
+    return disguise(__init__, original)

@@ -18,9 +18,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "defaults.autocast_dtype": _AUTOCAST,
         "amp.float32_operators": _AUTOCAST,
         "memory.figures": "figures of memory are those of the process",
-        "memory.out_of_memory": "what is too large is refused by the CPU's allocator, in its own words",
         "memory.mixed_devices": "tensors of the device and of the CPU may be mixed",
-        "optimizers.resumed": "what is loaded into an optimizer counts as the CPU's",
         **{f"streams.{name}": _NO_RACES for name in _ORDERS},
     },
 }

@@ -93,3 +93,25 @@ def test_the_sanitizer_can_be_switched_on_by_its_variable(musa: Interpreter) -> 
             print(type(error).__name__)
     """
     assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}).stdout.strip() == "CUDASanitizerErrors"
+
+
+def test_an_adapter_may_compute_while_it_is_imported(musa: Interpreter) -> None:
+    """The vendor's does. The sanitizer, which is on by then, would ask for the stream of a device that is not there yet."""
+    code = """
+    import sys
+
+    class Computing:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.startswith("torch_musa."):
+                torch = sys.modules["torch"]
+                torch.ones(2).add_(1)
+                computed.append(torch._C._len_torch_dispatch_stack())
+
+    computed = []
+    sys.meta_path.insert(0, Computing)
+    import torch
+    a = torch.rand(4, 2, device="cuda")
+    print(set(computed), torch._C._len_torch_dispatch_stack())
+    """
+    assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}).stdout.strip() == "{0} 1"

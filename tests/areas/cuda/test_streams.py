@@ -168,7 +168,7 @@ def test_events_by_position_and_by_keyword() -> None:
     end.record(torch.cuda.current_stream())
     end.synchronize()
     assert begin.elapsed_time(end) > 1
-    with pytest.raises(RuntimeError):
+    with pytest.raises((RuntimeError, ValueError)):  # CUDA's raises the one or the other, by its version
         torch.cuda.Event().elapsed_time(end)
     with pytest.raises(TypeError):
         torch.cuda.Event(1, 2, 3, 4, 5)

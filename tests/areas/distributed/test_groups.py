@@ -269,13 +269,11 @@ def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[...,
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
-    with pytest.raises(
-        UnsupportedError, match=r"_symmetric_memory\.empty has no counterpart on MUSA: torch_musa gives"
-    ):
+    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\..* has no counterpart on [A-Z]+: torch_musa gives"):
         symmetric_memory.empty(4, device="cuda")
     with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
         symmetric_memory.rendezvous(torch.ones(2, device="cuda"), founded("nccl"))
-    with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on MUSA: TensorPipe"):
+    with pytest.raises(UnsupportedError, match=r"device_maps=\) has no counterpart on [A-Z]+: TensorPipe"):
         rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {0: 1}})
     with pytest.raises(UnsupportedError, match=r"devices=\) has no counterpart"):
         rpc.TensorPipeRpcBackendOptions(devices=["cuda:0"])

@@ -1,4 +1,4 @@
-"""Programs as CUDA users of other people's libraries write them, on the simulator and, with "cpu" for "cuda", without it.
+"""Programs as CUDA users of other people's libraries write them: on the simulator or the host, and without, "cpu" being "cuda".
 
 They need no network: models are made from configurations. Each prints one line of JSON: `numbers` and `same` must agree between the
 two devices, `rough` (lower precision) nearly so, `devices` are where tensors were found,
@@ -18,16 +18,10 @@ from typing import Any
 import pytest
 
 from support.interpreter import Interpreter
+from support.library_ways import HOST, SIMULATED
 
 PROGRAMS = Path(__file__).parent / "programs"
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "MPLBACKEND": "agg"}
-# Both mechanisms, and both ways of starting a program; none needs a variable of the user. Recording calls, which shows what is not
-# supported, uses the portable mechanism.
-SWITCHES = {
-    "portable": {"TORCHADA_NATIVE": "0", "TORCHADA_LOG": "summary"},
-    "native": {"TORCHADA_NATIVE": "1"},
-    "torchada run": {},
-}
 Start = Callable[..., CompletedProcess[str]]
 Check = Callable[..., dict[str, Any]]
 
@@ -43,14 +37,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     item.add_marker(pytest.mark.skip(reason=f"{needed} is not installed"))
 
 
-@pytest.fixture(params=list(SWITCHES))
-def begin(request: pytest.FixtureRequest, musa: Interpreter) -> Start:
+@pytest.fixture(params=list(SIMULATED))
+def begin(request: pytest.FixtureRequest, musa: Interpreter, tmp_path: Path) -> Start:
     """Runs a program under some switches, and returns what it has printed."""
+    host = Interpreter(env={"TORCHADA_STRICT": "1", "CUDA_VISIBLE_DEVICES": "0,1"}, cwd=tmp_path)
 
     def run(program: str, *arguments: str, ranks: int = 1) -> CompletedProcess[str]:
-        env = {**OFFLINE, **SWITCHES[request.param]}
-        way = ["-m", "torchada", "run"] if request.param == "torchada run" else []
-        return musa.run([*way, *started(program, ranks), *arguments], env=env, timeout=900)
+        env = {**OFFLINE, **SIMULATED.get(request.param, {})}
+        words = ["-m", *request.param.split()] if request.param.startswith("torchada") else []
+        interpreter = host if request.param == HOST else musa
+        return interpreter.run([*words, *started(program, ranks), *arguments], env=env, timeout=900)
 
     return run
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.library_ways import on_the_host_too
+
 NEEDS = ("accelerate",)
 
 
+@on_the_host_too
 def test_loop(agrees: Any) -> None:
     found = agrees("accelerate_loop.py")
     assert all(found["same"].values())

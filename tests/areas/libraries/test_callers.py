@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from support.library_ways import HOST, on_the_host_too
+
 CALLERS: dict[str, tuple[str, dict[str, object]]] = {
     "ignite_auto.py": ("ignite", {"pinned": True, "device": "cuda", "model": "DataParallel"}),
     "tensordict_graphs.py": ("tensordict", {"replayed": True, "is_cuda": True}),
@@ -21,18 +23,27 @@ CALLERS: dict[str, tuple[str, dict[str, object]]] = {
     "ultralytics_train.py": ("ultralytics", {"amp": True, "scaler": True}),
 }
 
+# The batches themselves say whether they are pinned, and on the host no memory is.
+OTHERWISE_ON_THE_HOST: dict[str, dict[str, object]] = {"nnunet_trainer.py": {"pinned": False}}
 
+
+@on_the_host_too
 @pytest.mark.parametrize("program", list(CALLERS))
-def test_a_library_goes_the_way_of_cuda(agrees: Any, program: str) -> None:
+def test_a_library_goes_the_way_of_cuda(agrees: Any, program: str, request: pytest.FixtureRequest) -> None:
     library, took = CALLERS[program]
     if find_spec(library) is None:
         pytest.skip(f"{library} is not installed")
-    agrees(program, **took)
+    otherwise = OTHERWISE_ON_THE_HOST if request.node.callspec.params["begin"] == HOST else {}  # type: ignore[attr-defined]
+    agrees(program, **{**took, **otherwise.get(program, {})})
 
 
-@pytest.mark.parametrize("arguments", [(), ("compile",)], ids=["eager", "compiled"])
-def test_the_shape_of_nanogpt_trains(agrees: Any, arguments: tuple[str, ...]) -> None:
-    agrees("nanogpt_shape.py", *arguments, pinned=True)
+@on_the_host_too
+def test_the_shape_of_nanogpt_trains(agrees: Any) -> None:
+    agrees("nanogpt_shape.py", pinned=True)
+
+
+def test_the_shape_of_nanogpt_trains_compiled(agrees: Any) -> None:
+    agrees("nanogpt_shape.py", "compile", pinned=True)
 
 
 def test_the_shape_of_nanogpt_trains_on_two_gpus(agrees: Any) -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
+from support.library_ways import on_the_host_too
+
 NEEDS = ("lightning",)
 
 
+@on_the_host_too
 def test_fit(agrees: Any) -> None:
     agrees("lightning_fit.py")
 

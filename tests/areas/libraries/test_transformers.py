@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from support.library_ways import on_the_host_too
+
 NEEDS = ("transformers", "accelerate")
 
 
+@on_the_host_too
 def test_llama(agrees: Any) -> None:
     found = agrees("transformers_llama.py")
     assert found["sampled"] == [2, 12] and found["same"]["loaded"]

@@ -10,6 +10,7 @@ from support import vendor_triton
 from support.interpreter import Interpreter
 
 QUICK = True
+pytestmark = pytest.mark.once
 VERSIONS = ("3.1", "3.2", "3.6")
 ALONE = "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()\n"
 AWARE = (

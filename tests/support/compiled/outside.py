@@ -49,6 +49,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._C._cuda_getDeviceCount": ("process", "asked before a device is used: areas/cuda/test_questions.py"),
     "torch.utils.collect_env.*": ("process", "describes the machine"),
     "python -m torch.utils.collect_env *": ("process", "describes the machine"),
+    "torch.testing._internal.common_device_type.*": ("process", "classes of tests are made while a module is imported"),
     "torch.cuda.mccl": ("table", "a module"),
     "torch_musa._gpu_trace": ("table", "a module, whose callbacks PyTorch calls"),
     "torch.cuda.graphs.graph.__init__": ("process", "a capture is not compiled: areas/cuda/test_graphs.py"),

@@ -28,6 +28,7 @@ AREAS = {
         "earlier",
     ),
     "torch.utils.collect_env": ("collect_env",),
+    "torch.testing._internal.common_device_type": ("device_tests",),
     "torch.cuda._gpu_trace": ("gpu_trace",),
     "torch.cuda._graph_annotations": ("graph_annotations",),
 }

@@ -98,7 +98,10 @@ def native(subject: Subject) -> None:
     name = subject.backend.native.module
     if not name:
         raise Lacks("the descriptor names none")
-    expect(hasattr(subject.namespace, name), f"torch.{subject.backend.namespace} has no {name}")
+    found: object = subject.namespace
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    expect(found is not None, f"torch.{subject.backend.namespace} has no {name}")
 
 
 def visible_devices(subject: Subject) -> None:
