@@ -189,11 +189,9 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
 def rarer_blocks(
     name: st.SearchStrategy[str], flag: st.SearchStrategy[str], body: st.SearchStrategy[list[str]]
 ) -> st.SearchStrategy[list[str]]:
-    """Blocks in which names are bound in other ways: by a context, a pattern, a comprehension, in another scope."""
-    value = expressions()
+    """Blocks in which names are bound in other ways: by a context, a comprehension, a lambda, a condition."""
     return st.one_of(
-        st.builds(lambda n, e, a: [f"with held({e}) as {n}:", *indented(a)], name, value, body),
-        st.builds(lambda n, e, a: [f"match {e}:", *indented([f"case {n}:", *indented(a)])], name, value, body),
+        st.builds(lambda n, a: [f"with held(None) as {n}:", *indented(a)], name, body),
         st.builds(lambda f, a, b: [f"while {f}:", *indented([*a, "break"]), "else:", *indented(b)], flag, body, body),
         st.builds(
             lambda a, b, c: ["try:", *indented(a), "except Exception:", *indented(b), "else:", *indented(c)],
@@ -202,22 +200,9 @@ def rarer_blocks(
             body,
         ),
         st.builds(lambda a, b: ["try:", *indented(a), "finally:", *indented(b)], body, body),
-        st.builds(lambda n, e: [f"[use({n}) for {n} in ({e}, None)]"], name, value),
+        st.builds(lambda n, m: [f"[use({m}) for {n} in (None, 1)]", f"use({n})"], name, name),
         st.builds(lambda n, m: [f"g = lambda {n}=None: use({m})", "run(g)"], name, name),
-        st.builds(lambda n, e, a: [f"if ({n} := {e}):", *indented(a)], name, value, body),
-        st.builds(
-            lambda n, e, a: ["def f():", *indented([f"global {n}", f"{n} = {e}", *a]), "run(f)"], name, value, body
-        ),
-        st.builds(
-            lambda n, e, a: [
-                "def f():",
-                *indented([f"{n} = None", "def g():", *indented([f"nonlocal {n}", f"{n} = {e}"]), "run(g)", *a]),
-                "run(f)",
-            ],
-            name,
-            value,
-            body,
-        ),
+        st.builds(lambda n, e, a: [f"if ({n} := {e}):", *indented(a)], name, expressions(), body),
     )
 
 
