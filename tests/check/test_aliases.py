@@ -272,6 +272,9 @@ run(f)
 @example(IN_A_CLASS)
 @example("import torch\nclass A:\n    if False:\n        torch = None\n    use(torch)")
 @example("import torch\ntry:\n    c = torch\n    a = None\n    c = a\n    fail()\nexcept Exception:\n    use(c)")
+@example(
+    "import torch\ntry:\n    try:\n        torch = c.cuda\n    finally:\n        use(torch)\nexcept Exception:\n    pass"
+)
 @given(programs(st.recursive(simple(), blocks, max_leaves=12)))
 def test_whatever_a_program_uses_is_found(code: str) -> None:
     assert really_used(code) <= handed_over(code), code
