@@ -95,7 +95,18 @@ def _own(rows: dict[str, list[str]]) -> set[str]:
         for info in pkgutil.walk_packages(getattr(modules[name], "__path__", ()), f"{name}."):
             modules[info.name] = importlib.import_module(info.name)
     found = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
+    found |= {f"{name}.{switch}" for name in list(found) for switch in _switches(name)}
     return {name for name in found if not _is_answered(name, rows) and _is_cudas(name)}
+
+
+def _switches(name: str) -> list[str]:
+    """The switches of an object that answers for them in `__getattr__`, as torch.backends.cuda.matmul does."""
+    module, _, attribute = name.rpartition(".")
+    found = getattr(sys.modules.get(module), attribute, None)
+    code = getattr(getattr(type(found), "__getattr__", None), "__code__", None)
+    if code is None or not type(found).__module__.startswith("torch.backends."):
+        return []
+    return [each for each in code.co_consts if isinstance(each, str) and each.isidentifier() and hasattr(found, each)]
 
 
 def _is_cudas(name: str) -> bool:
@@ -123,6 +134,8 @@ def _public(module: ModuleType) -> list[str]:
 
 def _is_of_torch(value: object) -> bool:
     home = getattr(value, "__module__", None)
+    if home == "torch":  # torch.cuda.OutOfMemoryError
+        return isinstance(value, type) and issubclass(value, Exception)
     return not isinstance(value, ModuleType) and isinstance(home, str) and home.startswith("torch.")
 
 

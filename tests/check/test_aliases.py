@@ -135,6 +135,18 @@ class Torch:
         return Torch(f"{self._path}.{name}")
 
 
+class Held:
+    """A context that hands over what it was made with."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __enter__(self) -> object:
+        return self._value
+
+    def __exit__(self, *error: object) -> None: ...
+
+
 def expressions() -> st.SearchStrategy[str]:
     chain = st.builds(
         lambda name, parts: ".".join([name, *parts]),
@@ -163,6 +175,7 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
     name, flag = st.sampled_from(NAMES), st.sampled_from(("True", "False"))
     body = st.lists(inner, min_size=1, max_size=3).map(lambda parts: [line for part in parts for line in part])
     return st.one_of(
+        rarer_blocks(name, flag, body),
         st.builds(lambda f, a, b: [f"if {f}:", *indented(a), "else:", *indented(b)], flag, body, body),
         st.builds(lambda a: ["for i in (1, 2):", *indented(a)], body),
         st.builds(lambda n, a: [f"for {n} in (None,):", *indented(a)], name, body),
@@ -170,6 +183,26 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
         st.builds(lambda a, b: ["try:", *indented(a), "except Exception:", *indented(b)], body, body),
         st.builds(lambda n, a: [f"def f({n}=None):", *indented(a), "run(f)"], name, body),
         st.builds(lambda a: ["class A:", *indented(a)], body),
+    )
+
+
+def rarer_blocks(
+    name: st.SearchStrategy[str], flag: st.SearchStrategy[str], body: st.SearchStrategy[list[str]]
+) -> st.SearchStrategy[list[str]]:
+    """Blocks in which names are bound in other ways: by a context, a comprehension, a lambda, a condition."""
+    return st.one_of(
+        st.builds(lambda n, a: [f"with held(None) as {n}:", *indented(a)], name, body),
+        st.builds(lambda f, a, b: [f"while {f}:", *indented([*a, "break"]), "else:", *indented(b)], flag, body, body),
+        st.builds(
+            lambda a, b, c: ["try:", *indented(a), "except Exception:", *indented(b), "else:", *indented(c)],
+            body,
+            body,
+            body,
+        ),
+        st.builds(lambda a, b: ["try:", *indented(a), "finally:", *indented(b)], body, body),
+        st.builds(lambda n, m: [f"[use({m}) for {n} in (None, 1)]", f"use({n})"], name, name),
+        st.builds(lambda n, m: [f"g = lambda {n}=None: use({m})", "run(g)"], name, name),
+        st.builds(lambda n, e, a: [f"if ({n} := {e}):", *indented(a)], name, expressions(), body),
     )
 
 
@@ -193,7 +226,7 @@ def really_used(code: str) -> set[str]:
         except Exception:
             pass
 
-    space = {"__import__": None, "use": use, "run": run}
+    space = {"__import__": None, "use": use, "run": run, "held": Held}
     space["__builtins__"] = {
         "__import__": lambda *given: Torch("torch"),
         "Exception": Exception,
@@ -239,6 +272,9 @@ run(f)
 @example(IN_A_CLASS)
 @example("import torch\nclass A:\n    if False:\n        torch = None\n    use(torch)")
 @example("import torch\ntry:\n    c = torch\n    a = None\n    c = a\n    fail()\nexcept Exception:\n    use(c)")
+@example(
+    "import torch\ntry:\n    try:\n        torch = c.cuda\n    finally:\n        use(torch)\nexcept Exception:\n    pass"
+)
 @given(programs(st.recursive(simple(), blocks, max_leaves=12)))
 def test_whatever_a_program_uses_is_found(code: str) -> None:
     assert really_used(code) <= handed_over(code), code

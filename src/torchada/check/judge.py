@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from torchada._severity import NOTE, OK, WARNING
@@ -58,6 +58,7 @@ _NOT_DEVICES = frozenset(
         "option",
         "endswith",
         "import_module",
+        "_apply",
     }
     | {
         "mark",
@@ -110,6 +111,8 @@ class Verdicts:
         self._settled: set[int] = set()
         self._imports: dict[str, ast.stmt] = {}
         self._used: set[str] = set()
+        self._projects_own: set[str] = set()  # attributes that the source sets itself, before or after it reads them
+        self._attributes: list[tuple[ast.Attribute, Answer, str]] = []
 
     @property
     def findings(self) -> list[Finding]:
@@ -117,6 +120,9 @@ class Verdicts:
         for path, node in self._imports.items():
             if not any(used == path or used.startswith(f"{path}.") for used in self._used):
                 self._api(node, path)
+        for attribute, answer, place in self._attributes:
+            if place not in self._projects_own:
+                self._answer(attribute, answer, question=attribute.attr == "is_cuda")
         return sorted(self._found.values(), key=lambda each: (each.line, each.column))
 
     # What a reader tells
@@ -142,8 +148,13 @@ class Verdicts:
 
     def attribute(self, node: ast.Attribute) -> None:
         answer = self._table.attributes.get(node.attr)
-        if answer is not None and node.attr != "cuda":
-            self._answer(node, answer, question=node.attr == "is_cuda")
+        if answer is None or node.attr == "cuda":
+            return
+        place = ast.unparse(node)
+        if isinstance(node.ctx, ast.Store):
+            self._projects_own.add(place)  # self.is_cuda = ...: no tensor lets itself be told where it is
+        else:
+            self._attributes.append((node, answer, place))
 
     def call(self, node: ast.Call, paths: Paths) -> None:
         function = node.func
@@ -158,8 +169,12 @@ class Verdicts:
             node.args if called in _NOT_DEVICES else node.args[_KEYS[called] :][:1] if called in _KEYS else ()
         ):
             self._settle(argument)
+        if called in _KEYS and len(node.args) > _KEYS[called] + 1:
+            key, value = node.args[_KEYS[called]], node.args[_KEYS[called] + 1]
+            if _is_choice(_text(key), value):
+                self._settle(value)
         for keyword in node.keywords:
-            if keyword.arg in _NO_DEVICES or (keyword.arg == "backend" and _is_device(keyword.value)):
+            if _is_choice(keyword.arg or "", keyword.value):
                 self._settle(keyword.value)
         self._arguments(node, paths, called)
         if any(path.partition(".")[0] in _STARTING for path in paths) or called in ("which", "check_output", "Popen"):
@@ -197,6 +212,9 @@ class Verdicts:
             need = nvidia.PACKAGES["triton"]
             found = Finding(KERNEL, need.severity, node.name, f"compiled by Triton: {need.advice}", "")
             self._add(node, found)
+        for name, default in _defaults(node.args):
+            if _is_choice(name, default):
+                self._settle(default)
 
     def is_listed(self, module: str, name: str) -> bool:
         path = f"{module}.{name}"
@@ -320,6 +338,20 @@ def _is_device(node: ast.AST) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         return _is_device(node.func.value)
     return bool(_DEVICE.fullmatch(_text(node)))
+
+
+def _is_choice(name: str, value: ast.expr) -> bool:
+    """Whether an argument's "cuda" names a choice of the program's own: method="cuda", backend="cuda", conv_backend="cuda"."""
+    return name in _NO_DEVICES or (name.endswith("backend") and _is_device(value))
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The arguments of a function that have a default."""
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    yield from zip(reversed(names), reversed(arguments.defaults), strict=False)
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+        if default is not None:
+            yield argument.arg, default
 
 
 def _holds_device(node: ast.AST) -> bool:

@@ -253,8 +253,19 @@ class Reader:
         self._body(node.orelse)
 
     def _try(self, node: Any) -> None:
-        """A handler may run after any part of the body; what it sees is what was bound before, or there."""
+        """What ends it runs after any part of the others, where one of them raises, and after all of them."""
         before = self._scope.state()
+        with self._scope.recording() as bound:
+            self._tried(node, before)
+        if node.finalbody:
+            normal = self._scope.state()
+            self._scope.merge(before, bound, normal)
+            self._body(node.finalbody)
+            self._scope.now = normal
+        self._body(node.finalbody)
+
+    def _tried(self, node: Any, before: dict[str, Paths]) -> None:
+        """A handler may run after any part of the body; what it sees is what was bound before, or there."""
         with self._scope.recording() as bound:
             self._body(node.body)
         self._body(node.orelse)
@@ -270,7 +281,6 @@ class Reader:
                 self._scope.delete(handler.name)
             ends.append(self._scope.state())
         self._scope.merge(*ends)
-        self._body(node.finalbody)
 
     def _with(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:

@@ -32,8 +32,8 @@ def doctor(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     summary="show what is wrong with this environment, and what to do",
-    description="Show what is wrong with this environment, and what to do. torch and its adapter are imported in processes of their "
-    "own. Exit code 0: healthy; 1: there are problems; 2: it failed.",
+    description="Show what is wrong with this environment, and what to do. torch and its adapter are imported in processes of "
+    "their own. Exit code 0: healthy; 1: there are problems; 2: it failed.",
     quiet="print problems only",
     verbose="print where each fact is from, and the versions that belong together",
     arguments=arguments,

@@ -71,7 +71,8 @@ _OF_NPU = (
     Symptom(
         "cannot open shared object file",
         "a library of CANN or of the driver is not found",
-        "install CANN and source /usr/local/Ascend/ascend-toolkit/set_env.sh; on a machine without an Ascend device, pip uninstall torch_npu",
+        "install CANN and source /usr/local/Ascend/ascend-toolkit/set_env.sh; "
+        "on a machine without an Ascend device, pip uninstall torch_npu",
         f"{_NPU}#readme",
     ),
 )
@@ -80,7 +81,8 @@ _OF_MLU = (
     Symptom(
         "cannot open shared object file",
         "a library of the Neuware SDK or of the driver is not found",
-        "export LD_LIBRARY_PATH=$NEUWARE_HOME/lib64:$LD_LIBRARY_PATH; on a machine without a Cambricon device, pip uninstall torch_mlu",
+        "export LD_LIBRARY_PATH=$NEUWARE_HOME/lib64:$LD_LIBRARY_PATH; "
+        "on a machine without a Cambricon device, pip uninstall torch_mlu",
         f"{_MLU}#readme",
     ),
 )
