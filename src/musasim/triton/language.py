@@ -87,6 +87,10 @@ def _ours() -> Iterator[tuple[Any, str, Any]]:
     yield JITFunction, "__call__", lambda self, *arguments, **keywords: interpreted(self)(*arguments, **keywords)
     for name, method in numbers.entries().items():
         yield interpreter.InterpreterBuilder, name, method
+    if not hasattr(
+        interpreter.InterpreterBuilder, "get_int1_ty"
+    ):  # Triton 3.3; Inductor's kernels have masks that are always true
+        yield interpreter.InterpreterBuilder, "get_int1_ty", lambda self: tl.int1
     yield from reductions.entries()
     # Up to Triton 3.6 only numpy arrays without dimensions are numbers, and those of the interpreter have one.
     yield tl.core.tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0])
