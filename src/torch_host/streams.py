@@ -166,7 +166,8 @@ class Event(torch.Event):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return (end_event._time - self._time) / 1e6
+        elapsed: float = (end_event._time - self._time) / 1e6
+        return elapsed
 
     def ipc_handle(self) -> NoReturn:
         raise RuntimeError(_OF_ONE_PROCESS)
