@@ -100,7 +100,7 @@ def test_torch_musa_has_no_fault(musa: Interpreter) -> None:
 
 
 # On the host, the CPU's allocator, autograd and rules for mixed tensors answer, and torchada itself sees tensors on the CPU. On a
-# face of the simulator, a name of the other vendor's is missing (_DeferredNpuCallError, and the module cnpx) that torch_musa lacks or hides.
+# face of the simulator, a name of the other vendor's is missing that torch_musa lacks or hides: _DeferredNpuCallError, cnpx.
 OTHERWISE = {
     "host": {
         "tensors.made",
