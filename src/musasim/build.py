@@ -27,6 +27,7 @@ from musasim.toolchain import (
     ninja_file,
     torch_extension,
 )
+from musasim.toolkit import mccl
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -85,7 +86,11 @@ class Target:
 def load() -> ModuleType:
     """Return the module ``torch_musa._MUSAC``, by the names of the chosen face. It is compiled first if necessary."""
     loaded = sys.modules.get(_MODULE)
-    return native_part(loaded if loaded is not None else _import(build()))
+    if loaded is None:
+        path = build()
+        loaded = _import(path)
+        mccl.load(path.with_name(_RUNTIME))
+    return native_part(loaded)
 
 
 def build() -> Path:

@@ -88,6 +88,9 @@ _OWN = {
 _KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
 _KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
 _STABLE_ABI = "torch/csrc/inductor/aoti_torch/c/shim.h"
+# The same for PyTorch 2.11 and later: the functions of streams and of muBLAS' handle, without those that check CUDA's errors.
+_STABLE_C = "torch/csrc/stable/c/shim.h"
+_HANDLES = re.compile(r"^AOTI_TORCH_EXPORT AOTITorchError\s+torch_(?:get|set|musa)_\w*\([^)]*\);", re.MULTILINE)
 _OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
@@ -167,9 +170,19 @@ def _write_for_kernels(source: Path, target: Path) -> None:
 def _write_stable_abi(source: Path, target: Path) -> None:
     """The header of the stable ABI, whose part for CUDA has MUSA's names and does not depend on how PyTorch was built."""
     text = (source / _STABLE_ABI).read_text(encoding="utf-8")
-    text = _OF_CUDA.sub(lambda part: "#if 1" + _WORD.sub(lambda word: _rename(word[0]), part[1]), text)
+    text = _OF_CUDA.sub(lambda part: "#if 1" + _renamed(part[1]), text)
     (target / _STABLE_ABI).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_ABI).write_text(text, encoding="utf-8")
+    if not (source / _STABLE_C).exists():
+        return
+    text = (source / _STABLE_C).read_text(encoding="utf-8")
+    text = _OF_CUDA.sub(lambda part: "\n\n".join(_HANDLES.findall(_renamed(part[1]))), text)
+    (target / _STABLE_C).parent.mkdir(parents=True, exist_ok=True)
+    (target / _STABLE_C).write_text(text, encoding="utf-8")
+
+
+def _renamed(text: str) -> str:
+    return _WORD.sub(lambda word: _rename(word[0]), text)
 
 
 def _rename_path(path: Path) -> Path:

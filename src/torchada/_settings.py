@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from _torchada_startup import OFF, ON
@@ -213,6 +214,19 @@ def variable(name: str) -> Variable | None:
         if name.startswith(prefix) and name != prefix:
             return Variable(name, "flag", f"leave the operator {name[len(prefix) :]} alone")
     return _BY_NAME.get(name)
+
+
+@contextmanager
+def unless_set(name: str, value: str) -> Iterator[None]:
+    """Give a variable of others a value for the time of a block, unless the user has set it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        os.environ.pop(name, None)
 
 
 class Mark(NamedTuple):

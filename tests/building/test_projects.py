@@ -200,6 +200,7 @@ y = torch.arange(24.0, device="cuda:1").view(4, 6)[1:, ::2]
 flat, told = ops.description(y, True)
 assert torch.equal(flat, y.flatten()) and flat.device == y.device
 assert told == (6 * 10 + 3 + 6) * 10 + 3 + 2 and ops.description(y, False)[1] == 6
+assert ops.handle_follows_streams(x)
 try:
     ops.negate(out.long(), x.long())
 except RuntimeError as error:

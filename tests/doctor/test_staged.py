@@ -166,12 +166,42 @@ def test_9_torchvision_is_for_cuda(environment: Make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cuda-morph", "TorchDevice"])
-def test_10_another_redirection_is_installed(environment: Make, name: str) -> None:
+@pytest.mark.parametrize(("name", "module"), [("cuda-morph", "ascend_compat"), ("TorchDevice", "TorchDevice")])
+def test_10_another_redirection_is_installed(environment: Make, name: str, module: str) -> None:
     made = environment()
-    metadata = made.install(name, "0.9.1")
-    is_ill(made, "other-redirection", "replaces parts of torch.cuda", f"pip uninstall {name.lower()}")
+    made.install(name, "0.9.1")
+    (made.site / module).mkdir(exist_ok=True)
+    (made.site / module / "__init__.py").write_text("")
+    is_ill(made, "other-redirection", "0.9.1 is installed, and replaces parts of torch.cuda", "do not activate it")
+    shutil.rmtree(made.site / module)
+    is_healthy(made)
+
+
+@pytest.mark.slow
+def test_pypis_torchdevice_is_another_project(environment: Make) -> None:
+    made = environment()
+    made.install("torchdevice", "0.1.3", "")
+    is_healthy(made)
+
+
+NO_HCCL = "raise ImportError('libhccl.so: cannot open shared object file: No such file or directory')\n"
+
+
+@pytest.mark.slow
+def test_torch_npu_on_a_machine_without_an_ascend_device(environment: Make) -> None:
+    """torch itself loads every adapter that is installed, and then raises an error where the libraries of the driver are missing."""
+    made = environment()
+    metadata = made.install("torch_npu", "2.13.0", NO_HCCL)
+    (metadata / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
+    _, found = made.doctor()
+    said = problems(found)
+    assert said.keys() == {"autoload", "adapter-broken"}
+    assert "torch loads torch_npu by itself" in said["autoload"]["text"]
+    assert "a library of CANN" in said["adapter-broken"]["text"] and "set_env.sh" in said["adapter-broken"]["cure"]
+    made.env["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
+    is_ill(made, "adapter-broken", "libhccl.so", "pip uninstall torch_npu")
     shutil.rmtree(metadata)
+    shutil.rmtree(made.site / "torch_npu")
     is_healthy(made)
 
 

@@ -31,6 +31,20 @@ def test_two_platforms_are_refused(plain: Interpreter, other: list[str]) -> None
     assert f"--on cpu does not go with {other[0]}" in done.stderr
 
 
+def test_an_adapter_whose_driver_is_missing_is_left_out(host: Interpreter, tmp_path: Path) -> None:
+    """torch loads every adapter that is installed while it is imported, and fails with it."""
+    (tmp_path / "torch_npu.py").write_text("raise ImportError('libhccl.so: cannot open shared object file')\n")
+    metadata = tmp_path / "torch_npu-2.13.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_npu\nVersion: 2.13.0\n")
+    (metadata / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
+    ask = f"{ASK}; import os; print('TORCH_DEVICE_BACKEND_AUTOLOAD' in os.environ)"
+    path = {"PYTHONPATH": str(tmp_path)}
+    assert host.run(ask, env=path).stdout.split() == ["True", "cuda:0", "False"]
+    users = host.run("import torch", env={**path, "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}, check=False)
+    assert "Failed to load the backend extension: torch_npu" in users.stderr
+
+
 def test_status_names_it(host: Interpreter) -> None:
     status = host.json("import json, torch; from torchada.hooks.status import report; print(json.dumps(report()))")
     assert status["platform"]["name"] == "host"

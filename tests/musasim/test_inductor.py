@@ -98,3 +98,25 @@ def test_nothing_of_the_compiler_is_imported_beforehand() -> None:
         assert interfaces.get_interface_for_device("musa:1").__name__ == "MusaInterface"
         assert interfaces.__spec__.loader is interfaces.__loader__ and interfaces.__loader__.get_source
     """)
+
+
+@pytest.mark.parametrize("kernels", ["cpp", "triton"])
+def test_a_wrapper_in_cpp_is_refused_by_name(inductor_cache: Path, kernels: str) -> None:
+    if kernels == "triton":
+        pytest.importorskip("triton", reason="needs triton")
+    run(
+        PRELUDE
+        + """
+    x = torch.zeros(4, device="musa")
+    with torch._inductor.config.patch(cpp_wrapper=True):
+        try:
+            torch.compile(lambda x: x + 1)(x)
+        except Exception as error:
+            assert "musasim has no wrapper in C++ for Inductor" in str(error), error
+        else:
+            raise AssertionError
+    assert torch.compile(lambda x: x + 2)(x).tolist() == [2.0] * 4
+    """,
+        TORCHINDUCTOR_CACHE_DIR=f"{inductor_cache}-{kernels}",
+        MUSASIM_INDUCTOR=kernels,
+    )

@@ -12,6 +12,7 @@ from _build_cache import compilers
 from musasim import cache
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
+from musasim.toolkit import mccl
 
 _RUNTIME = "libmusart.so"
 _PACKAGE = Path(__file__).parent
@@ -25,13 +26,12 @@ _PROGRAMS = {
     "musaInfo": "musasim.toolkit.musa_info",
     "mthreads-gmi": "musasim.toolkit.gmi",
 }
-_COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
 
 def home() -> Path:
     """Return the simulated MUSA_HOME. One process at a time makes it, if there is none yet for these sources."""
     runtime = cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
-    files = [*_package_files(), *_library_files(), *_runtime_files()]
+    files = [*_package_files(), *_library_files(), *mccl.files(), *_runtime_files()]
     libraries = cache.stored(f"libraries-{_digest(files)}", partial(_compile_libraries, runtime))
     return cache.stored(f"toolkit-{_digest(files, _identity())}", partial(_make, runtime, libraries))
 
@@ -88,13 +88,23 @@ def _make(runtime: Path, libraries: Path, place: Path) -> None:
     (place / "lib").mkdir()
     for library in (runtime, *libraries.glob("lib*.so")):
         shutil.copy2(library, place / "lib" / library.name)
+    shutil.copy2(mccl.library(runtime), place / "lib" / mccl.NAME)
+    (place / "lib" / "libmccl.so").symlink_to(mccl.NAME)
     (place / "bin").mkdir()
     for name, module in _PROGRAMS.items():
         _write_program(place / "bin" / name, module)
 
 
 def _compile_library(sources: list[Path], target: Path, *more: str) -> None:
-    command = [*find_compiler(), *_COMPILE, f"-Wl,-soname,{target.name}", *map(str, sources), *more, "-o", str(target)]
+    command = [
+        *find_compiler(),
+        *mccl.COMPILE,
+        f"-Wl,-soname,{target.name}",
+        *map(str, sources),
+        *more,
+        "-o",
+        str(target),
+    ]
     done = compilers.run(command)
     if done.status != 0:
         raise MusasimBuildError(f"musasim: compiling {target.name} failed.\n{done.output}")

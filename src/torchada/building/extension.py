@@ -30,6 +30,13 @@ _CHANGED = (
     "extra_link_args",
 )
 _OWN_SUFFIXES = (".mu", ".muh")
+# Torch defines these for nvcc. torch_musa's own extensions do not, so sources for its compiler convert and add such numbers freely.
+_RESTRICTIONS = (
+    "__CUDA_NO_HALF_OPERATORS__",
+    "__CUDA_NO_HALF_CONVERSIONS__",
+    "__CUDA_NO_HALF2_OPERATORS__",
+    "__CUDA_NO_BFLOAT16_CONVERSIONS__",
+)
 # C++ sources that the accelerator's compiler gets, because their extension asks for it; torch decides by the name of a file.
 _forced: set[str] = set()
 
@@ -114,6 +121,8 @@ def _set_compile_args(extension: Any, args: CompileArgs, copies: Copies, toolkit
     given = extension.extra_compile_args
     others = {key: value for key, value in given.items() if key == "sycl"} if isinstance(given, dict) else {}
     device, architectures = _device_flags(args.nvcc, args.own, toolkit)
+    if args.own:
+        device = [*(f"-U{macro_name(name)}" for name in _RESTRICTIONS), *device]
     extension.extra_compile_args = {**others, "cxx": cxx, "nvcc": [*copies.include_flags(device), *architectures]}
     if args.dlink is not None or args.own_dlink is not None:
         linking, _ = _device_flags(args.dlink or (), args.own_dlink or (), toolkit)

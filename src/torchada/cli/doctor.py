@@ -16,13 +16,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def doctor(options: argparse.Namespace) -> int:
     """Examine; returns the exit code."""
-    from torchada.backends.musa import MUSA
     from torchada.cli.command import check_reports
-    from torchada.doctor import document, examine, gather, is_healthy
+    from torchada.doctor import backend_here, document, examine, gather, is_healthy
     from torchada.doctor.examine import lines
 
     check_reports(options, (".json",))
-    facts = gather(MUSA, options.timeout)
+    facts = gather(backend_here(), options.timeout)
     results = examine(facts)
     found = document(facts, results)
     output.show(options, found, lambda terminal: lines(results, options.verbosity, terminal.painted, terminal.table))
@@ -33,7 +32,7 @@ def doctor(options: argparse.Namespace) -> int:
 
 COMMAND = Command(
     summary="show what is wrong with this environment, and what to do",
-    description="Show what is wrong with this environment, and what to do. torch and torch_musa are imported in processes of their "
+    description="Show what is wrong with this environment, and what to do. torch and its adapter are imported in processes of their "
     "own. Exit code 0: healthy; 1: there are problems; 2: it failed.",
     quiet="print problems only",
     verbose="print where each fact is from, and the versions that belong together",

@@ -8,7 +8,7 @@ from torchada.cli import output
 from torchada.cli.command import Command, limit_of_imports
 from torchada.cli.terminal import Terminal
 
-_FEW = ("torchada", "platform", "torch", "torch_musa", "devices", "Python", "problems")
+_FEW = ("torchada", "platform", "torch", "devices", "Python", "problems")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,13 +19,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def info(options: argparse.Namespace) -> int:
     """Print the screen; returns the exit code."""
-    from torchada.backends.musa import MUSA
-    from torchada.doctor import examine, gather
+    from torchada.doctor import backend_here, examine, gather
     from torchada.doctor.info import document
 
-    facts = gather(MUSA, options.timeout)
+    facts = gather(backend_here(), options.timeout)
     found = document(facts, examine(facts))
-    entries = [each for each in found["entries"] if options.verbosity >= 0 or each["name"] in _FEW]
+    entries = [
+        each for each in found["entries"] if options.verbosity >= 0 or each["name"] in (*_FEW, facts.adapter_name)
+    ]
     output.show(options, found, lambda terminal: _lines(terminal, entries))
     if options.verbosity > 0 and not options.json:
         print("\n".join(f"{each.name} {each.version} in {each.folder}" for each in facts.distributions))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torchada.doctor.examine import document, examine, is_healthy
 from torchada.doctor.facts import Facts
-from torchada.doctor.gather import gather
+from torchada.doctor.gather import backend_here, gather
 from torchada.doctor.results import Result
 
-__all__ = ["Facts", "Result", "document", "examine", "gather", "is_healthy"]
+__all__ = ["Facts", "Result", "backend_here", "document", "examine", "gather", "is_healthy"]

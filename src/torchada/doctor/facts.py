@@ -54,7 +54,8 @@ class StartupFile(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """Everything. `folder_hides` are files of the current folder that hide a package there; `variables` are those that matter."""
+    """Everything. `folder_hides` are files of the current folder that hide a package there; `variables` are those that matter;
+    `adapter_name` is the adapter that was asked; `redirections` are packages that redirect torch.cuda as well."""
 
     python: str
     executable: str
@@ -70,6 +71,8 @@ class Facts(NamedTuple):
     cuda_libraries: Mapping[str, tuple[str, ...]]
     triton_backends: tuple[str, ...]
     folder_hides: tuple[str, ...]
+    adapter_name: str = "torch_musa"
+    redirections: tuple[str, ...] = ()
 
     def version(self, name: str) -> str:
         """The version of a distribution; empty where it is not installed."""
@@ -88,3 +91,8 @@ class Facts(NamedTuple):
     def has_adapter(self) -> bool:
         """Whether a real adapter is installed, importable or not."""
         return bool(self.adapter.found.get("installed")) and not self.is_simulated
+
+    @property
+    def has_musa(self) -> bool:
+        """Whether that adapter is torch_musa."""
+        return self.has_adapter and self.adapter_name == "torch_musa"

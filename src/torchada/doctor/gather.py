@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from importlib.metadata import distributions
 
 from torchada import __version__, _settings
+from torchada.backends import select
 from torchada.backends.descriptor import Backend
+from torchada.backends.musa import MUSA
 from torchada.doctor import machine, probes
 from torchada.doctor.facts import Distribution, Facts, Probe, StartupFile
 from torchada.hooks import startup_files
@@ -39,7 +41,6 @@ NAMES = frozenset(
         "intel-extension-for-pytorch",
         "cuda-morph",
         "torchdevice",
-        "torch-device",
     }
     | {
         "transformers",
@@ -54,8 +55,10 @@ NAMES = frozenset(
     }
 )
 _VARIABLES = re.compile(
-    r"(TORCHADA|MUSA|MUSASIM|MTHREADS|CUDA|MCCL|NCCL|PYTORCH|TORCH)_\w+|LD_LIBRARY_PATH|PYTHONPATH|ASCEND_\w+"
+    r"(TORCHADA|MUSA|MUSASIM|MTHREADS|CUDA|MCCL|NCCL|PYTORCH|TORCH)_\w+|LD_LIBRARY_PATH|PYTHONPATH|(?:ASCEND|MLU)_\w+"
 )
+# Modules of packages that redirect torch.cuda as well. By module: PyPI has a `torchdevice` that is another project.
+_REDIRECTIONS = ("ascend_compat", "TorchDevice")
 _HIDDEN = ("torch", "torchada", "torch_musa", "triton", "wrapt")
 _LIBRARIES_OF = ("torchvision", "torchaudio")
 _OF_CUDA = re.compile(r"lib(?:cudart|cublas|cublasLt|cuda|cudnn)\.so\b.*|libtorch_cuda\.so")
@@ -79,7 +82,15 @@ def gather(backend: Backend, limit: float, root: str = "/") -> Facts:
         cuda_libraries={name: needed for name in _LIBRARIES_OF if (needed := _libraries(name))},
         triton_backends=tuple(_triton_backends()),
         folder_hides=tuple(_hidden(os.getcwd())),
+        adapter_name=backend.adapter,
+        redirections=tuple(name for name in _REDIRECTIONS if _place(name)),
     )
+
+
+def backend_here() -> Backend:
+    """The backend whose adapter is examined: the one that would be chosen here, or MUSA's where that is none of the vendors'."""
+    chosen = select.before_torch(_settings.read()).backend
+    return chosen if chosen is not None and chosen.name in select.BUILT_IN else MUSA
 
 
 def _not_asked(backend: Backend) -> Probe:

@@ -15,10 +15,10 @@ from torchada.doctor.results import Result
 
 # What others need to know; anything else that is set may be private.
 _SHOWN = re.compile(
-    r"TORCHADA_\w+|MUSASIM_\w+|PYTORCH_\w+|(?:MUSA|CUDA|MTHREADS)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
+    r"TORCHADA_\w+|MUSASIM_\w+|PYTORCH_\w+|(?:MUSA|CUDA|MTHREADS|ASCEND|ASCEND_RT|MLU)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
     r"|(?:NCCL|MCCL)_DEBUG|MUSA_HOME|TORCH_DEVICE_BACKEND_AUTOLOAD"
 )
-_OURS = ("torchada", "torch", "torch-musa", "wrapt")
+_OURS = ("torchada", "torch", "wrapt")
 
 
 def document(facts: Facts, results: Sequence[Result]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def _entries(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[str, str
     yield "platform", _platform(facts.status)
     yield "mechanism", _mechanism(facts.status)
     yield "torch", _torch(facts.torch)
-    yield "torch_musa", _adapter(facts)
+    yield facts.adapter_name, _adapter(facts)
     yield "devices", _devices(facts)
     yield "driver", facts.machine.driver
     yield "MUSA SDK", facts.machine.sdk
@@ -92,7 +92,8 @@ def _environment(facts: Facts) -> str:
 
 
 def _packages(facts: Facts) -> str:
-    found = {each.name: each.version for each in reversed(facts.distributions) if each.name not in _OURS}
+    named = (*_OURS, facts.adapter_name.replace("_", "-"))
+    found = {each.name: each.version for each in reversed(facts.distributions) if each.name not in named}
     return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
 
 

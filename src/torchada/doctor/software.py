@@ -8,15 +8,18 @@ from typing import Any
 from torchada._severity import ERROR, NOTE, OK, WARNING
 from torchada.doctor.facts import Facts
 from torchada.doctor.machine import version_of
-from torchada.doctor.pairs import SYMPTOMS, Pair, begins, numbers, pair_of
+from torchada.doctor.pairs import Pair, begins, numbers, pair_of
 from torchada.doctor.results import Result
+from torchada.doctor.vendors import VENDORS
 
-_OTHERS = {
-    "cuda-morph": "cuda-morph",
-    "torchdevice": "TorchDevice",
-    "torch-device": "TorchDevice",
+# Distributions that redirect torch.cuda as well, by their module.
+_OTHERS = {"ascend_compat": "cuda-morph", "TorchDevice": "TorchDevice"}
+_ADAPTERS = {
+    "torch-musa": "Moore Threads",
+    "torch-npu": "Ascend",
+    "torch-mlu": "Cambricon",
+    "intel-extension-for-pytorch": "Intel",
 }
-_ADAPTERS = {"torch-npu": "Ascend", "torch-mlu": "Cambricon", "intel-extension-for-pytorch": "Intel"}
 _OF_PYPI = frozenset({"nvidia", "amd", "cpu", "intel"})
 
 
@@ -72,18 +75,18 @@ def _torch_fails(facts: Facts, installed: str) -> Iterator[Result]:
 
 def adapter(facts: Facts) -> Iterator[Result]:
     """Whether the adapter can be imported and shows devices."""
-    found = facts.adapter.found
+    found, name = facts.adapter.found, facts.adapter_name
     if not facts.adapter.ok:
         if facts.torch.ok:
-            cure = "see what it waits for: python -c 'import torch_musa'; `dmesg` shows what the driver says"
-            yield Result("adapter-hangs", ERROR, "torch_musa", f"importing it: {facts.adapter.error}", cure)
+            cure = f"see what it waits for: python -c 'import {name}'; `dmesg` shows what the driver says"
+            yield Result("adapter-hangs", ERROR, name, f"importing it: {facts.adapter.error}", cure)
     elif not found.get("installed"):
         yield from _no_adapter(facts)
     elif "error" in found:
-        yield _symptom(found)
+        yield _symptom(name, found)
     else:
         kind = "simulated" if found.get("simulated") else "real"
-        yield Result("adapter", OK, "torch_musa", f"{found.get('version')} ({kind})")
+        yield Result("adapter", OK, name, f"{found.get('version')} ({kind})")
         yield from _devices(facts, found)
 
 
@@ -102,17 +105,15 @@ def _no_adapter(facts: Facts) -> Iterator[Result]:
     yield Result("adapter", NOTE, "torch_musa", "not installed: nothing is redirected on this machine", cure)
 
 
-def _symptom(found: Any) -> Result:
+def _symptom(name: str, found: Any) -> Result:
     """What an error of the import means, where that is known."""
     text = f"{found['error']} {found.get('cause', '')}"
     first = str(found.get("cause") or found["error"])
-    for sign, meaning, cure, source in SYMPTOMS:
+    for sign, meaning, cure, source in VENDORS[name].symptoms:
         if sign in text:
-            return Result(
-                "adapter-broken", ERROR, "torch_musa", f"it cannot be imported: {meaning} ({first})", cure, source
-            )
-    cure = "see the whole error: python -c 'import torch_musa'"
-    return Result("adapter-broken", ERROR, "torch_musa", f"it cannot be imported: {first}", cure)
+            return Result("adapter-broken", ERROR, name, f"it cannot be imported: {meaning} ({first})", cure, source)
+    cure = f"see the whole error: python -c 'import {name}'"
+    return Result("adapter-broken", ERROR, name, f"it cannot be imported: {first}", cure)
 
 
 def _devices(facts: Facts, found: Any) -> Iterator[Result]:
@@ -120,24 +121,21 @@ def _devices(facts: Facts, found: Any) -> Iterator[Result]:
     if names:
         yield Result("devices", OK, "devices", f"{len(names)}: {', '.join(dict.fromkeys(names))}")
         return
-    hidden = [f"{name}={facts.variables[name]}" for name in _VISIBLE if name in facts.variables]
+    vendor = VENDORS[facts.adapter_name]
+    hidden = [f"{name}={facts.variables[name]}" for name in vendor.visible if name in facts.variables]
     if hidden:
         text = f"none is visible: {', '.join(hidden)}"
         yield Result(
             "devices-hidden", ERROR, "devices", text, f"unset {' '.join(each.partition('=')[0] for each in hidden)}"
         )
         return
-    cure = "see whether `mthreads-gmi` lists them; in a container, start it with --env MTHREADS_VISIBLE_DEVICES=all"
-    yield Result("devices-none", ERROR, "devices", "torch_musa sees none", cure)
-
-
-_VISIBLE = ("MUSA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "MTHREADS_VISIBLE_DEVICES")
+    yield Result("devices-none", ERROR, "devices", f"{facts.adapter_name} sees none", vendor.look)
 
 
 def belongs(facts: Facts) -> Iterator[Result]:
     """Whether torch, adapter, SDK and Python belong together."""
     version = facts.version("torch-musa") or str(facts.adapter.found.get("version") or "")
-    pair = pair_of(version) if facts.has_adapter else None
+    pair = pair_of(version) if facts.has_musa else None
     if pair is None:
         return
     torch_version = str(facts.torch.found.get("version") or facts.version("torch"))
@@ -170,7 +168,7 @@ def triton(facts: Facts) -> Iterator[Result]:
     if not version:
         return
     own = [each for each in facts.triton_backends if each not in _OF_PYPI]
-    if facts.has_adapter and facts.triton_backends and not own:
+    if facts.has_musa and facts.triton_backends and not own:
         backends = ", ".join(facts.triton_backends)
         text = f"{version} is PyPI's: it compiles for {backends}, and not for MUSA"
         cure = "pip uninstall triton, and install the vendor's, which the vendor's containers have"
@@ -190,7 +188,7 @@ def companions(facts: Facts) -> Iterator[Result]:
             why = f"its libraries need {', '.join(needed)}" if needed else "its version says so"
             text = f"{version} is a wheel for CUDA ({why}), and torch {facts.torch.found['version']} is not"
             cure = f"pip install --force-reinstall --no-deps the {name} that was built for this torch"
-            if facts.has_adapter:
+            if facts.has_musa:
                 cure = f"build it from the vendor's sources (https://github.com/MooreThreads/vision): {cure}"
             yield Result("companion-cuda", ERROR, name, text, cure)
         elif version:
@@ -215,14 +213,15 @@ def conflicts(facts: Facts) -> Iterator[Result]:
         yield Result(
             "transfer-to-npu", ERROR, "transfer_to_npu", "it is active, and redirects torch.cuda to Ascend", cure
         )
-    for name, title in _OTHERS.items():
-        if facts.version(name):
-            text = f"{facts.version(name)} is installed, and replaces parts of torch.cuda as well"
-            yield Result("other-redirection", WARNING, title, text, f"pip uninstall {name}, or do not activate it")
+    for module in facts.redirections:
+        name = _OTHERS[module]
+        text = f"{facts.version(name.lower()) or 'a copy of it'} is installed, and replaces parts of torch.cuda as well"
+        yield Result("other-redirection", WARNING, name, text, f"pip uninstall {name.lower()}, or do not activate it")
     for name, vendor in _ADAPTERS.items():
-        if facts.version(name) and facts.has_adapter:
+        if facts.version(name) and facts.has_adapter and name != facts.adapter_name.replace("_", "-"):
             text = (
-                f"{facts.version(name)} ({vendor}) is installed beside torch_musa; torch has room for one such device"
+                f"{facts.version(name)} ({vendor}) is installed beside {facts.adapter_name}; "
+                "torch has room for one such device"
             )
             yield Result("two-adapters", WARNING, name, text, "keep the one of the device that this machine has")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchada._severity import ERROR, NOTE, OK, WARNING
@@ -49,7 +50,7 @@ def redirection(facts: Facts) -> Iterator[Result]:
         return
     found = facts.status.found
     for problem in found.get("problems", []):
-        yield Result("problem", ERROR, "redirection", str(problem), "see `torchada status --probe`, and report it")
+        yield _problem(str(problem))
     for area in found.get("areas", []):
         if area.get("outcome") == "failed":
             text = f"the area {area['name']} failed: {area['reason']}"
@@ -60,6 +61,19 @@ def redirection(facts: Facts) -> Iterator[Result]:
     if found["active"]:
         severity = OK if strings["mechanism"] == "native" else NOTE
         yield Result("mechanism", severity, "mechanism", f"{strings['mechanism']}: {strings['why']}")
+
+
+_AUTOLOAD = re.compile(r"Failed to load the backend extension: (\w+)")
+
+
+def _problem(text: str) -> Result:
+    autoload = _AUTOLOAD.search(text)
+    if autoload is None:
+        return Result("problem", ERROR, "redirection", text, "see `torchada status --probe`, and report it")
+    name = autoload[1]
+    text = f"`import torch` fails: torch loads {name} by itself wherever it is installed, and {name} cannot be loaded"
+    cure = f"mend {name}, or pip uninstall {name}; TORCH_DEVICE_BACKEND_AUTOLOAD=0 keeps torch from loading it"
+    return Result("autoload", ERROR, "torch", text, cure)
 
 
 def variables(facts: Facts) -> Iterator[Result]:
@@ -79,7 +93,7 @@ def variables(facts: Facts) -> Iterator[Result]:
 def machine(facts: Facts) -> Iterator[Result]:
     """Driver, SDK and compilers; what is missing matters only where a device is used, or an extension built."""
     known = facts.machine
-    wanted = facts.has_adapter
+    wanted = facts.has_musa
     if known.driver:
         yield Result("driver", OK, "driver", known.driver)
     elif wanted:
@@ -120,6 +134,6 @@ def nodes(facts: Facts) -> Iterator[Result]:
         yield Result("nodes-closed", ERROR, "device nodes", text, cure)
     elif found:
         yield Result("nodes", OK, "device nodes", ", ".join(each.path for each in found))
-    elif facts.has_adapter:
+    elif facts.has_musa:
         cure = "load the driver (lsmod | grep mtgpu); in a container, start it with --env MTHREADS_VISIBLE_DEVICES=all"
         yield Result("nodes-absent", ERROR, "device nodes", "there is no /dev/mtgpu*", cure)

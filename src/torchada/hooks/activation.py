@@ -40,9 +40,17 @@ from torchada.redirect.context import Context
 def follow(name: str, execute: Callable[[], None]) -> None:
     """Execute a watched module, and then apply what waits for it. Called without holding a lock of ours: areas import modules."""
     again = STATE.has(name) and name not in STATE.executing  # importlib.reload
-    with STATE.executing_module(name):
+    with STATE.executing_module(name), _other_adapters_left_out(name):
         execute()
     _arrived(name, again=again)
+
+
+def _other_adapters_left_out(name: str) -> AbstractContextManager[None]:
+    """Where CUDA code is to run on the CPU, torch does not load the adapters that are installed: each of them needs its driver."""
+    backend = STATE.selection.backend if STATE.selection else None
+    if name != "torch" or backend is None or backend.computes_on is None:
+        return nullcontext()
+    return _settings.unless_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 
 def catch_up() -> None:

@@ -84,6 +84,13 @@ def test_tensor_parallel(musa: Interpreter, model: tuple[Path, Any]) -> None:
     _engine(musa, model, "native", {**EAGER, "tp_size": 2}, MUSASIM_DEVICE_COUNT="2")
 
 
+def test_tensor_parallel_with_graphs(musa: Interpreter, model: tuple[Path, Any]) -> None:
+    """SGLang opens libmccl.so.2 itself, and its all-reduces are in the graphs."""
+    log = _engine(musa, model, "native", {**GRAPHS, "tp_size": 2}, MUSASIM_DEVICE_COUNT="2")
+    _replayed(log, prefill="False", decode="True")
+    assert "sglang is using nccl==2.28.9" in log
+
+
 def test_server(musa: Interpreter, model: tuple[Path, Any]) -> None:
     folder, wanted = model
     prompt, generated = (

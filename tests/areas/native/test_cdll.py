@@ -368,16 +368,6 @@ class TestWellKnownUsers:
             """
         )
 
-    def test_a_wrapper_of_nccl_says_what_is_missing(self, build_library: Callable[[str, str], str]) -> None:
-        if ctypes.util.find_library("nccl") is None and torch.version.cuda is None:
-            with pytest.raises(OSError, match=r"libnccl\.so\.2 is libmccl\.so on MUSA, and neither can be loaded"):
-                ctypes.CDLL("libnccl.so.2")
-        ctypes.CDLL(build_library("libmccl.so.2", "int mcclGetVersion(int* version) { *version = 21105; return 0; }"))
-        nccl, version = ctypes.CDLL("libnccl.so.2"), ctypes.c_int()
-        assert nccl.ncclGetVersion(ctypes.byref(version)) == 0 and version.value == 21105
-        with pytest.raises(AttributeError, match="ncclGetErrorString is mcclGetErrorString on MUSA"):
-            nccl.ncclGetErrorString  # noqa: B018
-
     def test_a_library_of_the_programs_own_beside_the_runtime(self, build_library: Callable[[str, str], str]) -> None:
         """As bitsandbytes does: the runtime by find_library, and then a library of its own."""
         runtime = ctypes.cdll.LoadLibrary(ctypes.util.find_library("cudart") or "")

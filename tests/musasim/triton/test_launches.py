@@ -194,6 +194,24 @@ def test_limits_of_the_chip(zeros: torch.Tensor) -> None:
         add_number[(1,)](zeros, 1.0, BLOCK=32, num_ctas=2)
 
 
+def test_warps_of_older_chips_have_128_threads(zeros: torch.Tensor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Chips before MP_31, such as MP_21 and MP_22; then a kernel may have 8 warps in a block of 1,024 threads, and not 16.
+    from musasim.triton.driver import MusaDriver
+
+    older = MusaDriver()
+    monkeypatch.setattr(older, "get_device_capability", lambda device: (2, 2))
+    target = older.get_current_target()
+    assert (target.backend, target.arch, target.warp_size) == ("musa", 22, 128)
+    monkeypatch.setattr(type(triton.runtime.driver.active), "get_current_target", lambda self: target)
+    kernel = triton.jit(add_number.fn)  # anew, because the other one keeps the target that it was first launched for
+    kernel[(1,)](zeros, 1.0, BLOCK=16, num_warps=8)
+    assert zeros.tolist() == [1.0] * 16 + [0.0] * 16
+    metadata = kernel.warmup(zeros, 1.0, BLOCK=16, num_warps=8, grid=(1,)).metadata
+    assert (metadata.warp_size, metadata.target.warp_size, metadata.arch) == (128, 128, "22")
+    with pytest.raises(OutOfResources, match="threads, Required: 2048, Hardware limit: 1024"):
+        kernel[(1,)](zeros, 1.0, BLOCK=16, num_warps=16)
+
+
 def test_what_the_driver_says_is_the_devices() -> None:
     from musasim.triton.driver import MusaDriver
 

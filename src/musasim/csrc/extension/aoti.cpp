@@ -4,6 +4,11 @@
 
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/csrc/inductor/aoti_torch/utils.h>
+#include <torch/version.h>
+
+#include <dlfcn.h>
+
+#include <map>
 
 extern "C" {
 
@@ -53,5 +58,47 @@ AOTITorchError aoti_torch_get_current_musa_stream(int32_t device, void** stream)
 int32_t aoti_torch_device_type_musa() {
   return static_cast<int32_t>(c10::DeviceType::PrivateUse1);
 }
+
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11 // torch_musa has these from its release for PyTorch 2.11 on
+
+AOTI_TORCH_EXPORT AOTITorchError torch_get_current_musa_blas_handle(void** handle);
+AOTI_TORCH_EXPORT AOTITorchError torch_set_current_musa_stream(void* stream, int32_t device);
+AOTI_TORCH_EXPORT AOTITorchError torch_get_musa_stream_from_pool(bool high_priority, int32_t device, void** stream);
+AOTI_TORCH_EXPORT AOTITorchError torch_musa_stream_synchronize(void* stream, int32_t device);
+
+// muBLAS is a library of the toolkit, which an extension that calls it has loaded. A thread has a handle for each device, as in torch_musa.
+AOTITorchError torch_get_current_musa_blas_handle(void** handle) {
+  AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({
+    void* const library = dlopen("libmublas.so", RTLD_LAZY | RTLD_NOLOAD);
+    TORCH_CHECK(library != nullptr, "libmublas.so is not loaded: link the extension against it");
+    const auto create = reinterpret_cast<int (*)(void**)>(dlsym(library, "mublasCreate"));
+    const auto set_stream = reinterpret_cast<int (*)(void*, musaStream_t)>(dlsym(library, "mublasSetStream"));
+    thread_local std::map<c10::DeviceIndex, void*> handles;
+    auto& found = handles[c10::musa::current_device()];
+    TORCH_CHECK(found != nullptr || create(&found) == 0, "mublasCreate failed");
+    TORCH_CHECK(set_stream(found, c10::musa::getCurrentMUSAStream().stream()) == 0, "mublasSetStream failed");
+    *handle = found;
+  });
+}
+
+AOTITorchError torch_set_current_musa_stream(void* stream, int32_t device) {
+  AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({
+    c10::musa::setCurrentMUSAStream(
+        c10::musa::getStreamFromExternal(static_cast<musaStream_t>(stream), static_cast<c10::DeviceIndex>(device)));
+  });
+}
+
+AOTITorchError torch_get_musa_stream_from_pool(bool high_priority, int32_t device, void** stream) {
+  AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE(
+      { *stream = c10::musa::getStreamFromPool(high_priority, static_cast<c10::DeviceIndex>(device)).stream(); });
+}
+
+AOTITorchError torch_musa_stream_synchronize(void* stream, int32_t device) {
+  AOTI_TORCH_CONVERT_EXCEPTION_TO_ERROR_CODE({
+    c10::musa::getStreamFromExternal(static_cast<musaStream_t>(stream), static_cast<c10::DeviceIndex>(device)).synchronize();
+  });
+}
+
+#endif
 
 } // extern "C"

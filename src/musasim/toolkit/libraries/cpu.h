@@ -4,10 +4,8 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <functional>
-#include <utility>
 
-#include "musa_runtime_api.h"
+#include "in_stream.h"
 
 namespace musasim {
 
@@ -24,17 +22,6 @@ inline void* cpu_routine(const char* name) {
                  library ? "which lacks it in this build" : "which this process does not find: import torch first");
   }
   return found;
-}
-
-// Does the work in a stream: at once, or as a node of the graph that the stream is being captured into.
-inline musaError_t in_stream(musaStream_t stream, std::function<void()> work) {
-  musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
-  if (const auto error = musaStreamIsCapturing(stream, &status)) return error;
-  // A graph may be launched for as long as the process lives.
-  auto* const kept = new std::function<void()>(std::move(work));
-  const auto error = musaLaunchHostFunc(stream, [](void* data) { (*static_cast<std::function<void()>*>(data))(); }, kept);
-  if (status == musaStreamCaptureStatusNone) delete kept;
-  return error;
 }
 
 // A number that is read when the work is done, if it lies on the device, and otherwise now.

@@ -102,6 +102,20 @@ struct Box<Result(Arguments...)> {
 
 } // namespace torchada_stable
 
+#if __has_include(<mublas.h>)
+// torch_musa has this function from its release for PyTorch 2.11 on. Until then it is reached in C++.
+#include <mublas.h>
+
+namespace at::musa {
+mublasHandle_t getCurrentMUSABlasHandle();
+}
+
+inline AOTITorchError torch_get_current_musa_blas_handle(void** handle) {
+  *handle = static_cast<void*>(at::musa::getCurrentMUSABlasHandle());
+  return *handle == nullptr ? 1 : 0;
+}
+#endif
+
 #define TORCH_BOX(function) \
   (&torchada_stable::Box<std::remove_pointer_t<std::decay_t<decltype(function)>>>::template call<(function)>)
 

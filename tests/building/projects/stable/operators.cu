@@ -1,3 +1,4 @@
+#include <cublas_v2.h>
 #include <cuda_runtime.h>
 #include <torch/csrc/inductor/aoti_torch/c/shim.h>
 #include <torch/csrc/stable/accelerator.h>
@@ -6,6 +7,7 @@
 #include <torch/csrc/stable/ops.h>
 #include <torch/headeronly/core/Dispatch.h>
 #include <torch/headeronly/core/ScalarType.h>
+#include <torch/version.h>
 
 #include "operators.h"
 
@@ -62,4 +64,29 @@ std::tuple<Tensor, int64_t> description(Tensor x, bool with_sizes) {
   int64_t told = x.storage_offset();
   for (int64_t dim = 0; with_sizes && dim < x.dim(); ++dim) told = told * 10 + x.sizes()[dim] + x.strides()[dim];
   return {torch::stable::flatten(x), told};
+}
+
+#if __has_include(<torch/csrc/stable/c/shim.h>)
+#include <torch/csrc/stable/c/shim.h>
+#endif
+
+// As the utilities of vLLM's kernels ask: the handle of cuBLAS works in the current stream, also in one of the pool.
+bool handle_follows_streams(Tensor x) {
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 11
+  const int32_t device = x.get_device_index();
+  const cudaStream_t before = current_stream(x);
+  void* stream = nullptr;
+  void* handle = nullptr;
+  cudaStream_t followed = nullptr;
+  TORCH_ERROR_CODE_CHECK(torch_get_cuda_stream_from_pool(false, device, &stream));
+  TORCH_ERROR_CODE_CHECK(torch_set_current_cuda_stream(stream, device));
+  TORCH_ERROR_CODE_CHECK(torch_get_current_cuda_blas_handle(&handle));
+  STD_TORCH_CHECK(cublasGetStream(static_cast<cublasHandle_t>(handle), &followed) == CUBLAS_STATUS_SUCCESS);
+  const bool right = stream != nullptr && followed == stream && current_stream(x) == stream;
+  TORCH_ERROR_CODE_CHECK(torch_set_current_cuda_stream(before, device));
+  TORCH_ERROR_CODE_CHECK(torch_cuda_stream_synchronize(stream, device));
+  return right && current_stream(x) == before;
+#else
+  return true;  // torch_musa has these functions from its release for PyTorch 2.11 on
+#endif
 }

@@ -21,7 +21,7 @@ setup(
                 "mcc": [*MCC_FLAGS, "-DCUDA_VERSION=0", "-include", _STABLE_BOX_HEADER],
                 "cxx": [*CXX_FLAGS, "-include", _STABLE_BOX_HEADER],
             },
-            libraries=["c10", "torch", "torch_python", "musart", "torch_cpu"],
+            libraries=["c10", "torch", "torch_python", "musart", "torch_cpu", "cublas"],
             py_limited_api=False,
         )
     ],

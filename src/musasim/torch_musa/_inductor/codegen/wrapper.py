@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from torch._inductor.codegen.wrapper import PythonWrapperCodegen, SubgraphPythonWrapperCodegen
 
@@ -83,3 +83,16 @@ class MUSATritonWrapperCodegen(_Allocates):
 
 class _MUSATritonSubgraphWrapperCodegen(_Allocates, SubgraphPythonWrapperCodegen):
     """The wrapper of a part of a graph."""
+
+
+class MUSACppWrapper(PythonWrapperCodegen):
+    """Where the vendor has a wrapper in C++. The simulator has none, and says so in the words of who asked for one."""
+
+    @staticmethod
+    def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signatures: Any) -> NoReturn:
+        """Refuse."""
+        raise NotImplementedError(
+            "musasim has no wrapper in C++ for Inductor (torch._inductor.config.cpp_wrapper, TORCHINDUCTOR_CPP_WRAPPER, "
+            "AOTInductor): such a wrapper launches binaries of kernels, and the simulator makes none. "
+            "Use torch.compile with its wrapper in Python, which is the default"
+        )
