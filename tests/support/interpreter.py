@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -40,15 +41,8 @@ class Interpreter:
     ) -> subprocess.CompletedProcess[str]:
         """Run a piece of code, or a list of arguments to python; with `check`, a failure fails the test with its output."""
         arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
-        done = subprocess.run(
-            [self.executable, *arguments],
-            env={**clean_environment(), **self.env, **(env or {})},
-            cwd=self.cwd,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        command = [self.executable, *arguments]
+        done = _run(command, {**clean_environment(), **self.env, **(env or {})}, self.cwd, stdin, timeout)
         if check and done.returncode != 0:
             pytest.fail(
                 f"exit code {done.returncode}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}", pytrace=False
@@ -58,6 +52,28 @@ class Interpreter:
     def json(self, code: str | Sequence[str], **options: Any) -> Any:
         """The last line of the output, as JSON."""
         return json.loads(self.run(code, **options).stdout.strip().splitlines()[-1])
+
+
+def _run(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path | None, stdin: str | None, timeout: float
+) -> subprocess.CompletedProcess[str]:
+    """As subprocess.run, and what the process has started ends with it: a forked child that hangs would hold the pipes for ever."""
+    with subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, errors = process.communicate(stdin, timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, errors)
 
 
 def clean_environment() -> dict[str, str]:

@@ -126,10 +126,10 @@ def _import_adapter(backend: Backend) -> None:
 
 def _without_dispatch_modes() -> AbstractContextManager[object]:
     """TORCH_CUDA_SANITIZER's mode would see what the adapter computes meanwhile, and ask for streams that are not there yet."""
-    torch: Any = sys.modules["torch"]
-    if not torch._C._len_torch_dispatch_stack():
+    dispatch: Any = sys.modules.get("torch.utils._python_dispatch")
+    if dispatch is None or not sys.modules["torch"]._C._len_torch_dispatch_stack():
         return nullcontext()
-    modes: AbstractContextManager[object] = torch.utils._python_dispatch._disable_current_modes()
+    modes: AbstractContextManager[object] = dispatch._disable_current_modes()
     return modes
 
 
