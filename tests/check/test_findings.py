@@ -50,6 +50,7 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
         ("torch.distributed.init_process_group('nccl')", (DEVICE, '"nccl"', "adapted")),
         ("torch.distributed.new_group(backend='cpu:gloo,cuda:nccl')", (DEVICE, '"nccl"', "adapted")),
         ("DEVICE = 'cuda'", (DEVICE, '"cuda"', "adapted")),
+        ("mark.parametrize('backend,device', [('cuda', 'cuda')])", (DEVICE, '"cuda"', "adapted")),
         ("def f(device='cuda:0'): ...", (DEVICE, '"cuda"', "adapted")),
         ("def f(backend='cuda', device='cuda:0'): ...", (DEVICE, '"cuda"', "adapted")),
         ("def f(*, where='cuda', backend='cuda'): ...", (DEVICE, '"cuda"', "adapted")),
@@ -100,6 +101,10 @@ def test_a_use_is_found_once(project: Project, code: str, expected: tuple[str, s
         "parser.add_argument('cuda')",
         "conv(x, backend='cuda')",
         "conv(x, conv_backend='cuda')",
+        "mark.parametrize('backend', ['triton', 'cuda'])",
+        "mark.parametrize(('n', 'backend'), [(1, 'cuda'), param(2, 'cuda')])",
+        "mark.parametrize('n, conv_backend', [param(*each, id='a') for each in [(1, 'cuda')]])",
+        "cu = 1\nfrom onnxruntime.transformers import float16",
         "getattr(target, 'backend', 'cuda')",
         "def f(a, conv_backend: str = 'cuda', *, backend='cuda', method='cuda'): ...",
         "class Loader:\n    def __init__(self):\n        self.is_cuda = True\n    def f(self):\n        return self.is_cuda",
@@ -136,34 +141,6 @@ def test_a_place_is_that_of_the_name(project: Project) -> None:
 def test_columns_count_characters(project: Project) -> None:
     (found,) = project({"a.py": "import torch\nà = 'é', torch.cuda.Stream()\n"}).findings
     assert (found.column, found.end) == (10, 27)
-
-
-def test_the_view_is_that_of_the_package(project: Project) -> None:
-    question = "import torch\ntorch.cuda.is_available()\n"
-    result = project(
-        {
-            "knows/__init__.py": "# see torch_musa",
-            "knows/inner/__init__.py": "",
-            "knows/inner/a.py": question,
-            "plain/__init__.py": "",
-            "plain/a.py": question,
-            "script.py": question,
-            "musa_script.py": question + "# torch.musa",
-        }
-    )
-    views = {each.file: each.view for each in result.findings}
-    assert views == {
-        "knows/inner/a.py": "musa",
-        "plain/a.py": "cuda",
-        "script.py": "cuda",
-        "musa_script.py": "musa",
-    }
-    assert {(view.package, view.sees_cuda) for view in result.views} == {
-        ("knows", False), ("plain", True), ("script.py", True), ("musa_script.py", False),
-    }  # fmt: skip
-    assert "knows/__init__.py:1 says torch_musa" in next(
-        each.message for each in result.findings if each.view == "musa"
-    )
 
 
 def test_a_projects_own_package_is_no_dependency(project: Project) -> None:

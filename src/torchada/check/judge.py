@@ -176,6 +176,9 @@ class Verdicts:
         for keyword in node.keywords:
             if _is_choice(keyword.arg or "", keyword.value):
                 self._settle(keyword.value)
+        if called == "parametrize" and len(node.args) > 1:
+            for value in _chosen(*node.args[:2]):
+                self._settle(value)
         self._arguments(node, paths, called)
         if any(path.partition(".")[0] in _STARTING for path in paths) or called in ("which", "check_output", "Popen"):
             self._programs(node)
@@ -343,6 +346,18 @@ def _is_device(node: ast.AST) -> bool:
 def _is_choice(name: str, value: ast.expr) -> bool:
     """Whether an argument's "cuda" names a choice of the program's own: method="cuda", backend="cuda", conv_backend="cuda"."""
     return name in _NO_DEVICES or (name.endswith("backend") and _is_device(value))
+
+
+def _chosen(names: ast.expr, rows: ast.expr) -> Iterator[ast.expr]:
+    """The choices among the values of a parametrized test: "x, backend" or ("x", "backend"), and (1, "cuda") or param(1, "cuda")."""
+    keys = [each.strip() for each in _text(names).split(",")]
+    if isinstance(names, (ast.Tuple, ast.List)):
+        keys = [_text(each) for each in names.elts]
+    parts = [part.args if isinstance(part, ast.Call) else getattr(part, "elts", []) for part in ast.walk(rows)]
+    given = [[each] for part in parts for each in part] if len(keys) == 1 else parts
+    for values in given:
+        if len(values) == len(keys):
+            yield from (value for key, value in zip(keys, values, strict=True) if _is_choice(key, value))
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
