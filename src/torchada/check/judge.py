@@ -349,7 +349,7 @@ def _is_choice(name: str, value: ast.expr) -> bool:
 
 
 def _chosen(names: ast.expr, rows: ast.expr) -> Iterator[ast.expr]:
-    """The choices among the values of a parametrized test: "x, backend" or ("x", "backend"), and (1, "cuda") or param(1, "cuda")."""
+    """The choices in what parametrizes a test: "x, backend" or ("x", "backend"), and (1, "cuda") or param(1, "cuda")."""
     keys = [each.strip() for each in _text(names).split(",")]
     if isinstance(names, (ast.Tuple, ast.List)):
         keys = [_text(each) for each in names.elts]
