@@ -125,6 +125,7 @@ class _Checker:
             return found
         verdicts = Verdicts(self._source(file, lines))
         try:
+            verdicts.module(module)
             Reader(verdicts).read(module)
         except RecursionError:
             found.append(tree.unread(file.path, "it is nested too deeply; searched by lines"))
@@ -143,6 +144,7 @@ class _Checker:
             found = [each._replace(line=place(each.line)) for each in text.by_lines(file.path, code)]
             return [tree.unread(file.path, f"its cells are no Python that this interpreter reads: {problem}"), *found]
         verdicts = Verdicts(self._source(file, lines), place)
+        verdicts.module(module)
         Reader(verdicts).read(module)
         return verdicts.findings
 
