@@ -125,7 +125,10 @@ def test_a_name_of_cudas_that_no_table_has_stays_and_is_reported(name: str) -> N
     assert name.encode() in result.text
 
 
-OWN = "cudaCheckCalls cudaStatus cuSeqlens cudnnHandlePool cublasWrapper CU_CHECK cutlass_dtype ncclless cufftPlanCache nvshmem_status"
+OWN = (
+    "cudaCheckCalls cudaStatus cuSeqlens cudnnHandlePool cublasWrapper CU_CHECK cutlass_dtype ncclless cufftPlanCache "
+    "nvshmem_status"
+)
 GGML = {
     "cublasComputeType_t": "musaDataType_t",
     "CUBLAS_COMPUTE_16F": "MUSA_R_16F",
