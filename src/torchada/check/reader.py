@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from torchada.check.scopes import NOTHING, OTHER, Paths, Scope, known
+from torchada.check.scopes import NOTHING, OF_A_CLASS, OTHER, Paths, Scope, known
 from torchada.check.words import defaults
 
 Parts = Sequence[tuple[Paths, "Parts"]]
@@ -52,6 +52,7 @@ class Reader:
         self._scope = Scope()
         self._later: list[tuple[Function, Scope, Given]] = []
         self._from_inside: dict[int, dict[str, Paths]] = {}
+        self._classes: dict[str, Scope] = {}
         self._statements: dict[type, Callable[[Any], None]] = {
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated,
@@ -225,8 +226,10 @@ class Reader:
         outer = self._scope
         self._scope = Scope(outer, of_class=_bound(node.body))
         self._body(node.body)
+        mark = f"{OF_A_CLASS}{id(node)}"
+        self._classes[mark] = self._scope
         self._scope = outer
-        outer.bind(node.name, OTHER)
+        outer.bind(node.name, OTHER | {mark})
 
     def _if(self, node: ast.If) -> None:
         self._expr(node.test)
@@ -292,7 +295,11 @@ class Reader:
             self._expr(item.context_expr)
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, OTHER)
-        self._body(node.body)
+        before = self._scope.state()
+        with self._scope.recording() as bound:
+            self._body(node.body)
+        if any(map(_ends_errors, node.items)):
+            self._scope.merge(before, bound, self._scope.state())
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -312,9 +319,9 @@ class Reader:
                     self._scope.bind(name, subject if part is case.pattern else OTHER)
                 if isinstance(part, ast.MatchValue):
                     self._expr(part.value)
-            matched = self._scope.state()
             if case.guard is not None:
                 self._expr(case.guard)
+            matched = self._scope.state()
             self._body(case.body)
             after.append(self._scope.now)
             self._scope.merge(before, matched)  # where it does not match, after some of it did
@@ -369,7 +376,14 @@ class Reader:
             found = frozenset(f"{module}.{node.id}" for module in stars)
         if not names:
             return found
-        return frozenset(".".join([path, *names]) for path in known(found))
+        return frozenset().union(*(self._below(path, names) for path in found - OTHER))
+
+    def _below(self, path: str, names: Sequence[str]) -> Paths:
+        """What attributes of a path stand for."""
+        if path[0] != OF_A_CLASS:
+            return frozenset({".".join([path, *names])})
+        found = self._classes[path].now.get(names[0], NOTHING)
+        return frozenset().union(*(self._below(each, names[1:]) for each in found - OTHER)) if names[1:] else found
 
     def _call(self, node: ast.Call) -> Paths:
         paths = known(self._expr(node.func))
@@ -474,6 +488,13 @@ def _attributes(node: ast.expr) -> list[str]:
 def _arguments(arguments: ast.arguments) -> list[str]:
     every = (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg)
     return [argument.arg for argument in every if argument is not None]
+
+
+def _ends_errors(item: ast.withitem) -> bool:
+    """Whether what follows a block may run after an error in it: suppress(), pytest.raises(), self.assertRaises()."""
+    function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name == "suppress" or "raises" in name.lower()
 
 
 def _bound(body: Sequence[ast.stmt]) -> set[str]:

@@ -13,11 +13,12 @@ Paths = frozenset[str]
 NOTHING: Paths = frozenset()
 OPAQUE = ""
 OTHER: Paths = frozenset({OPAQUE})
+OF_A_CLASS = "\0"  # begins what stands for a class of the module itself; OPAQUE is always beside it
 
 
 def known(paths: Paths) -> Paths:
-    """The paths without the mark for any other value."""
-    return paths - OTHER if OPAQUE in paths else paths
+    """The paths without the marks for any other value."""
+    return frozenset(path for path in paths if path and path[0] != OF_A_CLASS) if OPAQUE in paths else paths
 
 
 class Scope:
