@@ -133,6 +133,8 @@ def test_a_use_is_found_once(project: Project, code: str, expected: tuple[str, s
         "{'cuda': 1}",
         "args.cuda",
         "backend == 'nccl'",
+        "backend not in ('gloo', 'nccl')",
+        "impls = ['python', 'cuda']",
         "name == 'cuda'",
         "'cuda' in text",
         "hasattr(torch, 'cuda')",

@@ -198,8 +198,9 @@ class Verdicts:
     def compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
         for side in sides:
-            if _NCCL.fullmatch(text_of(side)):
-                self._settle(side)
+            for each in getattr(side, "elts", [side]):
+                if _NCCL.fullmatch(text_of(each)):
+                    self._settle(each)
         devices = [side for side in sides if _holds_device(side)]
         if not devices:
             return

@@ -14,6 +14,7 @@ _NO_DEVICES = frozenset(
 # What stands beside "cuda" in a list of things that are no devices of PyTorch: kernels, platforms, providers, packages, methods.
 _NEIGHBOURS = frozenset(
     {
+        "python",
         "triton",
         "torch",
         "pytorch",
