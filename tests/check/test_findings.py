@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from check.conftest import Project
@@ -60,6 +62,7 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
         ("def f(*, where='cuda', backend='cuda'): ...", (DEVICE, '"cuda"', "adapted")),
         ("train(device='cuda')", (DEVICE, '"cuda"', "adapted")),
         ("parser.add_argument('--device', default='cuda')", (DEVICE, '"cuda"', "adapted")),
+        ("f(device_name='cuda')", (DEVICE, '"cuda"', "adapted")),
         ("config.get('device', 'cuda')", (DEVICE, '"cuda"', "adapted")),
         ("s.cuda_stream", (API, "torch.cuda.Stream.cuda_stream", "adapted")),
         ("evt.self_cuda_time_total", (API, "torch.autograd.profiler_util.FunctionEventAvg.self_cuda_time_total", "adapted")),
@@ -119,6 +122,9 @@ def test_a_use_is_found_once(project: Project, code: str, expected: tuple[str, s
         "f\"{'cuda' if x.g else 'cpu'}_time_total\"",
         "for part in ('cuda:', 'none'): ...",
         "read_attr('cuda')",
+        "def f(*, weight_sync_mode: str = 'nccl'): ...",
+        "self.sync_mode = 'nccl' if x.g else 'gloo'",
+        "attend(x, attention_impl='cuda')",
         "prefix = 'rocks' if hip else 'cuda'",
         "mark.parametrize(('n', 'backend'), [(1, 'cuda'), param(2, 'cuda')])",
         "mark.parametrize('n, conv_backend', [param(*each, id='a') for each in [(1, 'cuda')]])",
@@ -208,6 +214,16 @@ def test_a_notebook_is_read_by_its_cells(project: Project) -> None:
  {"cell_type": "code", "source": "x = torch.ones(2).cuda()"}]}"""
     result = project({"a.ipynb": notebook})
     assert [(each.name, each.line) for each in result.findings] == [("torch.cuda.jiterator", 4), ("Tensor.cuda()", 5)]
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.pyx", "a.ipynb"])
+def test_a_question_is_one_where_nothing_can_be_parsed(project: Project, path: str) -> None:
+    lines = ["# is_musa", "print 'Python 2'", "torch.cuda.is_available()"]
+    notebook = json.dumps({"cells": [{"cell_type": "code", "source": "\n".join(lines)}]})
+    result = project({path: notebook if path.endswith(".ipynb") else "\n".join(lines)})
+    (found,) = [each for each in result.findings if each.rule != "not-read"]
+    assert (found.rule, found.severity, found.name) == (QUESTION, "note", "torch.cuda.is_available")
+    assert found.view == ("musa" if path == "a.py" else "cuda") and "because of who asks" in found.message
 
 
 def test_what_is_excluded_is_left_out(project: Project) -> None:

@@ -108,6 +108,12 @@ class Source(NamedTuple):
     def view(self) -> str:
         return "cuda" if self.sees_cuda else "musa"
 
+    @property
+    def asked(self) -> str:
+        """What is to be said about a question in it."""
+        answer = "the answer is CUDA's" if self.sees_cuda else "the answer is the backend's, not CUDA's"
+        return f"{answer}, because of who asks: {self.why}"
+
 
 class Verdicts:
     """The judge of one source; `findings` is what it found, each place once."""
@@ -260,16 +266,12 @@ class Verdicts:
         message = MEANINGS[answer.kind] + (f": {answer.why}" if answer.why else f": {answer.to}" if answer.to else "")
         severity = SEVERITIES[answer.kind]
         if question:
-            message, rule, severity = self._asked(), QUESTION, NOTE
+            message, rule, severity = self._source.asked, QUESTION, NOTE
         view = self._source.view if question else ""
         self._add(node, Finding(rule, severity, answer.api, message, "", kind=answer.kind, to=answer.to, view=view))
 
     def _question(self, node: ast.expr, name: str) -> None:
-        self._add(node, Finding(QUESTION, NOTE, name, self._asked(), "", kind="adapted", view=self._source.view))
-
-    def _asked(self) -> str:
-        answer = "the answer is CUDA's" if self._source.sees_cuda else "the answer is the backend's, not CUDA's"
-        return f"{answer}, because of who asks: {self._source.why}"
+        self._add(node, Finding(QUESTION, NOTE, name, self._source.asked, "", kind="adapted", view=self._source.view))
 
     def _arguments(self, node: ast.Call, paths: Paths, called: str) -> None:
         """A call that names a device belongs to the function that is called, where the table has it with a device."""

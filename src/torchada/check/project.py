@@ -111,13 +111,13 @@ class _Checker:
         self._result.lines += len(lines)
         found = [tree.unread(file.path, decoded.problem)] if decoded.problem else []
         if file.path.endswith((".pyx", ".pxd")):
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         module, problem = text.parse(decoded.text)
         if module is None:
             found.append(
                 tree.unread(file.path, f"it is no Python that this interpreter reads: {problem}; searched by lines")
             )
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         if os.path.basename(file.path) == "setup.py":
             found += requirements.of_setup(file.path, module, lines)
         small = data.lower()
@@ -129,7 +129,7 @@ class _Checker:
             Reader(verdicts).read(module)
         except RecursionError:
             found.append(tree.unread(file.path, "it is nested too deeply; searched by lines"))
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         return [*found, *verdicts.findings]
 
     def _of_notebook(self, file: tree.File, data: bytes) -> list[Finding]:
@@ -141,7 +141,7 @@ class _Checker:
         module, problem = text.parse(code)
         self._result.lines += len(lines)
         if module is None:
-            found = [each._replace(line=place(each.line)) for each in text.by_lines(file.path, code)]
+            found = [each._replace(line=place(each.line)) for each in text.by_lines(self._source(file, lines))]
             return [tree.unread(file.path, f"its cells are no Python that this interpreter reads: {problem}"), *found]
         verdicts = Verdicts(self._source(file, lines), place)
         verdicts.module(module)

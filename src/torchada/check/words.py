@@ -11,6 +11,8 @@ DEVICE_NAME = re.compile(r"cuda(?::(?:\d+|\{[^{}]*\}|%[ds])?)?")
 _NO_DEVICES = frozenset(
     {"impl", "method", "mode", "name", "language", "help", "reason", "extra", "id", "prefix", "suffix"}
 )
+# The same as the last word of a longer name, for what is a string and no more: weight_sync_mode.
+_CHOICES = frozenset({"impl", "method", "mode", "prefix", "suffix"})
 # What stands beside "cuda" in a list of things that are no devices of PyTorch: kernels, platforms, providers, packages, methods.
 _NEIGHBOURS = frozenset(
     {
@@ -59,10 +61,13 @@ def others(tree: ast.Module) -> Iterator[ast.AST]:
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.AST]:
     """The values that an assignment gives to a choice."""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if node.value is None:
+        return
+    names = [_name(each) for each in (node.targets if isinstance(node, ast.Assign) else [node.target])]
     listed = isinstance(node, ast.AnnAssign) and any(map(_is_of_others, ast.walk(node.annotation)))
-    if node.value is not None and (listed or any(map(_is_called_a_choice, map(_name, targets)))):
-        yield from _plain(node.value)
+    for value in _plain(node.value):
+        if listed or any(is_choice(name, value) for name in names):
+            yield value
 
 
 def _name(target: ast.expr) -> str:
@@ -77,24 +82,19 @@ def _is_of_others(node: ast.AST) -> bool:
 
 
 def _plain(value: ast.expr) -> Iterator[ast.expr]:
-    """The devices that an expression may come to by itself, without those in calls."""
+    """The strings that an expression may come to by itself, without those in calls."""
     if isinstance(value, _DISPLAYS):
         parts = value.elts
     elif isinstance(value, ast.IfExp):
         parts = [value.body, value.orelse]
     elif isinstance(value, ast.BoolOp):
         parts = value.values
-    elif is_device(value):
-        yield value
-        return
     else:
-        return
+        parts = []
+        if text_of(value):
+            yield value
     for part in parts:
         yield from _plain(part)
-
-
-def _is_called_a_choice(name: str) -> bool:
-    return name.lower() in _NO_DEVICES or "backend" in name.lower()
 
 
 def text_of(node: ast.AST) -> str:
@@ -117,7 +117,10 @@ def is_device(node: ast.AST) -> bool:
 
 def is_choice(name: str, value: ast.expr) -> bool:
     """Whether an argument's "cuda" names a choice of the program's own: method="cuda", backend="cuda", conv_backend="cuda"."""
-    return name.lower() in _NO_DEVICES or (_is_called_a_choice(name) and is_device(value))
+    name = name.lower()
+    if name in _NO_DEVICES:
+        return True
+    return bool(text_of(value)) if name.rpartition("_")[2] in _CHOICES else "backend" in name and is_device(value)
 
 
 def chosen(names: ast.expr, rows: ast.expr) -> Iterator[ast.expr]:
