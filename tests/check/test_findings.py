@@ -209,7 +209,7 @@ def test_requirements_for_nvidias_devices(project: Project, path: str, text: str
 def test_a_notebook_is_read_by_its_cells(project: Project) -> None:
     notebook = """{"cells": [
  {"cell_type": "markdown", "source": ["torch.cuda.Stream()"]},
- {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch\\n", "!nvidia-smi\\n",
+ {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch\\n", "!nvidia-smi\\n", "a = !ls\\n",
   "torch.cuda.jiterator"]},
  {"cell_type": "code", "source": "x = torch.ones(2).cuda()"}]}"""
     result = project({"a.ipynb": notebook})

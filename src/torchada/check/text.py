@@ -21,7 +21,7 @@ from torchada.check.kinds import MEANINGS, SEVERITIES
 _NAMED = re.compile(
     r"\btorch\.(?:cuda|backends\.cuda|backends\.cudnn|version\.cuda)(?:\.\w+)*|\.cuda\(|[\"']cuda(?::\d+)?[\"']"
 )
-_MAGIC = re.compile(r"^(\s*)([%!?])")
+_MAGIC = re.compile(r"^(\s*(?:[\w.]+\s*=\s*(?=[%!]))?)([%!?])")  # also a = !command
 
 
 class Text(NamedTuple):
@@ -103,6 +103,6 @@ def notebook(data: bytes) -> tuple[str, Callable[[int], int]]:
             found = raw.find(json.dumps(row, ensure_ascii=False), at)
             found = raw.find(json.dumps(row), at) if found < 0 else found
             at = found if found >= 0 else at
-            lines.append(_MAGIC.sub(r"\1pass  # \2", row.rstrip("\n")))
+            lines.append(_MAGIC.sub(r"\1None  # \2", row.rstrip("\n")))
             places.append(raw.count("\n", 0, at) + 1)
     return "\n".join(lines), lambda line: places[min(line, len(places)) - 1] if places else 1
