@@ -63,9 +63,17 @@ SUITES = """
 
 The same tests on each platform, with its names in the place of musa's (`tests/support/core_suites.py`), under the
 mechanism that is chosen by itself. A cell says how many tests pass; after a plus, how many do not apply to this
-platform. Each of those has its reason below, and has to fail. An empty cell: not gone through yet. On musa, the
-suites are a part of the tests that every change has to pass.
+platform. Each of those has its reason below, and has to fail. An empty cell: not run in this way yet. On musa, the
+suites are a part of the tests that every change has to pass; `--run musa` adds its column.
 
+"""
+LIBRARIES = """
+### Libraries on the host
+
+These programs of `tests/areas/libraries` were run on the host too (`torchada run --on cpu`, two devices), and gave the
+CPU's numbers, on cuda:0 as the program sees it: ignite, tensordict (graphs replayed), PyTorch Geometric, GPyTorch,
+fairscale (`Pipe` over two devices), bitsandbytes, timm, fastai, nnU-Net, open_clip, nanoGPT's shape, transformers (a
+Llama), accelerate and lightning. [Libraries that were tried](third-party.md) has their versions.
 """
 FACES = """
 ## What a face of the simulator does not show
@@ -82,7 +90,7 @@ runs on Ascend or Cambricon hardware.
 
 def page(figures: Mapping[str, Any]) -> str:
     """The text of the page."""
-    return BEGIN + _names() + SUITES + _suites(figures) + _reasons() + FACES
+    return BEGIN + _names() + SUITES + _suites(figures) + _reasons() + LIBRARIES + FACES
 
 
 def _names() -> str:

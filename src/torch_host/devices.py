@@ -101,6 +101,11 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
     return [torch.bfloat16, torch.float16]
 
 
+def amp_definitely_not_available() -> bool:
+    """What gradient scalers outside torch ask before they scale."""
+    return not is_available()
+
+
 class Properties(NamedTuple):
     """What torch.cuda.get_device_properties shows, of the machine. Memory in bytes."""
 

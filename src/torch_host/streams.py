@@ -141,23 +141,23 @@ class Event(torch.Event):
     _index: int | None
 
     @property
-    def device(self) -> torch.device | None:
+    def device(self) -> torch.device | None:  # type: ignore[override]
         return None if self._index is None else torch.device("cuda", self._index)
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: Any = None) -> None:
         self._index = current_device() if stream is None else stream.device_index
         self._time = time.perf_counter_ns()
 
     def query(self) -> bool:
         return True
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: Any = None) -> None:
         """Let a stream wait for the event; what precedes it is done."""
 
     def synchronize(self) -> None:
         """Wait for the event; what precedes it is done."""
 
-    def elapsed_time(self, end_event: Event) -> float:
+    def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds from this event to `end_event`, by the clock of the system.
 
         Raises ValueError where one of them keeps no time or has not been recorded, as on CUDA.
@@ -166,7 +166,8 @@ class Event(torch.Event):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end_event._time is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
-        return (end_event._time - self._time) / 1e6
+        elapsed: float = (end_event._time - self._time) / 1e6
+        return elapsed
 
     def ipc_handle(self) -> NoReturn:
         raise RuntimeError(_OF_ONE_PROCESS)

@@ -127,3 +127,26 @@ def test_examples(plain: Interpreter, tmp_path: Path, example: str) -> None:
     done = plain.run([*command, "2", str(ROOT / "examples" / example), "--epochs", "2"], env={"OMP_NUM_THREADS": "1"})
     accuracies = [float(part.partition("%")[0]) for part in done.stdout.split("test accuracy ")[1:]]
     assert len(accuracies) == 2 and accuracies[-1] > 60 and "cuda:1" in done.stdout
+
+
+def test_groups_by_every_name(host: Interpreter, tmp_path: Path) -> None:
+    code = f"""
+        import torch, torch.distributed as dist
+        names = {{"nccl": "nccl", "cuda:nccl": "cuda:nccl", "cpu:gloo,cuda:nccl": "cpu:gloo,cuda:nccl", None: "nccl"}}
+        for number, (given, shown) in enumerate(names.items()):
+            device = dict(device_id=torch.device("cuda", 0)) if given is None else {{}}
+            dist.init_process_group(given, init_method=f"file://{tmp_path}/{{number}}", rank=0, world_size=1, **device)
+            x = torch.ones(2, device="cuda")
+            dist.all_reduce(x)
+            assert dist.get_backend() == shown and x.is_cuda and "cuda:nccl" in dist.get_backend_config()
+            options = dist.ProcessGroupNCCL.Options()
+            options.config.max_ctas = 32
+            assert options.config.max_ctas == 32
+            assert dist.get_backend(dist.new_group([0], backend="nccl", pg_options=options)) == "nccl"
+            dist.destroy_process_group()
+        from torch.distributed.run import determine_local_world_size, parse_args
+        for asked, number in (("gpu", 2), ("auto", 2), ("3", 3)):
+            given = parse_args(["--nproc-per-node", asked, "x.py"]).nproc_per_node
+            assert determine_local_world_size(given) == number
+    """
+    host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"})

@@ -187,6 +187,20 @@ def test_functions_that_are_given_tensors_follow_them(host: Interpreter) -> None
     host.run(code)
 
 
+def test_types_by_their_old_names(host: Interpreter) -> None:
+    code = """
+        import torch
+        x = torch.ones(2, device="cuda")
+        for name in ("torch.FloatTensor", "torch.DoubleTensor", torch.FloatTensor, torch.DoubleTensor):
+            y = x.type(name)
+            y.zero_()
+            assert not y.is_cuda and x.tolist() == [1, 1], name
+        assert x.type("torch.cuda.DoubleTensor").is_cuda and x.type(torch.float64).is_cuda and x.type(torch.float32).is_cuda
+        assert not torch.ones(2).type("torch.DoubleTensor").is_cuda and torch.ones(2).type("torch.cuda.FloatTensor").is_cuda
+    """
+    host.run(code)
+
+
 def test_storages_and_devices_of_things(host: Interpreter) -> None:
     code = """
         import torch

@@ -6,7 +6,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 COUNT = """
 import torch, os

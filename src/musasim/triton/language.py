@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import triton.language as tl
 from triton.compiler.compiler import ASTSource
 from triton.runtime import interpreter
@@ -87,11 +88,27 @@ def _ours() -> Iterator[tuple[Any, str, Any]]:
     yield JITFunction, "__call__", lambda self, *arguments, **keywords: interpreted(self)(*arguments, **keywords)
     for name, method in numbers.entries().items():
         yield interpreter.InterpreterBuilder, name, method
+    if not hasattr(interpreter.InterpreterBuilder, "get_int1_ty"):
+        yield from _of_truth_values()
     yield from reductions.entries()
     # Up to Triton 3.6 only numpy arrays without dimensions are numbers, and those of the interpreter have one.
     yield tl.core.tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0])
     yield from _of_cuda()
     yield from _claims()
+
+
+def _of_truth_values() -> Iterator[tuple[Any, str, Any]]:
+    """What Triton 3.3's interpreter lacks of the type int1, and Inductor's kernels have: blocks that are true, and `~`."""
+    builder = interpreter.InterpreterBuilder
+    all_ones = builder.get_all_ones_value
+
+    def get_all_ones_value(self: Any, kind: Any) -> Any:
+        if kind.scalar.is_int1():
+            return interpreter.TensorHandle(np.full(1, True), kind.scalar)
+        return all_ones(self, kind)
+
+    yield builder, "get_int1_ty", lambda self: tl.int1
+    yield builder, "get_all_ones_value", get_all_ones_value
 
 
 def _of_cuda() -> Iterator[tuple[Any, str, Any]]:

@@ -84,7 +84,7 @@ def _like(places: Places, original: Function) -> Function:
     return call
 
 
-def _where_tensors_are(tensor: type, places: Places, original: Function, otherwise: Function) -> Function:
+def _where_tensors_are(tensor: Any, places: Places, original: Function, otherwise: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
         given = next((each for each in (*args, *kwargs.values()) if isinstance(each, tensor)), None)
         if given is None:

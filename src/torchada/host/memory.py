@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import Device, Tensor
+    from torchada.redirect.types import Tensor
 
 CPU = -1  # its index, as Tensor.get_device has it
 # So many storages are remembered before those that are gone are looked for the first time.
@@ -68,7 +68,7 @@ class Places:
     def of_storage(self, storage: Any) -> int | None:
         return self._index.get(storage._cdata)
 
-    def standing_for(self, index: int) -> Device:
+    def standing_for(self, index: int) -> Any:
         """A torch.device("cpu") that says where a tensor is, for code that sees the CPU: always the same object.
 
         PyTorch makes and moves tensors with the device of others (`value.to(device=param.device)`): they are where those are.

@@ -147,6 +147,8 @@ def _type(context: Context) -> AnyFunction:
         scalar_type = names.scalar_type(dtype)
         if scalar_type is not None:
             return self.to("cuda", scalar_type, non_blocking)
-        return original(self, dtype, non_blocking, **kwargs)
+        if isinstance(dtype, context.torch.dtype):
+            return original(self, dtype, non_blocking, **kwargs)
+        return places.put(original(self.cpu(), dtype, non_blocking, **kwargs), CPU)  # torch.FloatTensor is the CPU's
 
     return disguise(type, original)

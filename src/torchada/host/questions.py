@@ -33,7 +33,7 @@ def patches(context: Context) -> Iterator[Patch]:
         get_device = _get_device(context, of_storage, owner)
         yield Patch(owner, "get_device", get_device, f"{owner.__name__}.get_device")
     cuda = torch.cuda
-    properties = type(context.namespace.get_device_properties())
+    properties = type(context.namespace.get_device_properties(None))
     yield Patch(cuda, "_CudaDeviceProperties", properties, "torch.cuda._CudaDeviceProperties")
     init = _device_of(torch, index, of_storage)
     yield Patch(cuda.device_of, "__init__", init, "torch.cuda.device_of")
@@ -62,7 +62,8 @@ def _device(context: Context, index: Callable[[Tensor], int]) -> property:
             own: Device = original(self)
             return own
         if not sees_cuda(frame(1).f_globals):
-            return standing_for(number)
+            standing: Device = standing_for(number)
+            return standing
         return devices.get(number) or devices.setdefault(number, device("cuda", number))
 
     return property(get)

@@ -18,7 +18,8 @@ _CUDA = 1  # among PyTorch's device types
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    torch, namespace = context.torch, context.namespace
+    torch = context.torch
+    namespace: Any = context.namespace
     for general, make in ((torch.Stream, namespace.Stream), (torch.Event, namespace.Event._on)):
         yield from redirect_new(general, _of_the_device(context, general, make), f'torch.{general.__name__}("cuda")')
         name, own = f"_Cuda{general.__name__}Base", getattr(namespace, general.__name__)

@@ -39,6 +39,7 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
     """)
 
 
+@pytest.mark.once
 def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter) -> None:
     triton.run(
         """
@@ -51,6 +52,7 @@ def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter
     )
 
 
+@pytest.mark.once
 def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> None:
     triton.run("""
         import torch
@@ -126,6 +128,7 @@ def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> No
     """)
 
 
+@pytest.mark.once
 def test_flex_attention_with_gradients(triton: Interpreter) -> None:
     triton.run("""
         import torch

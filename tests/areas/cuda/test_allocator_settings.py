@@ -8,7 +8,7 @@ from support.interpreter import Interpreter
 from torchada.backends.musa import MUSA
 from torchada.redirect.allocator_settings import AllocatorSettings
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 SHOW = """
 import os, torch

@@ -7,7 +7,7 @@ import torch
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 WAYS = (["-m", "torch.utils.collect_env"], "import torch.utils.collect_env as env; print(env.get_pretty_env_info())")
 

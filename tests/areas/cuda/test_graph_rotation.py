@@ -9,7 +9,7 @@ import pytest
 from support import vendor_python
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 FEW = {"MUSASIM_GRAPH_EXECUTABLES": "4"}  # of which torchada keeps 3
 if vendor_python.VARIABLE in os.environ:

@@ -365,3 +365,16 @@ def test_a_condition_on_one_number_masks_a_block() -> None:
     take_some[(2,)](torch.tensor([3, 5], device="musa"), weight, out, 4, BLOCK=8)
     torch.testing.assert_close(out[0], weight[3])
     assert out[1].tolist() == [-1.0] * 8
+
+
+@triton.jit
+def store_under_a_mask_that_is_always_true(x, BLOCK: tl.constexpr):
+    mask = tl.full([BLOCK], True, tl.int1)
+    tl.store(x + tl.arange(0, BLOCK), 1.0, mask=mask)
+    tl.store(x + tl.arange(0, BLOCK), 2.0, mask=~mask)
+
+
+def test_a_block_of_true() -> None:
+    x = torch.zeros(8, device="musa")
+    store_under_a_mask_that_is_always_true[(1,)](x, BLOCK=8)
+    assert x.tolist() == [1.0] * 8

@@ -23,7 +23,8 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch.distributed.argparse_util import env as action
 
     note = "torchrun --nproc-per-node=gpu"
-    own = _number(context) if context.backend.computes_on else {"gpu": lambda: context.backend.device_type}
+    own: Mapping[object, Callable[[], str]] = {"gpu": lambda: context.backend.device_type}
+    own = _number(context) if context.backend.computes_on else own
     to = f"torchrun --nproc-per-node={context.backend.device_type}"
     yield Patch(action, "__init__", _init(action.__init__, own), None, to=to, note=note)
     yield Patch(action, "__call__", _call(action.__call__, own), None, to=to, note=note)
