@@ -55,6 +55,7 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
         ("DEVICE = 'cuda:' + str(rank)", (DEVICE, '"cuda"', "adapted")),
         ("DEVICE = f\"{'cuda' if x.g else 'cpu'}:{rank}\"", (DEVICE, '"cuda"', "adapted")),
         ("DEVICES = ('cuda', 'xpu', 'cpu')", (DEVICE, '"cuda"', "adapted")),
+        ("pairs = [('torch', make(device='cuda'))]", (DEVICE, '"cuda"', "adapted")),
         ("BACKEND = make(device='cuda')", (DEVICE, '"cuda"', "adapted")),
         ("mark.parametrize('backend,device', [('cuda', 'cuda')])", (DEVICE, '"cuda"', "adapted")),
         ("def f(device='cuda:0'): ...", (DEVICE, '"cuda"', "adapted")),

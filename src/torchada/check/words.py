@@ -46,7 +46,7 @@ def others(tree: ast.Module) -> Iterator[ast.AST]:
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             yield from _assigned(node)
         elif isinstance(node, _DISPLAYS) and _is_of_others(node):
-            yield from node.elts
+            yield from filter(text_of, node.elts)
         elif isinstance(node, ast.JoinedStr) and not DEVICE_NAME.fullmatch(text_of(node).replace("{}", "cuda", 1)):
             yield from (
                 each for part in node.values if isinstance(part, ast.FormattedValue) for each in _plain(part.value)
