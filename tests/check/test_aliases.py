@@ -88,6 +88,15 @@ def used(code: str) -> set[str]:
         "import torch\nf = lambda c=torch.cuda: 0\ng = lambda: torch.cuda.Stream()",
         "import torch\n[torch.cuda.Stream() for i in x]",
         "import torch\nmatch x:\n    case 1:\n        c = torch.cuda\nc.Stream()",
+        "import torch\nmatch torch.cuda:\n    case c:\n        c.Stream()",
+        "import torch\nmatch torch.cuda:\n    case c if no:\n        pass\nc.Stream()",
+        "import torch\nc = None\ndef f():\n    global c\n    c = torch.cuda\nf()\nc.Stream()",
+        "import torch\ndef f():\n    c = None\n    def g():\n        nonlocal c\n        c = torch.cuda\n    g()\n    c.Stream()",
+        "import torch\nf = lambda c=torch.cuda: c.Stream()",
+        "import torch\ndef f(*, c=torch.cuda):\n    c.Stream()",
+        "import torch\nclass A:\n    c = torch.cuda\nA.c.Stream()",
+        "import torch\nclass A:\n    class B:\n        c = torch.cuda\nd = A\nd.B.c.Stream()",
+        "import torch\nwith suppress(E):\n    c = torch.cuda\n    fail()\n    c = None\nc.Stream()",
         "import torch\ndef f(x: torch.cuda.Stream): ...",
         "import torch\n@torch.cuda.Stream\ndef f(): ...",
         "import torch\nasync def f():\n    async with torch.cuda.Stream() as s: ...",
@@ -111,6 +120,9 @@ def test_a_use_is_found_through_any_alias(code: str) -> None:
         "from .torch import cuda\ncuda.Stream()",
         "import torch\nclass A:\n    c = torch.cuda\n    def f(self):\n        c.Stream()",
         "from torch import cuda\ndel cuda\n",
+        "import torch\nclass A:\n    c = torch.cuda\n    c = None\nA.c.Stream()",
+        "import torch\nc = None\ndef f():\n    c = torch.cuda\nf()\nc.Stream()",
+        "import torch\nwith open(x) as f:\n    c = torch.cuda\n    c = None\nc.Stream()",
         "from torch import cuda\ndef cuda(): ...\ncuda.Stream()",
         "from torch import cuda\nclass cuda: ...\ncuda.Stream()",
     ],
@@ -133,6 +145,15 @@ class Torch:
 
     def __getattr__(self, name: str) -> Torch:
         return Torch(f"{self._path}.{name}")
+
+
+class Suppress:
+    """As contextlib.suppress(Exception)."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> bool:
+        return True
 
 
 class Held:
@@ -183,6 +204,38 @@ def blocks(inner: st.SearchStrategy[list[str]]) -> st.SearchStrategy[list[str]]:
         st.builds(lambda a, b: ["try:", *indented(a), "except Exception:", *indented(b)], body, body),
         st.builds(lambda n, a: [f"def f({n}=None):", *indented(a), "run(f)"], name, body),
         st.builds(lambda a: ["class A:", *indented(a)], body),
+        blocks_bound_elsewhere(name, body),
+    )
+
+
+def blocks_bound_elsewhere(
+    name: st.SearchStrategy[str], body: st.SearchStrategy[list[str]]
+) -> st.SearchStrategy[list[str]]:
+    """Blocks that bind names outside of them, or by what stands elsewhere."""
+    return st.one_of(
+        st.builds(lambda n, a: ["def f():", f"    global {n}", *indented(a), "run(f)", f"use({n})"], name, body),
+        st.builds(
+            lambda n, e, a, b: [
+                "def f():",
+                *indented([f"{n} = {e}", "def g():", f"    nonlocal {n}", *indented(a), "run(g)", f"use({n})", *b]),
+                "run(f)",
+            ],
+            name,
+            expressions(),
+            body,
+            body,
+        ),
+        st.builds(lambda n, e, a: [f"def f({n}={e}):", *indented(a), "run(f)"], name, expressions(), body),
+        st.builds(lambda n, e, m: [f"g = lambda {n}={e}: use({m})", "run(g)"], name, expressions(), name),
+        st.builds(lambda a, n: ["class A:", *indented(a), f"use(A.{n})"], body, name),
+        st.builds(
+            lambda e, n, f, a: [f"match {e}:", f"    case {n}{f}:", *indented(indented(a)), f"use({n})"],
+            expressions(),
+            name,
+            st.sampled_from(("", " if False")),
+            body,
+        ),
+        st.builds(lambda a, b: ["with suppress():", *indented([*a, "fail()", *b])], body, body),
     )
 
 
@@ -226,7 +279,7 @@ def really_used(code: str) -> set[str]:
         except Exception:
             pass
 
-    space = {"__import__": None, "use": use, "run": run, "held": Held}
+    space = {"__import__": None, "use": use, "run": run, "held": Held, "suppress": Suppress}
     space["__builtins__"] = {
         "__import__": lambda *given: Torch("torch"),
         "Exception": Exception,
@@ -275,6 +328,14 @@ run(f)
 @example(
     "import torch\ntry:\n    try:\n        torch = c.cuda\n    finally:\n        use(torch)\nexcept Exception:\n    pass"
 )
+@example("import torch\na = None\ndef f():\n    global a\n    a = torch\nrun(f)\nuse(a)")
+@example(
+    "import torch\ndef f():\n    a = None\n    def g():\n        nonlocal a\n        a = torch\n    run(g)\n    use(a)\nrun(f)"
+)
+@example("import torch\ng = lambda a=torch: use(a)\nrun(g)")
+@example("import torch\nclass A:\n    a = torch\nuse(A.a)")
+@example("import torch\nmatch torch:\n    case a if False:\n        pass\nuse(a)")
+@example("import torch\nwith suppress():\n    a = torch\n    fail()\n    a = None\nuse(a)")
 @given(programs(st.recursive(simple(), blocks, max_leaves=12)))
 def test_whatever_a_program_uses_is_found(code: str) -> None:
     assert really_used(code) <= handed_over(code), code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from check.conftest import Project
@@ -50,11 +52,18 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
         ("torch.distributed.init_process_group('nccl')", (DEVICE, '"nccl"', "adapted")),
         ("torch.distributed.new_group(backend='cpu:gloo,cuda:nccl')", (DEVICE, '"nccl"', "adapted")),
         ("DEVICE = 'cuda'", (DEVICE, '"cuda"', "adapted")),
+        ("DEVICE = 'cuda:' + str(rank)", (DEVICE, '"cuda"', "adapted")),
+        ("DEVICE = f\"{'cuda' if x.g else 'cpu'}:{rank}\"", (DEVICE, '"cuda"', "adapted")),
+        ("DEVICES = ('cuda', 'xpu', 'cpu')", (DEVICE, '"cuda"', "adapted")),
+        ("pairs = [('torch', make(device='cuda'))]", (DEVICE, '"cuda"', "adapted")),
+        ("BACKEND = make(device='cuda')", (DEVICE, '"cuda"', "adapted")),
+        ("mark.parametrize('backend,device', [('cuda', 'cuda')])", (DEVICE, '"cuda"', "adapted")),
         ("def f(device='cuda:0'): ...", (DEVICE, '"cuda"', "adapted")),
         ("def f(backend='cuda', device='cuda:0'): ...", (DEVICE, '"cuda"', "adapted")),
         ("def f(*, where='cuda', backend='cuda'): ...", (DEVICE, '"cuda"', "adapted")),
         ("train(device='cuda')", (DEVICE, '"cuda"', "adapted")),
         ("parser.add_argument('--device', default='cuda')", (DEVICE, '"cuda"', "adapted")),
+        ("f(device_name='cuda')", (DEVICE, '"cuda"', "adapted")),
         ("config.get('device', 'cuda')", (DEVICE, '"cuda"', "adapted")),
         ("s.cuda_stream", (API, "torch.cuda.Stream.cuda_stream", "adapted")),
         ("evt.self_cuda_time_total", (API, "torch.autograd.profiler_util.FunctionEventAvg.self_cuda_time_total", "adapted")),
@@ -100,6 +109,27 @@ def test_a_use_is_found_once(project: Project, code: str, expected: tuple[str, s
         "parser.add_argument('cuda')",
         "conv(x, backend='cuda')",
         "conv(x, conv_backend='cuda')",
+        "mark.parametrize('backend', ['torchy', 'cuda'])",
+        "FP8_BACKEND = 'dsl' if new else 'cuda'",
+        "class A:\n    conv_backend: str = 'cuda'",
+        "KERNEL: Literal['cuda', 'triton'] = 'cuda'",
+        "os.environ['CONV_BACKEND'] = 'cuda'",
+        "monkeypatch.setenv('CONV_BACKEND', 'cuda')",
+        "EXTRAS = {'cuda', 'rocm', 'cpu'}",
+        "(fuse, ('cuda', 'dml'))",
+        "PACKAGES = ['torch', 'nccl']",
+        "parser.add_argument('--kernel', choices=['cuda', 'triton'], default='cuda')",
+        "root / 'kernels' / 'cuda'",
+        "f\"{'cuda' if x.g else 'cpu'}_time_total\"",
+        "for part in ('cuda:', 'none'): ...",
+        "read_attr('cuda')",
+        "def f(*, weight_sync_mode: str = 'nccl'): ...",
+        "self.sync_mode = 'nccl' if x.g else 'gloo'",
+        "attend(x, attention_impl='cuda')",
+        "prefix = 'rocks' if hip else 'cuda'",
+        "mark.parametrize(('n', 'backend'), [(1, 'cuda'), param(2, 'cuda')])",
+        "mark.parametrize('n, conv_backend', [param(*each, id='a') for each in [(1, 'cuda')]])",
+        "cu = 1\nfrom onnxruntime.transformers import float16",
         "getattr(target, 'backend', 'cuda')",
         "def f(a, conv_backend: str = 'cuda', *, backend='cuda', method='cuda'): ...",
         "class Loader:\n    def __init__(self):\n        self.is_cuda = True\n    def f(self):\n        return self.is_cuda",
@@ -110,6 +140,8 @@ def test_a_use_is_found_once(project: Project, code: str, expected: tuple[str, s
         "{'cuda': 1}",
         "args.cuda",
         "backend == 'nccl'",
+        "backend not in ('gloo', 'nccl')",
+        "impls = ['python', 'cuda']",
         "name == 'cuda'",
         "'cuda' in text",
         "hasattr(torch, 'cuda')",
@@ -136,34 +168,6 @@ def test_a_place_is_that_of_the_name(project: Project) -> None:
 def test_columns_count_characters(project: Project) -> None:
     (found,) = project({"a.py": "import torch\nà = 'é', torch.cuda.Stream()\n"}).findings
     assert (found.column, found.end) == (10, 27)
-
-
-def test_the_view_is_that_of_the_package(project: Project) -> None:
-    question = "import torch\ntorch.cuda.is_available()\n"
-    result = project(
-        {
-            "knows/__init__.py": "# see torch_musa",
-            "knows/inner/__init__.py": "",
-            "knows/inner/a.py": question,
-            "plain/__init__.py": "",
-            "plain/a.py": question,
-            "script.py": question,
-            "musa_script.py": question + "# torch.musa",
-        }
-    )
-    views = {each.file: each.view for each in result.findings}
-    assert views == {
-        "knows/inner/a.py": "musa",
-        "plain/a.py": "cuda",
-        "script.py": "cuda",
-        "musa_script.py": "musa",
-    }
-    assert {(view.package, view.sees_cuda) for view in result.views} == {
-        ("knows", False), ("plain", True), ("script.py", True), ("musa_script.py", False),
-    }  # fmt: skip
-    assert "knows/__init__.py:1 says torch_musa" in next(
-        each.message for each in result.findings if each.view == "musa"
-    )
 
 
 def test_a_projects_own_package_is_no_dependency(project: Project) -> None:
@@ -206,11 +210,21 @@ def test_requirements_for_nvidias_devices(project: Project, path: str, text: str
 def test_a_notebook_is_read_by_its_cells(project: Project) -> None:
     notebook = """{"cells": [
  {"cell_type": "markdown", "source": ["torch.cuda.Stream()"]},
- {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch\\n", "!nvidia-smi\\n",
+ {"cell_type": "code", "source": ["%matplotlib inline\\n", "import torch\\n", "!nvidia-smi\\n", "a = !ls\\n",
   "torch.cuda.jiterator"]},
  {"cell_type": "code", "source": "x = torch.ones(2).cuda()"}]}"""
     result = project({"a.ipynb": notebook})
     assert [(each.name, each.line) for each in result.findings] == [("torch.cuda.jiterator", 4), ("Tensor.cuda()", 5)]
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.pyx", "a.ipynb"])
+def test_a_question_is_one_where_nothing_can_be_parsed(project: Project, path: str) -> None:
+    lines = ["# is_musa", "print 'Python 2'", "torch.cuda.is_available()"]
+    notebook = json.dumps({"cells": [{"cell_type": "code", "source": "\n".join(lines)}]})
+    result = project({path: notebook if path.endswith(".ipynb") else "\n".join(lines)})
+    (found,) = [each for each in result.findings if each.rule != "not-read"]
+    assert (found.rule, found.severity, found.name) == (QUESTION, "note", "torch.cuda.is_available")
+    assert found.view == ("musa" if path == "a.py" else "cuda") and "because of who asks" in found.message
 
 
 def test_what_is_excluded_is_left_out(project: Project) -> None:

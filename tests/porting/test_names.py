@@ -103,6 +103,9 @@ def test_every_table_has_a_title_of_its_own() -> None:
         "cuMulticastCreate",
         "__nv_fp4_e2m1",
         "cudaGraphConditionalHandle",
+        "nvshmem_int_min_reduce",
+        "nvshmemx_putmem_nbi_warp",
+        "NVSHMEM_TEAM_WORLD",
     ],
 )
 def test_a_name_without_counterpart_has_a_reason(name: str) -> None:
@@ -122,7 +125,10 @@ def test_a_name_of_cudas_that_no_table_has_stays_and_is_reported(name: str) -> N
     assert name.encode() in result.text
 
 
-OWN = "cudaCheckCalls cudaStatus cuSeqlens cudnnHandlePool cublasWrapper CU_CHECK cutlass_dtype ncclless cufftPlanCache"
+OWN = (
+    "cudaCheckCalls cudaStatus cuSeqlens cudnnHandlePool cublasWrapper CU_CHECK cutlass_dtype ncclless cufftPlanCache "
+    "nvshmem_status"
+)
 GGML = {
     "cublasComputeType_t": "musaDataType_t",
     "CUBLAS_COMPUTE_16F": "MUSA_R_16F",

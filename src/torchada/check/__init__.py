@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torchada.check.findings import RULES, Finding, Rule
-from torchada.check.project import Result, View, check
+from torchada.check.project import Result, check
+from torchada.check.views import View
 
 __all__ = ["RULES", "Finding", "Result", "Rule", "View", "check"]

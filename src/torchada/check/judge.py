@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from torchada._severity import NOTE, OK, WARNING
@@ -13,8 +13,8 @@ from torchada.check.apis import Answer, table
 from torchada.check.findings import API, DEVICE, IMPORT, KERNEL, PROGRAM, QUESTION, Finding
 from torchada.check.kinds import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.check.scopes import Paths
+from torchada.check.words import DEVICE_NAME, chosen, defaults, is_choice, is_device, others, text_of
 
-_DEVICE = re.compile(r"cuda(?::(?:\d+|\{[^{}]*\}|%[ds])?)?")
 _OF_CUDA = re.compile(r"cuda|cudnn|nccl|gpu|tf32|matmul_precision|cpp_extension", re.IGNORECASE)
 _NCCL = re.compile(r"(?:cpu:gloo,)?(?:cuda:)?nccl")  # as process groups are asked for
 _LEGACY = re.compile(r"torch\.cuda\.(?:sparse\.)?\w+Tensor")
@@ -74,10 +74,18 @@ _NOT_DEVICES = frozenset(
     }
     | {"requires", "skipif", "TypeVar", "encode"}
 )
-# Keywords whose "cuda" names a choice of the program's own, or of a library's.
-_NO_DEVICES = frozenset({"impl", "method", "mode", "name", "language", "help", "reason", "extra", "id"})
 # Calls with a key or a name among their arguments, and its place; what follows it is a value.
-_KEYS = {"get": 0, "getenv": 0, "pop": 0, "setdefault": 0, "getattr": 1, "hasattr": 1, "setattr": 1, "delattr": 1}
+_KEYS = {
+    "get": 0,
+    "getenv": 0,
+    "pop": 0,
+    "setdefault": 0,
+    "setenv": 0,
+    "getattr": 1,
+    "hasattr": 1,
+    "setattr": 1,
+    "delattr": 1,
+}
 _STARTING = frozenset({"subprocess", "os"})
 _KERNELS = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.autotune", "triton.heuristics"})
 _OF_KERNELS = frozenset({"triton"})  # its kernels are found one by one
@@ -99,6 +107,12 @@ class Source(NamedTuple):
     @property
     def view(self) -> str:
         return "cuda" if self.sees_cuda else "musa"
+
+    @property
+    def asked(self) -> str:
+        """What is to be said about a question in it."""
+        answer = "the answer is CUDA's" if self.sees_cuda else "the answer is the backend's, not CUDA's"
+        return f"{answer}, because of who asks: {self.why}"
 
 
 class Verdicts:
@@ -161,21 +175,28 @@ class Verdicts:
         called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         if called == "cuda" and isinstance(function, ast.Attribute) and not self._is_of_others(paths):
             self._answer(function, self._table.names.get("Tensor.cuda") or self._table.attributes["cuda"])
-        if called == "startswith" and node.args and _is_device(node.args[0]) and isinstance(function, ast.Attribute):
+        if called == "startswith" and node.args and is_device(node.args[0]) and isinstance(function, ast.Attribute):
             self._settle(node.args[0])
             if _is_of_a_device(function.value):
                 self._question(node, f'{_shown(function.value)}.startswith("cuda")')
         for argument in (
-            node.args if called in _NOT_DEVICES else node.args[_KEYS[called] :][:1] if called in _KEYS else ()
+            node.args
+            if called in _NOT_DEVICES or called.endswith("_attr")
+            else node.args[_KEYS[called] :][:1]
+            if called in _KEYS
+            else ()
         ):
             self._settle(argument)
         if called in _KEYS and len(node.args) > _KEYS[called] + 1:
             key, value = node.args[_KEYS[called]], node.args[_KEYS[called] + 1]
-            if _is_choice(_text(key), value):
+            if is_choice(text_of(key), value):
                 self._settle(value)
         for keyword in node.keywords:
-            if _is_choice(keyword.arg or "", keyword.value):
+            if is_choice(keyword.arg or "", keyword.value):
                 self._settle(keyword.value)
+        if called == "parametrize" and len(node.args) > 1:
+            for value in chosen(*node.args[:2]):
+                self._settle(value)
         self._arguments(node, paths, called)
         if any(path.partition(".")[0] in _STARTING for path in paths) or called in ("which", "check_output", "Popen"):
             self._programs(node)
@@ -183,8 +204,9 @@ class Verdicts:
     def compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
         for side in sides:
-            if _NCCL.fullmatch(_text(side)):
-                self._settle(side)
+            for each in getattr(side, "elts", [side]):
+                if _NCCL.fullmatch(text_of(each)):
+                    self._settle(each)
         devices = [side for side in sides if _holds_device(side)]
         if not devices:
             return
@@ -197,8 +219,8 @@ class Verdicts:
     def text(self, node: ast.Constant | ast.JoinedStr) -> None:
         if id(node) in self._settled:
             return
-        value = _text(node)
-        if _DEVICE.fullmatch(value):
+        value = text_of(node)
+        if DEVICE_NAME.fullmatch(value):
             self._answer(node, self._table.device._replace(api='"cuda"'), rule=DEVICE)
         elif _NCCL.fullmatch(value):
             self._answer(
@@ -207,13 +229,19 @@ class Verdicts:
         elif _LEGACY.fullmatch(value):
             self._api(node, value)
 
+    def module(self, tree: ast.Module) -> None:
+        """Look at a module as a whole, before it is read."""
+        if any("cuda" in line or "nccl" in line for line in self._source.lines):
+            for each in others(tree):
+                self._settle(each)
+
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorators: Sequence[Paths]) -> None:
         if any(paths & _KERNELS for paths in decorators):
             need = nvidia.PACKAGES["triton"]
             found = Finding(KERNEL, need.severity, node.name, f"compiled by Triton: {need.advice}", "")
             self._add(node, found)
-        for name, default in _defaults(node.args):
-            if _is_choice(name, default):
+        for name, default in defaults(node.args):
+            if is_choice(name, default):
                 self._settle(default)
 
     def is_listed(self, module: str, name: str) -> bool:
@@ -238,23 +266,19 @@ class Verdicts:
         message = MEANINGS[answer.kind] + (f": {answer.why}" if answer.why else f": {answer.to}" if answer.to else "")
         severity = SEVERITIES[answer.kind]
         if question:
-            message, rule, severity = self._asked(), QUESTION, NOTE
+            message, rule, severity = self._source.asked, QUESTION, NOTE
         view = self._source.view if question else ""
         self._add(node, Finding(rule, severity, answer.api, message, "", kind=answer.kind, to=answer.to, view=view))
 
     def _question(self, node: ast.expr, name: str) -> None:
-        self._add(node, Finding(QUESTION, NOTE, name, self._asked(), "", kind="adapted", view=self._source.view))
-
-    def _asked(self) -> str:
-        answer = "the answer is CUDA's" if self._source.sees_cuda else "the answer is the backend's, not CUDA's"
-        return f"{answer}, because of who asks: {self._source.why}"
+        self._add(node, Finding(QUESTION, NOTE, name, self._source.asked, "", kind="adapted", view=self._source.view))
 
     def _arguments(self, node: ast.Call, paths: Paths, called: str) -> None:
         """A call that names a device belongs to the function that is called, where the table has it with a device."""
         if called in _NOT_DEVICES or called in _KEYS:
             return
         given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg)]
-        named = [each for each in given if _is_device(each)]
+        named = [each for each in given if is_device(each)]
         if not named:
             return
         torchs = sorted(path for path in paths if path.startswith("torch."))
@@ -272,7 +296,7 @@ class Verdicts:
     def _programs(self, node: ast.Call) -> None:
         """Programs of NVIDIA's in what a call starts: "nvidia-smi -q", ["nvcc", "-V"]."""
         for part in (part for argument in node.args for part in ast.walk(argument)):
-            value = _text(part) if isinstance(part, (ast.Constant, ast.JoinedStr)) else ""
+            value = text_of(part) if isinstance(part, (ast.Constant, ast.JoinedStr)) else ""
             program = value.strip().partition(" ")[0].rpartition("/")[2]
             if program in nvidia.PROGRAMS:
                 need = nvidia.PROGRAMS[program]
@@ -322,42 +346,10 @@ def _characters(text: str, offset: int) -> int:
     return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
 
 
-def _text(node: ast.AST) -> str:
-    """The text of a string, with {} for what an f-string fills in; empty for everything else."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
-    return ""
-
-
-def _is_device(node: ast.AST) -> bool:
-    """Whether an expression is a string that names a CUDA device: "cuda", "cuda:1", f"cuda:{rank}", "cuda:" + str(rank)."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):
-        return _is_device(node.left)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
-        return _is_device(node.func.value)
-    return bool(_DEVICE.fullmatch(_text(node)))
-
-
-def _is_choice(name: str, value: ast.expr) -> bool:
-    """Whether an argument's "cuda" names a choice of the program's own: method="cuda", backend="cuda", conv_backend="cuda"."""
-    return name in _NO_DEVICES or (name.endswith("backend") and _is_device(value))
-
-
-def _defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments of a function that have a default."""
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
-    yield from zip(reversed(names), reversed(arguments.defaults), strict=False)
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if default is not None:
-            yield argument.arg, default
-
-
 def _holds_device(node: ast.AST) -> bool:
     """The same, or a tuple, list or set that has one."""
     parts = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
-    return any(map(_is_device, parts))
+    return any(map(is_device, parts))
 
 
 def _is_of_a_device(node: ast.expr) -> bool:

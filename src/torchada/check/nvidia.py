@@ -104,7 +104,6 @@ MODULES = {
     "cuda.tile": Need(ERROR, "it compiles kernels for NVIDIA's devices alone; write them in Triton or PyTorch"),
     "numba.cuda": Need(ERROR, "numba compiles kernels for NVIDIA's devices alone; write them in Triton or PyTorch"),
     "jax.experimental.mosaic.gpu": Need(ERROR, "it generates kernels for NVIDIA's devices"),
-    "onnxruntime.transformers": Need(NOTE, "some of its kernels are for NVIDIA's devices alone"),
 }
 PROGRAMS = {
     "nvidia-smi": Need(WARNING, "the vendor's program is mthreads-gmi, and prints other text"),

@@ -6,18 +6,16 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from torchada._severity import ERROR, SEVERITIES, WARNING
 from torchada.check import nvidia, requirements, text, tree
 from torchada.check.findings import SOURCE, Finding
 from torchada.check.judge import Source, Verdicts
 from torchada.check.reader import Reader
+from torchada.check.views import View, Views
 from torchada.porting import UNPORTED, PortingError, Project, read_project
 from torchada.porting.includes import renamed
 from torchada.porting.work import Porter
-from torchada.redirect.views import sources
-from torchada.redirect.views.known import known
 
 # What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
 _SIGNS = (
@@ -33,14 +31,6 @@ _SIGNS = (
     *(name.encode() for name in nvidia.PACKAGES),
 )
 _OF_CUDA = (b"cuda", b"CUDA", b"cublas", b"cudnn", b"nccl", b"__global__", b"__device__", b"<<<", b"cub::", b"thrust")
-
-
-class View(NamedTuple):
-    """What a package or script of the project sees, and why."""
-
-    package: str
-    sees_cuda: bool
-    why: str
 
 
 @dataclass
@@ -79,13 +69,13 @@ class _Checker:
 
     def __init__(self, files: Sequence[tree.File], result: Result) -> None:
         self._result = result
-        self._views = _Views(files)
+        self._views = Views(files)
         self._sources = {file.path: renamed(file.path) for file in files if file.kind == tree.CUDA}
         self._files = [file.file for file in files if file.kind == tree.CUDA]
         self._porters: dict[str, Porter] = {}
 
     def views(self) -> Iterable[View]:
-        return self._views.decided()
+        return self._views.decided
 
     def check(self, file: tree.File) -> None:
         data = tree.read(file)
@@ -111,30 +101,35 @@ class _Checker:
     def _is_own(self, distribution: str) -> bool:
         return distribution.replace("-", "_").lower() in self._views.own
 
+    def _source(self, file: tree.File, lines: Sequence[str]) -> Source:
+        view = self._views.of(file)
+        return Source(file.path, lines, view.sees_cuda, view.why, self._views.own)
+
     def _of_python(self, file: tree.File, data: bytes) -> list[Finding]:
         decoded = text.decode(data)
         lines = decoded.text.split("\n")
         self._result.lines += len(lines)
         found = [tree.unread(file.path, decoded.problem)] if decoded.problem else []
         if file.path.endswith((".pyx", ".pxd")):
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         module, problem = text.parse(decoded.text)
         if module is None:
             found.append(
                 tree.unread(file.path, f"it is no Python that this interpreter reads: {problem}; searched by lines")
             )
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         if os.path.basename(file.path) == "setup.py":
             found += requirements.of_setup(file.path, module, lines)
         small = data.lower()
         if not any(sign in small for sign in _SIGNS):
             return found
-        verdicts = Verdicts(self._views.source(file, lines))
+        verdicts = Verdicts(self._source(file, lines))
         try:
+            verdicts.module(module)
             Reader(verdicts).read(module)
         except RecursionError:
             found.append(tree.unread(file.path, "it is nested too deeply; searched by lines"))
-            return [*found, *text.by_lines(file.path, decoded.text)]
+            return [*found, *text.by_lines(self._source(file, lines))]
         return [*found, *verdicts.findings]
 
     def _of_notebook(self, file: tree.File, data: bytes) -> list[Finding]:
@@ -146,9 +141,10 @@ class _Checker:
         module, problem = text.parse(code)
         self._result.lines += len(lines)
         if module is None:
-            found = [each._replace(line=place(each.line)) for each in text.by_lines(file.path, code)]
+            found = [each._replace(line=place(each.line)) for each in text.by_lines(self._source(file, lines))]
             return [tree.unread(file.path, f"its cells are no Python that this interpreter reads: {problem}"), *found]
-        verdicts = Verdicts(self._views.source(file, lines), place)
+        verdicts = Verdicts(self._source(file, lines), place)
+        verdicts.module(module)
         Reader(verdicts).read(module)
         return verdicts.findings
 
@@ -188,49 +184,3 @@ class _Checker:
                 project = Project()
             self._porters[root] = Porter(project.knowing(self._files), self._sources)
         return self._porters[root]
-
-
-class _Views:
-    """Who sees CUDA among the packages and scripts of the project: by name, then by whether their sources mention MUSA."""
-
-    def __init__(self, files: Sequence[tree.File]) -> None:
-        self._python = [file for file in files if file.kind in (tree.PYTHON, tree.NOTEBOOK)]
-        self._folders = {os.path.dirname(file.path) for file in self._python if file.path.endswith("__init__.py")}
-        self.own = frozenset(os.path.basename(folder) for folder in self._folders)
-        self._mentions: dict[str, tuple[bool, str]] = {}
-        self._asked: set[str] = set()
-        for file in self._python:
-            self._look(file)
-
-    def _look(self, file: tree.File) -> None:
-        package = self._package(file)
-        if package in self._mentions:
-            return
-        row = known(os.path.basename(package))
-        if row is not None and package in self._folders:
-            self._mentions[package] = row
-            return
-        data = tree.read(file)
-        found = sources.mention(data) if isinstance(data, bytes) and file.kind == tree.PYTHON else None
-        if found is not None:
-            self._mentions[package] = False, f"{file.path}:{found[0]} says {found[1]}"
-
-    def _package(self, file: tree.File) -> str:
-        """The folder of the top-level package that a file belongs to; the file itself where it is a script."""
-        folder = os.path.dirname(file.path)
-        if folder not in self._folders:
-            return file.path
-        while os.path.dirname(folder) != folder and os.path.dirname(folder) in self._folders:
-            folder = os.path.dirname(folder)
-        return folder or "."
-
-    def source(self, file: tree.File, lines: Sequence[str]) -> Source:
-        package = self._package(file)
-        self._asked.add(package)
-        sees_cuda, why = self._mentions.get(package, (True, "it does not mention MUSA"))
-        return Source(file.path, lines, sees_cuda, why, self.own)
-
-    def decided(self) -> Iterable[View]:
-        return (
-            View(package, *self._mentions.get(package, (True, "it does not mention MUSA"))) for package in self._asked
-        )

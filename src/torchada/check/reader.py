@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from torchada.check.scopes import NOTHING, OTHER, Paths, Scope, known
+from torchada.check.scopes import NOTHING, OF_A_CLASS, OTHER, Paths, Scope, known
+from torchada.check.words import defaults
 
 Parts = Sequence[tuple[Paths, "Parts"]]
 
+Given = dict[str, Paths]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _IMPORTING = frozenset({"importlib.import_module", "__import__", "importlib.__import__"})
 
@@ -48,7 +50,9 @@ class Reader:
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
         self._scope = Scope()
-        self._later: list[tuple[Function, Scope]] = []
+        self._later: list[tuple[Function, Scope, Given]] = []
+        self._from_inside: dict[int, dict[str, Paths]] = {}
+        self._classes: dict[str, Scope] = {}
         self._statements: dict[type, Callable[[Any], None]] = {
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated,
@@ -94,23 +98,24 @@ class Reader:
 
     def read(self, tree: ast.Module) -> None:
         """Tell the judge of everything in the module."""
-        self._body(tree.body)
-        # A function may bind names of the module, which another function sees: those are read again.
-        for _ in range(2):
-            pending, bound = list(self._later), _size(self._scope)
+        module, bound = self._scope, -1
+        # A function may bind names outside of it, which others see: then everything is read again.
+        for _ in range(3):
+            self._scope = Scope(from_inside=module.from_inside)
+            self._body(tree.body)
             self._functions()
-            if _size(self._scope) == bound:
+            before, bound = bound, sum(map(_size, (module.from_inside, *self._from_inside.values())))
+            if bound == max(before, 0):
                 return
-            self._later = pending
 
     def _functions(self) -> None:
         """Read the bodies of functions that have been put off, and of those within them."""
         module = self._scope
         while self._later:
-            node, scope = self._later.pop()
-            self._scope = Scope(scope)
+            node, scope, given = self._later.pop()
+            self._scope = Scope(scope, from_inside=self._from_inside.setdefault(id(node), {}))
             for argument in _arguments(node.args):
-                self._scope.bind(argument, OTHER)
+                self._scope.bind(argument, given.get(argument, NOTHING) | OTHER)
             if isinstance(node, ast.Lambda):
                 self._expr(node.body)
             else:
@@ -200,19 +205,20 @@ class Reader:
         for each in node.decorator_list:
             self._expr(each)
         self._judge.function(node, [self._silent(each) for each in makers])
-        self._signature(node.args)
+        given = self._signature(node.args)
         if node.returns is not None:
             self._expr(node.returns)
         self._scope.bind(node.name, OTHER)
-        self._later.append((node, self._scope))
+        self._later.append((node, self._scope, given))
 
-    def _signature(self, arguments: ast.arguments) -> None:
-        for default in (*arguments.defaults, *filter(None, arguments.kw_defaults)):
-            self._expr(default)
+    def _signature(self, arguments: ast.arguments) -> Given:
+        """Read what stands in a signature; what its defaults stand for."""
+        given = {name: self._expr(default) for name, default in defaults(arguments)}
         every = (*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg)
         for argument in every:
             if argument is not None and argument.annotation is not None:
                 self._expr(argument.annotation)
+        return given
 
     def _class(self, node: ast.ClassDef) -> None:
         for each in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
@@ -220,8 +226,10 @@ class Reader:
         outer = self._scope
         self._scope = Scope(outer, of_class=_bound(node.body))
         self._body(node.body)
+        mark = f"{OF_A_CLASS}{id(node)}"
+        self._classes[mark] = self._scope
         self._scope = outer
-        outer.bind(node.name, OTHER)
+        outer.bind(node.name, OTHER | {mark})
 
     def _if(self, node: ast.If) -> None:
         self._expr(node.test)
@@ -287,7 +295,11 @@ class Reader:
             self._expr(item.context_expr)
             if item.optional_vars is not None:
                 self._bind(item.optional_vars, OTHER)
-        self._body(node.body)
+        before = self._scope.state()
+        with self._scope.recording() as bound:
+            self._body(node.body)
+        if any(map(_ends_errors, node.items)):
+            self._scope.merge(before, bound, self._scope.state())
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
@@ -297,21 +309,24 @@ class Reader:
                 self._expr(target)
 
     def _match(self, node: ast.Match) -> None:
-        self._expr(node.subject)
-        before, after = self._scope.state(), [self._scope.state()]
+        subject = self._expr(node.subject) or OTHER
+        before, after = self._scope.state(), []
         for case in node.cases:
             self._scope.now = dict(before)
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)
                 if isinstance(name, str):
-                    self._scope.bind(name, OTHER)
+                    self._scope.bind(name, subject if part is case.pattern else OTHER)
                 if isinstance(part, ast.MatchValue):
                     self._expr(part.value)
             if case.guard is not None:
                 self._expr(case.guard)
+            matched = self._scope.state()
             self._body(case.body)
             after.append(self._scope.now)
-        self._scope.merge(*after)
+            self._scope.merge(before, matched)  # where it does not match, after some of it did
+            before = self._scope.now
+        self._scope.merge(before, *after)
 
     # Expressions: each returns what it stands for
 
@@ -361,7 +376,14 @@ class Reader:
             found = frozenset(f"{module}.{node.id}" for module in stars)
         if not names:
             return found
-        return frozenset(".".join([path, *names]) for path in known(found))
+        return frozenset().union(*(self._below(path, names) for path in found - OTHER))
+
+    def _below(self, path: str, names: Sequence[str]) -> Paths:
+        """What attributes of a path stand for."""
+        if path[0] != OF_A_CLASS:
+            return frozenset({".".join([path, *names])})
+        found = self._classes[path].now.get(names[0], NOTHING)
+        return frozenset().union(*(self._below(each, names[1:]) for each in found - OTHER)) if names[1:] else found
 
     def _call(self, node: ast.Call) -> Paths:
         paths = known(self._expr(node.func))
@@ -407,8 +429,7 @@ class Reader:
         return NOTHING
 
     def _lambda(self, node: ast.Lambda) -> Paths:
-        self._signature(node.args)
-        self._later.append((node, self._scope))
+        self._later.append((node, self._scope, self._signature(node.args)))
         return NOTHING
 
     def _named(self, node: ast.NamedExpr) -> Paths:
@@ -469,6 +490,13 @@ def _arguments(arguments: ast.arguments) -> list[str]:
     return [argument.arg for argument in every if argument is not None]
 
 
+def _ends_errors(item: ast.withitem) -> bool:
+    """Whether what follows a block may run after an error in it: suppress(), pytest.raises(), self.assertRaises()."""
+    function = item.context_expr.func if isinstance(item.context_expr, ast.Call) else item.context_expr
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name == "suppress" or "raises" in name.lower()
+
+
 def _bound(body: Sequence[ast.stmt]) -> set[str]:
     """The names that the body of a class binds, or deletes."""
     names: set[str] = set()
@@ -486,9 +514,9 @@ def _bound(body: Sequence[ast.stmt]) -> set[str]:
     return names
 
 
-def _size(scope: Scope) -> int:
-    """How much the names of a scope have ever stood for."""
-    return sum(map(len, scope.ever.values()))
+def _size(names: Given) -> int:
+    """How much names stand for."""
+    return sum(map(len, names.values()))
 
 
 def _string(node: ast.expr) -> str:

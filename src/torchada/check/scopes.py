@@ -13,21 +13,29 @@ Paths = frozenset[str]
 NOTHING: Paths = frozenset()
 OPAQUE = ""
 OTHER: Paths = frozenset({OPAQUE})
+OF_A_CLASS = "\0"  # begins what stands for a class of the module itself; OPAQUE is always beside it
 
 
 def known(paths: Paths) -> Paths:
-    """The paths without the mark for any other value."""
-    return paths - OTHER if OPAQUE in paths else paths
+    """The paths without the marks for any other value."""
+    return frozenset(path for path in paths if path and path[0] != OF_A_CLASS) if OPAQUE in paths else paths
 
 
 class Scope:
     """The names of a module, class or function. `now` is what they stand for here, `ever` all that they have stood for.
 
-    `of_class` are the names that the body of a class binds; None for other scopes.
+    `of_class` are the names that the body of a class binds; None for other scopes. `from_inside` is what functions within bind here
+    by global and nonlocal; they may have run at any time. It outlives the scope, so that the next reading of its body sees it.
     """
 
-    def __init__(self, parent: Scope | None = None, of_class: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        parent: Scope | None = None,
+        of_class: Collection[str] | None = None,
+        from_inside: dict[str, Paths] | None = None,
+    ) -> None:
         self.parent, self._of_class = parent, of_class
+        self.from_inside = {} if from_inside is None else from_inside
         self.is_class = of_class is not None
         self.now: dict[str, Paths] = {}
         self.ever: dict[str, Paths] = {}
@@ -39,7 +47,7 @@ class Scope:
         """Let the name stand for `paths` from here on."""
         scope = self._elsewhere.get(name)
         if scope is not None:  # global, nonlocal
-            scope.ever[name] = scope.now[name] = scope.ever.get(name, NOTHING) | paths
+            scope.from_inside[name] = scope.from_inside.get(name, NOTHING) | paths
             return
         self.now[name] = paths
         for all_of_them in (self.ever, *self._recorded):
@@ -66,7 +74,7 @@ class Scope:
         """These names are those of a function around this one."""
         for name in names:
             scope = self.parent
-            while scope is not None and (scope.is_class or name not in scope.ever):
+            while scope is not None and (scope.is_class or scope.whenever(name) is None):
                 scope = scope.parent
             if scope is not None:
                 self._elsewhere[name] = scope
@@ -74,20 +82,27 @@ class Scope:
     def find(self, name: str) -> Paths | None:
         """What the name stands for; None for one that is bound nowhere."""
         scope = self._elsewhere.get(name, self)
-        if scope is self and name in self.now:
-            return self.now[name]
         if scope is not self:
-            return scope.ever.get(name)
+            return scope.whenever(name)
+        if name in self.now or name in self.from_inside:
+            return self.now.get(name, NOTHING) | self.from_inside.get(name, NOTHING)
         return self._around(name)
+
+    def whenever(self, name: str) -> Paths | None:
+        """Everything that the name stands for at any time; None where nothing binds it."""
+        if name in self.ever or name in self.from_inside:
+            return self.ever.get(name, NOTHING) | self.from_inside.get(name, NOTHING)
+        return None
 
     def _around(self, name: str) -> Paths | None:
         """What the name stands for outside. One that a class binds is the module's before that, and no function's."""
         if self._of_class is not None and name in self._of_class:
-            return self._module().ever.get(name)
+            return self._module().whenever(name)
         above = self.parent
         while above is not None:
-            if not above.is_class and name in above.ever:
-                return above.ever[name]
+            found = None if above.is_class else above.whenever(name)
+            if found is not None:
+                return found
             above = above.parent
         return None
 

@@ -11,15 +11,17 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from torchada._severity import NOTE
 from torchada.check.apis import table
-from torchada.check.findings import API, DEVICE, Finding
+from torchada.check.findings import API, DEVICE, QUESTION, Finding
+from torchada.check.judge import QUESTIONS, Source
 from torchada.check.kinds import MEANINGS, SEVERITIES
 
 # Where CUDA is named in a line that cannot be parsed. Comments are left out; strings are not told apart from code.
 _NAMED = re.compile(
     r"\btorch\.(?:cuda|backends\.cuda|backends\.cudnn|version\.cuda)(?:\.\w+)*|\.cuda\(|[\"']cuda(?::\d+)?[\"']"
 )
-_MAGIC = re.compile(r"^(\s*)([%!?])")
+_MAGIC = re.compile(r"^(\s*(?:[\w.]+\s*=\s*(?=[%!]))?)([%!?])")  # also a = !command
 
 
 class Text(NamedTuple):
@@ -63,9 +65,9 @@ def parse(text: str) -> tuple[ast.Module | None, str]:
         return None, str(error) or type(error).__name__
 
 
-def by_lines(file: str, text: str) -> Iterator[Finding]:
+def by_lines(source: Source) -> Iterator[Finding]:
     """What names CUDA in a source that cannot be parsed, found line by line and without aliases."""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(source.lines, 1):
         code = line.partition("#")[0]
         for found in _NAMED.finditer(code):
             word = found[0]
@@ -76,7 +78,11 @@ def by_lines(file: str, text: str) -> Iterator[Finding]:
                 continue
             rule, column = DEVICE if word[0] in "\"'" else API, found.start() + 1
             answer = answer._replace(api='"cuda"') if rule == DEVICE else answer
-            place = Finding(rule, SEVERITIES[answer.kind], answer.api, MEANINGS[answer.kind], file, number, column)
+            place = Finding(
+                rule, SEVERITIES[answer.kind], answer.api, MEANINGS[answer.kind], source.file, number, column
+            )
+            if answer.api in QUESTIONS:
+                place = place._replace(rule=QUESTION, severity=NOTE, message=source.asked, view=source.view)
             yield place._replace(end=found.end() + 1, kind=answer.kind, to=answer.to, source=line.strip()[:200])
 
 
@@ -97,6 +103,6 @@ def notebook(data: bytes) -> tuple[str, Callable[[int], int]]:
             found = raw.find(json.dumps(row, ensure_ascii=False), at)
             found = raw.find(json.dumps(row), at) if found < 0 else found
             at = found if found >= 0 else at
-            lines.append(_MAGIC.sub(r"\1pass  # \2", row.rstrip("\n")))
+            lines.append(_MAGIC.sub(r"\1None  # \2", row.rstrip("\n")))
             places.append(raw.count("\n", 0, at) + 1)
     return "\n".join(lines), lambda line: places[min(line, len(places)) - 1] if places else 1
