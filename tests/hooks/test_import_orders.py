@@ -134,6 +134,7 @@ def test_the_simplest_program_is_redirected(musa: Interpreter) -> None:
 
 
 # Orders that begin with each module; the rest of an order changes little, or nothing.
+@pytest.mark.once
 @pytest.mark.parametrize("first", MODULES)
 def test_each_module_may_be_imported_first(musa: Interpreter, first: str) -> None:
     assert end_state(musa, f"import {first}", autoload="0") == expected(musa)
@@ -152,11 +153,13 @@ def test_sampled_orders_end_in_the_same_state(musa: Interpreter, order: tuple[st
     assert end_state(musa, imports(order)) == expected(musa)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("seed", range(2))
 def test_eight_threads_end_in_the_same_state(musa: Interpreter, seed: int) -> None:
     assert end_state(musa, threads(8, seed)) == expected(musa)
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("names", [("torch", "torch_musa"), ("torch_musa", "torch")], ids="-".join)
 def test_two_threads_that_wait_for_each_other_end_in_the_same_state(musa: Interpreter, names: tuple[str, ...]) -> None:
     """One thread imports torch and waits for the adapter, the other imports the adapter and waits for torch."""

@@ -90,6 +90,7 @@ def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) 
     """)
 
 
+@pytest.mark.once
 def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> None:
     triton.run("""
         import copy, torch
@@ -129,6 +130,7 @@ def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> No
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_flex_attention_with_gradients(triton: Interpreter) -> None:
     triton.run("""
         import torch
