@@ -135,6 +135,7 @@ def test_a_broken_collective_is_found(musa: Interpreter, tmp_path: Path) -> None
     assert first.startswith("rank 1 of 2: the sum of all_reduce is") and "1 of 1000 not equal" in first
 
 
+@pytest.mark.slow
 def test_a_rank_that_ends_is_found_and_the_next_collective_has_new_ranks(musa: Interpreter, tmp_path: Path) -> None:
     code, found, _ = verify(musa, tmp_path, HALF_A_COLLECTIVE, "--only", "collectives", "--level", "standard")
     assert code == 1

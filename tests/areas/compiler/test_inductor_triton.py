@@ -53,6 +53,7 @@ def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> None:
     triton.run("""
         import torch
@@ -91,6 +92,7 @@ def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) 
 
 
 @pytest.mark.once
+@pytest.mark.slow
 def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> None:
     triton.run("""
         import copy, torch
