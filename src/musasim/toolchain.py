@@ -14,6 +14,9 @@ from pathlib import Path
 from _build_cache import compilers
 from musasim.errors import MusasimBuildError
 
+# Options for the toolkit's own shared libraries, which are made without torch.
+SHARED_LIBRARY = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread")
+
 
 @dataclass(frozen=True)
 class Torch:

@@ -77,9 +77,12 @@ def _run(
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without variables that concern torchada or device visibility; its start-up is in force either way."""
+    """The environment without variables that concern torchada or device visibility; its start-up is in force either way.
+
+    Without "CI", too: torch.testing reports to a package that only PyTorch's own CI has where that is set.
+    """
     hidden = ("TORCHADA_", "CUDA_VISIBLE", "MUSA_VISIBLE")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(hidden) and name != "CI"}
     return {**kept, **startup_path()}
 
 

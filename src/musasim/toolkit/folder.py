@@ -11,7 +11,7 @@ from pathlib import Path
 from _build_cache import compilers
 from musasim import cache
 from musasim.errors import MusasimBuildError
-from musasim.toolchain import find_compiler
+from musasim.toolchain import SHARED_LIBRARY, find_compiler
 from musasim.toolkit import mccl
 
 _RUNTIME = "libmusart.so"
@@ -98,7 +98,7 @@ def _make(runtime: Path, libraries: Path, place: Path) -> None:
 def _compile_library(sources: list[Path], target: Path, *more: str) -> None:
     command = [
         *find_compiler(),
-        *mccl.COMPILE,
+        *SHARED_LIBRARY,
         f"-Wl,-soname,{target.name}",
         *map(str, sources),
         *more,

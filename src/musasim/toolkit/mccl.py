@@ -10,13 +10,12 @@ from pathlib import Path
 from _build_cache import compilers
 from musasim import cache
 from musasim.errors import MusasimBuildError
-from musasim.toolchain import find_compiler
+from musasim.toolchain import SHARED_LIBRARY, find_compiler
 
 NAME = "libmccl.so.2"
 _PACKAGE = Path(__file__).parent
 _INCLUDES = (_PACKAGE.parent / "csrc" / "musart" / "include", _PACKAGE / "include")
 _SOURCE = _PACKAGE / "libraries" / "mccl.cpp"
-COMPILE = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"]
 
 
 def load(runtime: Path) -> None:
@@ -38,7 +37,7 @@ def files() -> list[Path]:
 def _compile(runtime: Path, place: Path) -> None:
     link = [f"-L{runtime.parent}", "-lmusart", "-Wl,-rpath,$ORIGIN", f"-Wl,-soname,{NAME}"]
     includes = [f"-I{folder}" for folder in _INCLUDES]
-    done = compilers.run([*find_compiler(), *COMPILE, *includes, str(_SOURCE), *link, "-o", str(place / NAME)])
+    done = compilers.run([*find_compiler(), *SHARED_LIBRARY, *includes, str(_SOURCE), *link, "-o", str(place / NAME)])
     if done.status != 0:
         raise MusasimBuildError(f"musasim: compiling {NAME} failed.\n{done.output}")
 

@@ -55,7 +55,7 @@ class StartupFile(NamedTuple):
 
 class Facts(NamedTuple):
     """Everything. `folder_hides` are files of the current folder that hide a package there; `variables` are those that matter;
-    `adapter_name` is the adapter that was asked; `redirections` are packages that redirect torch.cuda as well."""
+    `adapter_name` is the adapter that was asked; `redirections` are distributions that redirect torch.cuda as well."""
 
     python: str
     executable: str

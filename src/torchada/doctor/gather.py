@@ -58,7 +58,7 @@ _VARIABLES = re.compile(
     r"(TORCHADA|MUSA|MUSASIM|MTHREADS|CUDA|MCCL|NCCL|PYTORCH|TORCH)_\w+|LD_LIBRARY_PATH|PYTHONPATH|(?:ASCEND|MLU)_\w+"
 )
 # Modules of packages that redirect torch.cuda as well. By module: PyPI has a `torchdevice` that is another project.
-_REDIRECTIONS = ("ascend_compat", "TorchDevice")
+_REDIRECTIONS = {"ascend_compat": "cuda-morph", "TorchDevice": "TorchDevice"}
 _HIDDEN = ("torch", "torchada", "torch_musa", "triton", "wrapt")
 _LIBRARIES_OF = ("torchvision", "torchaudio")
 _OF_CUDA = re.compile(r"lib(?:cudart|cublas|cublasLt|cuda|cudnn)\.so\b.*|libtorch_cuda\.so")
@@ -83,7 +83,7 @@ def gather(backend: Backend, limit: float, root: str = "/") -> Facts:
         triton_backends=tuple(_triton_backends()),
         folder_hides=tuple(_hidden(os.getcwd())),
         adapter_name=backend.adapter,
-        redirections=tuple(name for name in _REDIRECTIONS if _place(name)),
+        redirections=tuple(name for module, name in _REDIRECTIONS.items() if _place(module)),
     )
 
 

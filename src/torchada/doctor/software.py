@@ -12,8 +12,6 @@ from torchada.doctor.pairs import Pair, begins, numbers, pair_of
 from torchada.doctor.results import Result
 from torchada.doctor.vendors import VENDORS
 
-# Distributions that redirect torch.cuda as well, by their module.
-_OTHERS = {"ascend_compat": "cuda-morph", "TorchDevice": "TorchDevice"}
 _ADAPTERS = {
     "torch-musa": "Moore Threads",
     "torch-npu": "Ascend",
@@ -213,8 +211,7 @@ def conflicts(facts: Facts) -> Iterator[Result]:
         yield Result(
             "transfer-to-npu", ERROR, "transfer_to_npu", "it is active, and redirects torch.cuda to Ascend", cure
         )
-    for module in facts.redirections:
-        name = _OTHERS[module]
+    for name in facts.redirections:
         text = f"{facts.version(name.lower()) or 'a copy of it'} is installed, and replaces parts of torch.cuda as well"
         yield Result("other-redirection", WARNING, name, text, f"pip uninstall {name.lower()}, or do not activate it")
     for name, vendor in _ADAPTERS.items():

@@ -23,9 +23,9 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch.distributed.argparse_util import env as action
 
     note = "torchrun --nproc-per-node=gpu"
-    own: Mapping[object, Callable[[], str]] = {"gpu": lambda: context.backend.device_type}
-    own = _number(context) if context.backend.computes_on else own
-    to = f"torchrun --nproc-per-node={context.backend.device_type}"
+    device_type = context.backend.device_type
+    own = _number(context) if context.backend.computes_on else _type(device_type)
+    to = f"torchrun --nproc-per-node={device_type}"
     yield Patch(action, "__init__", _init(action.__init__, own), None, to=to, note=note)
     yield Patch(action, "__call__", _call(action.__call__, own), None, to=to, note=note)
 
@@ -37,6 +37,10 @@ def _number(context: Context) -> Mapping[object, Callable[[], str]]:
         return str(context.namespace.device_count())
 
     return {"gpu": number, "auto": number}
+
+
+def _type(device_type: str) -> Mapping[object, Callable[[], str]]:
+    return {"gpu": lambda: device_type}
 
 
 def _init(original: Callable[..., None], own: Mapping[object, Callable[[], str]]) -> Callable[..., None]:

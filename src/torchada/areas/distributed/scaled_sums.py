@@ -32,10 +32,8 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _summing(context: Context, original: Callable[..., Any], position: int, scaling: Scaling) -> Callable[..., Any]:
     """`original`, a method of ProcessGroup, whose inputs are at `position` and are followed by options or an operator."""
-    operators, device_type = (
-        context.torch.distributed.ReduceOp,
-        context.backend.computes_on or context.backend.device_type,
-    )
+    operators = context.torch.distributed.ReduceOp
+    device_type = context.backend.computes_on or context.backend.device_type
     scaled, after = operators.PREMUL_SUM, position + 1
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
