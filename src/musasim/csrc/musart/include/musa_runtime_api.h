@@ -214,15 +214,21 @@ typedef struct MusartExtent {
 #define MUSART_EXTENT MusartExtent
 #endif
 
-/* what musaLaunchKernelExC takes; an attribute that is not listed is refused */
+/* What musaLaunchKernelExC takes; an attribute that is not listed is refused, and clusters of more than one block are. A kernel never
+   begins before its predecessor's end, so programmaticStreamSerializationAllowed is for sources that set it, beside Ignore. */
 typedef enum musaLaunchAttributeID {
   musaLaunchAttributeIgnore = 0,
   musaLaunchAttributeCooperative = 2,
+  musaLaunchAttributeClusterDimension = 4,
   musaLaunchAttributePriority = 8,
 } musaLaunchAttributeID;
 typedef union musaLaunchAttributeValue {
   char pad[64];
   int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
   int priority;
 } musaLaunchAttributeValue;
 typedef struct musaLaunchAttribute {
