@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from torchada.porting.lexer import end_of_line
-from torchada.porting.ptx import Operand, translated
+from torchada.porting.ptx import translated
+from torchada.porting.ptx_operands import Operand
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
 _BLANK = re.compile(rb"\s+|\\\r?\n|//[^\n]*|/\*.*?\*/")

@@ -6,10 +6,20 @@ Every other instruction is refused (None), also where a modifier is not known: .
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+
+from torchada.porting.ptx_integers import INTEGERS
+from torchada.porting.ptx_operands import Operand, Rule, Values, function
 
 _LANE = b"((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % warpSize"
+_SPECIAL = {
+    b"%laneid": _LANE,
+    b"%lanemask_eq": b"1u << (%b)" % _LANE,
+    b"%lanemask_lt": b"(1u << (%b)) - 1u" % _LANE,
+    b"%lanemask_le": b"(2u << (%b)) - 1u" % _LANE,
+    b"%lanemask_gt": b"~((2u << (%b)) - 1u)" % _LANE,
+    b"%lanemask_ge": b"~((1u << (%b)) - 1u)" % _LANE,
+}
 _TYPES = {
     **dict.fromkeys((b"b32", b"u32"), b"unsigned int"),
     **dict.fromkeys((b"b64", b"u64"), b"unsigned long long"),
@@ -27,8 +37,6 @@ _HINTS = re.compile(rb"(?:weak|ca|cg|cs|lu|cv|nc|wb|wt|l1::\w+|l2::\w+)")
 _ROUNDINGS = {b"rn": b"rn", b"rz": b"rz", b"rm": b"rd", b"rp": b"ru"}
 _FENCES = {b"gl": b"__threadfence()", b"cta": b"__threadfence_block()", b"sys": b"__threadfence_system()"}
 _OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")
-_NUMBERED = re.compile(rb"%(\d)")
-_LITERAL = re.compile(rb"-?(?:0[xX][0-9a-fA-F]+|\d+)[uU]?")
 
 # Fields of bits, with PTX's rules for positions and lengths that are too large.
 _MASK = b"(n > 31 ? ~0u : (1u << n) - 1u)"
@@ -45,13 +53,6 @@ _BFI = (
 )
 
 
-class Operand(NamedTuple):
-    """What stands behind %n: the constraint without its `=`, and the C++ expression."""
-
-    constraint: bytes
-    expression: bytes
-
-
 def translated(instruction: bytes, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> bytes | None:
     """An expression that does what the one `instruction` does; None where there is none."""
     head, _, rest = instruction.strip().rstrip(b";").rstrip().partition(b" ")
@@ -60,33 +61,7 @@ def translated(instruction: bytes, outputs: Sequence[Operand], inputs: Sequence[
     if rule is None or b";" in rest:
         return None
     operands = [found.strip() for found in _OPERANDS.findall(rest) if found.strip()]
-    return rule(modifiers, operands, _Values(outputs, inputs))
-
-
-class _Values:
-    """The operands of a statement, by their numbers."""
-
-    def __init__(self, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> None:
-        self.all = [*outputs, *inputs]
-        self.outputs = len(outputs)
-
-    def output(self, operand: bytes, constraint: bytes) -> bytes | None:
-        found = _NUMBERED.fullmatch(operand)
-        number = int(found[1]) if found else len(self.all)
-        fits = number < self.outputs and self.all[number].constraint == constraint
-        return self.all[number].expression if fits else None
-
-    def input(self, operand: bytes, constraint: bytes) -> bytes | None:
-        """An input in a register of that kind, or a literal for a register of 32 bits."""
-        if constraint == b"r" and _LITERAL.fullmatch(operand):
-            return operand
-        found = _NUMBERED.fullmatch(operand)
-        number = int(found[1]) if found else len(self.all)
-        if not self.outputs <= number < len(self.all):
-            return None
-        if self.all[number].constraint not in ((constraint, b"n") if constraint == b"r" else (constraint,)):
-            return None
-        return self.all[number].expression
+    return rule(modifiers, operands, Values(outputs, inputs))
 
 
 def _several(operand: bytes) -> list[bytes]:
@@ -111,7 +86,7 @@ def _register(kind: bytes) -> bytes:
     return _REGISTERS.get(kind) or {b"64": b"l", b"16": b"h"}.get(kind[1:], b"r")
 
 
-def _load(modifiers: list[bytes], operands: list[bytes], values: _Values) -> bytes | None:
+def _load(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     access = _access(modifiers)
     if access is None or len(operands) != 2:
         return None
@@ -126,7 +101,7 @@ def _load(modifiers: list[bytes], operands: list[bytes], values: _Values) -> byt
     return b"[&](%b torchada_p) { %b }((%b)(%b))" % (pointer, stores, pointer, address)
 
 
-def _store(modifiers: list[bytes], operands: list[bytes], values: _Values) -> bytes | None:
+def _store(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     access = _access(modifiers)
     if access is None or len(operands) != 2:
         return None
@@ -143,53 +118,40 @@ def _store(modifiers: list[bytes], operands: list[bytes], values: _Values) -> by
     return b"[&](%b torchada_p) { %b }((%b)(%b))" % (pointer, stores, pointer, address)
 
 
-def _function(kinds: dict[tuple[bytes, ...], tuple[bytes, bytes]]) -> Callable[..., bytes | None]:
-    """`output = function(inputs)`, with the function and the kinds of registers by the instruction's modifiers."""
-
-    def rule(modifiers: list[bytes], operands: list[bytes], values: _Values) -> bytes | None:
-        function, registers = kinds.get(tuple(modifiers), (b"", b""))
-        if len(operands) != len(registers) or not registers:
-            return None
-        target = values.output(operands[0], registers[:1])
-        inputs = [values.input(operand, registers[at : at + 1]) for at, operand in enumerate(operands) if at]
-        if target is None or None in inputs:
-            return None
-        return b"%b = %b(%b)" % (target, function, b", ".join(each or b"" for each in inputs))
-
-    return rule
-
-
-def _special(modifiers: list[bytes], operands: list[bytes], values: _Values) -> bytes | None:
-    """The number of the lane."""
-    if modifiers not in ([b"u32"], [b"s32"], [b"b32"]) or len(operands) != 2 or operands[1] != b"%%laneid":
+def _special(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """The number of the lane, and the masks of the lanes on either side of it."""
+    if modifiers not in ([b"u32"], [b"s32"], [b"b32"]) or len(operands) != 2:
         return None
-    target = values.output(operands[0], b"r")
-    return None if target is None else b"%b = %b" % (target, _LANE)
+    target, value = values.output(operands[0], b"r"), _SPECIAL.get(operands[1].replace(b"%%", b"%", 1))
+    return None if target is None or value is None else b"%b = %b" % (target, value)
 
 
-def _fence(modifiers: list[bytes], operands: list[bytes], _: _Values) -> bytes | None:
+def _fence(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
     return _FENCES.get(modifiers[0]) if len(modifiers) == 1 and not operands else None
 
 
-def _sleep(modifiers: list[bytes], operands: list[bytes], values: _Values) -> bytes | None:
+def _sleep(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     time = values.input(operands[0], b"r") if modifiers == [b"u32"] and len(operands) == 1 else None
     return None if time is None else b"__nanosleep(%b)" % time
 
 
-_RULES: dict[bytes, Callable[[list[bytes], list[bytes], _Values], bytes | None]] = {
+_RULES: dict[bytes, Rule] = {
+    **INTEGERS,
     b"ld": _load,
     b"st": _store,
     b"mov": _special,
-    b"prmt": _function({(b"b32",): (b"__byte_perm", b"rrrr")}),
-    b"bfe": _function({(b"u32",): (_BFE_UNSIGNED, b"rrrr"), (b"s32",): (_BFE_SIGNED, b"rrrr")}),
-    b"bfi": _function({(b"b32",): (_BFI, b"rrrrr")}),
-    b"fma": _function(
+    b"prmt": function({(b"b32",): (b"__byte_perm", b"rrrr")}),
+    b"bfe": function({(b"u32",): (_BFE_UNSIGNED, b"rrrr"), (b"s32",): (_BFE_SIGNED, b"rrrr")}),
+    b"bfi": function({(b"b32",): (_BFI, b"rrrrr")}),
+    b"fma": function(
         {
-            (ptx, kind): (b"%b_%b" % (function, cuda), register * 4)
-            for kind, function, register in ((b"f32", b"__fmaf", b"f"), (b"f64", b"__fma", b"d"))
+            (ptx, kind): (b"%b_%b" % (name, cuda), register * 4)
+            for kind, name, register in ((b"f32", b"__fmaf", b"f"), (b"f64", b"__fma", b"d"))
             for ptx, cuda in _ROUNDINGS.items()
         }
     ),
+    # An approximation, of which PTX says only how far it may be off; what C++ computes is nearer.
+    b"rcp": function({(b"approx", b"ftz", b"f64"): (b"[](double a) { return 1.0 / a; }", b"dd")}),
     b"membar": _fence,
     b"nanosleep": _sleep,
 }
