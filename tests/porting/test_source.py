@@ -160,6 +160,15 @@ def test_guards_of_versions(operator: str, number: int) -> None:
         assert eval(after, {"MUSART_VERSION": musa}) == expected, after
 
 
+def test_a_version_that_is_returned_is_the_one_that_torch_tells() -> None:
+    """Packages compare it with torch.version.cuda when they are imported."""
+    assert ported("int f() { return CUDA_VERSION; }") == "int f() { return 11080; }"
+    assert ported("return\\\n CUDART_VERSION ;") == "return\\\n 11080 ;"
+    assert port_source(b"return CUDA_VERSION;", Project(reached=12040)).text == b"return 12040;"
+    assert ported("my_return CUDA_VERSION; return (CUDA_VERSION)") == "my_return MUSA_VERSION; return (MUSA_VERSION)"
+    assert found("return CUDA_VERSION;") == []
+
+
 def test_guards_that_no_rule_covers_are_reported() -> None:
     source = (
         "#if __CUDA_ARCH__ / 100 == 8\n#if CUDA_VERSION >= MINE\nint a = __CUDA_ARCH__;\n#if __CUDA_ARCH__ == 750\n"

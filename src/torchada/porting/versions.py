@@ -7,6 +7,7 @@ original is true on the one that it stands for.
 
 **Versions.** MUSA's own count is larger than any of CUDA's (MUSA_VERSION is 40300 in 4.3), so the numbers that MUSA has reached
 stay, and a million is added to the others. CUDA 11.8 counts as reached: MUSA has the names of 11.7, and 11.8's types for fp8.
+A function that returns the version says so as well: what reads it compares it with torch.version.cuda.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _RIGHT = re.compile(_CLOSED + rb"(>=|<=|==|!=|>(?!>)|<(?!<))" + _SPACE + _NUMBER
 _LEFT = re.compile(rb"(?<![\w.'])([0-9]{1,18})" + _SPACE + rb"(>=|<=|==|!=|(?<!>)>|(?<!<)<)" + _OPENED)
 _OTHER_USE = re.compile(_CLOSED + rb"(?:[<>=!]=|[<>*/%+-])")
 _OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _OPENED)
+_RETURNED = re.compile(rb"(?<!\w)return" + _SPACE + rb"\Z")
+_ENDED = re.compile(_SPACE + rb";")
 _MIRRORED = {b">=": b"<=", b"<=": b">=", b">": b"<", b"<": b">", b"==": b"==", b"!=": b"!="}
 _FURTHEST = 96
 
@@ -81,6 +84,8 @@ def guard(text: bytes, start: int, end: int, macro: str, reached: int = REACHED)
         reason = _exactness(operator, number) if is_architecture else None
         first = start - len(before) + left.start()
         return Guard(first, end, b"%d" % counterpart + before[left.end(1) :] + new, reason)
+    if not is_architecture and _RETURNED.search(before) and _ENDED.match(text, end):
+        return Guard(start, end, b"%d" % reached, None)
     is_used = _OTHER_USE.match(text, end) or _OTHER_USE_LEFT.search(before)
     return Guard(
         start,

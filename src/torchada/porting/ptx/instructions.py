@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
-from torchada.porting.ptx import memory
-from torchada.porting.ptx.arithmetic import FUNCTIONS
-from torchada.porting.ptx.registers import CPP, Values, kind_of
+from torchada.porting.ptx import arithmetic, integers, memory
+from torchada.porting.ptx.registers import CPP, Rule, Values, kind_of
 
-Rule = Callable[[list[bytes], list[bytes], Values], bytes | None]
-
+_FUNCTIONS = {
+    name: {**integers.FUNCTIONS.get(name, {}), **arithmetic.FUNCTIONS.get(name, {})}
+    for name in integers.FUNCTIONS.keys() | arithmetic.FUNCTIONS.keys()
+}
 _OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")
 _LANE = b"((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % warpSize"
 _SPECIAL = {
-    b"%%laneid": _LANE,
+    b"%laneid": _LANE,
+    b"%lanemask_eq": b"1u << (%b)" % _LANE,
+    b"%lanemask_lt": b"(1u << (%b)) - 1u" % _LANE,
+    b"%lanemask_le": b"(2u << (%b)) - 1u" % _LANE,
+    b"%lanemask_gt": b"~((2u << (%b)) - 1u)" % _LANE,
+    b"%lanemask_ge": b"~((1u << (%b)) - 1u)" % _LANE,
     **{
-        b"%%" + ptx + b"." + axis: cuda + b"." + axis
+        b"%" + ptx + b"." + axis: cuda + b"." + axis
         for ptx, cuda in (
             (b"tid", b"threadIdx"),
             (b"ntid", b"blockDim"),
@@ -45,7 +50,7 @@ def translated_instruction(instruction: bytes, values: Values) -> bytes | None:
     head, _, rest = instruction.partition(b" ")
     name, *modifiers = head.lower().split(b".")
     operands = [found.strip() for found in _OPERANDS.findall(rest) if found.strip()]
-    if name in FUNCTIONS:
+    if name in _FUNCTIONS:
         return _function(name, modifiers, operands, values)
     rule = _RULES.get(name)
     return None if rule is None else rule(modifiers, operands, values)
@@ -53,7 +58,7 @@ def translated_instruction(instruction: bytes, values: Values) -> bytes | None:
 
 def _function(name: bytes, modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     """`output = function(inputs)`"""
-    registers, function = FUNCTIONS[name].get(tuple(modifiers), (b"", b""))
+    registers, function = _FUNCTIONS[name].get(tuple(modifiers), (b"", b""))
     if len(operands) != len(registers) or not registers:
         return None
     target = values.output(operands[0], registers[:1])
@@ -68,9 +73,10 @@ def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
     if len(modifiers) != 1 or len(operands) != 2 or (kind := kind_of(modifiers[0])) is None:
         return None
     target, source = operands
-    if source in _SPECIAL:
+    special = source.replace(b"%%", b"%", 1)
+    if special in _SPECIAL:
         found = values.output(target, b"r") if modifiers[0] in (b"u32", b"s32", b"b32") else None
-        return None if found is None else b"%b = %b" % (found, _SPECIAL[source])
+        return None if found is None else b"%b = %b" % (found, _SPECIAL[special])
     if source[:1] == b"{":
         return _joined(kind, target, _names(source), values)
     if target[:1] == b"{":
@@ -181,6 +187,7 @@ def _prefetch(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes
 
 
 _RULES: dict[bytes, Rule] = {
+    **integers.RULES,
     b"ld": memory.load,
     b"st": memory.store,
     b"atom": memory.atomic,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 _NUMBERED = re.compile(rb"%(\d+)")
@@ -80,6 +80,10 @@ class Values:
     def _number(operand: bytes) -> int | None:
         found = _NUMBERED.fullmatch(operand)
         return int(found[1]) if found else None
+
+
+# From an instruction's modifiers and operands, an expression that does the same; None where there is none.
+Rule = Callable[[list[bytes], list[bytes], Values], "bytes | None"]
 
 
 def _literal(operand: bytes, constraint: bytes) -> bytes | None:
