@@ -142,6 +142,9 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
         "cb",
         lambda a, b, c, d: 2 * b + 1 if c else 6,
     ),
+    ("redux.sync.add.u32 %0, %1, 0xFFFFFFFF;", "=r", "t", lambda a, b, c, d: sum(range(LANES))),
+    ("{ .reg .s32 t; not.b32 t, %1; redux.sync.min.s32 %0, t, -1; }", "=r", "t", lambda a, b, c, d: -LANES),
+    ("redux.sync.or.b32 %0, %1, 0xffffffff;", "=r", "t", lambda a, b, c, d: LANES - 1),
     ("shfl.sync.bfly.b32 %0, %1, 3, 0x1f, 0xffffffff;", "=r", "t", lambda a, b, c, d: 0),  # checked below
 ]
 SHUFFLED = len(ROWS) - 1

@@ -29,10 +29,12 @@ _WITHOUT_FOLDER = frozenset({"torch/csrc/cuda/memory_snapshot.h"})
 
 @dataclass
 class Closure:
-    """`files` by absolute path, in the order in which they were met; `headers` that were not found, as they are included."""
+    """`files` by absolute path, in the order in which they were met; `headers` that were not found, as they are included;
+    `beside`, folders of files from which headers are included that lie below them and are left out."""
 
     files: dict[str, None] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
+    beside: dict[str, None] = field(default_factory=dict)
 
     def needs_cuda(self, include_dirs: Iterable[str], toolkit: Toolkit) -> bool:
         """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are, if they need one.
@@ -82,6 +84,8 @@ def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequen
                 found.headers.add(path)
             elif not is_apart(inner):
                 waiting.append(inner)
+            elif is_quoted and os.path.isfile(os.path.join(os.path.dirname(file), path)):
+                found.beside[os.path.dirname(file)] = None
     return found
 
 

@@ -84,7 +84,8 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
         _forced.update(os.path.abspath(copies.of(source)) for source in files)
     _set_compile_args(extension, args, copies, toolkit)
     _set_link_args(extension, toolkit)
-    extension.include_dirs = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
+    folders = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
+    extension.include_dirs = [*folders, *found.beside]  # last, because the copies' own headers have these names too
     return True
 
 

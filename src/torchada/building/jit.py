@@ -38,7 +38,7 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
         "sources": [copies.of(source) if source in files else source for source in sources],
         "extra_cflags": [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)],
         "extra_cuda_cflags": [*copies.include_flags(done.flags), *required_flags(toolkit, done.asked)],
-        "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit)],
+        "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit), *found.beside],
         "with_cuda": True,
     }
 

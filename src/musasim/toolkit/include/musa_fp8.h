@@ -108,6 +108,8 @@ inline __half2_raw __musa_cvt_fp8x2_to_halfraw2(__mt_fp8x2_storage_t value, __mt
         : __x(static_cast<unsigned>(__mt_fp8x2_##name(float2{value.z, value.w}).__x) << 16 | __mt_fp8x2_##name(float2{value.x, value.y}).__x) {} \
     explicit __mt_fp8x4_##name(__half2 low, __half2 high)                                                                        \
         : __x(static_cast<unsigned>(__mt_fp8x2_##name(high).__x) << 16 | __mt_fp8x2_##name(low).__x) {}                          \
+    explicit __mt_fp8x4_##name(__mt_bfloat162 low, __mt_bfloat162 high)                                                          \
+        : __x(static_cast<unsigned>(__mt_fp8x2_##name(high).__x) << 16 | __mt_fp8x2_##name(low).__x) {}                          \
     explicit operator float4() const {                                                                                           \
       const auto part = [this](int i) { return musasim::from_fp8(static_cast<unsigned char>(__x >> 8 * i), kind); };             \
       return {part(0), part(1), part(2), part(3)};                                                                               \

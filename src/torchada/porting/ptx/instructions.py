@@ -40,6 +40,14 @@ _SHUFFLES = {
     b"down": (b"__shfl_down_sync", 31),
     b"up": (b"__shfl_up_sync", 0),
 }
+_REDUCED = {
+    **{
+        (name, False): function
+        for name, function in ((b"add", b"x + y"), (b"min", b"y < x ? y : x"), (b"max", b"x < y ? y : x"))
+    },
+    **{(name, True): b"x %b y" % mark for name, mark in ((b"and", b"&"), (b"or", b"|"), (b"xor", b"^"))},
+}
+_ALL_LANES = (b"0xffffffff", b"-1")
 _BITS = {(b"r", b"f"): b"__float_as_uint", (b"f", b"r"): b"__uint_as_float"}
 _HALVES = {b"r": (b"h", 16), b"l": (b"r", 32)}
 _NOTHING = b"(void)0"
@@ -161,6 +169,19 @@ def _shuffle(modifiers: list[bytes], operands: list[bytes], values: Values) -> b
     return None
 
 
+def _reduce(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """redux.sync.add.u32 d, a, mask among all 32 lanes, by shuffles."""
+    if len(modifiers) != 3 or modifiers[0] != b"sync" or len(operands) != 3 or operands[2].lower() not in _ALL_LANES:
+        return None
+    function = _REDUCED.get((modifiers[1], modifiers[2][:1] == b"b"))
+    target, given = values.output(operands[0], b"r"), values.input(operands[1], b"r")
+    if function is None or modifiers[2] not in (b"u32", b"s32", b"b32") or target is None or given is None:
+        return None
+    kind = b"int" if modifiers[2] == b"s32" and modifiers[1] != b"add" else b"unsigned int"
+    shuffled = b"const %b y = __shfl_xor_sync(0xffffffffu, x, d, 32); x = %b;" % (kind, function)
+    return b"%b = [](%b x) { for (int d = 16; d > 0; d /= 2) { %b } return x; }(%b)" % (target, kind, shuffled, given)
+
+
 def _sleep(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     time = values.input(operands[0], b"r") if modifiers == [b"u32"] and len(operands) == 1 else None
     return None if time is None else b"__nanosleep(%b)" % time
@@ -198,6 +219,7 @@ _RULES: dict[bytes, Rule] = {
     b"setp": _compare,
     b"selp": _select,
     b"shfl": _shuffle,
+    b"redux": _reduce,
     b"bar": _barrier,
     b"trap": _trap,
     b"griddepcontrol": _dependency,
