@@ -21,6 +21,13 @@ DIFFERENT: dict[str, str] = {
     },
     "nppsCubrt_32f": _LAPACK,
     **dict.fromkeys(("cublasComputeType_t", "CUBLAS_COMPUTE_16F", "CUBLAS_COMPUTE_32F"), _GGML),
+    **dict.fromkeys(
+        ("CUBLAS_COMPUTE_32I", "CUBLAS_COMPUTE_64F"), "muBLAS takes a type of number here, as ggml's other two say"
+    ),
+    **{
+        f"cublas{name}_v2": "cublas_v2.h calls it so without the suffix, which muBLAS is not known to have"
+        for name in "Create Destroy SetStream GetStream SetPointerMode GetPointerMode SetWorkspace Sgemm Dgemm".split()
+    },
     **dict.fromkeys(("CUBLAS_GEMM_DEFAULT_TENSOR_OP", "CUBLAS_TF32_TENSOR_OP_MATH"), _GGML),
     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": _GGML,
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",

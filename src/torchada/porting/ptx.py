@@ -43,6 +43,23 @@ _BFI = (
     b"[](unsigned int a, unsigned int b, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; if (p > 31) return b; "
     b"const unsigned int m = %b << p; return (b & ~m) | ((a << p) & m); }" % _MASK
 )
+# Bit i of the table says what the operation makes of three bits that spell i.
+_LOP3 = (
+    b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { unsigned int r = 0; "
+    b"for (unsigned int i = 0; i < 8; ++i) if (t >> i & 1) r |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c); "
+    b"return r; }"
+)
+# The manual bounds the error of these, and C++'s functions are within the bounds.
+_APPROXIMATE = {
+    b"tanh": b"tanhf",
+    b"ex2": b"exp2f",
+    b"lg2": b"log2f",
+    b"sin": b"sinf",
+    b"cos": b"cosf",
+    b"sqrt": b"sqrtf",
+    b"rsqrt": b"rsqrtf",
+    b"rcp": b"1.0f / ",
+}
 
 
 class Operand(NamedTuple):
@@ -190,6 +207,8 @@ _RULES: dict[bytes, Callable[[list[bytes], list[bytes], _Values], bytes | None]]
             for ptx, cuda in _ROUNDINGS.items()
         }
     ),
+    b"lop3": _function({(b"b32",): (_LOP3, b"rrrrr")}),
+    **{name: _function({(b"approx", b"f32"): (function, b"ff")}) for name, function in _APPROXIMATE.items()},
     b"membar": _fence,
     b"nanosleep": _sleep,
 }
