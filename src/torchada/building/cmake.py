@@ -19,7 +19,6 @@ def told(home: str, toolkit: Toolkit, inputs: Sequence[str], output: str | None)
     files = " ".join(map(shlex.quote, inputs))
     lines = [
         f"TOP={home}",
-        f"PATH={os.environ.get('PATH', '')}",
         f'INCLUDES="-I{os.path.join(home, "include")}"  ',
         f"LIBRARIES=  {libraries}",
         f"{compiler} -arch compute_{DEFAULT_ARCHITECTURE} {files}",
