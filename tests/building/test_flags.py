@@ -9,7 +9,7 @@ import pytest
 from support.toolkits import musa
 from torchada.building.architectures import architectures, counterpart, required_flags
 from torchada.building.errors import BuildError
-from torchada.building.flags import translate
+from torchada.building.flags import translate, with_files
 from torchada.building.libraries import linked, linker_flags
 from torchada.building.toolkit import Toolkit
 
@@ -80,6 +80,17 @@ def test_dropped_and_said(given: str) -> None:
 def test_refused(flag: str) -> None:
     with pytest.raises(BuildError, match=f"nvcc's {flag} has no equivalent in mcc: .*compile with -c"):
         translate([flag, "x.cu"], toolkit())
+
+
+def test_flags_in_files(tmp_path: Path) -> None:
+    """As CMake gives folders of headers and objects to link: their flags stand in the flag's place."""
+    (tmp_path / "a").write_text('-I"/two words" -DA=1\n')
+    (tmp_path / "b").write_text("b.o\n")
+    inside = ["-I/two words", "-DA=1", "b.o"]
+    for flags in (["--options-file", f"{tmp_path}/a,{tmp_path}/b"], [f"-optf={tmp_path}/a", f"@{tmp_path}/b"]):
+        assert with_files(["-c", *flags, "x.cu"]) == ["-c", *inside, "x.cu"]
+    with pytest.raises(BuildError, match="--options-file none: no such file"):
+        with_files(["--options-file", "none"])
 
 
 def test_a_value_that_is_missing() -> None:

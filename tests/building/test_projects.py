@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,21 @@ def test_by_pip(build: Interpreter, tmp_path: Path) -> None:
     assert {path: value for path, value in checksums(folder).items() if "egg-info" not in path} == before
     check(built(target, "_C"))
     check(built(target, "_second"))
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_by_cmake(build: Interpreter, tmp_path: Path) -> None:
+    """With the language CUDA, whose compiler is the nvcc in CUDA_HOME; one of its sources is compiled by the host's compiler."""
+    folder, out = copied("by_cmake", tmp_path), tmp_path / "out"
+    before = checksums(folder)
+    home = build.run("from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)").stdout.split()[-1]
+    start = "import subprocess, sys; sys.exit(subprocess.call(['cmake', *sys.argv[1:]]))"
+    for arguments in (["-S", str(folder), "-B", str(out)], ["--build", str(out)]):
+        done = build.run(["-c", start, *arguments], env={"CUDACXX": f"{home}/bin/nvcc", "CXXFLAGS": "-g0"})
+        assert "Detecting CUDA compiler ABI info - failed" not in done.stdout
+    assert checksums(folder) == before
+    assert subprocess.run([out / "program"], capture_output=True, text=True, check=True).stdout == "0 3 5 7\n"
+    check(built(out, "libby_cmake"))
 
 
 def test_a_build_that_finds_no_cuda_says_what_to_do(build: Interpreter, tmp_path: Path) -> None:

@@ -326,6 +326,24 @@ class Lt:
         return back(out)
 
 
+@pytest.mark.parametrize(("mode", "beta"), [(2, True), (3, False), (4, True)])
+def test_a_factor_for_each_row(torch_musa: Any, mode: int, beta: bool) -> None:
+    """Of alpha, and with DEVICE_VECTOR of beta; otherwise beta is one number of the host's, or none."""
+    lt, desc = Lt(), ctypes.c_void_p()
+    a, b, c, alpha = torch.randn(5, 4), torch.randn(5, 3), torch.randn(4, 3), torch.randn(4)
+    betas = torch.randn(4) if mode == 2 else torch.tensor([0.5 if beta else float("nan")])
+    lt.library.must("mublasLtMatmulDescCreate", ctypes.byref(desc), 0, 0)
+    lt.set(desc, 2, ctypes.c_int(mode))
+    lt.set(desc, 3, ctypes.c_int(T))
+    layouts, stored = [lt.layout(each) for each in (a, b, c)], [columns(each) for each in (a, b, c)]
+    factors = alpha.to("musa"), betas.to("musa") if mode == 2 else betas
+    given = [lt.handle, desc, factors[0], stored[0], layouts[0], stored[1], layouts[1], factors[1]]
+    out = [stored[2], layouts[2]]
+    lt.library.must("mublasLtMatmul", *given, *out, *out, None, None, ctypes.c_size_t(0), None)
+    wanted = alpha[:, None] * (a.mT @ b) + (betas[:, None] * c if beta else 0)
+    torch.testing.assert_close(back(stored[2]), wanted)
+
+
 def gelu(x: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.gelu(x, approximate="tanh")
 

@@ -141,6 +141,18 @@ def test_options_that_builds_pass(tmp_path: Path) -> None:
     assert options.link[-3:] == ["-Wl,-rpath,/here", "-L/lib", "-lmusart"]
 
 
+def test_device_code_is_linked_into_an_object_of_its_own(home: Path, tmp_path: Path) -> None:
+    """As builds with separable compilation link it, before all objects are linked."""
+    (tmp_path / "a.mu").write_text(
+        'extern "C" __global__ void a() {}\nint main() { a<<<1, 1>>>(); return musaGetLastError(); }\n'
+    )
+    mcc = home / "bin" / "mcc"
+    call(mcc, "-fgpu-rdc", "-c", "a.mu", "-o", "a.o", cwd=tmp_path)
+    call(mcc, "-dlink", "--offload-arch=mp_31", "a.o", "-o", "linked.o", cwd=tmp_path)
+    call(mcc, "a.o", "linked.o", "-o", "a", "-lmusart", cwd=tmp_path)
+    call(tmp_path / "a")
+
+
 def test_dependency_files_make_ninja_build_what_has_changed(home: Path, tmp_path: Path) -> None:
     (tmp_path / "value.muh").write_text("#define VALUE 1\n")
     (tmp_path / "k.mu").write_text('#include "value.muh"\n__global__ void k(int* out) { *out = VALUE; }\n')

@@ -5,6 +5,7 @@ from __future__ import annotations
 _ORDINARY = "an ordinary word, or a parameter's name; it means CUDA only in some places, which `contexts` recognises"
 _GUARD = "the include guard or an inner macro of one of the toolkit's own headers, which no project ports"
 _LAPACK = "the letters cu belong to LAPACK's name (complex, unitary): the table's rule matches them by chance"
+_VERSIONED = "cublas_v2.h calls it so without the suffix, which muBLAS is not known to have"
 _GGML = "ggml builds on hardware with another name (vendors/musa.h)"
 
 DIFFERENT: dict[str, str] = {
@@ -21,6 +22,13 @@ DIFFERENT: dict[str, str] = {
     },
     "nppsCubrt_32f": _LAPACK,
     **dict.fromkeys(("cublasComputeType_t", "CUBLAS_COMPUTE_16F", "CUBLAS_COMPUTE_32F"), _GGML),
+    **dict.fromkeys(
+        ("CUBLAS_COMPUTE_32I", "CUBLAS_COMPUTE_64F"), "muBLAS takes a type of number here, as ggml's other two say"
+    ),
+    **dict.fromkeys(
+        map("cublas{}_v2".format, ("Create", "Destroy", "SetStream", "GetStream", "SetWorkspace")), _VERSIONED
+    ),
+    **dict.fromkeys(map("cublas{}_v2".format, ("SetPointerMode", "GetPointerMode", "Sgemm", "Dgemm")), _VERSIONED),
     **dict.fromkeys(("CUBLAS_GEMM_DEFAULT_TENSOR_OP", "CUBLAS_TF32_TENSOR_OP_MATH"), _GGML),
     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": _GGML,
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",

@@ -65,8 +65,8 @@ class _Driver:
             print(_version(), file=sys.stderr)
         with tempfile.TemporaryDirectory(prefix="mcc-") as folder:
             sources = [each for each in options.inputs if each.language != "link"]
-            if options.mode == "link":
-                self._link(Path(folder))
+            if options.mode in ("link", "device-link"):
+                (self._link if options.mode == "link" else self._link_device)(Path(folder))
                 return 0
             for each in sources:
                 self._one(each, Path(folder))
@@ -97,6 +97,14 @@ class _Driver:
         # Programs find the runtime in the toolkit. A process that has loaded one already keeps it.
         search = [f"-L{library}", f"-Wl,-rpath,{library}"]
         self._execute([*self._compiler, *words, *search, *_to(self._options.output)])
+
+    def _link_device(self, folder: Path) -> None:
+        """Write an object with nothing in it: kernels are functions of the host here, which its linker links."""
+        nothing = folder / "nothing.c"
+        nothing.touch()
+        self._execute(
+            [*self._compiler, "-x", "c", "-fPIC", "-c", str(nothing), "-o", self._options.output or "a_dlink.o"]
+        )
 
     # --- one source ----------------------------------------------------------------------------------------------
 

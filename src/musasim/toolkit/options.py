@@ -68,7 +68,8 @@ class Input:
 
 @dataclass
 class Options:
-    mode: str = "link"  # or compile (-c), assemble (-S), preprocess (-E), check (-fsyntax-only), depend (-M, -MM)
+    # Or compile (-c), assemble (-S), preprocess (-E), check (-fsyntax-only), depend (-M, -MM), device-link (-dlink).
+    mode: str = "link"
     output: str | None = None
     inputs: list[Input] = field(default_factory=list)
     architectures: list[int] = field(default_factory=list)
@@ -151,6 +152,7 @@ class _Parser:
         options = self.options
         modes = {
             "-c": "compile", "-S": "assemble", "-E": "preprocess", "-fsyntax-only": "check", "-M": "depend", "-MM": "depend",
+            "-dlink": "device-link",
         }  # fmt: skip
         if argument in modes:
             options.mode = modes[argument]

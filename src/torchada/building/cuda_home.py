@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torchada.building import cuda_headers
 from torchada.building.errors import BuildError, say
 from torchada.building.libraries import counterpart
 from torchada.building.toolkit import Toolkit
@@ -30,7 +31,8 @@ VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
 RECORD = "torchada.json"
 _CACHE = "cuda-home"
 _PACKAGES = Path(__file__).resolve().parents[2]
-# CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same.
+# CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same. Of
+# mma.h, a toolkit may have nothing; many sources include it and use none of it, and the others fail where they do.
 _PLAIN_HEADERS = (
     "builtin_types.h",
     "channel_descriptor.h",
@@ -39,6 +41,7 @@ _PLAIN_HEADERS = (
     "driver_types.h",
     "host_config.h",
     "host_defines.h",
+    "mma.h",
     "sm_30_intrinsics.h",
     "vector_functions.h",
     "vector_types.h",
@@ -125,6 +128,7 @@ def _fill(new: Path, folder: Path, toolkit: Toolkit) -> None:
     _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
     _headers(new / "include", toolkit)
+    (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)
     (new / "lib").symlink_to("lib64")
 
@@ -144,10 +148,7 @@ def _headers(include: Path, toolkit: Toolkit) -> None:
     for name in _PLAIN_HEADERS:
         if not (include / name).exists():
             (include / name).write_text(f"#pragma once\n#include <{runtime}>\n")
-    if not (include / "cuda.h").exists():  # some builds look for it, or read the version in it
-        (include / "cuda.h").write_text(
-            f"#pragma once\n#include <{toolkit.language}.h>\n#define CUDA_VERSION {REACHED}\n"
-        )
+    cuda_headers.write(include)
 
 
 def _libraries(lib: Path, toolkit: Toolkit) -> None:
@@ -159,6 +160,10 @@ def _libraries(lib: Path, toolkit: Toolkit) -> None:
         script = lib / f"lib{name}.so"
         if own.exists() and not script.exists():
             script.write_text(f"INPUT({own.resolve()})\n")
+    runtime = lib / f"lib{toolkit.runtime}.so"
+    if runtime.exists():  # CMake links with both of these, unless a project says otherwise
+        (lib / "libcudart_static.a").write_text(f"INPUT({runtime.resolve()})\n")
+        (lib / "libcudadevrt.a").write_text("!<arch>\n")
 
 
 def _link_all(source: str, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -154,3 +155,26 @@ def _next(rest: Iterator[str], flag: str) -> str:
         return next(rest)
     except StopIteration:
         raise BuildError(f"nvcc's {flag} lacks the value that must follow it") from None
+
+
+def with_files(arguments: Sequence[str]) -> list[str]:
+    """The arguments, with those in response files (@file, --options-file file) in their places."""
+    found: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        name, _, value = argument.partition("=")
+        if argument.startswith("@") and os.path.isfile(argument[1:]):
+            found += _in_file(argument[1:], argument)
+        elif name in ("--options-file", "-optf"):
+            found += [each for file in (value or _next(rest, argument)).split(",") for each in _in_file(file, name)]
+        else:
+            found.append(argument)
+    return found
+
+
+def _in_file(path: str, flag: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            return shlex.split(stream.read())
+    except OSError:
+        raise BuildError(f"nvcc's {flag} {path}: no such file") from None

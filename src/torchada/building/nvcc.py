@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from torchada.building import cmake
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
 from torchada.building.architectures import listed_devices, names_architecture
@@ -21,7 +22,7 @@ from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import VERSION, toolkit_of
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import BuildError, say
-from torchada.building.flags import translate
+from torchada.building.flags import translate, with_files
 from torchada.building.ported import Copies, include_dirs, port
 from torchada.building.toolkit import Toolkit
 from torchada.porting.tree import MANIFEST
@@ -41,7 +42,7 @@ def main(record: str) -> int:
     try:
         toolkit = toolkit_of(record)
         toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
-        arguments = _with_files(sys.argv[1:])
+        arguments = with_files(sys.argv[1:])
         asked = next((each for each in arguments if each in _ASKS_ALONE), None)
         if asked is not None:
             print(_answer(asked, toolkit))
@@ -126,6 +127,12 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
     flags = _with_system_headers(flags, [os.path.join(home, "include"), toolkit.folder("include")])
     if line.is_linking:
         flags += [f"-L{toolkit.library_folder()}", f"-l{toolkit.runtime}"]
+        if "-v" in flags:
+            print(
+                *cmake.told(home, toolkit, [line.flags[at] for at in line.inputs], line.output),
+                sep="\n",
+                file=sys.stderr,
+            )
     return _run([toolkit.compiler_path(), *flags], copies, flags)
 
 
@@ -189,17 +196,3 @@ def _with_originals(text: str, copies: Copies) -> str:
     for copy, original in sorted(copies.origins().items(), key=lambda each: len(each[0]), reverse=True):
         text = text.replace(copy, original)
     return text
-
-
-def _with_files(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with those in response files (@file) in their places."""
-    import shlex
-
-    found: list[str] = []
-    for argument in arguments:
-        if argument.startswith("@") and os.path.isfile(argument[1:]):
-            with open(argument[1:], encoding="utf-8") as stream:
-                found += shlex.split(stream.read())
-        else:
-            found.append(argument)
-    return found

@@ -129,7 +129,6 @@ DROPPED = {
     "--fdevice-syntax-only": _FRONT,
     "--minimal": _FRONT,
     "--brief-diagnostics": _FRONT,
-    "--options-file": "its flags are not read; give them one by one",
 }
 
 # Refused, because leaving such a flag out would change what a build produces.
@@ -193,7 +192,6 @@ WITH_VALUE = frozenset(
         "--cudart",
         "--cudadevrt",
         "--Werror",
-        "--options-file",
         "--jump-table-density",
         "--Ofast-compile",
         "--fdevice-time-trace",

@@ -74,20 +74,31 @@ def environment(project: Project, folder: Path) -> dict[str, str]:
 
 
 def build(project: Project, folder: Path, log: Path) -> Built:
-    """Run the project's own setup.py."""
+    """Run the project's own setup.py, or CMake."""
     before, since = checksums(folder), time.monotonic()
+    env = environment(project, folder)
     with log.open("wb") as output:
-        done = subprocess.run(
-            [sys.executable, *project.build],
-            cwd=folder / project.folder,
-            env=environment(project, folder),
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
+        for command in _commands(project, env):
+            done = subprocess.run(
+                command, cwd=folder / project.folder, env=env, stdout=output, stderr=subprocess.STDOUT
+            )
+            if done.returncode:
+                break
     after = checksums(folder)
     changed = tuple(name for name, digest in before.items() if after.get(name) != digest)
     stops = first_error(log.read_text(encoding="utf-8", errors="replace")) if done.returncode else ""
     return Built(done.returncode, time.monotonic() - since, len(before), changed, stops)
+
+
+def _commands(project: Project, env: dict[str, str]) -> list[list[str]]:
+    """Python's arguments; or CMake's, after "cmake", for which `env` gets the compiler of the language CUDA."""
+    first, *arguments = project.build
+    if first != "cmake":
+        return [[sys.executable, *project.build]]
+    asked = [sys.executable, "-c", "from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)"]
+    home = subprocess.run(asked, env=env, capture_output=True, text=True, check=True).stdout.split()[-1]
+    env["CUDACXX"] = f"{home}/bin/nvcc"
+    return [["cmake", "-S", ".", "-B", "build", *arguments], ["cmake", "--build", "build", "-j", env["MAX_JOBS"]]]
 
 
 def first_error(text: str) -> str:

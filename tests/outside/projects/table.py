@@ -40,7 +40,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class Project:
-    """One row. `folder` has the setup.py; `test` is a command, in which a first word of `check:NAME` is `checks/of_NAME.py`."""
+    """One row. `folder` has the setup.py; `test` is a command, in which a first word of `check:NAME` is `checks/of_NAME.py`.
+
+    `build` are Python's arguments, or "cmake" and those of CMake.
+    """
 
     name: str
     sources: tuple[Source, ...]

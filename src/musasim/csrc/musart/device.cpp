@@ -139,6 +139,7 @@ int attribute_value(int attribute, int device) {
       return 2;
     case musaDevAttrConcurrentKernels:
     case musaDevAttrManagedMemory:
+    case musaDevAttrConcurrentManagedAccess:
     case musaDevAttrCooperativeLaunch:
     case musaDevAttrCanMapHostMemory:
     case musaDevAttrUnifiedAddressing:

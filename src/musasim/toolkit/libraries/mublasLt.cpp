@@ -280,13 +280,51 @@ std::vector<T> whole(const Layout& layout, const void* data) {
   return widened<T>(layout.type, data, static_cast<int>(layout.rows), static_cast<int>(layout.columns), static_cast<int>(layout.ld));
 }
 
+// alpha and beta, where they are. The host's are read at the call, the device's when the product is computed.
+class Factors {
+ public:
+  Factors(const Desc& desc, const void* alpha, const void* beta)
+      : type_(desc.scale), mode_(desc.pointer_mode), alpha_(alpha), beta_(beta),
+        first_(mode_ == MUBLASLT_POINTER_MODE_HOST ? load(type_, alpha, 0) : 0),
+        second_(mode_ == MUBLASLT_POINTER_MODE_HOST || mode_ == MUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST
+                    ? load(type_, beta, 0) : 0) {}
+
+  bool has_vector() const { return mode_ >= MUBLASLT_POINTER_MODE_DEVICE_VECTOR; }
+  double alpha(int row) const { return mode_ == MUBLASLT_POINTER_MODE_HOST ? first_ : load(type_, alpha_, has_vector() ? row : 0); }
+  double beta(int row) const {
+    if (mode_ == MUBLASLT_POINTER_MODE_DEVICE) return load(type_, beta_, 0);
+    return mode_ == MUBLASLT_POINTER_MODE_DEVICE_VECTOR ? load(type_, beta_, row) : second_;
+  }
+
+ private:
+  musaDataType_t type_;
+  int mode_;
+  const void *alpha_, *beta_;
+  double first_, second_;
+};
+
+// A factor of its own for each row.
 template <class T>
-void multiply(const Matmul& x, void* gemm, T alpha, T beta, int i) {
+std::vector<T> scaled(const Matmul& x, const Factors& factors, std::vector<T> sums, const std::vector<T>& c) {
+  for (size_t at = 0; at < sums.size(); ++at) {
+    const int row = static_cast<int>(at % x.m());
+    sums[at] = static_cast<T>(factors.alpha(row)) * sums[at] + (c.empty() ? T{} : static_cast<T>(factors.beta(row)) * c[at]);
+  }
+  return sums;
+}
+
+template <class T>
+void multiply(const Matmul& x, void* gemm, const Factors& factors, int i) {
   const auto a = whole<T>(x.a, of_batch(x.a, x.pa, i)), b = whole<T>(x.b, of_batch(x.b, x.pb, i));
-  auto sums = beta == 0 ? std::vector<T>(static_cast<size_t>(x.m()) * x.n()) : whole<T>(x.c, of_batch(x.c, x.pc, i));
+  const bool by_row = factors.has_vector(), adds = by_row ? x.desc.pointer_mode != MUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO
+                                                          : factors.beta(0) != 0;
+  auto c = adds ? whole<T>(x.c, of_batch(x.c, x.pc, i)) : std::vector<T>();
+  auto sums = adds && !by_row ? c : std::vector<T>(static_cast<size_t>(x.m()) * x.n());
   const Product<T> product{operation(x.desc.transa), operation(x.desc.transb), x.m(), x.n(), x.k(),
                            std::max(1, static_cast<int>(x.a.rows)), std::max(1, static_cast<int>(x.b.rows)), std::max(1, x.m())};
+  const T alpha = by_row ? T{1} : static_cast<T>(factors.alpha(0)), beta = by_row ? T{} : static_cast<T>(factors.beta(0));
   product(gemm, alpha, a.data(), b.data(), beta, sums.data());
+  if (by_row) sums = scaled(x, factors, std::move(sums), c);
   const Epilogue<T> epilogue(x, i);
   epilogue.apply(sums);
   if (x.desc.epilogue == MUBLASLT_EPILOGUE_BGRADA) epilogue.reduce(a, x.m(), x.desc.transa == MUBLAS_OP_N);
@@ -298,12 +336,9 @@ template <class T>
 mublasStatus_t run(const Matmul& x, const void* alpha, const void* beta, musaStream_t stream) {
   void* const gemm = blas<T>("gemm");
   if (gemm == nullptr) return MUBLAS_STATUS_NOT_IMPLEMENTED;
-  const bool late = x.desc.pointer_mode == MUBLASLT_POINTER_MODE_DEVICE;
-  const double first = late ? 0 : load(x.desc.scale, alpha, 0), second = late ? 0 : load(x.desc.scale, beta, 0);
+  const Factors factors(x.desc, alpha, beta);
   const auto error = in_stream(stream, [=] {
-    const T factor = static_cast<T>(late ? load(x.desc.scale, alpha, 0) : first);
-    const T other = static_cast<T>(late ? load(x.desc.scale, beta, 0) : second);
-    for (int i = 0; i < x.d.batch; ++i) multiply<T>(x, gemm, factor, other, i);
+    for (int i = 0; i < x.d.batch; ++i) multiply<T>(x, gemm, factors, i);
   });
   return error == musaSuccess ? MUBLAS_STATUS_SUCCESS : MUBLAS_STATUS_INTERNAL_ERROR;
 }

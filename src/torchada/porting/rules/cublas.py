@@ -2,6 +2,19 @@
 
 from torchada.porting.rules.library import Library
 
+# cublas_v2.h calls them so without the suffix, and muBLAS has one version.
+_VERSIONED = (
+    "Create",
+    "Destroy",
+    "SetStream",
+    "GetStream",
+    "SetPointerMode",
+    "GetPointerMode",
+    "SetWorkspace",
+    "Sgemm",
+    "Dgemm",
+)
+
 CUBLAS = Library(
     "cuBLAS and cuBLASLt",
     names=(r"cublas[A-Z]\w*", r"CUBLAS\w*"),
@@ -13,11 +26,14 @@ CUBLAS = Library(
         "cublasComputeType_t": "musaDataType_t",
         "CUBLAS_COMPUTE_16F": "MUSA_R_16F",
         "CUBLAS_COMPUTE_32F": "MUSA_R_32F",
+        "CUBLAS_COMPUTE_32I": "MUSA_R_32I",
+        "CUBLAS_COMPUTE_64F": "MUSA_R_64F",
         "CUBLAS_GEMM_DEFAULT_TENSOR_OP": "MUBLAS_GEMM_DEFAULT",
         "CUBLAS_TF32_TENSOR_OP_MATH": "MUBLAS_TENSOR_OP_MATH",
+        **{f"cublas{name}_v2": f"mublas{name}" for name in _VERSIONED},
     },
     unlike={
-        r"CUBLAS_COMPUTE_(?!(?:16|32)F$)\w+": "muBLAS takes a type of number here, not one of computation",
+        r"CUBLAS_COMPUTE_(?!(?:16F|32F|32I|64F)$)\w+": "muBLAS takes a type of number here, not one of computation",
     },
     headers={"cublas_v2.h": "mublas.h", "nvblas.h": "mtblas.h"},
     header_names=(r"cublas(?:|Lt|Xt|_api)\.h",),

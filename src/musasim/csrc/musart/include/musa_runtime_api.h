@@ -133,6 +133,7 @@ typedef enum musaDeviceAttr {
   musaDevAttrMaxSharedMemoryPerMultiprocessor = 81,
   musaDevAttrMaxRegistersPerMultiprocessor = 82,
   musaDevAttrManagedMemory = 83,
+  musaDevAttrConcurrentManagedAccess = 89,
   musaDevAttrIsMultiGpuBoard = 84,
   musaDevAttrCooperativeLaunch = 95,
   musaDevAttrMaxSharedMemoryPerBlockOptin = 97,
