@@ -142,7 +142,7 @@ def test_flex_attention_with_gradients(triton: Interpreter) -> None:
         q, k, v = (torch.randn(1, 2, 128, 16, device="cuda", requires_grad=True) for _ in range(3))
         mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 128, 128, device="cuda")
         found, codes = run_and_get_code(torch.compile(flex_attention), q, k, v, block_mask=mask)
-        assert "triton_tem_fused_flex_attention" in codes[0], codes[0]
+        assert "triton_tem_fused" in codes[0] and "flex_attention" in codes[0], codes[0]  # up to 2.8 the name ends there
         found.sum().backward()
         grads = [each.grad.clone() for each in (q, k, v)]
         for each in (q, k, v):
