@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Callable
 from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
+from pkgutil import resolve_name
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ class Face(NamedTuple):
     package: of the adapter. native: of its C module, in the package. visible: the variable that lists visible devices.
     words: what stands in the place of which word of torch_musa.
     lacks: names of torch_musa without a counterpart, by the other vendor's sources; the face has not got them either.
+    brings: names of the other vendor's namespace that torch_musa's has not, and what they are, as pkgutil.resolve_name reads it.
     """
 
     package: str
@@ -35,6 +37,7 @@ class Face(NamedTuple):
     visible: str
     words: dict[str, str]
     lacks: tuple[str, ...]
+    brings: dict[str, str]
 
 
 # Neither torch_npu nor torch_mlu has these. Private names that the simulator's own code calls are not taken away.
@@ -69,6 +72,7 @@ FACES = {
             "MCCL": "HCCL",
         },
         _NOWHERE_ELSE,
+        {"_DeferredNpuCallError": "torch_npu.core._lazy_init:_DeferredNpuCallError"},
     ),
     "mlu": Face(
         "torch_mlu",
@@ -95,6 +99,7 @@ FACES = {
             "musart",
             "use_mem_pool",
         ),
+        {"cnpx": "musasim.cnpx"},
     ),
 }
 
@@ -133,6 +138,8 @@ class FaceLoader(SourceFileLoader):
         if module.__name__ == self._face.package:
             for name in self._face.lacks:
                 delattr(module, translated(name, self._face))
+            for name, place in self._face.brings.items():
+                setattr(module, name, resolve_name(place))
 
 
 def _prepare(package: ModuleType, face: Face) -> None:

@@ -13,8 +13,8 @@ from support.device_code import Kernels, compile_kernels
 pytestmark = pytest.mark.once
 
 TILE = 240
-IGNORE, COOPERATIVE, PRIORITY, CLUSTER = 0, 2, 8, 4
-NOT_SUPPORTED, FAILED = 801, 719
+IGNORE, COOPERATIVE, PRIORITY, CLUSTER, PREFERRED_CLUSTER = 0, 2, 8, 4, 11
+INVALID_VALUE, NOT_SUPPORTED, FAILED = 1, 801, 719
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,16 @@ def test_an_attribute_that_the_device_does_not_have_is_refused(library: Path) ->
     values = torch.tensor([5, 0])
     launch = ctypes.CDLL(str(library)).run_launch
     arguments = [ctypes.c_void_p(values.data_ptr()), ctypes.c_long(2)]
-    assert launch(*arguments, ctypes.c_long(CLUSTER), ctypes.c_long(2), ctypes.c_long(0)) == NOT_SUPPORTED
+    assert launch(*arguments, ctypes.c_long(PREFERRED_CLUSTER), ctypes.c_long(2), ctypes.c_long(0)) == NOT_SUPPORTED
     assert values.tolist() == [5, 0]
+
+
+@pytest.mark.parametrize(("blocks", "answer"), [(1, 0), (2, NOT_SUPPORTED), (0, INVALID_VALUE)])
+def test_a_cluster_has_one_block(library: Path, blocks: int, answer: int) -> None:
+    values = torch.tensor([5])
+    launch = ctypes.CDLL(str(library)).run_launch
+    arguments = [ctypes.c_void_p(values.data_ptr()), ctypes.c_long(1), ctypes.c_long(CLUSTER), ctypes.c_long(blocks)]
+    assert launch(*arguments, ctypes.c_long(1)) == answer
 
 
 def test_managed_memory_needs_no_flags(library: Path) -> None:

@@ -83,3 +83,25 @@ def test_an_unknown_face_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUSASIM_FACE", "gpu")
     with pytest.raises(MusasimFaceError, match="MUSASIM_FACE='gpu': expected musa, npu or mlu"):
         chosen()
+
+
+def test_ranges_of_the_mlu_face(plain: Interpreter) -> None:
+    code = """
+        import musasim
+        musasim.install()
+        import torch, torch_mlu
+        cnpx = torch.mlu.cnpx
+        assert [cnpx.range_push("outer"), cnpx.range_push("inner")] == [0, 1]
+        assert [cnpx.range_pop(), cnpx.range_pop()] == [1, 0] and cnpx.range_pop() < 0
+        one, other = cnpx.range_start("a"), cnpx.range_start("b")
+        assert one != other and cnpx.range_end(one) is None and cnpx.mark("now") is None
+        with cnpx.range("epoch {}", 1):
+            assert cnpx.range_push("within") == 1
+        try:
+            cnpx.mark(1)
+        except TypeError as error:
+            assert str(error) == "cnpx: expected a str as the message, got int"
+        else:
+            raise SystemExit("a message that is no text was taken")
+    """
+    plain.run(code, env={"MUSASIM_FACE": "mlu"})

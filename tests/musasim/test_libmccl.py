@@ -119,6 +119,41 @@ def _reduced(rank: int, size: int, unique_id: bytes) -> list[str]:
     return wrong
 
 
+def _multiplied(rank: int, size: int, unique_id: bytes) -> list[str]:
+    """Each rank has a factor of its own; the handles of ranks differ as well."""
+    mccl = Library()
+    comm = mccl.communicator(rank, size, unique_id)
+    wrong = []
+    for dtype, number in TYPES.items():
+        inputs = torch.stack([numbers(each, dtype, 999) for each in range(size)])
+        factors = torch.tensor([[each + 2] for each in range(size)]).to(dtype)
+        wanted = inputs.mul(factors).sum(0, dtype=dtype)
+        source, out = inputs[rank].musa(), torch.empty(999, dtype=dtype).musa()
+        for on_device in (0, 1):
+            kept, op = factors[rank].clone(), c_int()
+            scalar = kept.musa() if on_device == 0 else kept
+            for _ in range(rank + 1):
+                mccl("RedOpCreatePreMulSum", byref(op), scalar, number, on_device, comm)
+            kept.zero_()
+            mccl("AllReduce", source, out, _count(source), number, op, comm, _stream())
+            part = torch.zeros(999 // size, dtype=dtype).musa()
+            mccl("ReduceScatter", source, part, c_size_t(999 // size), number, op, comm, _stream())
+            mccl("RedOpDestroy", op, comm)
+            if not (out.cpu().equal(wanted) and part.cpu().equal(wanted.chunk(size)[rank])):
+                wrong.append(f"{dtype} {on_device}: {out[:4].tolist()} and not {wanted[:4].tolist()}")
+        mccl("AllReduce", source, out, _count(source), number, op, comm, _stream(), expected=INVALID_ARGUMENT)
+        mccl("RedOpDestroy", op, comm, expected=INVALID_ARGUMENT)
+        other = 7 if number != 7 else 8
+        mccl("RedOpCreatePreMulSum", byref(op), factors[rank], number, 1, comm)
+        mccl("AllReduce", source, out, c_size_t(1), other, op, comm, _stream(), expected=INVALID_ARGUMENT)
+    mccl("CommDestroy", comm)
+    return wrong
+
+
+def test_sums_of_numbers_that_each_rank_multiplies_before(ranks: Ranks, unique_id: bytes) -> None:
+    assert ranks.run(_multiplied, unique_id) == [[]] * SIZE
+
+
 def test_reductions(ranks: Ranks, unique_id: bytes) -> None:
     assert ranks.run(_reduced, unique_id) == [[]] * SIZE
 

@@ -70,7 +70,17 @@ def test_the_drivers_library_answers_queries(home: Path) -> None:
     assert driver.muMemAlloc(ctypes.byref(memory), ctypes.c_size_t(8)) == 0
     assert driver.muMemcpyHtoD(memory, data, ctypes.c_size_t(7)) == 0
     assert driver.muMemcpyDtoH(back, memory, ctypes.c_size_t(7)) == 0 and back.value == b"device"
+    first, size, kind = ctypes.c_uint64(), ctypes.c_size_t(), ctypes.c_uint32()
+    inside = ctypes.c_uint64(memory.value + 3)
+    assert driver.muMemGetAddressRange(ctypes.byref(first), ctypes.byref(size), inside) == 0
+    assert first.value == memory.value and size.value >= 8
+    first.value = size.value = 0
+    assert driver.muPointerGetAttribute(ctypes.byref(first), 11, inside) == 0 and first.value == memory.value
+    assert driver.muPointerGetAttribute(ctypes.byref(size), 12, inside) == 0 and size.value >= 8
+    assert driver.muPointerGetAttribute(ctypes.byref(kind), 2, inside) == 0 and kind.value == 2
+    assert driver.muPointerGetAttribute(ctypes.byref(kind), 99, inside) == 801
     assert driver.muMemFree(memory) == 0
+    assert driver.muPointerGetAttribute(ctypes.byref(first), 11, inside) == 1, "it is nobody's memory now"
 
 
 # ---------------------------------------------------------------- the command line

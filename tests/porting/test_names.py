@@ -153,6 +153,14 @@ def test_names_follow_ggml_which_runs_on_hardware(name: str) -> None:
     assert port_source(name.encode()).text == GGML[name].encode()
 
 
+def test_clusters_have_a_name_that_the_vendors_transformer_engine_uses_and_the_rest_of_them_has_none() -> None:
+    result = port_source(
+        b"a.id = cudaLaunchAttributeClusterDimension; b.id = cudaLaunchAttributeClusterSchedulingPolicyPreference;"
+    )
+    assert b"a.id = musaLaunchAttributeClusterDimension;" in result.text
+    assert [each.name for each in result.unported] == ["cudaLaunchAttributeClusterSchedulingPolicyPreference"]
+
+
 def test_known_names_are_those_of_the_tables() -> None:
     """The file that the porter reads and the vendor's tables say the same, and folding loses nothing."""
     names = {name for group in IDENTIFIERS for name in GROUPS[group]}

@@ -175,7 +175,7 @@ asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
    " mov.b32 %0, %1;}" : "=r"(y)); else cudaGridDependencySynchronize();
 asm volatile("" ::: "memory");
-__asm__ __volatile__("bar.sync 0;");
+__asm__ __volatile__("bar.sync 1;");
 #include <cuda/ptx>
 void f(const __grid_constant__ CUtensorMap m);
 cuda\\
@@ -223,9 +223,9 @@ def test_assembler_of_other_processors_is_no_finding(instruction: str) -> None:
 @pytest.mark.parametrize(
     ("template", "name"),
     [
-        ("{ .reg .pred p; setp.ne.b32 p, %0, 0; }", "setp.ne.b32"),
+        ("{ .reg .pred p; setp.ne.and.b32 p, %0, 0, p; }", "setp.ne.and.b32"),
         ("@p0 bra.uni DONE;", "bra.uni"),
-        ("trap;", "trap"),
+        ("brkpt;", "brkpt"),
         ("fence.proxy.async;", "fence.proxy.async"),
         ("ld.global.nc.L1::no_allocate.v4.s32 {%0, %1, %2, %3}, [%4];", "ld.global.nc.l1::no_allocate"),
         ("vadd4.u32.u32.u32 %0, %1, %2, %3;", "vadd4.u32.u32.u32"),
@@ -246,7 +246,7 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
-    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 0;"); }\n)";\ncudaGridDependencySynchronize();'
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGridDependencySynchronize();'
     assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGridDependencySynchronize", 5)]
 
 

@@ -91,10 +91,10 @@ def expression(text: bytes, end: int) -> Statement | None:
     if any(each is None for section in operands for each in section):
         return None
     outputs, inputs = ([each for each in section if each is not None] for section in operands[:2])
-    if not all(each.constraint[:1] == b"=" for each in outputs):
+    if not all(each.constraint[:1] in (b"=", b"+") for each in outputs):
         return None
-    outputs = [each._replace(constraint=each.constraint[1:].lstrip(b"&")) for each in outputs]
-    found = translated(b" ".join(template.strip(b"{} \t").split()), outputs, inputs)
+    outputs = [each._replace(constraint=each.constraint.replace(b"&", b"").lstrip(b"=")) for each in outputs]
+    found = translated(b" ".join(template.split()), outputs, inputs)
     return None if found is None else Statement(behind, b"".join([found, *_LINE_END.findall(text[end:behind])]))
 
 

@@ -28,6 +28,7 @@ from torchada.porting.lexer import (
     tokens,
 )
 from torchada.porting.names import Answer, Names
+from torchada.porting.ptx import header_of
 from torchada.porting.rules.dispatch import NAMING_MACROS
 from torchada.porting.versions import REACHED
 
@@ -203,6 +204,7 @@ class _Pass:
         ported = self.translator.port(found.expression, self.resolve, _DEEPEST)
         lines = self.lines.before(start) - 1
         self.inner += [moved(each, lines) for each in ported.findings]
+        self.lost.update(dict.fromkeys(header_of(found.expression)))
         self._change(Change(start, found.end, ported.text), instruction)
 
     def _launch(self, group: int, start: int, end: int) -> None:

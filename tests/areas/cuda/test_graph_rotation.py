@@ -237,6 +237,102 @@ for layer in torch.cuda.make_graphed_callables(tuple(layers), tuple(sample for _
     musa.run(START + code, env={**FEW, "PYTHONWARNINGS": "ignore"})
 
 
+PIECEWISE = """
+from torch.fx.passes.split_module import split_module
+
+@torch.library.custom_op("pieces::attention", mutates_args=())
+def attention(x: torch.Tensor) -> torch.Tensor:
+    return x.cpu().cumsum(0).to(x.device)
+
+@attention.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+pool, graphs = torch.cuda.graph_pool_handle(), []
+
+class Piece(torch.nn.Module):
+    # A compiled piece; what it is first given becomes the memory that its graph reads.
+    def __init__(self, module, inputs):
+        super().__init__()
+        self.compiled, self.entries = compiled(module, inputs), {}
+
+    def forward(self, *inputs):
+        key = tuple(each.shape for each in inputs)
+        if key not in self.entries:
+            kept = [each if isinstance(each, torch.nn.Parameter) else each.clone() for each in inputs]
+            self.compiled(*kept)
+            graph, out = captured(lambda: self.compiled(*kept), pool=pool)
+            graphs.append(weakref.ref(graph))
+            self.entries[key] = graph, kept, out
+        graph, kept, out = self.entries[key]
+        for own, given in zip(kept, inputs):
+            if own is not given:
+                own.copy_(given)
+        graph.replay()
+        return out
+
+def in_pieces(module, inputs):
+    number = 0
+    def part(node):
+        nonlocal number
+        if node.target is torch.ops.pieces.attention.default:
+            number += 2
+            return number - 1
+        return number
+    whole = split_module(module, None, part)
+    seen = {}
+    class Shapes(torch.fx.Interpreter):
+        def call_module(self, target, args, kwargs):
+            seen[target] = args
+            return super().call_module(target, args, kwargs)
+    with torch.no_grad():
+        Shapes(whole).run(*inputs)
+    for name, args in seen.items():
+        if int(name.rpartition("_")[2]) % 2 == 0:
+            setattr(whole, name, Piece(getattr(whole, name), args))
+    return whole
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(4))
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.ops.pieces.attention(layer(x).relu() + x)
+        return x * 2
+
+torch.manual_seed(0)
+model = Model().cuda()
+with torch.no_grad():
+    run = torch.compile(model, backend=in_pieces, dynamic=False)
+    for turn in range(3):
+        for size in (2, 3, 5):
+            given = torch.randn(size, 4, device="cuda")
+            torch.testing.assert_close(run(given), model(given))
+assert len(graphs) == 3 * 5, "five pieces, for each size"
+used = torch.cuda.memory_allocated()
+del run
+torch._dynamo.reset()
+gc.collect()
+assert not any(each() for each in graphs) and torch.cuda.memory_allocated() < used
+print("right")
+"""
+
+
+@pytest.mark.parametrize(
+    "compiled", ["module", pytest.param("compile_fx(module, list(inputs))", marks=pytest.mark.slow)]
+)
+def test_pieces_of_a_compiled_model_are_captured_with_one_pool_and_custom_operators_between(
+    musa: Interpreter, compiled: str
+) -> None:
+    """As vLLM and SGLang do it: torch.compile's graph is split at the operators that are not captured."""
+    imports = "from torch._inductor.compile_fx import compile_fx\n"
+    code = START + imports + f"def compiled(module, inputs):\n    return {compiled}\n" + PIECEWISE
+    done = musa.run(code, env={**FEW, "PYTHONWARNINGS": "ignore"}, timeout=900)
+    assert done.stdout.strip().endswith("right")
+
+
 def test_rotation_is_off_by_the_variable(musa: Interpreter) -> None:
     code = """
 try:

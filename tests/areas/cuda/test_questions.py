@@ -83,6 +83,9 @@ def test_devices_that_are_hidden_before_the_first_use_count_no_more(musa: Interp
     os.environ["CUDA_VISIBLE_DEVICES"] = "0,1"
     print(json.dumps([*counts, torch.cuda.device_count(), torch.cuda._device_count_nvml()]))
     """
+    # Without the library the runtime has been asked, which goes by its first look at the environment: cuda:1 is there.
+    asked = code.replace('torch.zeros(1, device="cuda")', 'torch.zeros(1, device="cuda:1")')
+    assert musa.json(asked) == [2, 2, 1, 2, 2, 2]
     # The last answer is the library's, which knows nothing of what is in use; torch.cuda's own is the same.
     assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 1, 0, 1, 1, 2]
 

@@ -123,6 +123,34 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
     assert os.stat(library).st_mtime_ns == before
 
 
+@pytest.mark.parametrize("excluded", [None, "vendored", "{folder}/vendored:elsewhere", "nothing,vendored"])
+def test_headers_of_an_excluded_folder_stay_as_they_are(
+    musa: Interpreter, tmp_path: Path, excluded: str | None
+) -> None:
+    (tmp_path / "vendored").mkdir()
+    (tmp_path / "vendored" / "word.cuh").write_text(
+        "#define TEXT(x) #x\ninline const char* word() { return TEXT(cudaFree); }\n"
+    )
+    (tmp_path / "own.cuh").write_text("inline const char* own() { return TEXT(cudaMalloc); }\n")
+    source = tmp_path / "words.cu"
+    source.write_text(
+        '#include "vendored/word.cuh"\n#include "own.cuh"\n'
+        'extern "C" const char* given(int own_one) { return own_one ? own() : word(); }\n'
+    )
+    (tmp_path / "made").mkdir()
+    code = f"""
+    import ctypes, json
+    from torch.utils import cpp_extension
+    made = cpp_extension.load("words", [{str(source)!r}], build_directory={str(tmp_path / "made")!r}, is_python_module=False)
+    given = ctypes.CDLL(made).given
+    given.restype = ctypes.c_char_p
+    print(json.dumps([given(number).decode() for number in (0, 1)]))
+    """
+    env = {} if excluded is None else {"TORCHADA_EXCLUDE_DIRS": excluded.format(folder=tmp_path)}
+    words = musa.json(code, env={"MAX_JOBS": "1", **env}, timeout=600)
+    assert words == ["musaFree" if excluded is None else "cudaFree", "musaMalloc"]
+
+
 @pytest.mark.slow
 def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the headers that torch puts before the sources, and the bindings that it writes."""

@@ -48,7 +48,13 @@ extern "C" int run_launch(long* values, long blocks, long attribute, long value,
   musaLaunchAttribute attributes[2] = {};
   attributes[0].id = musaLaunchAttributeIgnore;
   attributes[1].id = static_cast<musaLaunchAttributeID>(attribute);
-  attributes[1].val.cooperative = static_cast<int>(value);
+  if (attribute == musaLaunchAttributeClusterDimension) {
+    attributes[1].val.clusterDim.x = static_cast<unsigned>(value);
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+  } else {
+    attributes[1].val.cooperative = static_cast<int>(value);
+  }
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
   musaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
   config.blockDim = 32;

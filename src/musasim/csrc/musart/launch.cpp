@@ -302,6 +302,10 @@ musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* fu
     const auto& attribute = config->attrs[at];
     if (attribute.id == musaLaunchAttributeCooperative) {
       cooperative = attribute.val.cooperative != 0;
+    } else if (attribute.id == musaLaunchAttributeClusterDimension) {
+      const auto& cluster = attribute.val.clusterDim;
+      if (cluster.x == 0 || cluster.y == 0 || cluster.z == 0) return remember(musaErrorInvalidValue);
+      if (cluster.x * cluster.y * cluster.z != 1) return remember(musaErrorNotSupported);
     } else if (attribute.id != musaLaunchAttributeIgnore && attribute.id != musaLaunchAttributePriority) {
       return remember(musaErrorNotSupported);
     }

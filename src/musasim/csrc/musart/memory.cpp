@@ -283,6 +283,19 @@ musaError_t musaMemGetInfo(size_t* free, size_t* total) {
   return musaSuccess;
 }
 
+musaError_t musasim_allocation(const void* pointer, void** base, size_t* size) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  const auto found = find_allocation(pointer);
+  if (!found) {
+    return musaErrorInvalidValue;
+  }
+  *base = found->base;
+  *size = found->size;
+  return musaSuccess;
+}
+
 musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer) {
   if (attributes == nullptr) {
     return remember(musaErrorInvalidValue);

@@ -127,6 +127,56 @@ MUresult muMemFree(MUdeviceptr pointer) {
   return as_result(musaFree(address_of(pointer)));
 }
 
+MUresult muMemGetAddressRange(MUdeviceptr* base, size_t* size, MUdeviceptr pointer) {
+  void* begin = nullptr;
+  size_t bytes = 0;
+  if (const auto error = musasim_allocation(address_of(pointer), &begin, &bytes)) {
+    return as_result(error);
+  }
+  if (base != nullptr) {
+    *base = reinterpret_cast<MUdeviceptr>(begin);
+  }
+  if (size != nullptr) {
+    *size = bytes;
+  }
+  return MUSA_SUCCESS;
+}
+
+MUresult muPointerGetAttribute(void* value, MUpointer_attribute attribute, MUdeviceptr pointer) {
+  musaPointerAttributes found;
+  if (value == nullptr) {
+    return MUSA_ERROR_INVALID_VALUE;
+  }
+  if (const auto error = musaPointerGetAttributes(&found, address_of(pointer))) {
+    return as_result(error);
+  }
+  if (found.type == musaMemoryTypeUnregistered) { // of the program, and unknown to the driver
+    return MUSA_ERROR_INVALID_VALUE;
+  }
+  switch (attribute) {
+    case MU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned int*>(value) = found.type == musaMemoryTypeHost ? MU_MEMORYTYPE_HOST : MU_MEMORYTYPE_DEVICE;
+      return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      *static_cast<MUdeviceptr*>(value) = reinterpret_cast<MUdeviceptr>(found.devicePointer);
+      return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_HOST_POINTER:
+      *static_cast<void**>(value) = found.hostPointer;
+      return found.hostPointer != nullptr ? MUSA_SUCCESS : MUSA_ERROR_INVALID_VALUE;
+    case MU_POINTER_ATTRIBUTE_IS_MANAGED:
+      *static_cast<bool*>(value) = found.type == musaMemoryTypeManaged;
+      return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(value) = found.device;
+      return MUSA_SUCCESS;
+    case MU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      return muMemGetAddressRange(static_cast<MUdeviceptr*>(value), nullptr, pointer);
+    case MU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      return muMemGetAddressRange(nullptr, static_cast<size_t*>(value), pointer);
+  }
+  return MUSA_ERROR_NOT_SUPPORTED;
+}
+
 MUresult muMemcpyHtoD(MUdeviceptr to, const void* from, size_t bytes) {
   return as_result(musaMemcpy(address_of(to), from, bytes, musaMemcpyHostToDevice));
 }

@@ -1,4 +1,5 @@
-/* The C API of MCCL, which is NCCL's under MUSA's names: communicators of ranks that are processes or threads of one machine. */
+/* The C API of MCCL, which is NCCL's under MUSA's names: communicators of ranks that are processes or threads of one machine. What
+   no program calls in public that was written for MUSA is left out, such as a counterpart of ncclCommSplit. */
 #pragma once
 
 #include <musa_runtime_api.h>
@@ -32,7 +33,7 @@ typedef enum {
   mcclNumResults = 8
 } mcclResult_t;
 
-typedef enum { mcclSum = 0, mcclProd = 1, mcclMax = 2, mcclMin = 3, mcclAvg = 4, mcclNumOps = 5 } mcclRedOp_t;
+typedef enum { mcclSum = 0, mcclProd = 1, mcclMax = 2, mcclMin = 3, mcclAvg = 4, mcclNumOps = 5, mcclMaxRedOp = 0x7fffffff } mcclRedOp_t;
 
 typedef enum {
   mcclInt8 = 0,
@@ -54,6 +55,9 @@ typedef enum {
   mcclFp8E5M2 = 11,
   mcclNumTypes = 12
 } mcclDataType_t;
+
+/* When the number behind a pointer is read: when a reduction runs, or before the function returns. */
+typedef enum { mcclScalarDevice = 0, mcclScalarHostImmediate = 1 } mcclScalarResidence_t;
 
 /* The first members of a configuration. Those that follow say how to use the device, which has nothing to choose here. */
 typedef struct {
@@ -78,6 +82,10 @@ MUSART_API mcclResult_t mcclCommGetAsyncError(mcclComm_t comm, mcclResult_t* res
 MUSART_API mcclResult_t mcclCommCount(mcclComm_t comm, int* count);
 MUSART_API mcclResult_t mcclCommUserRank(mcclComm_t comm, int* rank);
 MUSART_API mcclResult_t mcclCommCuDevice(mcclComm_t comm, int* device);
+
+/* A sum of numbers that each rank multiplies by one of its own before. */
+MUSART_API mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t* op, void* scalar, mcclDataType_t type, mcclScalarResidence_t residence, mcclComm_t comm);
+MUSART_API mcclResult_t mcclRedOpDestroy(mcclRedOp_t op, mcclComm_t comm);
 
 MUSART_API mcclResult_t mcclGroupStart(void);
 MUSART_API mcclResult_t mcclGroupEnd(void);

@@ -45,6 +45,18 @@ typedef enum MUdevice_attribute {
   MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
 } MUdevice_attribute;
 
+typedef enum MUpointer_attribute {
+  MU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  MU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+  MU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+  MU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+  MU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  MU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+  MU_POINTER_ATTRIBUTE_RANGE_SIZE = 12
+} MUpointer_attribute;
+
+typedef enum MUmemorytype { MU_MEMORYTYPE_HOST = 1, MU_MEMORYTYPE_DEVICE = 2 } MUmemorytype;
+
 typedef int MUdevice;
 typedef unsigned long long MUdeviceptr;
 typedef struct MUctx_st* MUcontext;
@@ -69,6 +81,8 @@ MUSART_API MUresult muCtxSynchronize(void);
 MUSART_API MUresult muMemGetInfo(size_t* free, size_t* total);
 MUSART_API MUresult muMemAlloc(MUdeviceptr* pointer, size_t bytes);
 MUSART_API MUresult muMemFree(MUdeviceptr pointer);
+MUSART_API MUresult muMemGetAddressRange(MUdeviceptr* base, size_t* size, MUdeviceptr pointer);
+MUSART_API MUresult muPointerGetAttribute(void* value, MUpointer_attribute attribute, MUdeviceptr pointer);
 MUSART_API MUresult muMemcpyHtoD(MUdeviceptr to, const void* from, size_t bytes);
 MUSART_API MUresult muMemcpyDtoH(void* to, MUdeviceptr from, size_t bytes);
 MUSART_API MUresult muMemcpyDtoD(MUdeviceptr to, MUdeviceptr from, size_t bytes);

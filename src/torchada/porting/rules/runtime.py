@@ -37,14 +37,15 @@ RUNTIME = Library(
         "cudaErrorNvlinkUncorrectable": "musaErrorMtlinkUncorrectable",
         "__cudaRegisterLinkedBinary__NV_MODULE_ID": "__musaRegisterLinkedBinary__MT_MODULE_ID",
         "cudaLaunchAttributeProgrammaticStreamSerialization": "musaLaunchAttributeIgnore",
-        # No table has these. Programs that run on MUSA use them: kineto, PyTorch's profiler, and ggml.
+        # No table has these. Programs that run on MUSA use them: kineto, PyTorch's profiler, ggml, and the vendor's TransformerEngine.
+        "cudaLaunchAttributeClusterDimension": "musaLaunchAttributeClusterDimension",
         "cudaLaunchKernelEx": "musaLaunchKernelEx",
         "cudaLaunchKernelExC": "musaLaunchKernelExC",
         "cudaStreamFireAndForget": "musaStreamFireAndForget",
     },
     absent={
         r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion": _HOPPER,
-        r"cudaLaunchAttribute(?:Cluster|Programmatic(?!StreamSerialization$)|Preferred|MemSync|LaunchCompletion)\w*": _HOPPER,
+        r"cudaLaunchAttribute(?:Cluster(?!Dimension$)|Programmatic(?!StreamSerialization$)|Preferred|MemSync|LaunchCompletion)\w*": _HOPPER,
         r"cudaFuncAttribute(?:NonPortable)?Cluster\w*|cudaOccupancyMax(?:Potential|Active)Clusters?\w*": _HOPPER,
         r"cudaDevAttrClusterLaunch|cudaFuncAttributeRequiredCluster\w*": _HOPPER,
         r"cudaGraphConditional\w*|cudaGraphCondType\w*|cudaStreamBeginCaptureToGraph": _NEWER,

@@ -214,15 +214,21 @@ typedef struct MusartExtent {
 #define MUSART_EXTENT MusartExtent
 #endif
 
-/* what musaLaunchKernelExC takes; an attribute that is not listed is refused */
+/* What musaLaunchKernelExC takes; an attribute that is not listed is refused, and clusters of more than one block are. A kernel never
+   begins before its predecessor's end, so programmaticStreamSerializationAllowed is for sources that set it, beside Ignore. */
 typedef enum musaLaunchAttributeID {
   musaLaunchAttributeIgnore = 0,
   musaLaunchAttributeCooperative = 2,
+  musaLaunchAttributeClusterDimension = 4,
   musaLaunchAttributePriority = 8,
 } musaLaunchAttributeID;
 typedef union musaLaunchAttributeValue {
   char pad[64];
   int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
   int priority;
 } musaLaunchAttributeValue;
 typedef struct musaLaunchAttribute {
@@ -330,6 +336,8 @@ MUSART_API musaError_t musaMemcpyPeer(void* to, int to_device, const void* from,
 MUSART_API musaError_t
 musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t count, musaStream_t stream MUSART_DEFAULT(0));
 MUSART_API musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer);
+/* The allocation that the pointer lies in, for the driver's functions, which tell it. */
+MUSART_API musaError_t musasim_allocation(const void* pointer, void** base, size_t* size);
 MUSART_API musaError_t musaMallocHost(void** pointer, size_t size);
 MUSART_API musaError_t musaHostAlloc(void** pointer, size_t size, unsigned int flags);
 MUSART_API musaError_t musaFreeHost(void* pointer);

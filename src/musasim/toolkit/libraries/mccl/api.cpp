@@ -1,5 +1,6 @@
 // The functions of mccl.h. Nothing here throws, and nothing is destroyed at the end of the process.
 #include "group.h"
+#include "numbers.h"
 
 #include <sys/random.h>
 
@@ -57,7 +58,12 @@ mcclResult_t submit(mcclComm_t comm, Call call, const void* from, void* to, int 
   if (member == nullptr) {
     return fail(mcclInvalidArgument, "there is no such communicator");
   }
-  return musasim::libmccl::submit(member, Operation{call, static_cast<const char*>(from), static_cast<char*>(to), peer, stream});
+  Operation operation{call, static_cast<const char*>(from), static_cast<char*>(to), peer, stream};
+  if (call.op >= mcclNumOps) { // one of the user's own; the ranks' handles may differ
+    operation.factor = member->factor(static_cast<mcclRedOp_t>(call.op));
+    operation.call.op = operation.factor != nullptr ? mcclNumOps : mcclMaxRedOp;
+  }
+  return musasim::libmccl::submit(member, operation);
 }
 
 Call call(Kind kind, size_t count, mcclDataType_t type, int op = 0, int root = 0) {
@@ -172,6 +178,25 @@ mcclResult_t mcclCommUserRank(mcclComm_t comm, int* rank) {
 
 mcclResult_t mcclCommCuDevice(mcclComm_t comm, int* device) {
   return ask(comm, device, [&](const Communicator& member) { *device = member.device; });
+}
+
+mcclResult_t mcclRedOpCreatePreMulSum(mcclRedOp_t* op, void* scalar, mcclDataType_t type, mcclScalarResidence_t residence, mcclComm_t comm) {
+  const auto member = find(comm);
+  if (member == nullptr || op == nullptr || scalar == nullptr || !musasim::libmccl::can_reduce(type, mcclSum) ||
+      (residence != mcclScalarDevice && residence != mcclScalarHostImmediate)) {
+    return fail(mcclInvalidArgument, "an operation needs a communicator, a place for it, a number, its type and where it is");
+  }
+  musasim::libmccl::Factor factor{type, residence == mcclScalarDevice ? scalar : nullptr, {}};
+  if (residence == mcclScalarHostImmediate) {
+    std::memcpy(factor.number, scalar, musasim::libmccl::size_of(type));
+  }
+  *op = member->keep(factor);
+  return mcclSuccess;
+}
+
+mcclResult_t mcclRedOpDestroy(mcclRedOp_t op, mcclComm_t comm) {
+  const auto member = find(comm);
+  return member != nullptr && member->forget(op) ? mcclSuccess : fail(mcclInvalidArgument, "there is no such operation");
 }
 
 mcclResult_t mcclGroupStart(void) {

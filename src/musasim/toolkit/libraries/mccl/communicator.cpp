@@ -61,7 +61,11 @@ mcclResult_t Communicator::check(const Operation& operation) {
   if (size_of(static_cast<mcclDataType_t>(type)) == 0 || peer < 0 || peer >= ranks) {
     return fail(mcclInvalidArgument, described(operation.call) + ": there is no such type or rank");
   }
-  if (is_reduction(kind) && !can_reduce(static_cast<mcclDataType_t>(type), static_cast<mcclRedOp_t>(op))) {
+  const bool has_factor = op == mcclNumOps && operation.factor != nullptr;
+  if (has_factor && operation.factor->type != static_cast<mcclDataType_t>(type)) {
+    return fail(mcclInvalidArgument, described(operation.call) + ": the operation was made for numbers of another type");
+  }
+  if (is_reduction(kind) && !can_reduce(static_cast<mcclDataType_t>(type), has_factor ? mcclSum : static_cast<mcclRedOp_t>(op))) {
     return fail(mcclInvalidArgument, described(operation.call) + ": numbers of this type are not reduced in this way");
   }
   const auto usable = [this](const char* memory, size_t bytes) {
@@ -126,7 +130,38 @@ std::vector<Piece> Communicator::to_others(const Operation& operation, size_t ea
   return pieces;
 }
 
+mcclRedOp_t Communicator::keep(const Factor& factor) {
+  const std::lock_guard<std::mutex> lock(factors_mutex_);
+  factors_[next_op_] = std::make_shared<const Factor>(factor);
+  return static_cast<mcclRedOp_t>(next_op_++);
+}
+
+bool Communicator::forget(mcclRedOp_t op) {
+  const std::lock_guard<std::mutex> lock(factors_mutex_);
+  return factors_.erase(op) != 0;
+}
+
+std::shared_ptr<const Factor> Communicator::factor(mcclRedOp_t op) {
+  const std::lock_guard<std::mutex> lock(factors_mutex_);
+  const auto found = factors_.find(op);
+  return found == factors_.end() ? nullptr : found->second;
+}
+
+Failure Communicator::multiplied(const Operation& operation) {
+  const auto type = static_cast<mcclDataType_t>(operation.call.type);
+  const size_t bytes = bytes_read(operation);
+  std::vector<char> numbers(bytes);
+  multiply(type, operation.factor->value(), operation.from, numbers.data(), bytes / size_of(type));
+  auto rest = operation;
+  rest.from = numbers.data();
+  rest.factor = nullptr;
+  return collective(rest);
+}
+
 Failure Communicator::collective(const Operation& operation) {
+  if (operation.factor != nullptr) {
+    return multiplied(operation);
+  }
   const auto& call = operation.call;
   const size_t bytes = bytes_of(operation);
   const int root = static_cast<int>(call.root);

@@ -3,6 +3,7 @@
 
 #include "wire.h"
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,12 +11,24 @@
 
 namespace musasim::libmccl {
 
+// What a rank multiplies its numbers by before they are summed: `number` itself, or the device's memory where it is read later.
+struct Factor {
+  mcclDataType_t type;
+  const void* memory;
+  char number[8];
+
+  const void* value() const {
+    return memory != nullptr ? memory : number;
+  }
+};
+
 struct Operation {
   Call call;
   const char* from; // nullptr where nothing is read
   char* to; // nullptr where nothing is written
   int peer; // of a message
   musaStream_t stream;
+  std::shared_ptr<const Factor> factor{}; // kept for as long as a graph may need it
 };
 
 class Communicator {
@@ -35,6 +48,11 @@ class Communicator {
   // Whether the operation can be done: its root, its type, and its memory, which has to be this device's.
   mcclResult_t check(const Operation& operation);
 
+  // Operations of the user's own, by their handles.
+  mcclRedOp_t keep(const Factor& factor);
+  bool forget(mcclRedOp_t op);
+  std::shared_ptr<const Factor> factor(mcclRedOp_t op);
+
   mcclResult_t state() const {
     return state_;
   }
@@ -46,6 +64,7 @@ class Communicator {
  private:
   mcclResult_t settle(const Failure& failure);
   Failure collective(const Operation& operation);
+  Failure multiplied(const Operation& operation);
   Failure all_reduce(const Operation& operation);
   Failure reduce_parts(const Operation& operation, const std::vector<Piece>& sends, char* own, char* into);
   Failure messages(const std::vector<Operation>& operations);
@@ -55,6 +74,9 @@ class Communicator {
 
   const std::string name_;
   std::atomic<mcclResult_t> state_{mcclSuccess};
+  std::mutex factors_mutex_;
+  std::map<int, std::shared_ptr<const Factor>> factors_;
+  int next_op_ = mcclNumOps;
   std::mutex mutex_; // of the wire
   Wire wire_;
 };

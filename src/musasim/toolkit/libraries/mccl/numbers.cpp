@@ -108,20 +108,41 @@ bool can_reduce(mcclDataType_t type, mcclRedOp_t op) {
   return type >= 0 && type < mcclFp8E4M3 && op >= 0 && op < mcclNumOps;
 }
 
-void reduce(mcclDataType_t type, mcclRedOp_t op, const std::vector<const void*>& parts, void* into, size_t count) {
+namespace {
+
+// Calls `work` with a value of the type; can_reduce() has refused those that have none here.
+template <class Work>
+void with_type(mcclDataType_t type, Work work) {
   switch (type) {
-    case mcclInt8: return reduce_as<int8_t>(op, parts, into, count);
-    case mcclUint8: return reduce_as<uint8_t>(op, parts, into, count);
-    case mcclInt32: return reduce_as<int32_t>(op, parts, into, count);
-    case mcclUint32: return reduce_as<uint32_t>(op, parts, into, count);
-    case mcclInt64: return reduce_as<int64_t>(op, parts, into, count);
-    case mcclUint64: return reduce_as<uint64_t>(op, parts, into, count);
-    case mcclFloat16: return reduce_as<Half>(op, parts, into, count);
-    case mcclFloat32: return reduce_as<float>(op, parts, into, count);
-    case mcclFloat64: return reduce_as<double>(op, parts, into, count);
-    case mcclBfloat16: return reduce_as<BFloat16>(op, parts, into, count);
-    default: return; // can_reduce() has refused it
+    case mcclInt8: return work(int8_t{});
+    case mcclUint8: return work(uint8_t{});
+    case mcclInt32: return work(int32_t{});
+    case mcclUint32: return work(uint32_t{});
+    case mcclInt64: return work(int64_t{});
+    case mcclUint64: return work(uint64_t{});
+    case mcclFloat16: return work(Half(0));
+    case mcclFloat32: return work(float{});
+    case mcclFloat64: return work(double{});
+    case mcclBfloat16: return work(BFloat16(0));
+    default: return;
   }
+}
+
+} // namespace
+
+void multiply(mcclDataType_t type, const void* factor, const void* from, void* into, size_t count) {
+  with_type(type, [=](auto example) {
+    using T = decltype(example);
+    using Number = typename Wide<T>::type;
+    const auto by = static_cast<Number>(*static_cast<const T*>(factor));
+    for (size_t i = 0; i < count; ++i) {
+      static_cast<T*>(into)[i] = static_cast<T>(combine(mcclProd, static_cast<Number>(static_cast<const T*>(from)[i]), by));
+    }
+  });
+}
+
+void reduce(mcclDataType_t type, mcclRedOp_t op, const std::vector<const void*>& parts, void* into, size_t count) {
+  with_type(type, [&](auto example) { reduce_as<decltype(example)>(op, parts, into, count); });
 }
 
 } // namespace musasim::libmccl

@@ -1,0 +1,35 @@
+"""PTX that says nothing but what C++ for MUSA says as well: a statement in, an expression out.
+
+Every other statement is refused (None), also where a modifier is not known or an address is in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torchada.porting.ptx import program
+from torchada.porting.ptx.instructions import translated_instruction
+from torchada.porting.ptx.registers import Operand, Values
+
+__all__ = ["Operand", "header_of", "translated"]
+
+_HEADERS = ((b"_half", "musa_fp16.h"), (b"bfloat16", "musa_bf16.h"))
+
+
+def translated(statement: bytes, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> bytes | None:
+    """An expression that does what the instructions of `statement` do; None where there is none."""
+    text = statement.strip()
+    if b"//" in text or b"/*" in text:
+        return None
+    if text[:1] == b"{" and text[-1:] == b"}":
+        text = text[1:-1].strip()
+    instructions = [each.strip() for each in text.split(b";") if each.strip()]
+    reads_outputs = any(each.constraint[:1] == b"+" for each in outputs)
+    if len(instructions) == 1 and not reads_outputs and instructions[0][:1] not in (b"@", b"."):
+        return translated_instruction(instructions[0], Values(outputs, inputs))
+    return program.translated(instructions, outputs, inputs)
+
+
+def header_of(expression: bytes) -> tuple[str, ...]:
+    """The headers of MUSA's whose functions are called in a translated expression."""
+    return tuple(header for word, header in _HEADERS if word in expression)

@@ -1,0 +1,201 @@
+"""What PTX computes in registers, as functions of C++.
+
+A table has, by the instruction's modifiers, the kinds of its registers, the target's first, and the function. That is a name of
+CUDA's that MUSA has, or an expression without captures. Where PTX and C++ differ (shifts that are too far, numbers that are no
+number), PTX's rule is written out.
+"""
+
+from __future__ import annotations
+
+from torchada.porting.ptx.registers import CPP
+
+Functions = dict[tuple[bytes, ...], tuple[bytes, bytes]]
+_ROUNDINGS = {b"rn": b"rn", b"rz": b"rz", b"rm": b"rd", b"rp": b"ru"}
+_UNTYPED_32, _UNTYPED_64 = (b"u32", b"s32"), (b"u64", b"s64")
+_SIGNED = {b"s32": b"int", b"s64": b"long long"}
+
+
+def _lambda(kinds: bytes, body: bytes, signed: bytes = b"") -> bytes:
+    """[](unsigned int a, unsigned int b) { return a + b; }: the kinds are those of the parameters, named a, b, c and d."""
+    parameters = (b"%b %b" % (signed or CPP[kinds[at : at + 1]], b"abcd"[at : at + 1]) for at in range(len(kinds)))
+    return b"[](%b) { return %b; }" % (b", ".join(parameters), body)
+
+
+def _whole(body: bytes, count: int, types: tuple[bytes, ...] = (*_UNTYPED_32, *_UNTYPED_64)) -> Functions:
+    """Arithmetic that wraps around, so signed numbers are computed as unsigned ones."""
+    kinds = {each: (b"r" if each.endswith(b"32") else b"l") for each in types}
+    return {(each,): (kind * (count + 1), _lambda(kind * count, body)) for each, kind in kinds.items()}
+
+
+def _bits(body: bytes, count: int) -> Functions:
+    return _whole(body, count, (b"b32", b"b64"))
+
+
+def _signed(body: bytes) -> Functions:
+    return {
+        **_whole(body, 2, (b"u32", b"u64")),
+        **{
+            (each,): ((b"r" if each == b"s32" else b"l") * 3, _lambda(b"ll", body, type_))
+            for each, type_ in _SIGNED.items()
+        },
+    }
+
+
+def _lower(functions: Functions) -> Functions:
+    """mul.lo.u32"""
+    return {(b"lo", *modifiers): function for modifiers, function in functions.items()}
+
+
+# Fields of bits, with PTX's rules for positions and lengths that are too large.
+_MASK = b"(n > 31 ? ~0u : (1u << n) - 1u)"
+_FIELD = b"[](unsigned int a, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; "
+_BFE_UNSIGNED = _FIELD + b"return p > 31 ? 0u : (a >> p) & %b; }" % _MASK
+_BFE_SIGNED = (
+    b"[](int a, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; if (n == 0) return 0; "
+    b"const int s = p > 31 ? a >> 31 : a >> p; if (p + n > 31) return s; "
+    b"return (int)((unsigned int)s << (32 - n)) >> (32 - n); }"
+)
+_BFI = (
+    b"[](unsigned int a, unsigned int b, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; if (p > 31) return b; "
+    b"const unsigned int m = %b << p; return (b & ~m) | ((a << p) & m); }" % _MASK
+)
+# Bit (4a + 2b + c) of the last operand is the result for the bits a, b and c.
+_LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { return %b; }" % b" | ".join(
+    b"(t >> %d & 1u ? %ba & %bb & %bc : 0u)" % (at, b"~"[at >> 2 :], b"~"[at >> 1 & 1 :], b"~"[at & 1 :])
+    for at in range(8)
+)
+
+_HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
+_BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
+_PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
+
+
+def _small(of: tuple[bytes, bytes], function: bytes, count: int, first: tuple[bytes, ...], name: bytes) -> Functions:
+    """An operation on halves or bfloat16s, and on two of them in one register."""
+    bits, number = of
+    one = bits % (b"%b(%b)" % (function, b", ".join(number % b"abc"[at : at + 1] for at in range(count))))
+    each = _lambda(b"h" * count, one)
+    halves = (
+        b"%b(%b)" % (each, b", ".join(b"abc"[at : at + 1] + shift for at in range(count))) for shift in (b"", b" >> 16")
+    )
+    two = _lambda(b"r" * count, _PAIR % tuple(halves))
+    return {(*first, name): (b"h" * (count + 1), each), (*first, name + b"x2"): (b"r" * (count + 1), two)}
+
+
+def _packed(of: tuple[bytes, bytes], function: bytes, name: bytes) -> Functions:
+    """cvt.rn.f16.f32 d, a and cvt.rn.f16x2.f32 d, a, b: a goes to the upper half."""
+    low, high = (of[0] % (b"%b(%b)" % (function, each)) for each in (b"a", b"b"))
+    return {
+        (b"rn", name, b"f32"): (b"hf", _lambda(b"f", low)),
+        (b"rn", name + b"x2", b"f32"): (b"rff", _lambda(b"ff", _PAIR % (high, low))),
+    }
+
+
+def _to_whole() -> Functions:
+    """Conversions to whole numbers clamp; what is no number becomes 0."""
+    made: Functions = {}
+    for ptx, rounding in ((b"rni", b"rn"), (b"rzi", b"rz"), (b"rmi", b"rd"), (b"rpi", b"ru")):
+        for kind, name in ((b"s32", b"int"), (b"u32", b"uint")):
+            function = b"rf", _lambda(b"f", b"a != a ? 0 : __float2%b_%b(a)" % (name, rounding))
+            made |= {(ptx, kind, b"f32"): function, (ptx, b"sat", kind, b"f32"): function}
+        number = b"(a != a ? 0 : __float2int_%b(a))" % rounding
+        for kind, clamped in _clamped(number).items():
+            made[(ptx, b"sat", kind, b"f32")] = b"rf", _lambda(b"f", clamped)
+    return made
+
+
+def _clamped(number: bytes) -> dict[bytes, bytes]:
+    """A whole number in the range of eight bits, as PTX puts it into a register of 32."""
+    bounds = {b"s8": (-128, 127), b"u8": (0, 255), b"s16": (-32768, 32767), b"u16": (0, 65535)}
+    return {
+        kind: b"(unsigned int)min(max(%b, %d), %d)" % (number, *both) for kind, both in bounds.items() if b"8" in kind
+    }
+
+
+def _approximate(name: bytes, body: bytes) -> dict[bytes, Functions]:
+    """An approximation is answered by the function itself; .ftz makes numbers below the normal ones zero, before and after."""
+    flush = b"(__builtin_fabsf(%b) < 1.17549435e-38f ? __builtin_copysignf(0.0f, %b) : %b)"
+    inner = _lambda(b"f", body)
+    flushed = b"[](float a) { a = %b; a = %b(a); return %b; }" % (flush % ((b"a",) * 3), inner, flush % ((b"a",) * 3))
+    return {name: {(b"approx", b"f32"): (b"ff", inner), (b"approx", b"ftz", b"f32"): (b"ff", flushed)}}
+
+
+FUNCTIONS: dict[bytes, Functions] = {
+    b"prmt": {(b"b32",): (b"rrrr", b"__byte_perm")},
+    b"bfe": {(b"u32",): (b"rrrr", _BFE_UNSIGNED), (b"s32",): (b"rrrr", _BFE_SIGNED)},
+    b"bfi": {(b"b32",): (b"rrrrr", _BFI)},
+    b"lop3": {(b"b32",): (b"rrrrr", _LOP3)},
+    b"add": {
+        **_whole(b"a + b", 2),
+        **_small(_HALF, b"__hadd", 2, (), b"f16"),
+        (b"rn", b"f32"): (b"fff", b"__fadd_rn"),
+        (b"f32",): (b"fff", _lambda(b"ff", b"a + b")),
+    },
+    b"sub": {
+        **_whole(b"a - b", 2),
+        **_small(_HALF, b"__hsub", 2, (), b"f16"),
+        (b"f32",): (b"fff", _lambda(b"ff", b"a - b")),
+    },
+    b"mul": {
+        **_lower(_whole(b"a * b", 2)),
+        **_small(_HALF, b"__hmul", 2, (), b"f16"),
+        (b"wide", b"u32"): (b"lrr", _lambda(b"rr", b"(unsigned long long)a * b")),
+        (b"wide", b"s32"): (b"lrr", _lambda(b"rr", b"(long long)a * b", b"int")),
+        (b"hi", b"u32"): (b"rrr", b"__umulhi"),
+        (b"hi", b"s32"): (b"rrr", b"__mulhi"),
+        (b"rn", b"f32"): (b"fff", b"__fmul_rn"),
+        (b"f32",): (b"fff", _lambda(b"ff", b"a * b")),
+    },
+    b"mad": _lower(_whole(b"a * b + c", 3)),
+    b"min": {**_signed(b"a < b ? a : b"), (b"f32",): (b"fff", b"fminf")},
+    b"max": {**_signed(b"a < b ? b : a"), (b"f32",): (b"fff", b"fmaxf")},
+    b"and": {**_bits(b"a & b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a && b"))},
+    b"or": {**_bits(b"a | b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a || b"))},
+    b"xor": {**_bits(b"a ^ b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a != b"))},
+    b"not": {**_bits(b"~a", 1), (b"pred",): (b"pp", _lambda(b"p", b"!a"))},
+    b"shl": {
+        (b"b32",): (b"rrr", _lambda(b"rr", b"b > 31 ? 0u : a << b")),
+        (b"b64",): (b"llr", _lambda(b"lr", b"b > 63 ? 0ull : a << b")),
+    },
+    b"shr": {
+        **dict.fromkeys(((b"u32",), (b"b32",)), (b"rrr", _lambda(b"rr", b"b > 31 ? 0u : a >> b"))),
+        (b"s32",): (b"rrr", _lambda(b"rr", b"a >> ((unsigned int)b > 31 ? 31 : b)", b"int")),
+        **dict.fromkeys(((b"u64",), (b"b64",)), (b"llr", _lambda(b"lr", b"b > 63 ? 0ull : a >> b"))),
+    },
+    b"popc": {(b"b32",): (b"rr", b"__popc"), (b"b64",): (b"rl", b"__popcll")},
+    b"clz": {(b"b32",): (b"rr", b"__clz"), (b"b64",): (b"rl", b"__clzll")},
+    b"brev": {(b"b32",): (b"rr", b"__brev"), (b"b64",): (b"ll", b"__brevll")},
+    b"abs": {(b"f32",): (b"ff", b"fabsf")},
+    b"neg": {(b"f32",): (b"ff", _lambda(b"f", b"-a")), (b"s32",): (b"rr", _lambda(b"r", b"0u - a"))},
+    b"fma": {
+        **{
+            (ptx, kind): (register * 4, b"%b_%b" % (function, cuda))
+            for kind, function, register in ((b"f32", b"__fmaf", b"f"), (b"f64", b"__fma", b"d"))
+            for ptx, cuda in _ROUNDINGS.items()
+        },
+        **_small(_HALF, b"__hfma", 3, (b"rn",), b"f16"),
+        **_small(_BFLOAT16, b"__hfma", 3, (b"rn",), b"bf16"),
+    },
+    b"cvt": {
+        **_packed(_HALF, b"__float2half_rn", b"f16"),
+        **_packed(_BFLOAT16, b"__float2bfloat16_rn", b"bf16"),
+        (b"f32", b"f16"): (b"fh", _lambda(b"h", b"__half2float(__ushort_as_half(a))")),
+        (b"f32", b"bf16"): (b"fh", _lambda(b"h", b"__uint_as_float((unsigned int)a << 16)")),
+        **_to_whole(),
+        **{(b"sat", kind, b"s32"): (b"rr", _lambda(b"r", body, b"int")) for kind, body in _clamped(b"a").items()},
+        (b"rn", b"f32", b"s32"): (b"fr", b"__int2float_rn"),
+        (b"rn", b"f32", b"u32"): (b"fr", b"__uint2float_rn"),
+        (b"u64", b"u32"): (b"lr", _lambda(b"r", b"(unsigned long long)a")),
+        (b"s64", b"s32"): (b"lr", _lambda(b"r", b"(unsigned long long)(long long)a", b"int")),
+        (b"u32", b"u64"): (b"rl", _lambda(b"l", b"(unsigned int)a")),
+    },
+    **_approximate(b"ex2", b"exp2f(a)"),
+    **_approximate(b"lg2", b"log2f(a)"),
+    **_approximate(b"rcp", b"1.0f / a"),
+    **_approximate(b"sqrt", b"sqrtf(a)"),
+    **_approximate(b"rsqrt", b"rsqrtf(a)"),
+    **_approximate(b"sin", b"sinf(a)"),
+    **_approximate(b"cos", b"cosf(a)"),
+    b"tanh": {(b"approx", b"f32"): (b"ff", b"tanhf")},
+    b"activemask": {(b"b32",): (b"r", b"__activemask")},
+}

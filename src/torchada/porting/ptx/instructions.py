@@ -1,0 +1,199 @@
+"""One instruction of PTX as an expression."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from torchada.porting.ptx import memory
+from torchada.porting.ptx.arithmetic import FUNCTIONS
+from torchada.porting.ptx.registers import CPP, Values, kind_of
+
+Rule = Callable[[list[bytes], list[bytes], Values], bytes | None]
+
+_OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")
+_LANE = b"((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % warpSize"
+_SPECIAL = {
+    b"%%laneid": _LANE,
+    **{
+        b"%%" + ptx + b"." + axis: cuda + b"." + axis
+        for ptx, cuda in (
+            (b"tid", b"threadIdx"),
+            (b"ntid", b"blockDim"),
+            (b"ctaid", b"blockIdx"),
+            (b"nctaid", b"gridDim"),
+        )
+        for axis in (b"x", b"y", b"z")
+    },
+}
+_COMPARED = {b"eq": b"==", b"ne": b"!=", b"lt": b"<", b"le": b"<=", b"gt": b">", b"ge": b">="}
+_UNSIGNED = {b"lo": b"<", b"ls": b"<=", b"hi": b">", b"hs": b">="}
+_SIGNED = {b"s32": b"(int)", b"s64": b"(long long)"}
+_SHUFFLES = {
+    b"bfly": (b"__shfl_xor_sync", 31),
+    b"idx": (b"__shfl_sync", 31),
+    b"down": (b"__shfl_down_sync", 31),
+    b"up": (b"__shfl_up_sync", 0),
+}
+_BITS = {(b"r", b"f"): b"__float_as_uint", (b"f", b"r"): b"__uint_as_float"}
+_HALVES = {b"r": (b"h", 16), b"l": (b"r", 32)}
+_NOTHING = b"(void)0"
+
+
+def translated_instruction(instruction: bytes, values: Values) -> bytes | None:
+    """An expression that does what `instruction` does; it has no predicate before it and no semicolon behind."""
+    head, _, rest = instruction.partition(b" ")
+    name, *modifiers = head.lower().split(b".")
+    operands = [found.strip() for found in _OPERANDS.findall(rest) if found.strip()]
+    if name in FUNCTIONS:
+        return _function(name, modifiers, operands, values)
+    rule = _RULES.get(name)
+    return None if rule is None else rule(modifiers, operands, values)
+
+
+def _function(name: bytes, modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """`output = function(inputs)`"""
+    registers, function = FUNCTIONS[name].get(tuple(modifiers), (b"", b""))
+    if len(operands) != len(registers) or not registers:
+        return None
+    target = values.output(operands[0], registers[:1])
+    inputs = [values.input(operand, registers[at : at + 1]) for at, operand in enumerate(operands) if at]
+    if target is None or None in inputs:
+        return None
+    return b"%b = %b(%b)" % (target, function, b", ".join(each or b"" for each in inputs))
+
+
+def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """A special register, a register or number of the same size, or two halves of one."""
+    if len(modifiers) != 1 or len(operands) != 2 or (kind := kind_of(modifiers[0])) is None:
+        return None
+    target, source = operands
+    if source in _SPECIAL:
+        found = values.output(target, b"r") if modifiers[0] in (b"u32", b"s32", b"b32") else None
+        return None if found is None else b"%b = %b" % (found, _SPECIAL[source])
+    if source[:1] == b"{":
+        return _joined(kind, target, _names(source), values)
+    if target[:1] == b"{":
+        return _split(kind, _names(target), source, values)
+    return _copied(kind, target, source, values)
+
+
+def _names(braces: bytes) -> list[bytes]:
+    return [each.strip() for each in braces.strip(b"{}").split(b",")]
+
+
+def _copied(kind: bytes, target: bytes, source: bytes, values: Values) -> bytes | None:
+    """Registers of 32 bits take numbers with a point as well as whole ones."""
+    kinds = (b"r", b"f") if kind in (b"r", b"f") else (kind,)
+    for to in kinds:
+        found = values.output(target, to)
+        for of in (to, *kinds):
+            given = values.input(source, of)
+            if found is not None and given is not None:
+                return b"%b = %b(%b)" % (found, _BITS.get((to, of), b""), given)
+    return None
+
+
+def _joined(kind: bytes, target: bytes, sources: list[bytes], values: Values) -> bytes | None:
+    half, width = _HALVES.get(kind, (b"", 0))
+    found, given = values.output(target, kind), [values.input(each, half) for each in sources]
+    if found is None or not half or len(given) != 2 or None in given:
+        return None
+    low, high = (b"(%b)(%b)(%b)" % (CPP[kind], CPP[half], each or b"") for each in given)
+    return b"%b = %b | %b << %d" % (found, low, high, width)
+
+
+def _split(kind: bytes, targets: list[bytes], source: bytes, values: Values) -> bytes | None:
+    half, width = _HALVES.get(kind, (b"", 0))
+    given, found = values.input(source, kind), [values.output(each, half) for each in targets]
+    if given is None or not half or len(found) != 2 or None in found:
+        return None
+    low, high = found
+    body = b"%b = (%b)torchada_x; %b = (%b)(torchada_x >> %d);" % (low or b"", CPP[half], high or b"", CPP[half], width)
+    return b"[&](%b torchada_x) { %b }(%b)" % (CPP[kind], body, given)
+
+
+def _compare(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """setp.ne.u32 p, a, b. Of numbers with a point, `ne` is false where C++ has true for what is no number."""
+    if len(modifiers) != 2 or len(operands) != 3 or (kind := kind_of(modifiers[1])) is None:
+        return None
+    marks = _COMPARED if modifiers[1][:1] != b"u" else {**_COMPARED, **_UNSIGNED}
+    mark = marks.get(modifiers[0])
+    if mark is None or kind not in (b"r", b"l", b"f") or (kind == b"f" and mark == b"!="):
+        return None
+    target = values.output(operands[0], b"p")
+    left, right = (values.input(each, kind) for each in operands[1:])
+    if target is None or left is None or right is None:
+        return None
+    as_type = _SIGNED.get(modifiers[1], b"(%b)" % CPP[kind])
+    return b"%b = %b(%b) %b %b(%b)" % (target, as_type, left, mark, as_type, right)
+
+
+def _select(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """selp.b32 d, a, b, p"""
+    if len(modifiers) != 1 or len(operands) != 4 or (kind := kind_of(modifiers[0])) is None:
+        return None
+    target, condition = values.output(operands[0], kind), values.input(operands[3], b"p")
+    yes, no = (values.input(each, kind) for each in operands[1:3])
+    if target is None or condition is None or yes is None or no is None:
+        return None
+    return b"%b = %b ? %b : %b" % (target, condition, yes, no)
+
+
+def _shuffle(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """Among 32 lanes, which is what the fourth operand says: shfl.sync.bfly.b32 d, a, b, 0x1f, mask"""
+    if len(modifiers) != 3 or modifiers[0] != b"sync" or modifiers[2] != b"b32" or len(operands) != 5:
+        return None
+    function, clamp = _SHUFFLES.get(modifiers[1], (b"", -1))
+    lane, mask = values.input(operands[2], b"r"), values.input(operands[4], b"r")
+    if operands[3] not in (b"%d" % clamp, b"0x%x" % clamp) or lane is None or mask is None:
+        return None
+    for kind in (b"r", b"f"):
+        target, given = values.output(operands[0], kind), values.input(operands[1], kind)
+        if target is not None and given is not None:
+            return b"%b = %b(%b, %b, %b, 32)" % (target, function, mask, given, lane)
+    return None
+
+
+def _sleep(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    time = values.input(operands[0], b"r") if modifiers == [b"u32"] and len(operands) == 1 else None
+    return None if time is None else b"__nanosleep(%b)" % time
+
+
+def _barrier(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    if modifiers == [b"sync"] and operands == [b"0"]:
+        return b"__syncthreads()"
+    mask = values.input(operands[0], b"r") if modifiers == [b"warp", b"sync"] and len(operands) == 1 else None
+    return None if mask is None else b"__syncwarp(%b)" % mask
+
+
+def _trap(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
+    return None if modifiers or operands else b"__trap()"
+
+
+def _dependency(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
+    """griddepcontrol does nothing in a kernel that was not launched before its predecessor's end, and none is on MUSA."""
+    return _NOTHING if modifiers in ([b"wait"], [b"launch_dependents"]) and not operands else None
+
+
+def _prefetch(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
+    return _NOTHING if modifiers[:1] == [b"global"] and len(modifiers) == 2 and len(operands) == 1 else None
+
+
+_RULES: dict[bytes, Rule] = {
+    b"ld": memory.load,
+    b"st": memory.store,
+    b"atom": memory.atomic,
+    b"red": memory.reduction,
+    b"membar": memory.membar,
+    b"fence": memory.fence,
+    b"mov": _move,
+    b"setp": _compare,
+    b"selp": _select,
+    b"shfl": _shuffle,
+    b"bar": _barrier,
+    b"trap": _trap,
+    b"griddepcontrol": _dependency,
+    b"prefetch": _prefetch,
+    b"nanosleep": _sleep,
+}

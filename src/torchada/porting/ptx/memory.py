@@ -1,0 +1,157 @@
+"""Global memory in PTX: loads and stores with their hints and orders, atomic functions, fences."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from torchada.porting.ptx.registers import Values, kind_of
+
+_TYPES = {
+    **dict.fromkeys((b"b32", b"u32"), b"unsigned int"),
+    **dict.fromkeys((b"b64", b"u64"), b"unsigned long long"),
+    **dict.fromkeys((b"b16", b"u16"), b"unsigned short"),
+    **dict.fromkeys((b"b8", b"u8"), b"unsigned char"),
+    b"s8": b"signed char",
+    b"s16": b"short",
+    b"s32": b"int",
+    b"s64": b"long long",
+    b"f32": b"float",
+    b"f64": b"double",
+}
+_HINTS = re.compile(rb"(?:weak|ca|cg|cs|lu|cv|nc|wb|wt|l1::\w+|l2::\w+)")
+_ADDRESS = re.compile(rb"\[\s*(%?\w+)\s*(?:\+\s*(-?\d+)\s*)?\]")
+_COUNTS = {b"v2": 2, b"v4": 4, b"v8": 8}
+_ORDERS = (b"relaxed", b"acquire", b"release", b"acq_rel")
+_SCOPES = {b"cta": b"__threadfence_block()", b"gpu": b"__threadfence()", b"sys": b"__threadfence_system()"}
+_FENCES = {b"gl": _SCOPES[b"gpu"], b"cta": _SCOPES[b"cta"], b"sys": _SCOPES[b"sys"]}
+_ATOMICS = {
+    b"add": (b"atomicAdd", (b"u32", b"s32", b"u64", b"f32", b"f64")),
+    b"min": (b"atomicMin", (b"u32", b"s32", b"u64", b"s64")),
+    b"max": (b"atomicMax", (b"u32", b"s32", b"u64", b"s64")),
+    b"and": (b"atomicAnd", (b"b32", b"b64")),
+    b"or": (b"atomicOr", (b"b32", b"b64")),
+    b"xor": (b"atomicXor", (b"b32", b"b64")),
+    b"exch": (b"atomicExch", (b"b32", b"b64")),
+    b"cas": (b"atomicCAS", (b"b32", b"b64")),
+}
+
+
+class _Access(NamedTuple):
+    """How memory is accessed: `order` and `scope` are empty where the instruction says nothing of other threads."""
+
+    kind: bytes
+    elements: int
+    is_volatile: bool
+    order: bytes
+    scope: bytes
+
+    @property
+    def fence(self) -> bytes:
+        return _SCOPES[self.scope] + b";"
+
+
+def load(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    access = _access(modifiers)
+    if access is None or len(operands) != 2 or access.order in (b"release", b"acq_rel"):
+        return None
+    targets = [values.output(each, kind_of(access.kind) or b"") for each in _several(operands[0])]
+    address = _address(operands[1], values)
+    if address is None or len(targets) != access.elements or None in targets:
+        return None
+    pointer = b"const %b%b*" % (b"volatile " if access.is_volatile else b"", _TYPES[access.kind])
+    body = [b"%b = torchada_p[%d];" % (target or b"", at) for at, target in enumerate(targets)]
+    body += [access.fence] if access.order == b"acquire" else []
+    return b"[&](%b torchada_p) { %b }((%b)(%b))" % (pointer, b" ".join(body), pointer, address)
+
+
+def store(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    access = _access(modifiers)
+    if access is None or len(operands) != 2 or access.order in (b"acquire", b"acq_rel"):
+        return None
+    sources = [values.input(each, kind_of(access.kind) or b"") for each in _several(operands[1])]
+    address = _address(operands[0], values)
+    if address is None or len(sources) != access.elements or None in sources:
+        return None
+    element = _TYPES[access.kind]
+    pointer = b"%b%b*" % (b"volatile " if access.is_volatile else b"", element)
+    body = [access.fence] if access.order == b"release" else []
+    body += [b"torchada_p[%d] = (%b)(%b);" % (at, element, source or b"") for at, source in enumerate(sources)]
+    return b"[&](%b torchada_p) { %b }((%b)(%b))" % (pointer, b" ".join(body), pointer, address)
+
+
+def atomic(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """atom.global.add.u32 d, [a], b: what was there before goes to d."""
+    if not operands:
+        return None
+    target = values.output(operands[0], kind_of(modifiers[-1] if modifiers else b"") or b"")
+    changed = reduction(modifiers, operands[1:], values)
+    if target is None or changed is None:
+        return None
+    return b"%b = %b" % (target, changed)
+
+
+def reduction(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+    """red.global.add.u32 [a], b"""
+    if len(modifiers) < 2 or not operands:
+        return None
+    function, types = _ATOMICS.get(modifiers[-2], (b"", ()))
+    access = _access([*modifiers[:-2], modifiers[-1]], is_atomic=True)
+    if access is None or access.kind not in types or access.is_volatile or access.elements != 1:
+        return None
+    given = [values.input(each, kind_of(access.kind) or b"") for each in operands[1:]]
+    address = _address(operands[0], values)
+    if address is None or None in given or len(given) != (2 if modifiers[-2] == b"cas" else 1):
+        return None
+    element = _TYPES[access.kind]
+    words = b", ".join(b"(%b)(%b)" % (element, each or b"") for each in given)
+    call = b"%b((%b*)(%b), %b)" % (function, element, address, words)
+    before = access.fence + b" " if access.order in (b"release", b"acq_rel") else b""
+    after = b" " + access.fence if access.order in (b"acquire", b"acq_rel") else b""
+    if not before and not after:
+        return call
+    return b"[&]() { %bconst %b torchada_old = %b;%b return torchada_old; }()" % (before, element, call, after)
+
+
+def membar(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
+    return _FENCES.get(modifiers[0]) if len(modifiers) == 1 and not operands else None
+
+
+def fence(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
+    """fence.acq_rel.gpu; CUDA's own __threadfence() is the stronger fence.sc."""
+    if operands or len(modifiers) not in (1, 2) or modifiers[0] not in (b"acq_rel", b"sc", *_SCOPES):
+        return None
+    return _SCOPES.get(modifiers[-1])
+
+
+def _several(operand: bytes) -> list[bytes]:
+    return [each.strip() for each in operand.strip(b"{}").split(b",")]
+
+
+def _address(operand: bytes, values: Values) -> bytes | None:
+    found = _ADDRESS.fullmatch(operand)
+    address = values.input(found[1], b"l") if found else None
+    if found is None or address is None or found[2] is None:
+        return address
+    return b"(unsigned long long)%b + %b" % (address, found[2])
+
+
+def _access(modifiers: list[bytes], is_atomic: bool = False) -> _Access | None:
+    """What the modifiers say; None where one is not known or the memory is not the global one. The order needs its scope; atomic
+    functions have one of their own."""
+    count, is_volatile, order, scope, rest = 1, False, b"", b"", []
+    for each in modifiers[:-1]:
+        if each in _COUNTS:
+            count = _COUNTS[each]
+        elif each == b"volatile":
+            is_volatile = True
+        elif each in _ORDERS and not order:
+            order = each
+        elif each in _SCOPES and not scope:
+            scope = each
+        elif each != b"global" and not _HINTS.fullmatch(each):
+            rest.append(each)
+    known = modifiers and modifiers[-1] in _TYPES and b"global" in modifiers
+    if not known or rest or (is_atomic and order and not scope) or (not is_atomic and bool(order) != bool(scope)):
+        return None
+    return _Access(modifiers[-1], count, is_volatile or bool(order and not is_atomic), order, scope)

@@ -1,0 +1,93 @@
+"""What the names in a PTX statement stand for: %0, %1 ... of the statement, registers that it declares, and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+_NUMBERED = re.compile(rb"%(\d+)")
+_LITERAL = re.compile(rb"-?(?:0[xX][0-9a-fA-F]+|\d+)[uU]?")
+_FLOAT = re.compile(rb"-?\d+\.\d+")
+_FLOAT_BITS = re.compile(rb"0[fF]([0-9a-fA-F]{8})")
+_WHOLE = (b"r", b"l", b"h")
+
+# The kinds of registers by the letters of constraints; p, a predicate, has none.
+CPP = {
+    b"h": b"unsigned short",
+    b"r": b"unsigned int",
+    b"l": b"unsigned long long",
+    b"f": b"float",
+    b"d": b"double",
+    b"p": b"bool",
+}
+_BY_WIDTH = {b"16": b"h", b"32": b"r", b"64": b"l"}
+_REALS = {b"f32": b"f", b"f64": b"d", b"pred": b"p", b"f16x2": b"r", b"bf16x2": b"r", b"bf16": b"h"}
+
+
+class Operand(NamedTuple):
+    """What stands behind %n: the constraint without its `=`, and the C++ expression."""
+
+    constraint: bytes
+    expression: bytes
+
+
+def kind_of(ptx_type: bytes) -> bytes | None:
+    """The kind of register that holds such a value: r for u32. Eight bits are held in a register of 32."""
+    if ptx_type in (b"b8", b"u8", b"s8"):
+        return b"r"
+    return _REALS.get(ptx_type) or _BY_WIDTH.get(ptx_type[1:])
+
+
+class Values:
+    """The registers that an instruction may name. In a program of several, `declared` holds those that it declares, by their names,
+    and outputs can be read as well."""
+
+    def __init__(
+        self,
+        outputs: Sequence[Operand],
+        inputs: Sequence[Operand],
+        declared: Mapping[bytes, Operand] | None = None,
+    ) -> None:
+        self.all = [*outputs, *inputs]
+        self.outputs = len(outputs)
+        self.declared = {} if declared is None else declared
+        self.is_program = declared is not None
+
+    def output(self, operand: bytes, constraint: bytes) -> bytes | None:
+        """The expression to assign to, if `operand` is a register of that kind."""
+        number = self._number(operand)
+        found = self.declared.get(operand) if number is None else self._at(number, 0, self.outputs)
+        return found.expression if found is not None and found.constraint == constraint else None
+
+    def input(self, operand: bytes, constraint: bytes) -> bytes | None:
+        """An input in a register of that kind, or a number for one."""
+        literal = _literal(operand, constraint)
+        if literal is not None:
+            return literal
+        number = self._number(operand)
+        first = 0 if self.is_program else self.outputs
+        found = self.declared.get(operand) if number is None else self._at(number, first, len(self.all))
+        if found is None:
+            return None
+        fits = found.constraint == constraint or (constraint == b"r" and found.constraint == b"n")
+        return found.expression if fits else None
+
+    def _at(self, number: int, first: int, end: int) -> Operand | None:
+        return self.all[number] if first <= number < end else None
+
+    @staticmethod
+    def _number(operand: bytes) -> int | None:
+        found = _NUMBERED.fullmatch(operand)
+        return int(found[1]) if found else None
+
+
+def _literal(operand: bytes, constraint: bytes) -> bytes | None:
+    if constraint in _WHOLE:
+        return operand if _LITERAL.fullmatch(operand) else None
+    if constraint == b"f":
+        found = _FLOAT_BITS.fullmatch(operand)
+        if found:
+            return b"__uint_as_float(0x%bu)" % found[1]
+        return operand + b"f" if _FLOAT.fullmatch(operand) else None
+    return None
