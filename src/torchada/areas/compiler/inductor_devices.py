@@ -127,7 +127,8 @@ def candidates(context: Context) -> Iterator[Patch]:
     table = sys.modules.get("torch._inductor.template_heuristics.registry")
     if table is None or hasattr(table, "get_registered_heuristic_class"):
         raise Skip("this torch has another function that finds them, or no table")
-    make = _make(context, table._TEMPLATE_HEURISTIC_REGISTRY, choices.get_template_heuristic)
+    original: Make = vars(choices)["get_template_heuristic"]
+    make = _make(context, table._TEMPLATE_HEURISTIC_REGISTRY, original)
     note = "max-autotune's configurations for CUDA"
     yield Patch(choices, "get_template_heuristic", make, None, until="torch 2.9", note=note)
 
