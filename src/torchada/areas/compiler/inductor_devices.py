@@ -124,11 +124,14 @@ def candidates(context: Context) -> Iterator[Patch]:
     """The same in torch 2.9, whose table has no function that finds an entry without making the object."""
     import torch._inductor.choices as choices
 
-    table = sys.modules.get("torch._inductor.template_heuristics.registry")
-    if table is None or hasattr(table, "get_registered_heuristic_class"):
-        raise Skip("this torch has another function that finds them, or no table")
-    original: Make = vars(choices)["get_template_heuristic"]
-    make = _make(context, table._TEMPLATE_HEURISTIC_REGISTRY, original)
+    original: Make | None = vars(choices).get("get_template_heuristic")
+    if original is None:
+        raise Skip("this torch has no table of them")
+    import torch._inductor.template_heuristics.registry as registry
+
+    if hasattr(registry, "get_registered_heuristic_class"):
+        raise Skip("this torch has a function that finds them; see heuristics")
+    make = _make(context, registry._TEMPLATE_HEURISTIC_REGISTRY, original)
     note = "max-autotune's configurations for CUDA"
     yield Patch(choices, "get_template_heuristic", make, None, until="torch 2.9", note=note)
 
