@@ -73,6 +73,31 @@ def test_the_instructions_of_a_training_step_are_counted(musa: Interpreter) -> N
     assert found["portable"] > found["musa code"] > 1e6
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_the_instructions_of_an_import_are_counted(benchmarks: Any) -> None:
+    imports = benchmarks("triton_imports")
+    nothing, again, more = (
+        imports.instructions(imports.python(code, {"PYTHONHASHSEED": "0"}))
+        for code in ("pass", "pass", "import decimal")
+    )
+    assert again == pytest.approx(nothing, rel=1e-3)
+    assert more > 1.01 * nothing
+    with pytest.raises(RuntimeError, match="'absent'"):
+        imports.instructions(imports.python("import absent", {}))
+
+
+def test_what_an_import_adds_is_told_at_the_speed_of_the_whole(
+    benchmarks: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imports = benchmarks("triton_imports")
+    times = iter([500.0, 400.0, 600.0])
+    monkeypatch.setattr(imports, "instructions", lambda program: 990_000)
+    monkeypatch.setattr(imports, "start", lambda program: benchmarks("startup").Start(next(times), 0.0))
+    comparison = imports.Comparison("", imports.python("ours", {}), imports.python("without", {}))
+    assert imports.compare(comparison, 1_000_000, 3).strip() == "+10,000 of 1,000,000 instructions, +4.00 of 400 ms"
+
+
 def test_every_name_that_can_be_called_is_called_or_left_out_with_a_reason(benchmarks: Any) -> None:
     found = {use.path: use for use in benchmarks("uses").uses([])}
     assert found["torch.cuda.CUDAGraph"].native == (("torch.musa.MUSAGraph", "torch.musa.MUSAGraph()"),)

@@ -173,10 +173,18 @@ def test_devices_of_autotuning_are_the_visible_ones(monkeypatch: pytest.MonkeyPa
 
 def test_candidates_of_autotuning() -> None:
     registry = pytest.importorskip("torch._inductor.template_heuristics.registry", reason="from torch 2.9")
-    from torch._inductor.kernel.mm import aten_mm_dtype
+    if hasattr(registry, "get_registered_heuristic_class"):
+        from torch._inductor.kernel.mm import aten_mm_dtype
 
-    find = functools.partial(registry.get_registered_heuristic_class, aten_mm_dtype.uid)
-    assert find("musa", "mm") is find("cuda", "mm") is not None
+        find = functools.partial(registry.get_registered_heuristic_class, aten_mm_dtype.uid)
+        assert find("musa", "mm") is find("cuda", "mm") is not None
+    else:
+        from torch._inductor import choices
+        from torch._inductor.kernel.bmm import aten_bmm_dtype
+
+        make = functools.partial(choices.get_template_heuristic, aten_bmm_dtype.uid)
+        assert make("musa", "bmm") is make("cuda", "bmm")
+        assert type(make("xpu", "bmm")) is not type(make("musa", "bmm"))
 
 
 SEEN = "__import__('os').environ.get('MUSA_VISIBLE_DEVICES'), __import__('torch').zeros(1, device='cuda').device, "

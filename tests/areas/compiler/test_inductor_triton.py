@@ -55,7 +55,8 @@ def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter
 @pytest.mark.once
 @pytest.mark.slow
 def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> None:
-    triton.run("""
+    triton.run(
+        """
         import torch
 
         def agree(function, *arguments):
@@ -67,7 +68,9 @@ def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> 
         agree(lambda table, i: table[i].sum(1), a, torch.randint(0, 32, (4, 7), device="cuda"))
         dropped = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))(torch.ones(4000, device="cuda"))
         assert 0.45 < (dropped == 0).float().mean() < 0.55
-    """)
+    """,
+        timeout=900,
+    )
 
 
 @pytest.mark.skipif(TORCH < (2, 9), reason="up to 2.8 torch has no registry of templates")
@@ -94,7 +97,8 @@ def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) 
 @pytest.mark.once
 @pytest.mark.slow
 def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> None:
-    triton.run("""
+    triton.run(
+        """
         import copy, torch
         from torch import nn
         from torch.nn import functional as F
@@ -128,13 +132,16 @@ def test_a_layer_of_llama_is_trained_as_in_eager_mode(triton: Interpreter) -> No
                 optimizer.step()
         for a, b in zip(eager.parameters(), other.parameters()):
             torch.testing.assert_close(a.grad, b.grad, rtol=1e-3, atol=1e-5)
-    """)
+    """,
+        timeout=900,
+    )
 
 
 @pytest.mark.once
 @pytest.mark.slow
 def test_flex_attention_with_gradients(triton: Interpreter) -> None:
-    triton.run("""
+    triton.run(
+        """
         import torch
         from torch._inductor.utils import run_and_get_code
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
@@ -142,7 +149,7 @@ def test_flex_attention_with_gradients(triton: Interpreter) -> None:
         q, k, v = (torch.randn(1, 2, 128, 16, device="cuda", requires_grad=True) for _ in range(3))
         mask = create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 128, 128, device="cuda")
         found, codes = run_and_get_code(torch.compile(flex_attention), q, k, v, block_mask=mask)
-        assert "triton_tem_fused_flex_attention" in codes[0], codes[0]
+        assert "triton_tem_fused" in codes[0] and "flex_attention" in codes[0], codes[0]  # up to 2.8 the name ends there
         found.sum().backward()
         grads = [each.grad.clone() for each in (q, k, v)]
         for each in (q, k, v):
@@ -152,4 +159,6 @@ def test_flex_attention_with_gradients(triton: Interpreter) -> None:
         torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-3)
         for mine, each in zip(grads, (q, k, v)):
             torch.testing.assert_close(mine, each.grad, rtol=1e-3, atol=1e-3)
-    """)
+    """,
+        timeout=900,
+    )

@@ -99,7 +99,8 @@ def test_functions_of_libdevice_are_not_replaced_by_those_for_another_gpu(progra
 
 
 def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
-    program.run("""
+    program.run(
+        """
         import torch, kernels
         from torch.utils._triton import has_triton
         assert has_triton()
@@ -120,7 +121,9 @@ def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
             return y * 2
 
         assert torch.compile(launching, fullgraph=True)(x).tolist() == [4.0] * 8
-    """)
+    """,
+        timeout=900,
+    )
 
 
 def test_the_helpers_of_triton_testing(program: Interpreter) -> None:

@@ -202,7 +202,7 @@ def test_warps_of_older_chips_have_128_threads(zeros: torch.Tensor, monkeypatch:
     monkeypatch.setattr(older, "get_device_capability", lambda device: (2, 2))
     target = older.get_current_target()
     assert (target.backend, target.arch, target.warp_size) == ("musa", 22, 128)
-    monkeypatch.setattr(type(triton.runtime.driver.active), "get_current_target", lambda self: target)
+    monkeypatch.setattr(MusaDriver, "get_current_target", lambda self: target)
     kernel = triton.jit(add_number.fn)  # anew, because the other one keeps the target that it was first launched for
     kernel[(1,)](zeros, 1.0, BLOCK=16, num_warps=8)
     assert zeros.tolist() == [1.0] * 16 + [0.0] * 16

@@ -6,15 +6,16 @@ The entries for CUDA that torch itself puts into its tables stay there, next to 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
     from torch._inductor.template_heuristics.base import TemplateConfigHeuristics
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from torchada.redirect.types import R
 
     Find = Callable[[str, str, str], type[TemplateConfigHeuristics] | None]
+    Make = Callable[[str, str, str], TemplateConfigHeuristics]
 
 
 _NAMES = (
@@ -97,6 +99,8 @@ def heuristics(context: Context) -> Iterator[Patch]:
     """max-autotune tries CUDA's configurations for a backend that has none of its own."""
     import torch._inductor.template_heuristics.registry as registry
 
+    if not hasattr(registry, "get_registered_heuristic_class"):
+        raise Skip("this torch finds them where it makes them; see candidates")
     find = _find(context, registry.get_registered_heuristic_class)
     note = "max-autotune's configurations for CUDA"
     yield Patch(
@@ -114,6 +118,33 @@ def _find(context: Context, original: Find) -> Find:
         return original(template_name, "cuda", op_name) if found is None and device_type == ours else found
 
     return disguise(get_registered_heuristic_class, original)
+
+
+def candidates(context: Context) -> Iterator[Patch]:
+    """The same in torch 2.9, whose table has no function that finds an entry without making the object."""
+    import torch._inductor.choices as choices
+
+    original: Make | None = vars(choices).get("get_template_heuristic")
+    if original is None:
+        raise Skip("this torch has no table of them")
+    import torch._inductor.template_heuristics.registry as registry
+
+    if hasattr(registry, "get_registered_heuristic_class"):
+        raise Skip("this torch has a function that finds them; see heuristics")
+    make = _make(context, registry._TEMPLATE_HEURISTIC_REGISTRY, original)
+    note = "max-autotune's configurations for CUDA"
+    yield Patch(choices, "get_template_heuristic", make, None, until="torch 2.9", note=note)
+
+
+def _make(context: Context, table: Mapping[tuple[str | None, ...], object], original: Make) -> Make:
+    ours = context.backend.device_type
+
+    def get_template_heuristic(template_name: str, device_type: str, op_name: str) -> TemplateConfigHeuristics:
+        keys = itertools.product([template_name], [device_type, None], [op_name, None])
+        missing = device_type == ours and not any(key in table for key in keys)
+        return original(template_name, "cuda" if missing else device_type, op_name)
+
+    return disguise(get_template_heuristic, original)
 
 
 def subprocesses(context: Context) -> Iterator[Patch]:
