@@ -191,7 +191,7 @@ def test_a_source_that_cannot_be_ported_is_an_error(
     project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Told by file and line; a source that is none stops the build, and the extension is its own again."""
-    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 0;"); }\n')
+    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 1;"); }\n')
     extension = Extension("two", ["csrc/kernel.cu"])
     with prepared(command(extension), toolkit, []):
         pass
