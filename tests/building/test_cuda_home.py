@@ -62,7 +62,15 @@ def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolki
     (tmp_path / "x.cu").touch()
 
     def compiled(**variables: str) -> subprocess.CompletedProcess[str]:
-        command = [made(toolkit) / "bin" / "nvcc", "-c", "-O3", "-arch=sm_80", tmp_path / "x.cu", "-o", tmp_path / "x.o"]
+        command = [
+            made(toolkit) / "bin" / "nvcc",
+            "-c",
+            "-O3",
+            "-arch=sm_80",
+            tmp_path / "x.cu",
+            "-o",
+            tmp_path / "x.o",
+        ]
         environment = {**os.environ, **variables, "TORCH_MUSA_ARCH_LIST": "31"}
         return subprocess.run(command, capture_output=True, text=True, env=environment)
 

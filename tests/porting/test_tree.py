@@ -108,7 +108,10 @@ def test_what_is_ported_again_to_the_same_keeps_its_time(project: Path, tmp_path
     out = tmp_path / "out"
     port_tree(project, out)
     before = {name: (out / name).stat().st_mtime_ns for name in contents(out)}
-    write(project, {"csrc/new.cuh": b"#define ARRAY(k) k##device\n", "csrc/a.cu": SOURCES["csrc/a.cu"] + b"cudaMalloc();\n"})
+    write(
+        project,
+        {"csrc/new.cuh": b"#define ARRAY(k) k##device\n", "csrc/a.cu": SOURCES["csrc/a.cu"] + b"cudaMalloc();\n"},
+    )
     assert fresh(port_tree(project, out)) == sorted([*SOURCES, "csrc/new.cuh"]), "all are looked at anew"
     after = {name: (out / name).stat().st_mtime_ns for name in before}
     assert [name for name in before if after[name] != before[name]] == ["csrc/a.mu"]
