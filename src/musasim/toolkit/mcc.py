@@ -125,7 +125,8 @@ class _Driver:
         plain.write_text(rewrite(text, self._architectures(), source.path), encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
-        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
+        taken = [] if self._is_clang() else guarantees.options_for(text, self._compiler_version)
+        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *taken, *mode, str(plain), *written]
         self._execute(command)
 
     def _architectures(self) -> str:
@@ -150,13 +151,21 @@ class _Driver:
     def _flags(self) -> list[str]:
         """Return the compiler's own flags. Pragmas and attributes are for the device, and clang's -Wall lacks sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
-        is_clang = "clang" in Path(self._compiler[0]).resolve().name
+        is_clang = self._is_clang()
         if not is_clang:
             # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
         checked = guarantees.checking() if _memcheck() and not is_clang else []
         return [self._standard(), *guarantees.options(is_clang), *words, *quiet, *checked]
+
+    def _is_clang(self) -> bool:
+        return "clang" in Path(self._compiler[0]).resolve().name
+
+    def _compiler_version(self) -> int:
+        """Return GCC's major version."""
+        asked = subprocess.run([*self._compiler, "-dumpversion"], capture_output=True, text=True, check=True)
+        return int(asked.stdout.split(".")[0])
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""
