@@ -34,7 +34,7 @@ _RENAMED = re.compile(r"using (\w+) = \1 ?<")
 
 
 def options_for(text: str, compiler_version: Callable[[], int]) -> list[str]:
-    """Return the options for preprocessed `text` that GCC needs to take what clang takes. `compiler_version` tells GCC's major one."""
+    """Return what GCC needs to take a preprocessed `text` that clang takes. `compiler_version` tells GCC's major one."""
     if _RENAMED.search(text) is None:
         return []
     # Before the option of its own, there was only the one that makes warnings of several other errors too.
