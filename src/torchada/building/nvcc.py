@@ -6,6 +6,7 @@ Builds start it, torch's own included. It needs neither torch nor any installed 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -203,6 +204,17 @@ def _rewrite(file: str, copies: Copies) -> None:
 
 def _with_originals(text: str, copies: Copies) -> str:
     """Rules for make that name the user's files, because these are what changes, and not our copies."""
-    for copy, original in sorted(copies.origins().items(), key=lambda each: len(each[0]), reverse=True):
-        text = text.replace(copy, original)
-    return text
+    copy_path = re.compile(re.escape(_for_make(copies.folder)) + r"(?:\\.|[^\s\\])*")
+    origins = {_for_make(copy): _for_make(original) for copy, original in copies.origins().items()}
+
+    def original(found: re.Match[str]) -> str:
+        # A source that names its headers by absolute paths reaches their copies through `..`.
+        path = os.path.normpath(found[0])
+        return origins.get(path, path)
+
+    return copy_path.sub(original, text)
+
+
+def _for_make(path: str) -> str:
+    """A path as compilers write it in rules for make."""
+    return re.sub(r"([ #])", r"\\\1", path).replace("$", "$$")

@@ -46,6 +46,19 @@ __global__ void votes(int* out, int live) {
   const int any = __syncthreads_or(threadIdx.x == 5);
   out[threadIdx.x] = odd * 100 + all * 10 + any;
 }
+// Whole warps wait at different places: what one stores, the other reads.
+__global__ void apart(int* out) {
+  __shared__ int stored[64];
+  if (threadIdx.x < 32) {
+    stored[threadIdx.x] = 3 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = stored[threadIdx.x + 32];
+  } else {
+    stored[threadIdx.x] = 5 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = stored[threadIdx.x - 32];
+  }
+}
 __global__ void lanes(unsigned* out) {
   unsigned mask = 0;
   if (threadIdx.x % 3 == 0) mask = __activemask(); else mask = ~__activemask();
@@ -183,6 +196,11 @@ int main() {
   OK(musaGetLastError());
   CHECK(value_of(p) == 4);
   CHECK(musaFuncSetAttribute(big_shared, musaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) == musaErrorInvalidValue);
+  musaFuncAttributes carved;
+  OK(musaFuncSetAttribute(big_shared, musaFuncAttributePreferredSharedMemoryCarveout, musaSharedmemCarveoutMaxL1));
+  CHECK(musaFuncSetAttribute(big_shared, musaFuncAttributePreferredSharedMemoryCarveout, 101) == musaErrorInvalidValue);
+  OK(musaFuncGetAttributes(&carved, big_shared));
+  CHECK(carved.preferredShmemCarveout == 0 && musaSharedmemCarveoutDefault == -1 && musaSharedmemCarveoutMaxShared == 100);
   musaGetLastError();
 
   // what is known of a kernel
@@ -259,6 +277,8 @@ int main() {
   const unsigned thirds = 0x49249249u;
   CHECK(static_cast<unsigned>(value_of(p)) == thirds && static_cast<unsigned>(value_of(p, 1)) == thirds);
   CHECK(static_cast<unsigned>(value_of(p, 64 + 3)) == 0x88888888u && value_of(p, 64 + 35) == 0x88);
+  apart<<<1, 64>>>(p);
+  CHECK(value_of(p, 7) == 5 * 39 && value_of(p, 39) == 3 * 7);
   OK(musaMemset(p, 0, 4096));
   ping_pong<<<1, 2>>>(p);
   CHECK(value_of(p, 1) == 2);

@@ -374,8 +374,11 @@ musaError_t musaFuncSetAttribute(const void* function, musaFuncAttribute attribu
     return remember(musaErrorInvalidDeviceFunction);
   }
   if (attribute == musaFuncAttributePreferredSharedMemoryCarveout) {
+    if (value < musaSharedmemCarveoutDefault || value > musaSharedmemCarveoutMaxShared) {
+      return remember(musaErrorInvalidValue);
+    }
     kernel->carveout = value;
-    return remember(value >= -1 && value <= 100 ? musaSuccess : musaErrorInvalidValue);
+    return musaSuccess;
   }
   const bool possible = attribute == musaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
       static_cast<size_t>(value) + kernel->static_shared <= kMostDynamicShared;

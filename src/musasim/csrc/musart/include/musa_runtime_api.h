@@ -266,6 +266,13 @@ typedef enum musaFuncAttribute {
   musaFuncAttributePreferredSharedMemoryCarveout = 9
 } musaFuncAttribute;
 
+/* Shared memory preferred for a kernel, in per cent of what there is at most. */
+typedef enum musaSharedCarveout {
+  musaSharedmemCarveoutDefault = -1,
+  musaSharedmemCarveoutMaxL1 = 0,
+  musaSharedmemCarveoutMaxShared = 100
+} musaSharedCarveout;
+
 typedef enum musaFuncCache {
   musaFuncCachePreferNone = 0,
   musaFuncCachePreferShared = 1,
