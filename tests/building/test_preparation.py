@@ -127,6 +127,28 @@ def test_an_extension_while_it_is_built(project: Path, toolkit: Toolkit, capsys:
     assert "nvcc's --threads=3 is not passed to mcc" in said and "library cusolver is left out" in said
 
 
+@pytest.mark.parametrize(
+    ("call", "libraries"),
+    [
+        ("cublasHgemm(h);", ["musart", "mublas"]),
+        ("cublasStrsm (h);", ["musart", "mublas"]),
+        ("auto h = at::cuda::getCurrentCUDABlasHandle();", ["musart", "mublas"]),
+        ("cublasLtMatmul(h); cublasHandle_t h; my_cublasHgemm(h);", ["musart"]),  # there is no libmublasLt here
+    ],
+)
+def test_what_torch_is_linked_with_need_not_be_named(
+    call: str, libraries: list[str], project: Path, toolkit: Toolkit
+) -> None:
+    """An extension is linked with torch's libraries, and finds CUDA's that they are linked with."""
+    Path("csrc/kernel.cu").write_text(f"#include <ATen/cuda/CUDAContext.h>\nvoid f() {{ {call} }}\n")
+    extension = Extension("a", ["csrc/kernel.cu"])
+    with prepared(command(extension), toolkit, []):
+        assert extension.libraries == libraries
+    arguments: dict[str, Any] = dict.fromkeys(("extra_cflags", "extra_cuda_cflags", "extra_include_paths"), ())
+    arguments |= {"sources": ["csrc/kernel.cu"], "extra_ldflags": ["-lx"], "build_directory": "jit", "with_cuda": True}
+    assert adapted(arguments, toolkit, [])["extra_ldflags"] == ["-lx", *(f"-l{name}" for name in libraries[1:])]
+
+
 def test_flags_in_a_list_are_for_both_compilers(project: Path, toolkit: Toolkit) -> None:
     extension = Extension("one", ["csrc/kernel.cu"], extra_compile_args=["-O2", "--use_fast_math"])
     with prepared(command(extension), toolkit, []):

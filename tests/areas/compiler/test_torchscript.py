@@ -41,6 +41,40 @@ def test_scripted_classes_see_what_surrounds_them() -> None:
     assert use(torch.ones(2, device="cuda")).tolist() == [4, 4]
 
 
+def test_scripted_classes_have_a_cuda_and_an_is_cuda_of_their_own() -> None:
+    """As torch-sparse's storage of a sparse tensor has; what tensors have of these names is the device's."""
+
+    @torch.jit.script
+    class Storage:
+        def __init__(self, x: torch.Tensor) -> None:
+            self.x = x
+
+        def cuda(self) -> torch.Tensor:
+            return self.x.cuda() + 1
+
+        def is_cuda(self) -> bool:
+            return not self.x.is_cuda
+
+    @torch.jit.script
+    class Outer:
+        def __init__(self, storage: Storage) -> None:
+            self.storage = storage
+
+        def cuda(self) -> torch.Tensor:
+            return self.storage.cuda()
+
+    @torch.jit.script
+    def use(x: torch.Tensor) -> tuple[torch.Tensor, bool, bool, bool]:
+        storage = Storage(x)
+        outer = Outer(storage)
+        moved = outer.cuda()
+        return moved, moved.is_cuda, storage.is_cuda(), (x * 1).cuda().is_cuda
+
+    moved, *flags = use(torch.ones(2))
+    assert moved.tolist() == [2, 2] and moved.device.type == "musa"
+    assert flags == [True, True, True]
+
+
 @pytest.mark.parametrize(
     ("map_location", "expected"),
     [

@@ -28,7 +28,7 @@ class Viewed(ast.NodeTransformer):
         self._globals = function.__globals__
         self._names = names_of(function)
         self._version = torch.version
-        self._device = _expression_of(torch.device, self._names)
+        self._device = expression_of(torch.device, self._names)
 
     def visit(self, node: ast.AST) -> Any:
         if isinstance(node, ast.stmt):
@@ -105,18 +105,27 @@ class Viewed(ast.NodeTransformer):
         return self._placed(text, node, ast.Constant(self._device_type), self._device)
 
     def _placed(self, text: str, *parts: ast.expr) -> ast.expr:
-        """The expression `text`, with `parts` in the place of _1, _2, ..."""
-        made: ast.expr = _Filled(parts).visit(ast.parse(text, mode="eval")).body
-        for node in ast.walk(made):
-            ast.copy_location(node, self._statement)
-        return made
+        return placed(text, self._statement, *parts)
 
     def _is_read(self, node: ast.expr) -> bool:
-        while isinstance(node, (ast.Attribute, ast.Subscript)):
-            if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
-                return False
-            node = node.value
-        return isinstance(node, ast.Name) and node.id not in self._names
+        return is_read(node, self._names)
+
+
+def placed(text: str, statement: ast.stmt, *parts: ast.expr) -> ast.expr:
+    """The expression `text`, with `parts` in the place of _1, _2, ..., at the start of `statement`."""
+    made: ast.expr = _Filled(parts).visit(ast.parse(text, mode="eval")).body
+    for node in ast.walk(made):
+        ast.copy_location(node, statement)
+    return made
+
+
+def is_read(node: ast.expr, outside: Mapping[str, object]) -> bool:
+    """Whether a value is read without a call, and is none of the names that the function finds `outside`."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Constant):
+            return False
+        node = node.value
+    return isinstance(node, ast.Name) and node.id not in outside
 
 
 class _Filled(ast.NodeTransformer):
@@ -143,11 +152,11 @@ def _content(cell: object) -> object:
         return None
 
 
-def _expression_of(device: type, names: Mapping[str, object]) -> ast.expr | None:
-    """How the function can say torch.device; None if it has no name for it."""
+def expression_of(thing: type, names: Mapping[str, object]) -> ast.expr | None:
+    """How the function can say torch.device or torch.Tensor; None if it has no name for it."""
     for name, value in names.items():
-        if value is device:
+        if value is thing:
             return ast.Name(name, ast.Load())
         if inspect.ismodule(value) and value.__name__ == "torch":
-            return ast.Attribute(ast.Name(name, ast.Load()), "device", ast.Load())
+            return ast.Attribute(ast.Name(name, ast.Load()), thing.__name__, ast.Load())
     return None

@@ -9,12 +9,13 @@ view of the function, as in eager code.
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from torchada.areas.compiler._script_views import Viewed
+from torchada.areas.compiler._script_views import Viewed, expression_of, is_read, names_of, placed
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -41,23 +42,41 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
         parsed = original(*args, **kwargs)
         function = inspect.unwrap(args[0]) if args else None  # type: ignore[arg-type]
         function = getattr(function, "__func__", function)  # of a module's method
-        if isinstance(function, FunctionType) and context.views.sees_cuda(function.__globals__):
-            Viewed(context.backend.device_type, function, context.torch).visit(parsed.ast)
-        _Translated(context.backend.device_type, translate).visit(parsed.ast)
+        names: dict[str, object] = {}
+        if isinstance(function, FunctionType):
+            names = names_of(function)
+            if context.views.sees_cuda(function.__globals__):
+                Viewed(context.backend.device_type, function, context.torch).visit(parsed.ast)
+        tensor = expression_of(context.torch.Tensor, names)
+        _Translated(context.backend.device_type, translate, tensor, names).visit(parsed.ast)
         return parsed
 
     return disguise(parse_def, original)
 
 
 class _Translated(ast.NodeTransformer):
-    """Changes a tree in place; every node keeps its position in the source, which TorchScript's messages show."""
+    """Changes a tree in place; every node keeps its position in the source, which TorchScript's messages show.
 
-    def __init__(self, device_type: str, translate: Translate) -> None:
+    Scripted classes may have a method `cuda` and what is called `is_cuda`. So the changed source asks whether a value is a tensor,
+    which TorchScript answers while it compiles, where the value may be read twice. `tensor` is how the function can say
+    torch.Tensor, None if it cannot, and `names` is what it finds outside of itself.
+    """
+
+    def __init__(
+        self, device_type: str, translate: Translate, tensor: ast.expr | None, names: Mapping[str, object]
+    ) -> None:
         self._device_type = device_type
         self._translate = translate
+        self._tensor = tensor
+        self._names = names
 
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.stmt):
+            self._statement = node
+        return super().visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self._visit_parts(node)
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for keyword in node.keywords:
             if keyword.arg == "device" or (called, keyword.arg) == ("device", "type"):
@@ -65,9 +84,27 @@ class _Translated(ast.NodeTransformer):
         if called in ("device", "to") and node.args:
             self._rename(node.args[0])
         if called == "cuda" and not node.args and not node.keywords and _is_of_another(node.func):
-            node.func.attr = "to"  # type: ignore[attr-defined]
-            node.args = [ast.copy_location(ast.Constant(self._device_type), node)]
+            moved = copy.copy(node)
+            moved.func = copy.copy(node.func)
+            moved.func.attr = "to"  # type: ignore[attr-defined]
+            moved.args = [ast.copy_location(ast.Constant(self._device_type), node)]
+            return self._of_tensor(node.func.value, moved, node)  # type: ignore[attr-defined]
         return node
+
+    def _visit_parts(self, node: ast.Call) -> None:
+        """Visit all but a method `is_cuda` that is called: the one of tensors is a flag."""
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "is_cuda":
+            node.func.value = self.visit(node.func.value)
+        else:
+            node.func = self.visit(node.func)
+        node.args = [self.visit(each) for each in node.args]
+        node.keywords = [self.visit(each) for each in node.keywords]
+
+    def _of_tensor(self, value: ast.expr, ours: ast.expr, other: ast.expr) -> ast.expr:
+        """`ours` where `value` is a tensor, else `other`; `ours` where that cannot be asked."""
+        if self._tensor is None or not is_read(value, self._names):
+            return ours
+        return placed("_1 if isinstance(_2, _3) else _4", self._statement, ours, value, self._tensor, other)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -75,7 +112,7 @@ class _Translated(ast.NodeTransformer):
             return node
         of_type = ast.Attribute(ast.Attribute(node.value, "device", node.ctx), "type", node.ctx)
         is_ours = ast.Compare(of_type, [ast.Eq()], [ast.Constant(self._device_type)])
-        return ast.fix_missing_locations(ast.copy_location(is_ours, node))
+        return self._of_tensor(node.value, ast.fix_missing_locations(ast.copy_location(is_ours, node)), node)
 
     def _rename(self, node: ast.expr) -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
