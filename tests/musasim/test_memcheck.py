@@ -54,6 +54,10 @@ def compiled(folder: Path, memcheck: str) -> Path:
     return library
 
 
+def test_code_of_the_host_is_left_alone(checked: Path) -> None:
+    assert ctypes.CDLL(str(checked)).sum_of_squares(4) == 64 + 14
+
+
 def environment(memcheck: str) -> dict[str, str]:
     return {**os.environ, "MUSASIM_MEMCHECK": memcheck}
 

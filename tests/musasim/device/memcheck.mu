@@ -1,7 +1,18 @@
 // Faults that are planted, each in a kernel of its own, and the same kernels without them. Lines with a fault say its name.
+#include <numeric>
+#include <string>
+
 #include "on_device.h"
 
 constexpr int kCount = 64;
+
+// GCC tells of variables of the host that a program initialises, and of arrays of a size that it computes.
+static const std::string on_the_host(64, 'x');
+extern "C" int sum_of_squares(int n) {
+  int squares[n];
+  for (int i = 0; i < n; ++i) squares[i] = i * i;
+  return std::accumulate(squares, squares + n, static_cast<int>(on_the_host.size()));
+}
 
 __global__ void read_past_end(const float* x, float* y, int shift) {
   y[threadIdx.x] = x[threadIdx.x + shift];  // read out of bounds

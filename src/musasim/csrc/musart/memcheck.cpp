@@ -340,6 +340,11 @@ MUSASIM_EXPORT void __asan_storeN_noabort(const void* address, size_t bytes) {
   memcheck::check(address, bytes, true, __builtin_return_address(0));
 }
 MUSASIM_EXPORT void __asan_handle_no_return(void) {}
+// Around the initialisation of a file's variables, and of an array whose size is known at run time: nothing of these is looked at.
+MUSASIM_EXPORT void __asan_before_dynamic_init(const char*) {}
+MUSASIM_EXPORT void __asan_after_dynamic_init(void) {}
+MUSASIM_EXPORT void __asan_alloca_poison(uintptr_t, uintptr_t) {}
+MUSASIM_EXPORT void __asan_allocas_unpoison(uintptr_t, uintptr_t) {}
 MUSASIM_EXPORT void __ubsan_handle_type_mismatch_v1(const memcheck::Misaligned* data, uintptr_t) {
   if (!on_device() || !memcheck::enabled()) return;
   const auto needed = std::to_string(1U << data->log_of_alignment);
