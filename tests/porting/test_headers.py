@@ -54,6 +54,24 @@ def test_what_a_header_brought_along_is_included_before_the_line_directive() -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "lost"),
+    [
+        (b"float most = -FLT_MAX;", ("float.h",)),
+        (b"#include <math.h>\ndouble least = DBL_EPSILON; cudaFree(p);", ("float.h",)),
+        (b"#include <cfloat>\nfloat most = FLT_MAX;", ()),
+        (b"# include <float.h>\nfloat most = FLT_MAX;", ()),
+        (b"#define FLT_MAX 3.4e38f\nfloat most = FLT_MAX;", ()),
+        (b"float MY_FLT_MAX = DBL_MAXIMUM;", ()),
+    ],
+)
+def test_the_limits_of_numbers_are_there_as_with_cuda(source: bytes, lost: tuple[str, ...]) -> None:
+    """CUDA's headers include float.h, until 12.5, and sources count on it."""
+    assert port_source(source).lost == lost
+    first = port_source(source, origin="a.cu").text.splitlines()[0]
+    assert (first == b"#include <float.h>") is bool(lost)
+
+
 def test_the_table_of_lost_includes_is_about_headers_that_are_translated() -> None:
     names = Names()
     table = lost()

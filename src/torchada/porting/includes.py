@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +14,8 @@ from torchada.porting.rules.build import SUFFIXES
 
 LOST = Path(__file__).with_name("lost_includes.json")
 _SUFFIXES = tuple(SUFFIXES)
+_OF_FLOAT = re.compile(rb"(?<!\w)(?:FLT|DBL)_(?:MAX|MIN|EPSILON|TRUE_MIN|DIG|MANT_DIG|MAX_EXP|MIN_EXP)(?!\w)")
+_FLOAT = re.compile(rb"include[ \t]*<(?:cfloat|float\.h)>|define[ \t]+(?:FLT|DBL)_")
 
 
 def renamed(path: str) -> str:
@@ -28,6 +31,13 @@ def lost() -> dict[str, list[str]]:
     """What each of PyTorch's CUDA headers includes and its counterpart does not. scripts/lost_includes.py makes the table."""
     table: dict[str, list[str]] = json.loads(LOST.read_text(encoding="utf-8"))
     return table
+
+
+def lost_by(text: bytes) -> tuple[str, ...]:
+    """What a source needs and need not include with CUDA: until 12.5, its headers bring float.h along."""
+    if b"FLT_" not in text and b"DBL_" not in text:
+        return ()
+    return ("float.h",) if _OF_FLOAT.search(text) is not None and _FLOAT.search(text) is None else ()
 
 
 class Includes:

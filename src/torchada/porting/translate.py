@@ -11,7 +11,7 @@ from torchada.porting.assembler import REASON as NO_PTX
 from torchada.porting.assembler import expression, ptx
 from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
-from torchada.porting.includes import lost
+from torchada.porting.includes import lost, lost_by
 from torchada.porting.lexer import (
     ASSEMBLER,
     ASSEMBLER_TOO,
@@ -122,8 +122,9 @@ class _Pass:
             self.notes.add(start, UNPORTED, "<<<", "nothing closes this launch")
         if self._has_split_words():
             self._report_split_words()
+        self.lost.update(dict.fromkeys(lost_by(self.text)))
         if not self.replacements:
-            return Ported(self.text[1:], self._findings())
+            return Ported(self.text[1:], self._findings(), lost=tuple(self.lost))
         self.pieces.append(self.text[self.position :])
         return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements, lost=tuple(self.lost))
 
