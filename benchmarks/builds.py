@@ -26,15 +26,15 @@ from statistics import median
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DEFAULT = CHECKOUT / "tests" / "building" / "projects" / "operators"
-# Runs g++, and notes what it took: whether it only preprocessed, the seconds by the clock, and those of the processor as `times` of
-# the shell writes them. A shell begins in a thousandth of a second, which is counted as ours.
+# Runs g++, and notes what it took: a line that says whether it only preprocessed and the milliseconds by the clock, and the two of
+# `times`, the shell's and g++'s. A shell begins in a thousandth of a second, which is counted as ours.
 COMPILER = """#!/bin/sh
 only=0
 for word; do case $word in -E|-M|--version|-dumpversion) only=1;; esac; done
 began=$(date +%s%N)
 g++ "$@"
 code=$?
-{{ printf '%s %s ' $only $(( ($(date +%s%N) - began) / 1000000 )); times | tail -n 1; }} >> {record}
+{{ printf '%s %s\\n' $only $(( ($(date +%s%N) - began) / 1000000 )); times; }} >> {record}
 exit $code
 """
 _PART = re.compile(r"(\d+)m([\d.]+)s")
@@ -61,8 +61,9 @@ def build(project: Path) -> tuple[float, float, float, float]:
         if done.returncode:
             raise SystemExit(f"{project} cannot be built:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        runs = [line.split(" ", 2) for line in record.read_text(encoding="utf-8").splitlines()]
-    compiling = [(int(milliseconds) / 1000, seconds_of(times)) for only, milliseconds, times in runs if only == "0"]
+        lines = record.read_text(encoding="utf-8").splitlines()
+    runs = [(first.split(), seconds_of(children)) for first, children in zip(lines[::3], lines[2::3])]
+    compiling = [(int(milliseconds) / 1000, used) for (only, milliseconds), used in runs if only == "0"]
     return wall, processor, sum(run[0] for run in compiling), sum(run[1] for run in compiling)
 
 
