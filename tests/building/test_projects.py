@@ -114,6 +114,24 @@ def test_sources_and_headers_outside_of_the_project(build: Interpreter, tmp_path
     assert f"{header}:2:" in failed.stdout + failed.stderr
 
 
+def test_a_new_header_compiles_only_what_includes_it(build: Interpreter, tmp_path: Path) -> None:
+    """Which files there are matters to how each is ported; what comes out the same is not compiled again."""
+    tree = copied("outside", tmp_path)
+    build.cwd = tree / "project"
+
+    def compiled() -> dict[str, int]:
+        build.run(["setup.py", "build_ext", "--inplace"])
+        return {path.name: path.stat().st_mtime_ns for path in (tree / "project" / "build").rglob("*.o")}
+
+    before = compiled()
+    header = tree / "shared" / "arithmetic.cuh"
+    (tree / "shared" / "new.cuh").write_text("#define ONE 1.0f\n")
+    header.write_text('#include "new.cuh"\n' + header.read_text().replace("1.0f", "ONE"))
+    after = compiled()
+    assert [name for name, when in after.items() if when != before[name]] == ["kernel.o"] and len(before) == 3
+    check(built(tree / "project", "outside"))
+
+
 def test_dependencies_name_the_users_files(build: Interpreter, tmp_path: Path) -> None:
     """Also a header that a generated source includes by its absolute path, from folders with a space and a dollar."""
     headers, out = tmp_path / "my headers", tmp_path / "build $1"

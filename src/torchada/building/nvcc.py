@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from torchada.building.architectures import listed_devices, names_architecture
 from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import VERSION, toolkit_of
 from torchada.building.earlier import stable_include_dirs
+from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate, with_files
 from torchada.building.ported import Copies, include_dirs, port
@@ -43,7 +45,7 @@ def main(record: str) -> int:
     try:
         toolkit = toolkit_of(record)
         toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
-        arguments = with_files(sys.argv[1:])
+        arguments = with_files([*_extra("NVCC_PREPEND_FLAGS"), *sys.argv[1:], *_extra("NVCC_APPEND_FLAGS")])
         asked = next((each for each in arguments if each in _ASKS_ALONE), None)
         if asked is not None:
             print(_answer(asked, toolkit))
@@ -52,6 +54,14 @@ def main(record: str) -> int:
     except BuildError as error:
         print(f"nvcc (torchada): {error}", file=sys.stderr)
         return 1
+
+
+def _extra(name: str) -> list[str]:
+    """Flags from nvcc's own environment variable `name`, which it has beside those of its command line."""
+    try:
+        return shlex.split(variable(name) or "")
+    except ValueError as error:
+        raise BuildError(f"{name} is no list of flags: {error}") from error
 
 
 def _answer(asked: str, toolkit: Toolkit) -> str:

@@ -132,7 +132,54 @@ int main() {
   size_t nodes = 0;
   OK(musaGraphGetNodes(graph, nullptr, &nodes));
   CHECK(nodes == 2);
+  musaGraphNode_t node[2];
+  OK(musaGraphGetNodes(graph, node, &nodes));
   OK(musaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+
+  // what a kernel's node launches: asked of the graph, changed in the executable alone
+  musaGraphNodeType type;
+  musaKernelNodeParams launch{};
+  OK(musaGraphNodeGetType(node[1], &type));
+  CHECK(type == musaGraphNodeTypeMemcpy && musaGraphKernelNodeGetParams(node[1], &launch) == musaErrorInvalidValue);
+  OK(musaGraphNodeGetType(node[0], &type));
+  CHECK(type == musaGraphNodeTypeKernel && musaGetLastError() == musaErrorInvalidValue);
+  OK(musaGraphKernelNodeGetParams(node[0], &launch));
+  CHECK(launch.gridDim.x == 1 && launch.blockDim.x == 2 && launch.sharedMemBytes == 0 && launch.extra == nullptr);
+  CHECK(*static_cast<int**>(launch.kernelParams[0]) == p && *static_cast<int*>(launch.kernelParams[1]) == 5);
+  *static_cast<int*>(launch.kernelParams[1]) = 7;
+  OK(musaGraphLaunch(executable, stream));
+  CHECK(value_of(p) == 10); // two threads, and parameters of its own
+  launch.blockDim.x = 1;
+  OK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch));
+  OK(musaMemset(p, 0, 4096));
+  OK(musaGraphLaunch(executable, stream));
+  CHECK(value_of(p) == 7 && value_of(p, 1) == 7 && value_of(p, 2) == 0);
+  launch.blockDim.x = 4096;
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch) == musaErrorInvalidConfiguration);
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[1], &launch) == musaErrorInvalidValue);
+  CHECK(musaLaunchKernel(launch.func, dim3(1), dim3(1), launch.kernelParams, 0, stream) == musaErrorInvalidDeviceFunction);
+  CHECK(musaGetLastError() == musaErrorInvalidDeviceFunction);
+  launch.blockDim.x = 2;
+  *static_cast<int*>(launch.kernelParams[1]) = 5;
+  OK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch));
+  OK(musaMemset(p, 0, 4096));
+
+  // the function of a launch by its address is known
+  musaGraph_t named;
+  int amount = 3;
+  void* of_named[] = {&p, &amount};
+  OK(musaStreamBeginCapture(stream, musaStreamCaptureModeGlobal));
+  OK(musaLaunchKernel(reinterpret_cast<void*>(add), dim3(1), dim3(1), of_named, 0, stream));
+  OK(musaStreamEndCapture(stream, &named));
+  nodes = 1;
+  OK(musaGraphGetNodes(named, node + 1, &nodes));
+  OK(musaGraphKernelNodeGetParams(node[1], &launch));
+  CHECK(launch.func == reinterpret_cast<void*>(add) && *static_cast<int*>(launch.kernelParams[1]) == 3);
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[1], &launch) == musaErrorInvalidValue); // of another graph
+  musaGetLastError();
+  OK(musaGraphDestroy(named));
+  CHECK(musaGraphNodeGetType(node[1], &type) == musaErrorInvalidValue);
+  musaGetLastError();
   OK(musaGraphDestroy(graph));
   OK(musaGraphLaunch(executable, stream));
   OK(musaGraphLaunch(executable, stream));
