@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from musasim import toolkit
-from musasim.toolkit import guarantees
 from support.device_code import Kernels, compile_kernels
 
 pytestmark = pytest.mark.once
@@ -36,12 +35,6 @@ def test_a_vector_shows_what_was_stored_to_its_elements(kernels: Kernels) -> Non
 
 def test_a_class_gives_the_name_of_a_template_to_an_instance(kernels: Kernels) -> None:
     assert kernels.map("renamed", torch.int32, torch.tensor([1, 21], dtype=torch.int32)).tolist() == [2, 42]
-
-
-@pytest.mark.parametrize(("version", "option"), [(12, "-fpermissive"), (13, "-Wno-changes-meaning")])
-def test_only_such_a_text_is_compiled_with_fewer_errors(version: int, option: str) -> None:
-    assert guarantees.options_for("struct A { using B = B<int>; };", lambda: version) == [option]
-    assert guarantees.options_for("struct A { using B = C<int>; using D = ::n::D<int>; };", lambda: version) == []
 
 
 def test_whole_numbers_wrap(kernels: Kernels) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 # For GCC and clang.
 _FOR_ALL = (
     # Kernels load vectors through pointers to other types: *reinterpret_cast<uint4*>(halves).
@@ -26,19 +23,6 @@ _FOR_GCC = (
 def options(compiler_is_clang: bool) -> list[str]:
     """Return the options, which stand before the command line's own, so that those win."""
     return [*_FOR_ALL, *(() if compiler_is_clang else _FOR_GCC)]
-
-
-# `using Scan = Scan<T>;` in a class gives the template's name another meaning there: clang takes it, GCC calls it an error. The
-# preprocessor writes one blank where there were several.
-_RENAMED = re.compile(r"using (\w+) = \1 ?<")
-
-
-def options_for(text: str, compiler_version: Callable[[], int]) -> list[str]:
-    """Return what GCC needs to take a preprocessed `text` that clang takes. `compiler_version` tells GCC's major one."""
-    if _RENAMED.search(text) is None:
-        return []
-    # Before the option of its own, there was only the one that makes warnings of several other errors too.
-    return ["-Wno-changes-meaning" if compiler_version() >= 13 else "-fpermissive"]
 
 
 def checking() -> list[str]:

@@ -9,7 +9,7 @@ from sglang.kernels.ops.activation.activation import gelu_tanh_and_mul, silu_and
 from sglang.kernels.ops.elementwise.add_constant import add_constant
 from sglang.kernels.ops.elementwise.row_sum import row_sum
 from sglang.kernels.ops.kvcache.kvcache import store_cache
-from sglang.kernels.ops.layernorm.norm import fused_inplace_qknorm, rmsnorm
+from sglang.kernels.ops.layernorm.norm import fused_add_rmsnorm, fused_inplace_qknorm, rmsnorm
 from sglang.kernels.ops.memory.adler32 import adler32_strided_checksum
 from sglang.kernels.ops.moe.moe_align import moe_align_block_size
 from sglang.kernels.ops.moe.moe_topk_softmax import topk_softmax
@@ -35,6 +35,14 @@ def of_rmsnorm() -> float:
     out = torch.empty_like(x)
     rmsnorm(x, weight, out, EPSILON)
     return difference(out, (normalized(x) * weight.float()).bfloat16())
+
+
+def of_fused_add_rmsnorm() -> float:
+    x, residual, weight = normal(4, 1024), normal(4, 1024), normal(1024)
+    total = x + residual
+    expected = (normalized(total) * weight.float()).bfloat16()
+    fused_add_rmsnorm(x, residual, weight, EPSILON)
+    return max(difference(x, expected), difference(residual, total))
 
 
 def of_qknorm() -> float:
