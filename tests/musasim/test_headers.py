@@ -48,3 +48,13 @@ def test_a_generated_header_includes_what_torch_musa_has_written_anew() -> None:
         encoding="utf-8"
     )
     assert [name for name in compatible_headers._OWN if f"<{name}>" in text or f'"{name}"' in text] == []
+
+
+def test_names_of_the_driver_and_headers_of_the_toolkit() -> None:
+    given = (
+        "#include <cub/version.cuh>\n#include <ATen/cuda/cub.cuh>\nCUmodule m; CUresult r = cuMemCreate(CUDA_SUCCESS);"
+    )
+    lines = compatible_headers.translate(given).splitlines()
+    assert lines[0] == "#include <cub/version.cuh>", "the toolkit's own, which has this name"
+    assert lines[1] == "#include <ATen/musa/cub.muh>"
+    assert lines[2] == "MUmodule m; MUresult r = muMemCreate(MUSA_SUCCESS);"

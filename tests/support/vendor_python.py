@@ -47,6 +47,13 @@ def make(checkout: Path, folder: Path) -> Path:
     return folder
 
 
+def provide_toolkit() -> None:
+    """Let MUSA_HOME be the simulated toolkit, which the vendor's Python cannot find by itself, unless one is there."""
+    from musasim import toolkit
+
+    os.environ.setdefault("MUSA_HOME", str(toolkit.home()))
+
+
 def path_with(folder: str, before: str | None) -> str:
     """PYTHONPATH with the vendor's package in front."""
     return os.pathsep.join(filter(None, [folder, before]))

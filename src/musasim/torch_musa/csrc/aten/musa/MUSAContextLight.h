@@ -4,7 +4,10 @@
 #include "torch_musa/csrc/core/MUSAException.h"
 
 #include <c10/core/Allocator.h>
+#include <mublas.h>
+#include <mublasLt.h>
 #include <musa_runtime_api.h>
+#include <musparse.h>
 
 #include <array>
 #include <cstdint>
@@ -49,5 +52,10 @@ inline bool canDeviceAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer) 
 }
 
 C10_MUSA_API c10::Allocator* getMUSADeviceAllocator();
+
+// For the calling thread, with the stream that is current. The sparse one has CUDA's name in torch_musa, too.
+C10_MUSA_API mublasHandle_t getCurrentMUSABlasHandle();
+C10_MUSA_API mublasLtHandle_t getCurrentMUSABlasLtHandle();
+C10_MUSA_API musparseHandle_t getCurrentCUDASparseHandle();
 
 } // namespace at::musa
