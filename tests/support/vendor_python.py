@@ -15,10 +15,9 @@ from pathlib import Path
 VARIABLE = "VENDOR_PYTHON_FOLDER"
 
 _BEGIN = """import sys as _sys
-_package = _sys.modules.pop(__name__)
+import torch  # first, as the package itself does it: what torch imports meanwhile finds this package begun
 import vendor_bootstrap as _bootstrap
-_bootstrap.prepare()
-_sys.modules[__name__] = _package
+_bootstrap.prepare(_sys.modules[__name__])
 """
 # The native part of torch_musa adds the legacy tensor types at its end.
 _END = """

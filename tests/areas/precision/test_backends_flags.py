@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from support.interpreter import Interpreter
-from torchada.building.cuda_home import VERSION
+from torchada.building.cuda_home_files import VERSION
 from torchada.redirect.unsupported import UnsupportedError
 
 cuda: Any = torch.backends.cuda
