@@ -51,7 +51,8 @@ def test_nothing_but_wrapt_is_loaded_beside_torch_and_torch_musa(musa: Interpret
     more = {
         name for name in set(redirected) - set(plain) if name.partition(".")[0] not in ("torchada", "_torchada_startup")
     }
-    assert {name.partition(".")[0] for name in more} == {"wrapt"}
+    # The simulator's Python loads this small module itself, and torch_musa's does not.
+    assert {name.partition(".")[0] for name in more - {"torch.backends.cudnn.rnn"}} == {"wrapt"}
 
 
 def test_packages_that_import_torch_does_not_need_are_not_loaded(musa: Interpreter) -> None:

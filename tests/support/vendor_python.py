@@ -14,10 +14,10 @@ from pathlib import Path
 #: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
 VARIABLE = "VENDOR_PYTHON_FOLDER"
 
-_BEGIN = """import sys as _sys
-import torch  # first, as the package itself does it: what torch imports meanwhile finds this package begun
-import vendor_bootstrap as _bootstrap
-_bootstrap.prepare(_sys.modules[__name__])
+# The package's own import of torch comes first: what torch imports meanwhile finds the package begun, and its _autoload.
+_IMPORT = "\nimport torch\n"
+_BEGIN = """import vendor_bootstrap as _bootstrap
+_bootstrap.prepare(sys.modules[__name__])
 """
 # The native part of torch_musa adds the legacy tensor types at its end.
 _END = """
@@ -41,7 +41,8 @@ def make(checkout: Path, folder: Path) -> Path:
     for name, text in _GENERATED.items():
         (package / name).write_text(text.format(version=version), encoding="utf-8")
     begin = package / "__init__.py"
-    begin.write_text(_BEGIN + begin.read_text(encoding="utf-8") + _END, encoding="utf-8")
+    text = begin.read_text(encoding="utf-8").replace(_IMPORT, _IMPORT + _BEGIN, 1)
+    begin.write_text(text + _END, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
     return folder
 
