@@ -108,6 +108,8 @@ class _File:
             "OUTSIDE_DONE": str(self.done_list),
             "OUTSIDE_EVERY": str(self.bounds.every),
             "OUTSIDE_SMALLEST": str(self.bounds.smallest),
+            # PyTorch waits for ever for a lock that a killed process has left in its folder of extensions.
+            "TORCH_EXTENSIONS_DIR": str(self.record.with_suffix(".extensions").resolve() / str(time.time_ns())),
         }
         with self.record.with_suffix(".log").open("ab") as output:
             return subprocess.Popen(

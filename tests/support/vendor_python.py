@@ -44,7 +44,21 @@ def make(checkout: Path, folder: Path) -> Path:
     text = begin.read_text(encoding="utf-8").replace(_IMPORT, _IMPORT + _BEGIN, 1)
     begin.write_text(text + _END, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
+    _add_native_parts(package)
     return folder
+
+
+def _add_native_parts(package: Path) -> None:
+    """Headers and libraries for extensions, in the folders where the vendor's package has them: the simulator's."""
+    import musasim
+    from musasim import build, compatible_headers
+
+    generated = Path(compatible_headers.folders()[1]) / package.name
+    for name in ("csrc", "share"):
+        for source in (generated / name, Path(musasim.__file__).parent / package.name / name):
+            if source.is_dir():
+                shutil.copytree(source, package / name, dirs_exist_ok=True)
+    (package / "lib").symlink_to(build.build().parent)
 
 
 def provide_toolkit() -> None:
