@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,17 +26,23 @@ from statistics import median
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 DEFAULT = CHECKOUT / "tests" / "building" / "projects" / "operators"
-# Runs g++, and notes what it took: whether it only preprocessed, the seconds by the clock and of the processor.
-COMPILER = """#!{python} -IS
-import os, resource, subprocess, sys, time
-began = time.monotonic()
-code = subprocess.call(["g++", *sys.argv[1:]])
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-only = "-E" in sys.argv or "-M" in sys.argv or "--version" in sys.argv
-with open({record!r}, "a") as file:
-    file.write(f"{{int(only)}} {{time.monotonic() - began}} {{used.ru_utime + used.ru_stime}}\\n")
-sys.exit(code)
+# Runs g++, and notes what it took: whether it only preprocessed, the seconds by the clock, and those of the processor as `times` of
+# the shell writes them. A shell begins in a thousandth of a second, which is counted as ours.
+COMPILER = """#!/bin/sh
+only=0
+for word; do case $word in -E|-M|--version|-dumpversion) only=1;; esac; done
+began=$(date +%s%N)
+g++ "$@"
+code=$?
+{{ printf '%s %s ' $only $(( ($(date +%s%N) - began) / 1000000 )); times | tail -n 1; }} >> {record}
+exit $code
 """
+_PART = re.compile(r"(\d+)m([\d.]+)s")
+
+
+def seconds_of(times: str) -> float:
+    """User's and system's seconds of a line that `times` wrote, as in "0m6.01s 0m0.40s"."""
+    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in _PART.findall(times))
 
 
 def build(project: Path) -> tuple[float, float, float, float]:
@@ -43,7 +51,7 @@ def build(project: Path) -> tuple[float, float, float, float]:
         folder, record = Path(name) / "project", Path(name) / "record"
         shutil.copytree(project, folder)
         compiler = Path(name) / "g++"
-        compiler.write_text(COMPILER.format(python=sys.executable, record=str(record)), encoding="utf-8")
+        compiler.write_text(COMPILER.format(record=shlex.quote(str(record))), encoding="utf-8")
         compiler.chmod(0o755)
         environment = {**os.environ, "CXX": str(compiler), "MAX_JOBS": "1", "TORCHADA_SIMULATE": "1"}
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -53,8 +61,9 @@ def build(project: Path) -> tuple[float, float, float, float]:
         if done.returncode:
             raise SystemExit(f"{project} cannot be built:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        runs = [[float(word) for word in line.split()] for line in record.read_text(encoding="utf-8").splitlines()]
-    return wall, processor, sum(run[1] for run in runs if not run[0]), sum(run[2] for run in runs if not run[0])
+        runs = [line.split(" ", 2) for line in record.read_text(encoding="utf-8").splitlines()]
+    compiling = [(int(milliseconds) / 1000, seconds_of(times)) for only, milliseconds, times in runs if only == "0"]
+    return wall, processor, sum(run[0] for run in compiling), sum(run[1] for run in compiling)
 
 
 def main() -> None:

@@ -58,6 +58,29 @@ def test_the_folder_lies_where_the_variable_of_torchada_says(toolkit: Toolkit, c
     assert "torchada" in version(made(toolkit))
 
 
+def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolkit, tmp_path: Path) -> None:
+    (tmp_path / "x.cu").touch()
+
+    def compiled(**variables: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            made(toolkit) / "bin" / "nvcc",
+            "-c",
+            "-O3",
+            "-arch=sm_80",
+            tmp_path / "x.cu",
+            "-o",
+            tmp_path / "x.o",
+        ]
+        environment = {**os.environ, **variables, "TORCH_MUSA_ARCH_LIST": "31"}
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    words = compiled(NVCC_PREPEND_FLAGS="-DA='1 2'", NVCC_APPEND_FLAGS="-O1 --use_fast_math").stdout.split()
+    assert words.index("-DA=1") < words.index("-O3") < words.index("-O1") < words.index("-ffast-math")
+    assert not {"-O1", "-ffast-math"} & set(compiled().stdout.split())
+    failed = compiled(NVCC_APPEND_FLAGS="'open")
+    assert failed.returncode == 1 and "NVCC_APPEND_FLAGS is no list of flags" in failed.stderr
+
+
 def plant(nvcc: Path) -> None:
     nvcc.write_text(PLANTED)
 

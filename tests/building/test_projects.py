@@ -114,6 +114,41 @@ def test_sources_and_headers_outside_of_the_project(build: Interpreter, tmp_path
     assert f"{header}:2:" in failed.stdout + failed.stderr
 
 
+def test_a_new_header_compiles_only_what_includes_it(build: Interpreter, tmp_path: Path) -> None:
+    """Which files there are matters to how each is ported; what comes out the same is not compiled again."""
+    tree = copied("outside", tmp_path)
+    build.cwd = tree / "project"
+
+    def compiled() -> dict[str, int]:
+        build.run(["setup.py", "build_ext", "--inplace"])
+        return {path.name: path.stat().st_mtime_ns for path in (tree / "project" / "build").rglob("*.o")}
+
+    before = compiled()
+    header = tree / "shared" / "arithmetic.cuh"
+    (tree / "shared" / "new.cuh").write_text("#define ONE 1.0f\n")
+    header.write_text('#include "new.cuh"\n' + header.read_text().replace("1.0f", "ONE"))
+    after = compiled()
+    assert [name for name, when in after.items() if when != before[name]] == ["kernel.o"] and len(before) == 3
+    check(built(tree / "project", "outside"))
+
+
+def test_dependencies_name_the_users_files(build: Interpreter, tmp_path: Path) -> None:
+    """Also a header that a generated source includes by its absolute path, from folders with a space and a dollar."""
+    headers, out = tmp_path / "my headers", tmp_path / "build $1"
+    headers.mkdir()
+    out.mkdir()
+    (headers / "inner.cuh").write_text("#include <cuda_runtime.h>\ninline cudaStream_t none() { return nullptr; }\n")
+    (headers / "outer.cuh").write_text('#include "inner.cuh"\ninline cudaStream_t no_stream() { return none(); }\n')
+    (out / "unit.cu").write_text(f'#include "{headers}/outer.cuh"\ncudaStream_t stream() {{ return no_stream(); }}\n')
+    home = build.run("from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)").stdout.split()[-1]
+    command = [f"{home}/bin/nvcc", "-MD", "-MF", "unit.o.d", "-c", "unit.cu", "-o", "unit.o"]
+    build.run(f"import subprocess; subprocess.run({command!r}, cwd={str(out)!r}, check=True)")
+    rule = (out / "unit.o.d").read_text().replace("\\\n", " ").replace("\\ ", "\0").replace("$$", "$")
+    named = [each.replace("\0", " ") for each in rule.split()]
+    assert {str(out / "unit.cu"), str(headers / "outer.cuh"), str(headers / "inner.cuh")} < set(named)
+    assert not any(".torchada" in each for each in named)
+
+
 def test_by_pip(build: Interpreter, tmp_path: Path) -> None:
     """A package with two extensions, through setuptools' build backend."""
     pytest.importorskip("pip")

@@ -85,6 +85,17 @@ def single_sum(a: float, b: float) -> int:
     return bits(a + b)
 
 
+def square_and_sum(a: float, b: float) -> int:
+    """Rounded once."""
+    if not math.isfinite(a) or not math.isfinite(b):
+        return bits(a * a + b)
+    exact = Fraction(a) ** 2 + Fraction(b)
+    near = bits(float(exact))
+    candidates = [each for each in (near - 1, near, near + 1) if each >= 0 and math.isfinite(number(each))]
+    closest = min(candidates, key=lambda each: (abs(Fraction(number(each)) - exact), each & 1))
+    return closest if abs(exact) < Fraction(2) ** 128 - Fraction(2) ** 103 else near
+
+
 # What is computed from the words a, b, c and d: the instruction, the constraint and the type of its result, its inputs, the result.
 ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("add.s32 %0, %1, %2;", "=r", "ab", lambda a, b, c, d: a + b),
@@ -122,6 +133,7 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("cvt.f32.f16 %0, %1;", "=f", "x", lambda a, b, c, d: bits(half(d & HALVES))),
     ("add.f16x2 %0, %1, %2;", "=r", "de", lambda a, b, c, d: of_halves(lambda x, y: x + y, d & HALVES, d & HALVES)),
     ("mul.f16 %0, %1, %2;", "=h", "xx", lambda a, b, c, d: half_bits(half(d & HALVES) ** 2)),
+    ("fma.rn.f32.bf16 %0, %1, %2, %3;", "=f", "yyD", lambda a, b, c, d: square_and_sum(number(pair(0, a)), number(d))),
     ("add.rn.f32 %0, %1, %2;", "=f", "CD", lambda a, b, c, d: single_sum(number(c), number(d))),
     ("mov.b32 %0, {%1, %2};", "=r", "xy", lambda a, b, c, d: pair(d & HALVES, a)),
     (
@@ -145,14 +157,21 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("redux.sync.add.u32 %0, %1, 0xFFFFFFFF;", "=r", "t", lambda a, b, c, d: sum(range(LANES))),
     ("{ .reg .s32 t; not.b32 t, %1; redux.sync.min.s32 %0, t, -1; }", "=r", "t", lambda a, b, c, d: -LANES),
     ("redux.sync.or.b32 %0, %1, 0xffffffff;", "=r", "t", lambda a, b, c, d: LANES - 1),
+    ("redux.sync.min.f32 %0, %1, 0xffffffff;", "=f", "T", lambda a, b, c, d: bits(0.5)),
+    ("div.rn.f32 %0, %1, 0f40400000;", "=f", "T", lambda a, b, c, d: 0),  # checked below
     ("shfl.sync.bfly.b32 %0, %1, 3, 0x1f, 0xffffffff;", "=r", "t", lambda a, b, c, d: 0),  # checked below
 ]
-SHUFFLED = len(ROWS) - 1
+# What differs from lane to lane.
+OF_A_LANE: dict[int, Callable[[int], int]] = {
+    len(ROWS) - 2: lambda lane: bits((lane + 0.5) / 3),
+    len(ROWS) - 1: lambda lane: lane ^ 3,
+}
 TYPES = {"r": "uint32_t", "l": "uint64_t", "f": "float", "h": "uint16_t"}
 INPUTS = {
     **{name: f'"r"({name})' for name in "abcd"},
     "e": '"r"(e)',
     "t": '"r"(threadIdx.x)',
+    "T": '"f"((float)threadIdx.x + 0.5f)',
     "x": '"h"((uint16_t)e)',
     "y": '"h"((uint16_t)a)',
     **{name: f'"f"(__uint_as_float({name.lower()}))' for name in "ACD"},
@@ -230,8 +249,8 @@ def test_each_instruction_gives_what_the_manual_says(tmp_path: Path) -> None:
     for thread, four in enumerate(words):
         for at, (template, constraint, _, expected) in enumerate(ROWS):
             found = got[len(ROWS) * thread + at]
-            if at == SHUFFLED:
-                assert found == thread % LANES ^ 3
+            if at in OF_A_LANE:
+                assert found == OF_A_LANE[at](thread % LANES)
                 continue
             wanted = expected(*four)
             if constraint == "=f" and is_no_number(wanted):
@@ -312,6 +331,43 @@ def test_halves_bring_their_header_and_say_so() -> None:
     assert result.lost == ("musa_fp16.h",)
     assert b"__half_as_ushort(__float2half_rn(a))" in result.text
     assert port_source(b'asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(y), "f"(z));').lost == ("musa_bf16.h",)
+
+
+SOME_LANES = r"""
+#include <cuda_runtime.h>
+__global__ void all(float* out) {
+  const unsigned t = threadIdx.x, mask = 0xAAAAAAA8u;
+  if (!(mask >> t & 1)) return;
+  unsigned chosen, leader, sum;
+  int least;
+  float most;
+  asm volatile("{ .reg .pred p; elect.sync %0|p, %2; selp.b32 %1, 1, 0, p; }" : "=r"(leader), "=r"(chosen) : "r"(mask));
+  asm volatile("redux.sync.add.u32 %0, %1, %2;" : "=r"(sum) : "r"(t), "r"(mask));
+  asm volatile("redux.sync.min.s32 %0, %1, %2;" : "=r"(least) : "r"(-(int)t), "r"(mask));
+  asm volatile("redux.sync.max.f32 %0, %1, %2;" : "=f"(most) : "f"(t == 31 ? nanf("") : t + 0.5f), "r"(mask));
+  asm volatile("{ .reg .pred p; elect.sync _|p, %1; @p add.u32 %0, %0, 10; }" : "+r"(chosen) : "r"(mask));
+  float* mine = out + 5 * t;
+  mine[0] = leader; mine[1] = chosen; mine[2] = sum; mine[3] = least; mine[4] = most;
+}
+extern "C" int run(float* out) {
+  float* y;
+  cudaMalloc(&y, 4 * 5 * 32);
+  cudaMemset(y, 0, 4 * 5 * 32);
+  all<<<1, 32>>>(y);
+  cudaMemcpy(out, y, 4 * 5 * 32, cudaMemcpyDeviceToHost);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_lanes_of_a_mask_elect_one_and_reduce_among_themselves(tmp_path: Path) -> None:
+    library = compiled(SOME_LANES, tmp_path)
+    rows = (ctypes.c_float * (5 * LANES))()
+    assert library.run(rows) == 0
+    odd = range(3, LANES, 2)
+    for t in range(LANES):
+        expected = [3, 11 if t == 3 else 0, sum(odd), -31, 29.5] if t in odd else [0] * 5
+        assert rows[5 * t : 5 * t + 5] == expected
 
 
 APPROXIMATE = r"""

@@ -33,6 +33,10 @@ def test_a_vector_shows_what_was_stored_to_its_elements(kernels: Kernels) -> Non
     assert result.tolist() == [93, 94, 95, 96]
 
 
+def test_a_class_gives_the_name_of_a_template_to_an_instance(kernels: Kernels) -> None:
+    assert kernels.map("renamed", torch.int32, torch.tensor([1, 21], dtype=torch.int32)).tolist() == [2, 42]
+
+
 def test_whole_numbers_wrap(kernels: Kernels) -> None:
     values = torch.tensor([0, LARGEST - 1, LARGEST], dtype=torch.int32)
     assert kernels.map("grows", torch.int32, values).tolist() == [1, 1, 0]

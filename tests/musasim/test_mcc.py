@@ -168,6 +168,19 @@ def test_dependency_files_make_ninja_build_what_has_changed(home: Path, tmp_path
     assert "*out = 1;" in preprocessed and "value.muh" in (tmp_path / "e.d").read_text()
 
 
+def test_a_name_with_a_second_meaning_in_a_class_is_compiled_as_clang_does(home: Path, tmp_path: Path) -> None:
+    """GCC refuses it, by an option that would let other errors pass: those stay errors."""
+    mcc, meaning = (
+        home / "bin" / "mcc",
+        "template <class T> struct packed {};\nstruct of { using packed = packed<int>; };\n",
+    )
+    (tmp_path / "k.mu").write_text(f"{meaning}__global__ void k(int* out) {{ *out = sizeof(of::packed); }}\n")
+    call(mcc, "-c", tmp_path / "k.mu", "-o", tmp_path / "k.o")
+    (tmp_path / "k.mu").write_text(f"{meaning}__global__ void k(const int* in) {{ int* out = in; }}\n")
+    failed = call(mcc, "-c", tmp_path / "k.mu", "-o", tmp_path / "k.o", ok=False)
+    assert failed.returncode == 1 and "invalid conversion from" in failed.stderr
+
+
 # ---------------------------------------------------------------- what is refused in sources
 
 

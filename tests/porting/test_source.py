@@ -71,6 +71,11 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ('\ufeff#include "cuda.h"', '\ufeff#include "musa.h"'),
         ("µcudaMalloc cudaMallocµ", "µcudaMalloc cudaMallocµ"),
         ("at::cuda::x c10::cuda::y cuda::std::z", "at::musa::x c10::musa::y musa::std::z"),
+        ("typename ::cuda::std::enable_if<true>::type x;", "typename ::musa::std::enable_if<true>::type x;"),
+        (
+            "return ::cuda::std::forward<U>(x); lib::cuda::std::y;",
+            "return ::musa::std::forward<U>(x); lib::cuda::std::y;",
+        ),
         ("namespace at { namespace cuda { } }", "namespace at { namespace musa { } }"),
         (
             "namespace cuda = at::cuda; using namespace c10::cuda;",

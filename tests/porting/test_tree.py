@@ -103,6 +103,31 @@ def test_only_what_changed_is_ported_again(project: Path, tmp_path: Path) -> Non
     assert b'"b.cuh"' in (out / "csrc/a.mu").read_bytes(), "which files there are is looked at anew"
 
 
+def test_what_is_ported_again_to_the_same_keeps_its_time(project: Path, tmp_path: Path) -> None:
+    """A new file, or a new rule, may matter to every file. To most it does not, and a build must not compile those again."""
+    out = tmp_path / "out"
+    port_tree(project, out)
+    before = {name: (out / name).stat().st_mtime_ns for name in contents(out)}
+    write(
+        project,
+        {"csrc/new.cuh": b"#define ARRAY(k) k##device\n", "csrc/a.cu": SOURCES["csrc/a.cu"] + b"cudaMalloc();\n"},
+    )
+    assert fresh(port_tree(project, out)) == sorted([*SOURCES, "csrc/new.cuh"]), "all are looked at anew"
+    after = {name: (out / name).stat().st_mtime_ns for name in before}
+    assert [name for name in before if after[name] != before[name]] == ["csrc/a.mu"]
+    assert fresh(port_tree(project, out)) == []
+
+
+def test_an_edited_file_of_the_output_is_not_kept_for_what_it_was(project: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    port_tree(project, out)
+    right = (out / "include/proj/cuda_utils.h").read_bytes()
+    (out / "include/proj/cuda_utils.h").write_bytes(right.swapcase())
+    write(project, {"new.cu": b""})
+    port_tree(project, out, force=True)
+    assert (out / "include/proj/cuda_utils.h").read_bytes() == right
+
+
 def test_a_change_that_keeps_time_and_size_is_seen(project: Path, tmp_path: Path) -> None:
     file = project / "csrc/a.cu"
     stamp = file.stat()

@@ -10,6 +10,7 @@
 #include "musart/graph.cpp"
 #include "musart/host_memory.cpp"
 #include "musart/ipc.cpp"
+#include "musart/kernel_node.cpp"
 #include "musart/launch.cpp"
 #include "musart/memcheck.cpp"
 #include "musart/memory.cpp"

@@ -105,6 +105,12 @@ def expression_begin(tokens: list[Token]) -> int | None:
     return tokens[at].begin if at < len(tokens) else None
 
 
+def ends_in_operator(tokens: list[Token]) -> bool:
+    """Return whether the tokens end in `operator`, or in it and a part of its name: the `=` of `operator+=` may come next."""
+    last = next((token for token in reversed(tokens) if token.kind != "mark"), None)
+    return last is not None and last.text == "operator"
+
+
 def without_storage(tokens: list[Token]) -> list[Token]:
     return [token for token in tokens if token.text not in _STORAGE]
 

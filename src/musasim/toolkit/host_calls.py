@@ -139,14 +139,12 @@ def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]
     mine: dict[str, bool] = {}
     found: set[str] = set()
     pattern = re.compile(r"(?<![\w$.>])(" + "|".join(sorted(map(re.escape, names))) + r")\s*\(")
-    for match in pattern.finditer(source.text):
-        if source.in_system_header(match.start()):
-            continue
-        file = source.place(match.start())[0]
+    for file, begin, end in source.parts():  # most of the text is the system's, and is not looked through
         if file not in mine:
             mine[file] = not file.startswith("<") and _is_below(Path(file).resolve(), folder)
-        if mine[file] and source.is_code(match.start()) and _is_definition(source, match):
-            found.add(match[1])
+        if mine[file]:
+            matches = pattern.finditer(source.text, begin, end)
+            found |= {match[1] for match in matches if source.is_code(match.start()) and _is_definition(source, match)}
     return found
 
 

@@ -70,6 +70,13 @@ class Source:
         begin, line, name, _ = self._markers[at]
         return name, line + self.text.count("\n", begin, position)
 
+    def parts(self) -> Iterator[tuple[str, int, int]]:
+        """Yield the files of the text that are no system headers, with the begin and end of each part that came from one."""
+        ends = [*self._marker_ends[1:], len(self.text)]
+        for (begin, _, name, flags), end in zip(self._markers, ends):
+            if "3" not in flags.split():
+                yield name, begin, end
+
     def in_system_header(self, position: int) -> bool:
         at = bisect.bisect_right(self._marker_ends, position) - 1
         return at >= 0 and "3" in self._markers[at][3].split()

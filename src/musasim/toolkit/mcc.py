@@ -7,11 +7,13 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
 from musasim.toolkit import guarantees
+from musasim.toolkit.gcc_errors import compile_as_clang
 from musasim.toolkit.options import Input, Options, UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
 
@@ -53,10 +55,15 @@ def _home() -> Path:
     return Path(sys.argv[0]).resolve().parent.parent
 
 
+def _run(command: list[str]) -> None:
+    subprocess.run(command, check=True)
+
+
 class _Driver:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._compiler = find_compiler()
+        self._is_clang = "clang" in Path(self._compiler[0]).resolve().name
         self._include = _home() / "include"
 
     def run(self) -> int:
@@ -126,7 +133,7 @@ class _Driver:
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
-        self._execute(command)
+        self._execute(command, _run if self._is_clang else compile_as_clang)
 
     def _architectures(self) -> str:
         return " ".join(str(each) for each in self._options.architectures or [self._options.architecture])
@@ -150,13 +157,12 @@ class _Driver:
     def _flags(self) -> list[str]:
         """Return the compiler's own flags. Pragmas and attributes are for the device, and clang's -Wall lacks sign-compare."""
         quiet = ["-Wno-unknown-pragmas", "-Wno-attributes", "-Wno-sign-compare"]
-        is_clang = "clang" in Path(self._compiler[0]).resolve().name
-        if not is_clang:
+        if not self._is_clang:
             # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
-        checked = guarantees.checking() if _memcheck() and not is_clang else []
-        return [self._standard(), *guarantees.options(is_clang), *words, *quiet, *checked]
+        checked = guarantees.checking() if _memcheck() and not self._is_clang else []
+        return [self._standard(), *guarantees.options(self._is_clang), *words, *quiet, *checked]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""
@@ -172,11 +178,11 @@ class _Driver:
             added += ["-MQ", target]
         return [*words, *added]
 
-    def _execute(self, command: list[str]) -> None:
+    def _execute(self, command: list[str], run: Callable[[list[str]], None] = _run) -> None:
         if self._options.verbose:
             print(" " + shlex.join(command), file=sys.stderr, flush=True)
         if not self._options.dry:
-            subprocess.run(command, check=True)
+            run(command)
 
 
 def _memcheck() -> bool:

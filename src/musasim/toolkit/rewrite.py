@@ -13,6 +13,7 @@ from musasim.toolkit.declarations import (
     CALL_LIKE,
     declared_name,
     declared_names,
+    ends_in_operator,
     expression_begin,
     joined,
     name_position,
@@ -202,12 +203,14 @@ class _Rewriter:
             return
         names = self._parameter_names(parameters[1:-1], name.text)
         bounds = self._bounds_of(start, parameters[0].begin)
-        types = ", ".join(names)
+        types = ", ".join(f"decltype({name}){pack}" for name, pack in names)
+        values = "".join(f", {name}{pack}" for name, pack in names)
         self._insert(
             body[0].end,
             f' static ::musasim_kernel musasim_self = {{"{name.text}", {bounds}, "{self._architectures}", '
             f"&::musasim::call<{types}>, 0, 0, 0}}; if (::musasim_asked(&musasim_self)) return; "
-            "::musasim::launch(musasim_self, [=]() mutable -> void {",
+            "::musasim::launch(musasim_self, [=](::musasim_parameters* musasim_asked_for) mutable -> void { "
+            f"if (musasim_asked_for) return ::musasim::tell(musasim_asked_for{values});",
         )
         self._insert(body[-1].begin, "});")
         self._bodies.append((body[0].begin, body[-1].end))
@@ -243,7 +246,7 @@ class _Rewriter:
                     continue
                 return head, inner, self._body(inner[-1].end)
             if token.kind == "mark":
-                if token.text in ";{}=" and angles == 0 and not (head and head[-1].text == "operator"):
+                if token.text in ";{}=" and angles == 0 and not ends_in_operator(head):
                     return None
                 if token.text == "[" and angles == 0 and not (head and head[-1].text == "operator"):
                     inner = bracketed(self._source, token.begin)
@@ -294,9 +297,9 @@ class _Rewriter:
                 return f"{most}, static_cast<unsigned>({pieces[1]})" if len(pieces) > 1 else f"{most}, 0"
         return "0, 0"
 
-    def _parameter_names(self, tokens: list[Token], kernel: str) -> list[str]:
-        """Return `decltype(name)` for every parameter. Unnamed ones get a name."""
-        names = []
+    def _parameter_names(self, tokens: list[Token], kernel: str) -> list[tuple[str, str]]:
+        """Return the name of every parameter, and `...` for a pack. Unnamed ones get a name."""
+        names: list[tuple[str, str]] = []
         if [token.text for token in tokens] == ["void"]:
             return []
         for number, piece in enumerate(split(tokens)):
@@ -307,7 +310,7 @@ class _Rewriter:
                 name = f"musasim_parameter_{number}"
                 self._insert(name_position(piece), f" {name} ")
             pack = "..." if any(token.text == "..." for token in piece) else ""
-            names.append(f"decltype({name}){pack}")
+            names.append((name, pack))
         return names
 
     # --- variables and functions of the device -----------------------------------------------------------------------

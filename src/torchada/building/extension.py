@@ -13,7 +13,7 @@ from torchada.building.compile_args import CompileArgs, parsed, unknown_notice
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import code, macro, macro_name, translate
-from torchada.building.libraries import is_of_cuda, linked, linker_flags, names_in
+from torchada.building.libraries import brought_along, is_of_cuda, linked, linker_flags, names_in
 from torchada.building.ported import Copies, include_dirs, port
 from torchada.building.toolkit import Toolkit
 
@@ -83,7 +83,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
     if args.is_forced:
         _forced.update(os.path.abspath(copies.of(source)) for source in files)
     _set_compile_args(extension, args, copies, toolkit)
-    _set_link_args(extension, toolkit)
+    _set_link_args(extension, found.files, toolkit)
     folders = _include_dirs(map(os.fspath, extension.include_dirs or ()), copies, toolkit, foreign)
     extension.include_dirs = [*folders, *found.beside]  # last, because the copies' own headers have these names too
     return True
@@ -139,12 +139,11 @@ def _device_flags(nvcc: Sequence[str], own: Sequence[str], toolkit: Toolkit) -> 
     return flags, [] if named else required_flags(toolkit, done.asked)
 
 
-def _set_link_args(extension: Any, toolkit: Toolkit) -> None:
+def _set_link_args(extension: Any, files: Iterable[str], toolkit: Toolkit) -> None:
     libraries, notices = linked(extension.libraries or (), toolkit)
     flags, more = linker_flags(extension.extra_link_args or (), toolkit)
     say([*notices, *more])
-    if toolkit.runtime not in libraries:
-        libraries.append(toolkit.runtime)
+    libraries += [name for name in (toolkit.runtime, *brought_along(files, toolkit)) if name not in libraries]
     own = list(toolkit.library_dirs())
     extension.libraries = libraries
     extension.extra_link_args = flags

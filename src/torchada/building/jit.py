@@ -11,7 +11,7 @@ from torchada.building.closure import closure, is_cuda_source, is_source, of_pro
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import macro, translate
-from torchada.building.libraries import is_of_cuda, linker_flags, names_in
+from torchada.building.libraries import brought_along, is_of_cuda, linker_flags, names_in
 from torchada.building.ported import include_dirs, port
 from torchada.building.toolkit import Toolkit
 
@@ -39,6 +39,10 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
         "extra_cflags": [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)],
         "extra_cuda_cflags": [*copies.include_flags(done.flags), *required_flags(toolkit, done.asked)],
         "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit), *found.beside],
+        "extra_ldflags": [
+            *(arguments["extra_ldflags"] or ()),
+            *(f"-l{name}" for name in brought_along(found.files, toolkit)),
+        ],
         "with_cuda": True,
     }
 

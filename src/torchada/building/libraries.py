@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from torchada.building.toolkit import Toolkit
@@ -22,6 +23,13 @@ ABSENT = {
     "cusparseLt": "it has no counterpart",
     "cufile": "GPUDirect Storage is NVIDIA's",
 }
+# What torch's own libraries are linked with. Extensions that call these need not name them, since they are linked with torch's.
+_BROUGHT_ALONG = {
+    "cublas": re.compile(rb"(?<!\w)(?:cublas(?!Lt)[A-Z]\w*|getCurrentCUDABlasHandle)\s*\("),
+    "cublasLt": re.compile(rb"(?<!\w)(?:cublasLt[A-Z]\w*|getCurrentCUDABlasLtHandle)\s*\("),
+    "cusparse": re.compile(rb"(?<!\w)(?:cusparse[A-Z]\w*|getCurrentCUDASparseHandle)\s*\("),
+    "cusolver": re.compile(rb"(?<!\w)cusolver[A-Z]\w*\s*\("),
+}
 _STATIC = ("_static_nocallback", "_static")
 
 
@@ -37,6 +45,17 @@ def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]
         own = toolkit.libraries if name in TORCH else (counterpart(name, toolkit),)
         found += [each for each in own if each == name or each not in found]
     return found, notices
+
+
+def brought_along(sources: Iterable[str], toolkit: Toolkit) -> list[str]:
+    """The libraries that these sources call and torch's CUDA libraries bring along, as far as the toolkit has counterparts."""
+    wanted: set[str] = set()
+    for source in sources:
+        with open(source, "rb") as stream:
+            text = stream.read()
+        wanted |= {name for name, call in _BROUGHT_ALONG.items() if call.search(text) is not None}
+    own = [counterpart(name, toolkit) for name in sorted(wanted)]
+    return [name for name in own if toolkit.has_library(name)]
 
 
 def _why_left_out(name: str, toolkit: Toolkit) -> str | None:

@@ -6,6 +6,8 @@ Builds start it, torch's own included. It needs neither torch nor any installed 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import toolkit_of
 from torchada.building.cuda_home_files import VERSION
 from torchada.building.earlier import stable_include_dirs
+from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate, with_files
 from torchada.building.ported import Copies, include_dirs, port
@@ -43,7 +46,7 @@ def main(record: str) -> int:
     try:
         toolkit = toolkit_of(record)
         toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
-        arguments = with_files(sys.argv[1:])
+        arguments = with_files([*_extra("NVCC_PREPEND_FLAGS"), *sys.argv[1:], *_extra("NVCC_APPEND_FLAGS")])
         asked = next((each for each in arguments if each in _ASKS_ALONE), None)
         if asked is not None:
             print(_answer(asked, toolkit))
@@ -52,6 +55,14 @@ def main(record: str) -> int:
     except BuildError as error:
         print(f"nvcc (torchada): {error}", file=sys.stderr)
         return 1
+
+
+def _extra(name: str) -> list[str]:
+    """Flags from nvcc's own environment variable `name`, which it has beside those of its command line."""
+    try:
+        return shlex.split(variable(name) or "")
+    except ValueError as error:
+        raise BuildError(f"{name} is no list of flags: {error}") from error
 
 
 def _answer(asked: str, toolkit: Toolkit) -> str:
@@ -194,6 +205,17 @@ def _rewrite(file: str, copies: Copies) -> None:
 
 def _with_originals(text: str, copies: Copies) -> str:
     """Rules for make that name the user's files, because these are what changes, and not our copies."""
-    for copy, original in sorted(copies.origins().items(), key=lambda each: len(each[0]), reverse=True):
-        text = text.replace(copy, original)
-    return text
+    copy_path = re.compile(re.escape(_for_make(copies.folder)) + r"(?:\\.|[^\s\\])*")
+    origins = {_for_make(copy): _for_make(original) for copy, original in copies.origins().items()}
+
+    def original(found: re.Match[str]) -> str:
+        # A source that names its headers by absolute paths reaches their copies through `..`.
+        path = os.path.normpath(found[0])
+        return origins.get(path, path)
+
+    return copy_path.sub(original, text)
+
+
+def _for_make(path: str) -> str:
+    """A path as compilers write it in rules for make."""
+    return re.sub(r"([ #])", r"\\\1", path).replace("$", "$$")

@@ -21,7 +21,7 @@ _SPACE = re.compile(rb"(?:\s+|/\*[^*]{0,200}\*/|//[^\n]{0,200}\n){0,8}")
 _COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|/\*.*?\*/|//[^\n]*\n', re.S)
 _DISPATCH = re.compile(rb"(?<!\w)(?:DispatchKey|DeviceType|Backend)\s*::\s*\Z")
 _IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\(")
-_QUALIFIER = re.compile(rb"([A-Za-z0-9_]+)\s*::\Z")
+_QUALIFIER = re.compile(rb"([A-Za-z0-9_]+)(\s*)::\Z")
 _HOLDER_OPENED = re.compile(rb"(?<!\w)namespace\s+(?:%b)(?!\w)(?!\s*=)" % b"|".join(HOLDERS))
 _NAMESPACE = re.compile(rb"(?:(?<!\w)namespace|::)\Z")
 _TYPE_OF = re.compile(rb"(?:\.|->)\s*type\s*\(\s*\)\s*\.\s*\Z")
@@ -100,7 +100,8 @@ def _namespace(word: str, place: Place) -> Change | None:
 def _is_cudas(place: Place, before: bytes, is_qualifier: bool) -> bool:
     """Whether this `cuda` is PyTorch's, Thrust's or libcu++'s: projects have namespaces of that name too, which stay."""
     qualifier = _QUALIFIER.search(before) if before.endswith(b"::") else None
-    if qualifier is not None:
+    # A blank in between is mostly that of `typename ::cuda::std` and the like, which begins at the global namespace.
+    if qualifier is not None and (qualifier[1] in HOLDERS or not qualifier[2]):
         return qualifier[1] in HOLDERS
     if _has(_HOLDER_OPENED, place.text) or (before.endswith(b"namespace") and place.follows(b"=")):
         return True

@@ -95,6 +95,24 @@ def record_of(
     }
 
 
+def keep_time(previous: Previous, new: Path, record: Record) -> Record:
+    """The record of a file just written below `new`. Where the last time's file is the same, it is taken over with its time.
+
+    Builds compile what is newer than their objects: of files that were ported again because the rules or other files have
+    changed, only those that came out differently shall be compiled again.
+    """
+    target = record["target"]
+    before = previous.ours.get(target)
+    if before is None or (before.get("written"), before.get("mode")) != (record["written"], record["mode"]):
+        return record
+    if not is_as_written(f"{previous.folder}/{target}", before):
+        return record
+    (new / target).unlink()
+    take_over(previous.folder / target, new / target)
+    status = os.stat(new / target)
+    return {**record, "output": [status.st_mtime_ns, status.st_size]}
+
+
 def take_over(old: Path, new: Path) -> None:
     """The same file in another folder, without a copy where the file system can do so."""
     new.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from torchada.porting import project as projects
 from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
 from torchada.porting.includes import renamed
 from torchada.porting.manifest import Manifest, Record, write
-from torchada.porting.output import Previous, key_of, record_of, take_over
+from torchada.porting.output import Previous, keep_time, key_of, record_of, take_over
 from torchada.porting.place import Place, locked, replacing
 from torchada.porting.project import Project
 from torchada.porting.translate import Resolve, Translator
@@ -219,13 +219,14 @@ def _brought_up_to_date(
                 take_over(folder / entry.target, new / entry.target)
                 records[entry.path] = same[entry.path]
             elif not entry.is_source:
-                records[entry.path] = _copied(entry, new / entry.target)
+                records[entry.path] = keep_time(previous, new, _copied(entry, new / entry.target))
         changed = {entry.path: entry for entry in found if entry.is_source and entry.path not in same}
         jobs = [Job(entry.path, entry.file, str(new / entry.target)) for entry in changed.values()]
         for done in do(rules, _targets(found), jobs, processes, lines):
             entry = changed[done.path]
             os.chmod(new / entry.target, entry.mode | 0o200)
-            records[done.path] = record_of(entry, new / entry.target, done.digests, done.findings, done.replacements)
+            record = record_of(entry, new / entry.target, done.digests, done.findings, done.replacements)
+            records[done.path] = keep_time(previous, new, record)
         write(new, Manifest(key, when, records))
     return _reported(found, records, {entry.path for entry in found} - set(same))
 

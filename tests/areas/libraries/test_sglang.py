@@ -98,3 +98,26 @@ def test_server(musa: Interpreter, model: tuple[Path, Any]) -> None:
     )
     answer, _ = _run(musa, "native", "sglang_server.py", str(folder), prompt)
     assert answer.split() == generated.split()
+
+
+# One bit of a bfloat16 of this size, or the rounding of a sum.
+ALLOWED = {
+    **dict.fromkeys(("rmsnorm", "fused_add_rmsnorm", "qknorm", "silu_and_mul", "gelu_tanh_and_mul"), 0.0625),
+    **dict.fromkeys(("row_sum", "topk_softmax", "hadamard_transform"), 1e-4),
+    **dict.fromkeys(("add_constant", "store_cache", "adler32", "moe_align"), 0.0),
+}
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder where SGLang keeps the kernels that it compiles, so that the first of the ways compiles for all."""
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_kernels_that_are_compiled_while_it_runs(musa: Interpreter, way: str, kernels: Path) -> None:
+    """By torchada's nvcc. SGLang keeps a kernel only where its rule for make names the file that it was made of."""
+    differences, log = _run(musa, way, "sglang_kernels.py", SGLANG_JIT_CACHE_DIR=str(kernels))
+    assert differences.keys() == ALLOWED.keys()
+    assert {name: size for name, size in differences.items() if size > ALLOWED[name]} == {}
+    assert "no usable dependency information" not in log

@@ -31,6 +31,18 @@ __device__ __noinline__ int steps_to(int last) {
 }
 MAP1(steps, int, int, steps_to(a))
 
+// In a class, the name of a template may come to mean one of its instances.
+template <class T>
+struct Scan {
+  __device__ T of(T x) const { return 2 * x; }
+};
+template <class T>
+struct User {
+  using Scan = Scan<T>;
+  Scan scan;
+};
+MAP1(renamed, int, int, User<int>().scan.of(a))
+
 struct Rows {
   int first[4], second[4];
 };

@@ -46,6 +46,19 @@ __global__ void votes(int* out, int live) {
   const int any = __syncthreads_or(threadIdx.x == 5);
   out[threadIdx.x] = odd * 100 + all * 10 + any;
 }
+// Whole warps wait at different places: what one stores, the other reads.
+__global__ void apart(int* out) {
+  __shared__ int stored[64];
+  if (threadIdx.x < 32) {
+    stored[threadIdx.x] = 3 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = stored[threadIdx.x + 32];
+  } else {
+    stored[threadIdx.x] = 5 * threadIdx.x;
+    __syncthreads();
+    out[threadIdx.x] = stored[threadIdx.x - 32];
+  }
+}
 __global__ void lanes(unsigned* out) {
   unsigned mask = 0;
   if (threadIdx.x % 3 == 0) mask = __activemask(); else mask = ~__activemask();
@@ -119,7 +132,54 @@ int main() {
   size_t nodes = 0;
   OK(musaGraphGetNodes(graph, nullptr, &nodes));
   CHECK(nodes == 2);
+  musaGraphNode_t node[2];
+  OK(musaGraphGetNodes(graph, node, &nodes));
   OK(musaGraphInstantiate(&executable, graph, nullptr, nullptr, 0));
+
+  // what a kernel's node launches: asked of the graph, changed in the executable alone
+  musaGraphNodeType type;
+  musaKernelNodeParams launch{};
+  OK(musaGraphNodeGetType(node[1], &type));
+  CHECK(type == musaGraphNodeTypeMemcpy && musaGraphKernelNodeGetParams(node[1], &launch) == musaErrorInvalidValue);
+  OK(musaGraphNodeGetType(node[0], &type));
+  CHECK(type == musaGraphNodeTypeKernel && musaGetLastError() == musaErrorInvalidValue);
+  OK(musaGraphKernelNodeGetParams(node[0], &launch));
+  CHECK(launch.gridDim.x == 1 && launch.blockDim.x == 2 && launch.sharedMemBytes == 0 && launch.extra == nullptr);
+  CHECK(*static_cast<int**>(launch.kernelParams[0]) == p && *static_cast<int*>(launch.kernelParams[1]) == 5);
+  *static_cast<int*>(launch.kernelParams[1]) = 7;
+  OK(musaGraphLaunch(executable, stream));
+  CHECK(value_of(p) == 10); // two threads, and parameters of its own
+  launch.blockDim.x = 1;
+  OK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch));
+  OK(musaMemset(p, 0, 4096));
+  OK(musaGraphLaunch(executable, stream));
+  CHECK(value_of(p) == 7 && value_of(p, 1) == 7 && value_of(p, 2) == 0);
+  launch.blockDim.x = 4096;
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch) == musaErrorInvalidConfiguration);
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[1], &launch) == musaErrorInvalidValue);
+  CHECK(musaLaunchKernel(launch.func, dim3(1), dim3(1), launch.kernelParams, 0, stream) == musaErrorInvalidDeviceFunction);
+  CHECK(musaGetLastError() == musaErrorInvalidDeviceFunction);
+  launch.blockDim.x = 2;
+  *static_cast<int*>(launch.kernelParams[1]) = 5;
+  OK(musaGraphExecKernelNodeSetParams(executable, node[0], &launch));
+  OK(musaMemset(p, 0, 4096));
+
+  // the function of a launch by its address is known
+  musaGraph_t named;
+  int amount = 3;
+  void* of_named[] = {&p, &amount};
+  OK(musaStreamBeginCapture(stream, musaStreamCaptureModeGlobal));
+  OK(musaLaunchKernel(reinterpret_cast<void*>(add), dim3(1), dim3(1), of_named, 0, stream));
+  OK(musaStreamEndCapture(stream, &named));
+  nodes = 1;
+  OK(musaGraphGetNodes(named, node + 1, &nodes));
+  OK(musaGraphKernelNodeGetParams(node[1], &launch));
+  CHECK(launch.func == reinterpret_cast<void*>(add) && *static_cast<int*>(launch.kernelParams[1]) == 3);
+  CHECK(musaGraphExecKernelNodeSetParams(executable, node[1], &launch) == musaErrorInvalidValue); // of another graph
+  musaGetLastError();
+  OK(musaGraphDestroy(named));
+  CHECK(musaGraphNodeGetType(node[1], &type) == musaErrorInvalidValue);
+  musaGetLastError();
   OK(musaGraphDestroy(graph));
   OK(musaGraphLaunch(executable, stream));
   OK(musaGraphLaunch(executable, stream));
@@ -136,6 +196,11 @@ int main() {
   OK(musaGetLastError());
   CHECK(value_of(p) == 4);
   CHECK(musaFuncSetAttribute(big_shared, musaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) == musaErrorInvalidValue);
+  musaFuncAttributes carved;
+  OK(musaFuncSetAttribute(big_shared, musaFuncAttributePreferredSharedMemoryCarveout, musaSharedmemCarveoutMaxL1));
+  CHECK(musaFuncSetAttribute(big_shared, musaFuncAttributePreferredSharedMemoryCarveout, 101) == musaErrorInvalidValue);
+  OK(musaFuncGetAttributes(&carved, big_shared));
+  CHECK(carved.preferredShmemCarveout == 0 && musaSharedmemCarveoutDefault == -1 && musaSharedmemCarveoutMaxShared == 100);
   musaGetLastError();
 
   // what is known of a kernel
@@ -212,6 +277,8 @@ int main() {
   const unsigned thirds = 0x49249249u;
   CHECK(static_cast<unsigned>(value_of(p)) == thirds && static_cast<unsigned>(value_of(p, 1)) == thirds);
   CHECK(static_cast<unsigned>(value_of(p, 64 + 3)) == 0x88888888u && value_of(p, 64 + 35) == 0x88);
+  apart<<<1, 64>>>(p);
+  CHECK(value_of(p, 7) == 5 * 39 && value_of(p, 39) == 3 * 7);
   OK(musaMemset(p, 0, 4096));
   ping_pong<<<1, 2>>>(p);
   CHECK(value_of(p, 1) == 2);

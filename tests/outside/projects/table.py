@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +59,16 @@ class Project:
     sample: int = 0
     #: False if there are no figures yet; such a row is run only if it is named.
     tried: bool = True
+    #: What its tests show under MUSASIM_MEMCHECK=1, as `memcheck.read` writes it; None if that has not been tried.
+    faults: tuple[str, ...] | None = None
     #: Why the tests that fail do, and what a reader has to know.
     notes: str = ""
+
+    def checked(self) -> Project:
+        """The same project, in a folder of its own, with kernels that are compiled so that their accesses are looked at."""
+        # pytest would keep what a test writes to stderr, and show it only for a test that fails.
+        test = (*self.test, "-s") if self.test[0] == "pytest" else self.test
+        return replace(self, name=f"{self.name}-memcheck", env={**self.env, "MUSASIM_MEMCHECK": "1"}, test=test)
 
 
 def read(path: Path = HERE / "table.toml") -> dict[str, Project]:

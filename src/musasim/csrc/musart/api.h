@@ -28,6 +28,10 @@ musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcp
 // Does the work at once, or makes it a node of the graph if the stream is being captured.
 musaError_t run_on(Stream* stream, const char* name, std::function<void()> work);
 
+// A node of a graph, by the address that musaGraphGetNodes gave; and that of an executable which was made of it. nullptr if there is none.
+const Capture::Node* find_node(const void* handle);
+const Capture::Node* find_node_of(const void* executable, const void* handle);
+
 inline bool is_device(int device) noexcept {
   return device >= 0 && device < device_count();
 }

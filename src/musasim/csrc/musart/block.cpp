@@ -55,6 +55,8 @@ struct Thread {
 struct Warp {
   unsigned alive = 0; // lanes that have not returned
   std::vector<Round*> open; // rounds that wait for lanes
+  const char* barrier_file = nullptr; // where its lanes wait for the block; null while none does
+  int barrier_line = 0;
 };
 
 struct Shared { // a __shared__ variable
@@ -75,8 +77,6 @@ struct Block {
   unsigned arrived = 0; // at the barrier
   unsigned predicates = 0; // threads that arrived with a non-zero predicate
   musasim_votes votes{}; // of the last barrier
-  const char* barrier_file = nullptr;
-  int barrier_line = 0;
   unsigned at_grid = 0;
   bool yielded = false; // a thread waits for something that a thread that has not begun may do
   unsigned long long serial = 0;
@@ -163,6 +163,9 @@ void finish_barrier(Block& block) {
   block.votes = {block.predicates, block.arrived};
   block.arrived = 0;
   block.predicates = 0;
+  for (auto& warp : block.warps) {
+    warp.barrier_file = nullptr;
+  }
   for (auto& thread : block.threads) {
     if (thread.wait == Wait::Barrier) {
       make_ready(block, thread);
@@ -389,6 +392,7 @@ void reset(Device& d, Block& block, const Extent& index) {
     const unsigned lanes = std::min(kWarp, count - warp * kWarp);
     block.warps[warp].alive = lanes == kWarp ? ~0U : (1U << lanes) - 1;
     block.warps[warp].open.clear();
+    block.warps[warp].barrier_file = nullptr;
   }
   block.ready.assign(count, nullptr);
   block.ready_first = block.ready_count = 0;
@@ -616,14 +620,17 @@ musasim_votes musasim_barrier(int predicate, const char* file, int line) {
   }
   auto& d = device();
   auto& block = *d.block;
-  if (block.arrived == 0) {
-    block.barrier_file = file;
-    block.barrier_line = line;
-  } else if (block.barrier_line != line || std::strcmp(block.barrier_file, file) != 0) {
-    const std::string others = std::string(block.barrier_file) + ":" + std::to_string(block.barrier_line);
+  // A barrier counts the warps that have come, wherever they are: CUDA's programs send whole warps different ways. The lanes of
+  // one warp must come together.
+  auto& warp = block.warps[musasim_warp];
+  if (warp.barrier_file == nullptr) {
+    warp.barrier_file = file;
+    warp.barrier_line = line;
+  } else if (warp.barrier_line != line || std::strcmp(warp.barrier_file, file) != 0) {
+    const std::string others = std::string(warp.barrier_file) + ":" + std::to_string(warp.barrier_line);
     const std::string mine = std::string(file) + ":" + std::to_string(line);
-    musasim_fault(
-        musaErrorLaunchFailure, ("divergent barrier: this thread is at " + mine + ", others at " + others).c_str());
+    const std::string message = "divergent barrier: this thread is at " + mine + ", others of its warp at " + others;
+    musasim_fault(musaErrorLaunchFailure, message.c_str());
   }
   block.predicates += predicate != 0 ? 1 : 0;
   if (++block.arrived == block.alive) {

@@ -16,6 +16,10 @@ struct Extent {
   }
 };
 
+inline Extent extent_of(const MusartExtent& from) {
+  return {from.x, from.y, from.z};
+}
+
 constexpr unsigned kMaxThreads = 1024;
 constexpr size_t kMostDynamicShared = 192 << 10;
 

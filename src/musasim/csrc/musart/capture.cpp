@@ -34,8 +34,8 @@ void merge(Progress& into, const Progress& other) {
 
 std::atomic<int> running_captures{0};
 
-void Capture::add(std::string name, std::function<void()> run, const Stream& stream) {
-  nodes.push_back({std::move(name), std::move(run)});
+void Capture::add(Node node, const Stream& stream) {
+  nodes.push_back(std::move(node));
   reached[&stream][&stream] = nodes.size();
 }
 

@@ -98,11 +98,14 @@ using Progress = std::map<const Stream*, size_t>;
 
 enum class CaptureMode { Global, ThreadLocal, Relaxed };
 
+struct KernelNode; // in kernel_node.h
+
 // What one capture has recorded. `nodes` redo the work, in order, on the memory that the capture saw.
 struct Capture {
   struct Node {
     std::string name;
     std::function<void()> run;
+    std::shared_ptr<KernelNode> kernel; // what `run` launches, where that is a kernel whose parameters are known
   };
 
   CaptureMode mode;
@@ -113,7 +116,10 @@ struct Capture {
 
   explicit Capture(CaptureMode mode_) : mode(mode_) {}
 
-  void add(std::string name, std::function<void()> run, const Stream& stream);
+  void add(Node node, const Stream& stream);
+  void add(std::string name, std::function<void()> run, const Stream& stream) {
+    add({std::move(name), std::move(run), nullptr}, stream);
+  }
   bool has_unjoined_work(const Stream& origin) const;
 };
 

@@ -1,6 +1,8 @@
 // Graphs of the runtime API. They repeat the work that a stream was given between two calls.
 #include "api.h"
+#include "kernel_node.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -11,7 +13,8 @@ namespace {
 using Nodes = std::vector<Capture::Node>;
 
 struct Graph {
-  std::shared_ptr<const Nodes> nodes; // an executable shares those of its graph
+  std::shared_ptr<const Nodes> nodes;
+  std::shared_ptr<const Nodes> origin; // of an executable: those of its graph
   bool is_executable;
 };
 
@@ -34,13 +37,14 @@ Graphs& graphs() {
 }
 
 // A new graph or executable; nullptr for an executable beyond the limit.
-Graph* enlist_graph(std::shared_ptr<const Nodes> nodes, bool is_executable) {
+Graph* enlist_graph(std::shared_ptr<const Nodes> nodes, std::shared_ptr<const Nodes> origin = nullptr) {
+  const bool is_executable = origin != nullptr;
   auto& all = graphs();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (is_executable && all.executables >= executables_limit()) {
     return nullptr;
   }
-  auto* graph = new Graph{std::move(nodes), is_executable};
+  auto* graph = new Graph{std::move(nodes), std::move(origin), is_executable};
   all.known.insert(graph);
   all.executables += is_executable ? 1 : 0;
   return graph;
@@ -74,6 +78,23 @@ musaError_t destroy_graph(const void* handle, bool is_executable) {
   return musaSuccess;
 }
 
+const Capture::Node* node_at(const Nodes& nodes, const void* handle) {
+  const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const Capture::Node& node) { return &node == handle; });
+  return at == nodes.end() ? nullptr : &*at;
+}
+
+// Those of an executable: it has kernels with parameters of its own.
+std::shared_ptr<const Nodes> executable_nodes(const Nodes& nodes) {
+  auto own = std::make_shared<Nodes>(nodes);
+  for (auto& node : *own) {
+    if (node.kernel != nullptr) {
+      node.kernel = node.kernel->copied();
+      node.run = [kernel = node.kernel] { run_kernel(*kernel); };
+    }
+  }
+  return own;
+}
+
 // The capture of a stream, if it was begun here.
 std::unique_ptr<Capture> take_capture(const Stream& stream) {
   auto& all = graphs();
@@ -90,7 +111,24 @@ std::unique_ptr<Capture> take_capture(const Stream& stream) {
 } // namespace
 
 void* make_graph(std::vector<Capture::Node> nodes) {
-  return enlist_graph(std::make_shared<const Nodes>(std::move(nodes)), /*is_executable=*/false);
+  return enlist_graph(std::make_shared<const Nodes>(std::move(nodes)));
+}
+
+const Capture::Node* find_node(const void* handle) {
+  auto& all = graphs();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (const auto* known : all.known) {
+    const auto& graph = *static_cast<const Graph*>(known);
+    const auto* node = graph.is_executable ? nullptr : node_at(*graph.nodes, handle);
+    if (node != nullptr) return node;
+  }
+  return nullptr;
+}
+
+const Capture::Node* find_node_of(const void* executable, const void* handle) {
+  const auto* graph = find_executable(executable);
+  const auto* origin = graph == nullptr ? nullptr : node_at(*graph->origin, handle);
+  return origin == nullptr ? nullptr : &(*graph->nodes)[origin - graph->origin->data()];
 }
 
 const std::vector<Capture::Node>* nodes_of(const void* handle) {
@@ -170,7 +208,7 @@ musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t handle
   if (graph == nullptr || graph->is_executable || executable == nullptr) {
     return remember(musaErrorInvalidValue);
   }
-  auto* made = enlist_graph(graph->nodes, /*is_executable=*/true);
+  auto* made = enlist_graph(executable_nodes(*graph->nodes), graph->nodes);
   if (made == nullptr) {
     return remember(musaErrorIllegalAddress);
   }

@@ -1,6 +1,7 @@
 // Launches: their configuration, refusals, the effects of a fault, and kernels in graphs.
 #include "api.h"
 #include "block.h"
+#include "kernel_node.h"
 
 #include <signal.h>
 
@@ -24,6 +25,7 @@ struct Configuration {
   size_t shared = 0;
   musaStream_t stream = nullptr;
   bool cooperative = false;
+  const void* function = nullptr; // where a program has named it
 };
 
 // Pushed by <<<...>>>, whose arguments may contain other launches, so configurations nest.
@@ -70,7 +72,10 @@ int blocks_that_fit(const musasim_kernel& kernel, int threads, size_t shared) {
   return static_cast<int>(std::min({static_cast<size_t>(kBlocksOfMultiprocessor), by_memory, by_threads}));
 }
 
-musaError_t check(const musasim_kernel& kernel, const Configuration& wanted) {
+} // namespace
+
+musaError_t check_launch(const Launch& wanted) {
+  const auto& kernel = *wanted.kernel;
   if (!fits(wanted.grid, kLargestGrid) || !fits(wanted.block, kLargestBlock) || wanted.block.count() > kMaxThreads) {
     return musaErrorInvalidConfiguration;
   }
@@ -90,6 +95,8 @@ musaError_t check(const musasim_kernel& kernel, const Configuration& wanted) {
   return wanted.shared <= limit && wanted.shared + kernel.static_shared <= kMostDynamicShared ? musaSuccess
                                                                                                : musaErrorInvalidValue;
 }
+
+namespace {
 
 // --- bad addresses in kernels ------------------------------------------------------------------------------------------
 
@@ -182,7 +189,7 @@ void run(const Launch& launch, int on, const void* data, const musasim_closure& 
 }
 
 musaError_t
-launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, const musasim_closure& closure) {
+launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, const musasim_closure& closure, Tell tell) {
   if (const auto error = enter()) {
     return error;
   }
@@ -190,14 +197,15 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
   if (stream == nullptr || stream->device != current_device()) {
     return musaErrorInvalidResourceHandle;
   }
-  if (const auto error = check(kernel, wanted)) {
+  const Launch what = {&kernel, wanted.grid, wanted.block, wanted.shared, wanted.cooperative};
+  if (const auto error = check_launch(what)) {
     return error;
   }
-  const Launch what = {&kernel, wanted.grid, wanted.block, wanted.shared, wanted.cooperative};
   const int on = stream->device;
   if (auto* capture = stream->capture.load()) {
     const std::shared_ptr<void> own(closure.copy(data), closure.destroy);
-    capture->add(kernel.name, [=, &closure] { run(what, on, own.get(), closure); }, *stream);
+    auto node = std::make_shared<KernelNode>(KernelNode{what, on, own, &closure, tell, wanted.function, {}});
+    capture->add({kernel.name, [node] { run_kernel(*node); }, node}, *stream);
     return musaSuccess;
   }
   run(what, on, data, closure);
@@ -207,6 +215,9 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
 // The kernel at the address of its function, or nullptr if there is none. If it is another function, this calls it.
 musasim_kernel* kernel_of(const void* function) {
   musasim_kernel* found = nullptr;
+  if (is_name_of_kernel(function)) {
+    return static_cast<musasim_kernel*>(const_cast<void*>(function));
+  }
   if (function != nullptr) {
     t_asking = &found;
     reinterpret_cast<void (*)()>(const_cast<void*>(function))();
@@ -215,18 +226,15 @@ musasim_kernel* kernel_of(const void* function) {
   return found;
 }
 
-Extent extent_of(const MusartExtent& from) {
-  return {from.x, from.y, from.z};
-}
-
 musaError_t launch_function(const void* function, const Configuration& wanted, void** arguments) {
-  auto* kernel = kernel_of(function);
+  auto* kernel = is_name_of_kernel(function) ? nullptr : kernel_of(function);
   if (kernel == nullptr) {
     return remember(musaErrorInvalidDeviceFunction);
   }
   const auto before = musaPeekAtLastError();
   musaGetLastError();
   t_configurations.push_back(wanted);
+  t_configurations.back().function = function;
   kernel->call(reinterpret_cast<void (*)()>(const_cast<void*>(function)), arguments);
   const auto error = musaPeekAtLastError();
   if (error == musaSuccess) {
@@ -236,6 +244,10 @@ musaError_t launch_function(const void* function, const Configuration& wanted, v
 }
 
 } // namespace
+
+void run_kernel(const KernelNode& node) {
+  run(node.launch, node.device, node.data.get(), *node.closure);
+}
 
 int device_fault(int device) noexcept {
   return g_fault[device].load(std::memory_order_relaxed);
@@ -262,6 +274,10 @@ int musasim_asked(musasim_kernel* kernel) {
 }
 
 void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_closure* closure) {
+  musasim_launch_telling(kernel, data, closure, nullptr);
+}
+
+void musasim_launch_telling(musasim_kernel* kernel, const void* data, const musasim_closure* closure, Tell tell) {
   if (on_device()) {
     musasim_fault(musaErrorLaunchFailure, "a kernel was launched from a kernel");
   }
@@ -271,7 +287,7 @@ void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_clos
   }
   const auto wanted = t_configurations.back();
   t_configurations.pop_back();
-  remember(launch(*kernel, wanted, data, *closure));
+  remember(launch(*kernel, wanted, data, *closure, tell));
 }
 
 void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) noexcept {
@@ -358,8 +374,11 @@ musaError_t musaFuncSetAttribute(const void* function, musaFuncAttribute attribu
     return remember(musaErrorInvalidDeviceFunction);
   }
   if (attribute == musaFuncAttributePreferredSharedMemoryCarveout) {
+    if (value < musaSharedmemCarveoutDefault || value > musaSharedmemCarveoutMaxShared) {
+      return remember(musaErrorInvalidValue);
+    }
     kernel->carveout = value;
-    return remember(value >= -1 && value <= 100 ? musaSuccess : musaErrorInvalidValue);
+    return musaSuccess;
   }
   const bool possible = attribute == musaFuncAttributeMaxDynamicSharedMemorySize && value >= 0 &&
       static_cast<size_t>(value) + kernel->static_shared <= kMostDynamicShared;

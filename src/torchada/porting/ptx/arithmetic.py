@@ -67,6 +67,7 @@ _LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { r
 
 _HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
 _BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
+_WIDER = b"__uint_as_float((unsigned int)%b << 16)"  # a bfloat16 is the upper half of a float
 _PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
 
 
@@ -175,12 +176,17 @@ FUNCTIONS: dict[bytes, Functions] = {
         },
         **_small(_HALF, b"__hfma", 3, (b"rn",), b"f16"),
         **_small(_BFLOAT16, b"__hfma", 3, (b"rn",), b"bf16"),
+        (b"rn", b"f32", b"bf16"): (b"fhhf", _lambda(b"hhf", b"__fmaf_rn(%b, %b, c)" % (_WIDER % b"a", _WIDER % b"b"))),
+    },
+    b"div": {
+        (b"rn", b"f32"): (b"fff", b"__fdiv_rn"),
+        (b"full", b"f32"): (b"fff", _lambda(b"ff", b"a / b")),
     },
     b"cvt": {
         **_packed(_HALF, b"__float2half_rn", b"f16"),
         **_packed(_BFLOAT16, b"__float2bfloat16_rn", b"bf16"),
         (b"f32", b"f16"): (b"fh", _lambda(b"h", b"__half2float(__ushort_as_half(a))")),
-        (b"f32", b"bf16"): (b"fh", _lambda(b"h", b"__uint_as_float((unsigned int)a << 16)")),
+        (b"f32", b"bf16"): (b"fh", _lambda(b"h", _WIDER % b"a")),
         **_to_whole(),
         **{(b"sat", kind, b"s32"): (b"rr", _lambda(b"r", body, b"int")) for kind, body in _clamped(b"a").items()},
         (b"rn", b"f32", b"s32"): (b"fr", b"__int2float_rn"),

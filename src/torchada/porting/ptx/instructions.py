@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.ptx import arithmetic, integers, memory
+from torchada.porting.ptx import arithmetic, integers, lanes, memory
 from torchada.porting.ptx.registers import CPP, Rule, Values, kind_of
 
 _FUNCTIONS = {
@@ -12,14 +12,13 @@ _FUNCTIONS = {
     for name in integers.FUNCTIONS.keys() | arithmetic.FUNCTIONS.keys()
 }
 _OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")
-_LANE = b"((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % warpSize"
 _SPECIAL = {
-    b"%laneid": _LANE,
-    b"%lanemask_eq": b"1u << (%b)" % _LANE,
-    b"%lanemask_lt": b"(1u << (%b)) - 1u" % _LANE,
-    b"%lanemask_le": b"(2u << (%b)) - 1u" % _LANE,
-    b"%lanemask_gt": b"~((2u << (%b)) - 1u)" % _LANE,
-    b"%lanemask_ge": b"~((1u << (%b)) - 1u)" % _LANE,
+    b"%laneid": lanes.LANE,
+    b"%lanemask_eq": b"1u << (%b)" % lanes.LANE,
+    b"%lanemask_lt": b"(1u << (%b)) - 1u" % lanes.LANE,
+    b"%lanemask_le": b"(2u << (%b)) - 1u" % lanes.LANE,
+    b"%lanemask_gt": b"~((2u << (%b)) - 1u)" % lanes.LANE,
+    b"%lanemask_ge": b"~((1u << (%b)) - 1u)" % lanes.LANE,
     **{
         b"%" + ptx + b"." + axis: cuda + b"." + axis
         for ptx, cuda in (
@@ -34,20 +33,6 @@ _SPECIAL = {
 _COMPARED = {b"eq": b"==", b"ne": b"!=", b"lt": b"<", b"le": b"<=", b"gt": b">", b"ge": b">="}
 _UNSIGNED = {b"lo": b"<", b"ls": b"<=", b"hi": b">", b"hs": b">="}
 _SIGNED = {b"s32": b"(int)", b"s64": b"(long long)"}
-_SHUFFLES = {
-    b"bfly": (b"__shfl_xor_sync", 31),
-    b"idx": (b"__shfl_sync", 31),
-    b"down": (b"__shfl_down_sync", 31),
-    b"up": (b"__shfl_up_sync", 0),
-}
-_REDUCED = {
-    **{
-        (name, False): function
-        for name, function in ((b"add", b"x + y"), (b"min", b"y < x ? y : x"), (b"max", b"x < y ? y : x"))
-    },
-    **{(name, True): b"x %b y" % mark for name, mark in ((b"and", b"&"), (b"or", b"|"), (b"xor", b"^"))},
-}
-_ALL_LANES = (b"0xffffffff", b"-1")
 _BITS = {(b"r", b"f"): b"__float_as_uint", (b"f", b"r"): b"__uint_as_float"}
 _HALVES = {b"r": (b"h", 16), b"l": (b"r", 32)}
 _NOTHING = b"(void)0"
@@ -154,34 +139,6 @@ def _select(modifiers: list[bytes], operands: list[bytes], values: Values) -> by
     return b"%b = %b ? %b : %b" % (target, condition, yes, no)
 
 
-def _shuffle(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
-    """Among 32 lanes, which is what the fourth operand says: shfl.sync.bfly.b32 d, a, b, 0x1f, mask"""
-    if len(modifiers) != 3 or modifiers[0] != b"sync" or modifiers[2] != b"b32" or len(operands) != 5:
-        return None
-    function, clamp = _SHUFFLES.get(modifiers[1], (b"", -1))
-    lane, mask = values.input(operands[2], b"r"), values.input(operands[4], b"r")
-    if operands[3] not in (b"%d" % clamp, b"0x%x" % clamp) or lane is None or mask is None:
-        return None
-    for kind in (b"r", b"f"):
-        target, given = values.output(operands[0], kind), values.input(operands[1], kind)
-        if target is not None and given is not None:
-            return b"%b = %b(%b, %b, %b, 32)" % (target, function, mask, given, lane)
-    return None
-
-
-def _reduce(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
-    """redux.sync.add.u32 d, a, mask among all 32 lanes, by shuffles."""
-    if len(modifiers) != 3 or modifiers[0] != b"sync" or len(operands) != 3 or operands[2].lower() not in _ALL_LANES:
-        return None
-    function = _REDUCED.get((modifiers[1], modifiers[2][:1] == b"b"))
-    target, given = values.output(operands[0], b"r"), values.input(operands[1], b"r")
-    if function is None or modifiers[2] not in (b"u32", b"s32", b"b32") or target is None or given is None:
-        return None
-    kind = b"int" if modifiers[2] == b"s32" and modifiers[1] != b"add" else b"unsigned int"
-    shuffled = b"const %b y = __shfl_xor_sync(0xffffffffu, x, d, 32); x = %b;" % (kind, function)
-    return b"%b = [](%b x) { for (int d = 16; d > 0; d /= 2) { %b } return x; }(%b)" % (target, kind, shuffled, given)
-
-
 def _sleep(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     time = values.input(operands[0], b"r") if modifiers == [b"u32"] and len(operands) == 1 else None
     return None if time is None else b"__nanosleep(%b)" % time
@@ -218,8 +175,7 @@ _RULES: dict[bytes, Rule] = {
     b"mov": _move,
     b"setp": _compare,
     b"selp": _select,
-    b"shfl": _shuffle,
-    b"redux": _reduce,
+    **lanes.RULES,
     b"bar": _barrier,
     b"trap": _trap,
     b"griddepcontrol": _dependency,

@@ -246,10 +246,32 @@ typedef struct musaLaunchConfig_t {
   unsigned int numAttrs;
 } musaLaunchConfig_t;
 
+typedef enum musaGraphNodeType {
+  musaGraphNodeTypeKernel = 0,
+  musaGraphNodeTypeMemcpy = 1,
+  musaGraphNodeTypeMemset = 2,
+  musaGraphNodeTypeHost = 3
+} musaGraphNodeType;
+typedef struct musaKernelNodeParams {
+  void* func;
+  MUSART_EXTENT gridDim;
+  MUSART_EXTENT blockDim;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+} musaKernelNodeParams;
+
 typedef enum musaFuncAttribute {
   musaFuncAttributeMaxDynamicSharedMemorySize = 8,
   musaFuncAttributePreferredSharedMemoryCarveout = 9
 } musaFuncAttribute;
+
+/* Shared memory preferred for a kernel, in per cent of what there is at most. */
+typedef enum musaSharedCarveout {
+  musaSharedmemCarveoutDefault = -1,
+  musaSharedmemCarveoutMaxL1 = 0,
+  musaSharedmemCarveoutMaxShared = 100
+} musaSharedCarveout;
 
 typedef enum musaFuncCache {
   musaFuncCachePreferNone = 0,
@@ -416,6 +438,13 @@ MUSART_API musaError_t musaMemAdvise(const void* pointer, size_t count, musaMemo
 MUSART_API musaError_t musaStreamBeginCapture(musaStream_t stream, musaStreamCaptureMode mode);
 MUSART_API musaError_t musaStreamEndCapture(musaStream_t stream, musaGraph_t* graph);
 MUSART_API musaError_t musaGraphGetNodes(musaGraph_t graph, musaGraphNode_t* nodes, size_t* count);
+MUSART_API musaError_t musaGraphNodeGetType(musaGraphNode_t node, musaGraphNodeType* type);
+/* kernelParams points to the node's own copies, which live as long as its graph. `func` is what musaLaunchKernel was given; of a
+   kernel that was launched by <<<>>> it names the kernel, and cannot be launched. Operators of torch_musa have no parameters to tell. */
+MUSART_API musaError_t musaGraphKernelNodeGetParams(musaGraphNode_t node, musaKernelNodeParams* parameters);
+/* `node` is one of the graph that the executable was made of; `func` has to be the one that it has. */
+MUSART_API musaError_t musaGraphExecKernelNodeSetParams(
+    musaGraphExec_t executable, musaGraphNode_t node, const musaKernelNodeParams* parameters);
 MUSART_API musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t graph, unsigned long long flags);
 MUSART_API musaError_t musaGraphLaunch(musaGraphExec_t executable, musaStream_t stream);
 MUSART_API musaError_t musaGraphDestroy(musaGraph_t graph);

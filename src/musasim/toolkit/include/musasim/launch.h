@@ -51,11 +51,18 @@ void launch(musasim_kernel& kernel, const Body& body) {
   static constexpr musasim_closure closure = {
       [](const void* data) {
         Body own(*static_cast<const Body*>(data));
-        own();
+        own(nullptr);
       },
       [](const void* data) -> void* { return new Body(*static_cast<const Body*>(data)); },
       [](void* data) { delete static_cast<Body*>(data); }};
-  musasim_launch(&kernel, &body, &closure);
+  musasim_launch_telling(
+      &kernel, &body, &closure, [](void* data, musasim_parameters* asked) { (*static_cast<Body*>(data))(asked); });
+}
+
+// What a closure does that is asked for its own copies of the kernel's parameters.
+template <class... Parameters>
+void tell(musasim_parameters* asked, const Parameters&... each) {
+  (asked->add(asked, const_cast<void*>(static_cast<const volatile void*>(&each)), sizeof(each)), ...);
 }
 
 // For a static __shared__ variable: once for each block.

@@ -110,6 +110,11 @@ struct musasim_closure {
   void (*destroy)(void* data);
 };
 
+/* What a closure's copies of a kernel's parameters are asked by; `add` is called for each, in their order. */
+struct musasim_parameters {
+  void (*add)(struct musasim_parameters* self, void* address, size_t bytes);
+};
+
 /* Remembers what stands between <<< and >>> for the kernel that is called next. */
 void musasim_configure(const unsigned int grid[3], const unsigned int block[3], size_t shared, struct MUstream_st* stream);
 
@@ -118,6 +123,10 @@ int musasim_asked(struct musasim_kernel* kernel);
 
 /* Launches with the configuration that was set last. Errors are left for musaGetLastError. */
 void musasim_launch(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure);
+
+/* The same for a closure that tells its parameters, which nodes of graphs are asked for. */
+void musasim_launch_telling(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure,
+    void (*tell)(void* data, struct musasim_parameters* parameters));
 
 /* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
    read before it is written shall not look like a good value. */

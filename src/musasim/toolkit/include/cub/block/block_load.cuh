@@ -2,6 +2,7 @@
 // items, except BLOCK_LOAD_STRIPED, whose items are one block apart.
 #pragma once
 
+#include "cub/block/block_exchange.cuh"
 #include "cub/block/block_reduce.cuh"
 
 namespace cub {
