@@ -34,6 +34,7 @@ for _argument in sys.argv:
 VENDOR_PYTHON = os.environ.get(vendor_python.VARIABLE)
 if VENDOR_PYTHON:
     sys.path.insert(0, VENDOR_PYTHON)
+    vendor_python.provide_toolkit()
 os.environ["TORCHADA_STRICT"] = "1"
 PLATFORM = {} if REAL_MUSA else platforms.ENVIRONMENT[os.environ.get(platforms.VARIABLE, "musa")]
 os.environ.update(PLATFORM)

@@ -87,6 +87,7 @@ _OWN = {
 }
 _KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
 _KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
+_JIT = "ATen/jit_macros.h"
 _STABLE_ABI = "torch/csrc/inductor/aoti_torch/c/shim.h"
 # The same for PyTorch 2.11 and later: the functions of streams and of muBLAS' handle, without those that check CUDA's errors.
 _STABLE_C = "torch/csrc/stable/c/shim.h"
@@ -94,6 +95,8 @@ _HANDLES = re.compile(r"^AOTI_TORCH_EXPORT AOTITorchError\s+torch_(?:get|set|mus
 _OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
+# Types and functions of the driver: CUmodule, cuMemCreate.
+_OF_DRIVER = re.compile(r"CU(?=[a-z])|cu(?=(?:DeviceGet|GetError|Mem|Multicast)[A-Z])")
 _INCLUDED = re.compile(r'(#\s*include\s*)[<"]([^>"\n]+)[>"]')
 # Files whose names torch_musa's tool leaves: it renames words of its tables alone.
 _NAMES = {"PhiloxMusaState": "PhiloxCudaState", "PhiloxMusaStateRaw": "PhiloxCudaStateRaw", "LazyMTRTC": "LazyNVRTC"}
@@ -112,7 +115,8 @@ def translate(text: str) -> str:
 
 
 def _include(found: re.Match[str]) -> str:
-    path = re.sub(r"\.cuh$", ".muh", found[2])
+    own = found[2].startswith(("ATen/", "c10/"))
+    path = re.sub(r"\.cuh$", ".muh", found[2]) if own else found[2]
     if path in _OWN:
         return f'{found[1]}"torch_musa/csrc/{_OWN[path]}"'
     folder, _, name = path.rpartition("/")
@@ -123,6 +127,8 @@ def _include(found: re.Match[str]) -> str:
 
 
 def _rename(word: str) -> str:
+    if word not in _WORDS and (driver := _OF_DRIVER.match(word)):
+        return ("MU" if driver[0] == "CU" else "mu") + word[2:]
     return _WORDS.get(word) or _SPELLING.sub(lambda part: _SPELLINGS[part[0]], word)
 
 
@@ -135,6 +141,7 @@ def _make(headers: Path, root: Path) -> None:
     _write_all(headers, root / _PLACE)
     _write_for_kernels(headers, root / _PLACE)
     _write_stable_abi(headers, root / _PLACE)
+    _write_without_jiterator(headers, root / _PLACE)
 
 
 def _write_all(source: Path, target: Path) -> None:
@@ -179,6 +186,13 @@ def _write_stable_abi(source: Path, target: Path) -> None:
     text = _OF_CUDA.sub(lambda part: "\n\n".join(_HANDLES.findall(_renamed(part[1]))), text)
     (target / _STABLE_C).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_C).write_text(text, encoding="utf-8")
+
+
+def _write_without_jiterator(source: Path, target: Path) -> None:
+    """torch_musa's copy of this header says that kernels are not generated at run time, which its other headers ask."""
+    text = translate((source / _JIT).read_text(encoding="utf-8"))
+    text = re.sub(r"(#\s*define AT_USE_JITERATOR\(\)) true", r"\1 false", text)
+    (target / _JIT).write_text(text, encoding="utf-8")
 
 
 def _renamed(text: str) -> str:

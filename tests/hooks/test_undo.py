@@ -22,7 +22,7 @@ def entries(owner):
 
 def owners():
     found = [r.patch.owner for done in ENGINE.applied().values() for r in done]
-    return {id(o): o for o in found if not hasattr(o, "__torchada_owner__")}
+    return {id(o): o for o in found if not hasattr(type(o), "__torchada_owner__")}  # some are made when an attribute is asked
 
 def snapshot(owners):
     return {key: [(name, id(value)) for name, value in entries(owner).items()] for key, owner in owners.items()}

@@ -45,6 +45,34 @@ def test_thrust_agrees_with_torch(libraries: Kernels) -> None:
     ]  # fmt: skip
 
 
+def test_functions_of_a_complex_number(libraries: Kernels) -> None:
+    z = torch.tensor(0.3 - 0.7j, dtype=torch.cdouble)
+    results = torch.zeros(21, 2, dtype=torch.double)
+    libraries.run("thrust_complex_functions", torch.view_as_real(z), results)
+    names = [
+        "exp",
+        "log",
+        "log10",
+        "sqrt",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "conj",
+    ]
+    want = [getattr(torch, name)(z).resolve_conj() for name in names]
+    want += [z, *(each.to(torch.cdouble) for each in (z.abs(), z.angle(), z.abs() ** 2))]
+    torch.testing.assert_close(torch.view_as_complex(results), torch.stack(want))
+
+
 def philox(counter: int, key: int) -> list[int]:
     """One block of Philox4x32-10, from its definition."""
     words = [counter >> 32 * i & 0xFFFFFFFF for i in range(4)]

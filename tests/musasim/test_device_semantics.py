@@ -503,6 +503,19 @@ class TestPinnedMemory:
         core._musart.musaHostUnregister(host.data_ptr())
         assert not host.is_pinned()
 
+    def test_registering_pages_after_a_copy_between_devices(self) -> None:
+        """PyTorch takes no memory for pinned before something has initialised the device in its eyes, as such a copy does."""
+        fresh_process.run(
+            """
+            import torch, torch_musa
+            torch.ones(2, device="musa:0").to("musa:1")
+            host = torch.zeros(4096)
+            assert not host.is_pinned()
+            assert torch.musa.musart().musaHostRegister(host.data_ptr(), host.nbytes, 0) == 0
+            assert host.is_pinned()
+            """
+        )
+
 
 class TestAutocast:
     def test_autocast_casts_the_listed_operators(self) -> None:

@@ -16,7 +16,8 @@ GENERATED = "share/generated_cuda_compatible/include"
 # PyTorch's own, in every build, with what kernels need.
 # torch_musa 2.9 has a copy of its own, with the functions that operators by the stable ABI call.
 LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/c/shim.h"}
-FOR_KERNELS = set(compatible_headers._FOR_KERNELS)
+# Headers of PyTorch that torch_musa has too, changed; the list has those with CUDA's name.
+FOR_KERNELS = {*compatible_headers._FOR_KERNELS, compatible_headers._JIT}
 
 
 def _real() -> set[str]:
@@ -48,3 +49,18 @@ def test_a_generated_header_includes_what_torch_musa_has_written_anew() -> None:
         encoding="utf-8"
     )
     assert [name for name in compatible_headers._OWN if f"<{name}>" in text or f'"{name}"' in text] == []
+
+
+def test_names_of_the_driver_and_headers_of_the_toolkit() -> None:
+    given = (
+        "#include <cub/version.cuh>\n#include <ATen/cuda/cub.cuh>\nCUmodule m; CUresult r = cuMemCreate(CUDA_SUCCESS);"
+    )
+    lines = compatible_headers.translate(given).splitlines()
+    assert lines[0] == "#include <cub/version.cuh>", "the toolkit's own, which has this name"
+    assert lines[1] == "#include <ATen/musa/cub.muh>"
+    assert lines[2] == "MUmodule m; MUresult r = muMemCreate(MUSA_SUCCESS);"
+
+
+def test_no_kernel_is_generated_at_run_time() -> None:
+    text = Path(compatible_headers.folders()[0], compatible_headers._JIT).read_text(encoding="utf-8")
+    assert "#define AT_USE_JITERATOR() false" in text and "<ATen/musa/MUSAConfig.h>" in text

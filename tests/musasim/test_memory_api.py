@@ -334,6 +334,7 @@ def test_pools() -> None:
     pool = torch.musa.MemPool()
     assert len(pool.id) == 2 and pool.allocator is None
     assert torch.musa.MemPoolContext.active_pool() is None
+    assert torch.musa.memory._MemPoolContext.activate_pool() is None  # what torch_musa's Python calls it by
     with torch.musa.use_mem_pool(pool):
         assert torch.musa.MemPoolContext.active_pool().id == pool.id
         inside = torch.ones(4, device="musa")

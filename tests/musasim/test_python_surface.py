@@ -97,6 +97,7 @@ def test_mudnn_flags() -> None:
 
 def test_mccl_has_a_version_and_no_collectives() -> None:
     assert torch.musa.mccl.version() == (2, 11, 5) and not hasattr(torch.musa.mccl, "all_reduce")
+    assert torch.musa._MUSAC._mccl_version_suffix() == b"", "torch_musa's Python decodes it"
 
 
 def test_autocast_functions_without_a_device_mean_musa() -> None:

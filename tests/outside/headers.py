@@ -2,7 +2,8 @@
 
 The vendor's headers are made as by its build: its tool (`tools/cuda_porting`, which needs the package pyahocorasick) ports the
 headers of the torch that is installed, and those that it has written itself come from the checkout. Toolkit and compiler are the
-simulator's for both. Headers are compiled several at a time, and each by itself where some of these do not compile.
+simulator's for both. Headers are compiled several at a time, and each by itself where some of these do not compile; what the host's
+compiler takes on neither side is tried with mcc.
 """
 
 from __future__ import annotations
@@ -35,9 +36,8 @@ class _Side:
     name: str
     folders: list[str]
 
-    def error(self, headers: list[str], folder: Path) -> str:
+    def error(self, headers: list[str], folder: Path, on_device: bool) -> str:
         """The compiler's first message about a ported source that includes `headers`, or ""."""
-        on_device = any(header.endswith(".cuh") for header in headers)
         source = folder / ("headers.mu" if on_device else "headers.cpp")
         source.write_bytes(_ported("".join(f"#include <{header}>\n" for header in headers)))
         compiler = [str(_toolkit() / "bin" / "mcc")] if on_device else ["c++"]
@@ -85,19 +85,22 @@ def _verdicts(group: list[str], sides: list[_Side], include: Path, record: Path)
     there = [header for header in group if (include / header).exists()]
     absent = [Verdict(header, "skipped", "this torch has no such header") for header in group if header not in there]
     with tempfile.TemporaryDirectory(dir=record.parent) as name:
-        together = [side.error(there, Path(name)) for side in sides] if there else []
+        on_device = group[0].endswith(".cuh")
+        together = [side.error(there, Path(name), on_device) for side in sides] if there else []
         if not any(together):
             return absent + [Verdict(header, "passed") for header in there]
         return absent + [_verdict(header, sides, Path(name)) for header in there]
 
 
 def _verdict(header: str, sides: list[_Side], folder: Path) -> Verdict:
-    errors = {side.name: side.error([header], folder) for side in sides}
+    errors = {side.name: side.error([header], folder, header.endswith(".cuh")) for side in sides}
+    if all(errors.values()) and header.endswith(".h"):  # some are for kernels alone
+        on_device = {side.name: side.error([header], folder, True) for side in sides}
+        errors = errors if all(on_device.values()) else on_device
     if not any(errors.values()):
         return Verdict(header, "passed")
-    if all(errors.values()):
-        return Verdict(header, "failed", f"both: {errors['torch_musa']}")
-    return Verdict(header, "failed", "; ".join(f"{name} alone: {error}" for name, error in errors.items() if error))
+    alone = "" if all(errors.values()) else " alone"
+    return Verdict(header, "failed", "; ".join(f"{name}{alone}: {error}" for name, error in errors.items() if error))
 
 
 def _sides(checkout: Path, results: Path, include: Path) -> list[_Side]:
@@ -110,7 +113,7 @@ def _sides(checkout: Path, results: Path, include: Path) -> list[_Side]:
     by_hand = package / "share/generated_cuda_compatible/include"
     simulated = [str(by_hand), str(by_hand / "torch/csrc/api/include"), str(package.parent)]
     vendors = _prepared(checkout, results / "torch_musa_headers", include) / "include"
-    real = [str(vendors), str(vendors / "torch/csrc/api/include"), str(checkout), str(HERE / "stand_ins")]
+    real = [str(vendors), str(vendors / "torch/csrc/api/include"), str(HERE / "stand_ins"), str(checkout)]
     return [
         _Side("torch_musa", [*real, *common]),
         _Side("simulator", [*simulated, *compatible_headers.folders(), *common]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -60,6 +61,7 @@ class _File:
     def __init__(self, suite: Suite, checkout: Path, path: Path, record: Path, bounds: Bounds) -> None:
         self.suite, self.checkout, self.path, self.record, self.bounds = suite, checkout, path, record, bounds
         self.done_list = record.with_suffix(".done")
+        self.extensions = record.with_suffix(".extensions")
 
     def run(self) -> list[Verdict]:
         while not self._finished():
@@ -88,7 +90,9 @@ class _File:
 
     def _run_process(self) -> None:
         self.done_list.write_text("\n".join(self.verdicts()), encoding="utf-8")
+        shutil.rmtree(self.extensions, ignore_errors=True)
         reason = self._wait(self._start())
+        shutil.rmtree(self.extensions, ignore_errors=True)
         self.done_list.unlink()
         last = next((entry for entry in reversed(self.entries()) if "test" in entry), None)
         if last is not None and "began" in last and reason:
@@ -108,6 +112,8 @@ class _File:
             "OUTSIDE_DONE": str(self.done_list),
             "OUTSIDE_EVERY": str(self.bounds.every),
             "OUTSIDE_SMALLEST": str(self.bounds.smallest),
+            # PyTorch waits for ever for a lock that a killed process has left in its folder of extensions.
+            "TORCH_EXTENSIONS_DIR": str(self.extensions.resolve()),
         }
         with self.record.with_suffix(".log").open("ab") as output:
             return subprocess.Popen(

@@ -54,24 +54,23 @@ class _Finder:
         pass
 
 
-def prepare() -> None:
-    """Before the vendor's package is executed, and while nothing of that name is in sys.modules."""
+def prepare(package: ModuleType) -> None:
+    """Before the vendor's `package` is executed: it lends its name to the parts of the simulator's that are used."""
     import torch
 
     import musasim
 
-    placeholder = sys.modules["torch_musa"] = ModuleType("torch_musa")
     if torch._C._get_privateuse1_backend_name() != "musa":
         torch.utils.rename_privateuse1_backend("musa")
     from musasim.build import load
 
     native: Any = load()
-    placeholder._MUSAC = native  # type: ignore[attr-defined]
+    package._MUSAC = native  # type: ignore[attr-defined]
     _declare(torch)
     folder = Path(musasim.__file__).parent / "torch_musa"
     _load("torch_musa._vendor_torch", folder / "_vendor_torch").complete_torch()
     _register_process_group(folder, native)
-    for name in [name for name in sys.modules if name.startswith("torch_musa") and "_vendor_torch" not in name]:
+    for name in [name for name in sys.modules if name.startswith("torch_musa.") and "_vendor_torch" not in name]:
         del sys.modules[name]
     sys.meta_path.insert(0, _Finder(_Native(native)))  # type: ignore[arg-type]
 

@@ -14,11 +14,10 @@ from pathlib import Path
 #: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
 VARIABLE = "VENDOR_PYTHON_FOLDER"
 
-_BEGIN = """import sys as _sys
-_package = _sys.modules.pop(__name__)
-import vendor_bootstrap as _bootstrap
-_bootstrap.prepare()
-_sys.modules[__name__] = _package
+# The package's own import of torch comes first: what torch imports meanwhile finds the package begun, and its _autoload.
+_IMPORT = "\nimport torch\n"
+_BEGIN = """import vendor_bootstrap as _bootstrap
+_bootstrap.prepare(sys.modules[__name__])
 """
 # The native part of torch_musa adds the legacy tensor types at its end.
 _END = """
@@ -42,9 +41,31 @@ def make(checkout: Path, folder: Path) -> Path:
     for name, text in _GENERATED.items():
         (package / name).write_text(text.format(version=version), encoding="utf-8")
     begin = package / "__init__.py"
-    begin.write_text(_BEGIN + begin.read_text(encoding="utf-8") + _END, encoding="utf-8")
+    text = begin.read_text(encoding="utf-8").replace(_IMPORT, _IMPORT + _BEGIN, 1)
+    begin.write_text(text + _END, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
+    _add_native_parts(package)
     return folder
+
+
+def _add_native_parts(package: Path) -> None:
+    """Headers and libraries for extensions, in the folders where the vendor's package has them: the simulator's."""
+    import musasim
+    from musasim import build, compatible_headers
+
+    generated = Path(compatible_headers.folders()[1]) / package.name
+    for name in ("csrc", "share"):
+        for source in (generated / name, Path(musasim.__file__).parent / package.name / name):
+            if source.is_dir():
+                shutil.copytree(source, package / name, dirs_exist_ok=True)
+    (package / "lib").symlink_to(build.build().parent)
+
+
+def provide_toolkit() -> None:
+    """Let MUSA_HOME be the simulated toolkit, which the vendor's Python cannot find by itself, unless one is there."""
+    from musasim import toolkit
+
+    os.environ.setdefault("MUSA_HOME", str(toolkit.home()))
 
 
 def path_with(folder: str, before: str | None) -> str:

@@ -19,4 +19,5 @@
 // The functions for extensions, which use it.
 #include "extension/allocator.cpp"
 #include "extension/aoti.cpp"
+#include "extension/handles.cpp"
 #include "extension/stream.cpp"

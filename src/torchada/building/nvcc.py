@@ -21,7 +21,8 @@ from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
 from torchada.building.architectures import listed_devices, names_architecture
 from torchada.building.closure import closure, is_source, of_project
-from torchada.building.cuda_home import VERSION, toolkit_of
+from torchada.building.cuda_home import toolkit_of
+from torchada.building.cuda_home_files import VERSION
 from torchada.building.earlier import stable_include_dirs
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say

@@ -235,3 +235,39 @@ def test_history_of_memory_from_cpp(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     y = torch.rand(313, 411, device="cuda")
     module.stop()
     assert torch.cuda.memory._snapshot()["segments"] and y.is_cuda
+
+
+@pytest.mark.slow
+def test_the_handle_of_blas_that_the_process_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extensions ask PyTorch for a handle instead of making one; it is for the current stream."""
+    monkeypatch.setenv("MAX_JOBS", "2")
+    (tmp_path / "multiply.cu").write_text(
+        """
+        #include <ATen/cuda/CUDAContext.h>
+        #include <cublas_v2.h>
+
+        extern "C" int multiply(const float* a, const float* b, float* c, int n) {
+          const float one = 1, zero = 0;
+          cublasHandle_t handle = at::cuda::getCurrentCUDABlasHandle();
+          cudaStream_t stream = nullptr;
+          if (cublasGetStream(handle, &stream) != 0 || stream != at::cuda::getCurrentCUDAStream().stream()) return -1;
+          if (handle != at::cuda::getCurrentCUDABlasHandle()) return -2;
+          return cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a, n, b, n, &zero, c, n);
+        }
+        """
+    )
+    library = cpp_extension.load(
+        "multiply",
+        [str(tmp_path / "multiply.cu")],
+        extra_cuda_cflags=["-O0"],
+        extra_ldflags=["-lcublas"],
+        build_directory=str(tmp_path),
+        is_python_module=False,
+    )
+    multiply = ctypes.CDLL(library).multiply
+    a, b = torch.randn(2, 5, 5)
+    for stream in (torch.cuda.default_stream(), torch.cuda.Stream()):
+        with torch.cuda.stream(stream):
+            on = a.cuda(), b.cuda(), torch.zeros(5, 5, device="cuda")
+            assert multiply(*(ctypes.c_void_p(each.data_ptr()) for each in on), 5) == 0
+            torch.testing.assert_close(on[2].cpu(), b @ a)  # BLAS's matrices are stored by columns

@@ -38,7 +38,7 @@ __global__ void block_affine_scan(const float2* in, float2* out) {
     Load(storage.load).Load(in + tile * kTile, items);
     __syncthreads();
     Scan(storage.scan).InclusiveScan(items, items, Affine(), prefix);
-    __syncthreads();
+    __syncthreads_lm();
     Store(storage.store).Store(out + tile * kTile, items);
     __syncthreads();
   }

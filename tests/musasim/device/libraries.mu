@@ -28,6 +28,21 @@ struct First {
   }
 };
 
+// Functions of the number (in[0], in[1]), as pairs.
+extern "C" int thrust_complex_functions(double* in, double* out) {
+  using Number = thrust::complex<double>;
+  const Number z(in[0], in[1]);
+  const Number results[] = {
+      thrust::exp(z), thrust::log(z), thrust::log10(z), thrust::sqrt(z), thrust::sin(z), thrust::cos(z), thrust::tan(z),
+      thrust::asin(z), thrust::acos(z), thrust::atan(z), thrust::sinh(z), thrust::cosh(z), thrust::tanh(z), thrust::asinh(z),
+      thrust::acosh(z), thrust::atanh(z), thrust::conj(z), thrust::proj(z), thrust::abs(z), thrust::arg(z), thrust::norm(z)};
+  for (const auto& each : results) {
+    *out++ = each.real();
+    *out++ = each.imag();
+  }
+  return finished();
+}
+
 // Rows of n: sorted, the order, halves, inclusive sums, exclusive sums from 5, the odd ones, the distinct ones, their sums by key.
 extern "C" int thrust_rows(int* in, float* out, long n) {
   const thrust::host_vector<int> given(in, in + n);

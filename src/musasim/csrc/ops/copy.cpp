@@ -34,6 +34,10 @@ const char* direction(const at::Tensor& source, const at::Tensor& destination) {
 }
 
 void copy_values(const at::Tensor& source, const at::Tensor& destination) {
+  if (on_musa(source) && on_musa(destination) && source.device() != destination.device()) {
+    // As torch_musa when it asks for access between devices. Until then, PyTorch takes no memory of the host for pinned.
+    at::globalContext().lazyInitDevice(kMusa);
+  }
   const TracedWork traced(
       Work::Copy, direction(source, destination), musa_device_of(destination, source).index());
   at::AutoDispatchBelowADInplaceOrView below_autograd;

@@ -175,7 +175,7 @@ void add_device_functions(py::module_& module) {
   module.def("_musa_isCurrentStreamCapturing", [] { return active_capture() != nullptr; });
   module.def("_mudnn_version", [] { return 3000; });
   module.def("_mccl_version", [] { return int64_t{2} << 32 | 11 << 16 | 5; });
-  module.def("_mccl_version_suffix", [] { return ""; });
+  module.def("_mccl_version_suffix", [] { return py::bytes(""); });
   module.def("_get_allow_tf32", [] { return allow_tf32; });
   module.def("_set_allow_tf32", [](bool allow) { allow_tf32 = allow; });
 }

@@ -125,7 +125,7 @@ void add_pools(py::module_& module) {
       .def_property_readonly("allocator", &MemPool::allocator);
   py::class_<MemPoolContext>(module, "_MemPoolContext")
       .def(py::init<py::object>())
-      .def_static("active_pool", [] { return MemPoolContext::active(); });
+      .def_static("activate_pool", [] { return MemPoolContext::active(); });
   module.def("_musa_beginAllocateToPool", [](int device, PoolId pool) {
     begin_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool, /*every_stream=*/true);
   });

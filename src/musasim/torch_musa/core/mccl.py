@@ -15,5 +15,5 @@ def version() -> tuple[Any, ...]:
         raise RuntimeError("this torch_musa was built without MCCL")
     number = _MUSAC._mccl_version()
     version = (number >> 32, (number >> 16) & 65535, number & 65535)
-    suffix = _MUSAC._mccl_version_suffix()
+    suffix = _MUSAC._mccl_version_suffix().decode("utf-8")
     return (*version, suffix) if suffix else version

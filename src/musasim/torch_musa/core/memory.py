@@ -309,7 +309,7 @@ class MemPoolContext(_MemPoolContext):  # type: ignore[misc, valid-type]
     @staticmethod
     def active_pool() -> Any:
         """The pool that allocations currently come from, or None."""
-        return _MemPoolContext.active_pool()
+        return _MemPoolContext.activate_pool()
 
 
 @contextlib.contextmanager

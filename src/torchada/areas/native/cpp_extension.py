@@ -130,12 +130,13 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
 
 
 def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
-    from torchada.building.earlier import stable_include_dirs
+    def own() -> list[str]:
+        from torchada.building.earlier import stable_include_dirs
 
-    stable = stable_include_dirs(toolkit)
-    return _device_paths(
-        original, lambda: [*stable, *toolkit.include_dirs(), _join_cuda_home(toolkit, home, "include")]
-    )
+        folders = [*stable_include_dirs(toolkit), *toolkit.include_dirs()]
+        return [*folders, _join_cuda_home(toolkit, home, "include")]
+
+    return _device_paths(original, own)
 
 
 def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:

@@ -18,7 +18,7 @@ from torchada.redirect.views.answers import by_view
 def patches(context: Context) -> Iterator[Patch]:
     version = context.torch.version
     if _is_one_for_all(context):
-        from torchada.building.cuda_home import VERSION
+        from torchada.building.cuda_home_files import VERSION
 
         yield Patch(version, "cuda", VERSION, "torch.version.cuda", kind="emulated", to=repr(VERSION))
     if type(version) is ModuleType:
@@ -54,7 +54,7 @@ class _ClassOf:
 
 def _by_view(context: Context) -> property:
     def of_nvcc(self: ModuleType) -> object:
-        from torchada.building.cuda_home import VERSION
+        from torchada.building.cuda_home_files import VERSION
 
         return VERSION
 

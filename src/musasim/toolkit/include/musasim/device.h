@@ -18,6 +18,11 @@ static inline void __syncthreads(const char* file = __builtin_FILE(), int line =
   musasim_barrier(0, file, line);
 }
 
+// The barrier of MUSA's own that torch_musa's kernels wait at for shared memory ("local" memory).
+static inline void __syncthreads_lm(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+  musasim_barrier(0, file, line);
+}
+
 static inline int __syncthreads_count(int predicate, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   return static_cast<int>(musasim_barrier(predicate, file, line).count);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.amp.grad_scaler import OptState, _MultiDeviceReplicator  # noqa: F401  (torch_musa's own modules import them from here)
 
 from .common import _musa_device, amp_definitely_not_available
 

@@ -4,35 +4,15 @@
 #include "torch_musa/csrc/core/MUSAException.h"
 
 #include <c10/core/Allocator.h>
+#include <mublas.h>
+#include <mublasLt.h>
 #include <musa_runtime_api.h>
+#include <musparse.h>
 
 #include <array>
 #include <cstdint>
 
-// The vendor's header brings the libraries' along. The simulator's own native part is compiled without the toolkit that has them.
-#if __has_include(<mublas.h>)
-#include "torch_musa/csrc/core/MUSAStream.h"
-
-#include <mublas.h>
-#include <mublasLt.h>
-#include <musparse.h>
-#endif
-
 namespace at::musa {
-
-#if __has_include(<mublas.h>)
-// The calling thread's handle for the current device, on the current stream. Whoever calls it is linked with libmublas.
-inline mublasHandle_t getCurrentMUSABlasHandle() {
-  thread_local std::array<mublasHandle_t, C10_COMPILE_TIME_MAX_MUSA_GPUS> handles{};
-  auto& handle = handles[static_cast<size_t>(c10::musa::current_device())];
-  if (handle == nullptr) {
-    TORCH_CHECK(mublasCreate(&handle) == MUBLAS_STATUS_SUCCESS, "mublasCreate failed");
-  }
-  TORCH_CHECK(
-      mublasSetStream(handle, c10::musa::getCurrentMUSAStream()) == MUBLAS_STATUS_SUCCESS, "mublasSetStream failed");
-  return handle;
-}
-#endif
 
 inline int64_t getNumGPUs() {
   return c10::musa::device_count();
@@ -72,5 +52,10 @@ inline bool canDeviceAccessPeer(c10::DeviceIndex device, c10::DeviceIndex peer) 
 }
 
 C10_MUSA_API c10::Allocator* getMUSADeviceAllocator();
+
+// For the calling thread, with the stream that is current. The sparse one has CUDA's name in torch_musa, too.
+C10_MUSA_API mublasHandle_t getCurrentMUSABlasHandle();
+C10_MUSA_API mublasLtHandle_t getCurrentMUSABlasLtHandle();
+C10_MUSA_API musparseHandle_t getCurrentCUDASparseHandle();
 
 } // namespace at::musa

@@ -1,0 +1,93 @@
+"""What is in the folder that builds take for CUDA's toolkit (`cuda_home`). Loaded where one is made: it knows the porter."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from torchada.building import cuda_headers
+from torchada.building.libraries import counterpart
+from torchada.building.toolkit import Toolkit
+from torchada.porting.rules.build import LINKED_LIBRARIES
+from torchada.porting.versions import REACHED
+
+VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
+"""The version of CUDA that the accelerator's toolkit counts as, in guards of sources and here."""
+_PACKAGES = Path(__file__).resolve().parents[2]
+# CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same. Of
+# mma.h, a toolkit may have nothing; many sources include it and use none of it, and the others fail where they do.
+_PLAIN_HEADERS = (
+    "builtin_types.h",
+    "channel_descriptor.h",
+    "device_functions.h",
+    "device_launch_parameters.h",
+    "driver_types.h",
+    "host_config.h",
+    "host_defines.h",
+    "mma.h",
+    "sm_30_intrinsics.h",
+    "vector_functions.h",
+    "vector_types.h",
+)
+# It imports only our own modules and the standard library, because it is started for every source that is compiled.
+_PROGRAM = (
+    "import sys; sys.path.insert(0, {packages!r}); from torchada.building.nvcc import main; sys.exit(main({record!r}))"
+)
+
+
+def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
+    """Write the folder. `record` is where its file of the toolkit's values will be."""
+    (new / "bin").mkdir()
+    program = _PROGRAM.format(packages=str(_PACKAGES), record=str(record))
+    python = shlex.quote(sys.executable or "python3")
+    nvcc = new / "bin" / "nvcc"
+    nvcc.write_text(f'#!/bin/sh\nexec {python} -I -S -c {shlex.quote(program)} "$@"\n', encoding="utf-8")
+    nvcc.chmod(0o755)
+    _own_compiler(new / "bin" / toolkit.compiler, toolkit)
+    (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
+    _headers(new / "include", toolkit)
+    (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
+    _libraries(new / "lib64", toolkit)
+    (new / "lib").symlink_to("lib64")
+
+
+def _own_compiler(program: Path, toolkit: Toolkit) -> None:
+    """Builds that know the accelerator look for its compiler beside nvcc. It is no link: a compiler finds its files by its path."""
+    path = toolkit.folder("bin", toolkit.compiler)
+    if os.access(path, os.X_OK):
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(path)} "$@"\n', encoding="utf-8")
+        program.chmod(0o755)
+
+
+def _headers(include: Path, toolkit: Toolkit) -> None:
+    include.mkdir()
+    _link_all(toolkit.folder("include"), include)
+    runtime = f"{toolkit.language}_runtime.h"
+    for name in _PLAIN_HEADERS:
+        if not (include / name).exists():
+            (include / name).write_text(f"#pragma once\n#include <{runtime}>\n")
+    cuda_headers.write(include)
+
+
+def _libraries(lib: Path, toolkit: Toolkit) -> None:
+    """Link the toolkit's libraries, and write a linker script with CUDA's name for each counterpart of a CUDA library."""
+    lib.mkdir()
+    _link_all(toolkit.library_folder(), lib)
+    for name in LINKED_LIBRARIES:
+        own = lib / f"lib{counterpart(name, toolkit)}.so"
+        script = lib / f"lib{name}.so"
+        if own.exists() and not script.exists():
+            script.write_text(f"INPUT({own.resolve()})\n")
+    runtime = lib / f"lib{toolkit.runtime}.so"
+    if runtime.exists():  # CMake links with both of these, unless a project says otherwise
+        (lib / "libcudart_static.a").write_text(f"INPUT({runtime.resolve()})\n")
+        (lib / "libcudadevrt.a").write_text("!<arch>\n")
+
+
+def _link_all(source: str, folder: Path) -> None:
+    if os.path.isdir(source):
+        for entry in os.scandir(source):
+            (folder / entry.name).symlink_to(entry.path)
