@@ -85,6 +85,11 @@ def single_sum(a: float, b: float) -> int:
     return bits(a + b)
 
 
+def flushed(value: float) -> float:
+    """Numbers below the normal ones count as zeros."""
+    return math.copysign(0.0, value) if abs(value) < 2.0**-126 else value
+
+
 def square_and_sum(a: float, b: float) -> int:
     """Rounded once."""
     if not math.isfinite(a) or not math.isfinite(b):
@@ -133,6 +138,10 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("cvt.f32.f16 %0, %1;", "=f", "x", lambda a, b, c, d: bits(half(d & HALVES))),
     ("add.f16x2 %0, %1, %2;", "=r", "de", lambda a, b, c, d: of_halves(lambda x, y: x + y, d & HALVES, d & HALVES)),
     ("mul.f16 %0, %1, %2;", "=h", "xx", lambda a, b, c, d: half_bits(half(d & HALVES) ** 2)),
+    ("mul.rn.f16x2 %0, %1, %2;", "=r", "de", lambda a, b, c, d: of_halves(lambda x, y: x * y, d & HALVES, d & HALVES)),
+    ("sub.rn.f32 %0, %1, %2;", "=f", "CD", lambda a, b, c, d: single_sum(number(c), -number(d))),
+    ("sub.ftz.f32 %0, %1, %2;", "=f", "CD", lambda a, b, c, d: single_sum(flushed(number(c)), -flushed(number(d)))),
+    ("{ .reg .f32 t; add.rn.ftz.f32 t, %1, 0f00000001; mov.b32 %0, t; }", "=&f", "C", lambda a, b, c, d: 0),
     ("fma.rn.f32.bf16 %0, %1, %2, %3;", "=f", "yyD", lambda a, b, c, d: square_and_sum(number(pair(0, a)), number(d))),
     ("add.rn.f32 %0, %1, %2;", "=f", "CD", lambda a, b, c, d: single_sum(number(c), number(d))),
     ("mov.b32 %0, {%1, %2};", "=r", "xy", lambda a, b, c, d: pair(d & HALVES, a)),
@@ -181,7 +190,7 @@ INPUTS = {
 def statement(at: int) -> str:
     template, constraint, inputs, _ = ROWS[at]
     given = ", ".join(INPUTS[each] for each in inputs.replace("de", "ee"))
-    kind = constraint[1]
+    kind = constraint[-1]
     store = "__float_as_uint(r)" if kind == "f" else "r"
     text = template.replace("\n", "\\n")
     return f'{{ {TYPES[kind]} r; asm volatile("{text}" : "{constraint}"(r) : {given}); out[{len(ROWS)} * i + {at}] = {store}; }}'
@@ -253,7 +262,7 @@ def test_each_instruction_gives_what_the_manual_says(tmp_path: Path) -> None:
                 assert found == OF_A_LANE[at](thread % LANES)
                 continue
             wanted = expected(*four)
-            if constraint == "=f" and is_no_number(wanted):
+            if constraint[-1] == "f" and is_no_number(wanted):
                 assert is_no_number(found), (template, four)
                 continue
             assert found == wanted & (2**64 - 1 if constraint == "=l" else 2**32 - 1), (

@@ -22,7 +22,7 @@ from musasim.toolkit.declarations import (
     without_storage,
 )
 from musasim.toolkit.host_calls import Body, Problem, check
-from musasim.toolkit.lexer import Source, Token, bracketed, is_word_begin, split, until
+from musasim.toolkit.lexer import Source, Token, bracketed, closing, is_word_begin, split, until
 
 # Everything else in the text is ordinary C++. The patterns begin with letters, which makes searching fast.
 _WORDS = re.compile(
@@ -385,9 +385,11 @@ class _Rewriter:
         if not statement:
             raise self._error(begin, "expected ';' after a '__shared__' variable")
         externs = [token for token in before + statement if token.text == "extern"]
+        alignments = self._without_alignments(statement)
         if externs:
             self._dynamic_shared(begin, end, externs, statement)
             return
+        self._insert(before[0].begin if before else begin, alignments)
         is_static = any(token.text == "static" for token in before + statement)
         self._replace(begin, end, "" if is_static else "static ")
         if any(body_begin < begin < body_end for body_begin, body_end in self._bodies):
@@ -397,6 +399,18 @@ class _Rewriter:
                 seen = f"musasim_seen_{self._count}"
                 text = f" static unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
                 self._insert(statement[-1].end, text)
+
+    def _without_alignments(self, statement: list[Token]) -> str:
+        """Remove each alignas(...) from a declaration, and return them: GCC wants them before `static`."""
+        found = []
+        for index, token in enumerate(statement):
+            if token.text in ("{", "[", "="):  # behind these stand members and values
+                break
+            if token.text == "alignas":
+                end = statement[closing(statement, index + 1)].end
+                found.append(joined(self._source.text[token.begin : end]) + " ")
+                self._replace(token.begin, end, "")
+        return "".join(found)
 
     def _dynamic_shared(self, begin: int, end: int, externs: list[Token], statement: list[Token]) -> None:
         name = declared_name(statement[:-1])

@@ -65,9 +65,11 @@ __global__ void addresses_kernel(unsigned long long* y) {
   extern __shared__ __align__(1024) char dynamic[];
   __shared__ __align__(128) char lines[3];
   __shared__ double numbers[3];
+  __shared__ alignas(256) char line[3], next[3];
   y[0] = reinterpret_cast<std::uintptr_t>(dynamic) % 1024;
   y[1] = reinterpret_cast<std::uintptr_t>(lines) % 128;
   y[2] = reinterpret_cast<std::uintptr_t>(numbers) % alignof(double);
+  y[3] = (reinterpret_cast<std::uintptr_t>(line) | reinterpret_cast<std::uintptr_t>(next)) % 256;
 }
 
 extern "C" int vectors(int* y) {
@@ -88,7 +90,7 @@ extern "C" int endless() {
   return finished();
 }
 extern "C" int addresses(unsigned long long* y) {
-  Buffer<unsigned long long> device_y(y, 3);
+  Buffer<unsigned long long> device_y(y, 4);
   addresses_kernel<<<1, 1, 64>>>(device_y.data());
   device_y.back();
   for (int odd = 1; odd < 2000; odd += 333) {

@@ -37,6 +37,7 @@ __global__ void together(int* out) {
 }
 __managed__ int managed_variable = 3;
 __global__ void use_managed(int* data, int n) {
+  __builtin_assume(n > 0);
   if (threadIdx.x < n) data[threadIdx.x] += managed_variable;
 }
 __global__ void votes(int* out, int live) {

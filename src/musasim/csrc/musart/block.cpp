@@ -577,7 +577,7 @@ void report(const std::string& message) {
 void report_assertion(const char* expression, const char* file, unsigned line, const char* function) {
   const auto& d = device();
   std::string name(function);
-  const auto lambda = name.find("::<lambda()>");
+  const auto lambda = name.find("::<lambda(");
   name.erase(std::min(lambda, name.size()));
   const auto& block = d.block->index;
   const auto thread = position(d.thread->number, d.launch->block);

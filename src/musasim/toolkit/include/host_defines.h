@@ -12,6 +12,10 @@
 #define __grid_constant__ __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __noinline__
+// A function of clang's, and so of mcc's, by which code says what holds. GCC gets nothing out of it.
+#if !__has_builtin(__builtin_assume)
+#define __builtin_assume(condition) static_cast<void>(0)
+#endif
 #else
 #define __global__
 #define __device__

@@ -68,6 +68,7 @@ _LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { r
 _HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
 _BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
 _WIDER = b"__uint_as_float((unsigned int)%b << 16)"  # a bfloat16 is the upper half of a float
+_FLUSH = b"(__builtin_fabsf(%b) < 1.17549435e-38f ? __builtin_copysignf(0.0f, %b) : %b)"
 _PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
 
 
@@ -115,10 +116,28 @@ def _clamped(number: bytes) -> dict[bytes, bytes]:
 
 def _approximate(name: bytes, body: bytes) -> dict[bytes, Functions]:
     """An approximation is answered by the function itself; .ftz makes numbers below the normal ones zero, before and after."""
-    flush = b"(__builtin_fabsf(%b) < 1.17549435e-38f ? __builtin_copysignf(0.0f, %b) : %b)"
     inner = _lambda(b"f", body)
-    flushed = b"[](float a) { a = %b; a = %b(a); return %b; }" % (flush % ((b"a",) * 3), inner, flush % ((b"a",) * 3))
-    return {name: {(b"approx", b"f32"): (b"ff", inner), (b"approx", b"ftz", b"f32"): (b"ff", flushed)}}
+    return {name: {(b"approx", b"f32"): (b"ff", inner), (b"approx", b"ftz", b"f32"): (b"ff", _flushed(body, 1))}}
+
+
+def _flushed(body: bytes, count: int) -> bytes:
+    """A function of so many floats that takes numbers below the normal ones for zeros, and gives none."""
+    names = [b"abc"[at : at + 1] for at in range(count)]
+    parameters = b", ".join(b"float %b" % name for name in names)
+    steps = b" ".join(b"%b = %b;" % (name, _FLUSH % ((name,) * 3)) for name in names)
+    return b"[](%b) { %b a = %b; return %b; }" % (parameters, steps, body, _FLUSH % ((b"a",) * 3))
+
+
+def _of_floats(body: bytes) -> Functions:
+    """add.f32, which may be joined with another instruction, and add.rn.ftz.f32; the function for .rn stands in the table."""
+    flushed = b"fff", _flushed(body, 2)
+    return {(b"f32",): (b"fff", _lambda(b"ff", body)), (b"ftz", b"f32"): flushed, (b"rn", b"ftz", b"f32"): flushed}
+
+
+def _of_halves(function: bytes) -> Functions:
+    """Halves are rounded to the nearest also where .rn does not say so."""
+    made = _small(_HALF, function, 2, (), b"f16")
+    return {**made, **{(b"rn", *modifiers): found for modifiers, found in made.items()}}
 
 
 FUNCTIONS: dict[bytes, Functions] = {
@@ -128,24 +147,25 @@ FUNCTIONS: dict[bytes, Functions] = {
     b"lop3": {(b"b32",): (b"rrrrr", _LOP3)},
     b"add": {
         **_whole(b"a + b", 2),
-        **_small(_HALF, b"__hadd", 2, (), b"f16"),
+        **_of_halves(b"__hadd"),
         (b"rn", b"f32"): (b"fff", b"__fadd_rn"),
-        (b"f32",): (b"fff", _lambda(b"ff", b"a + b")),
+        **_of_floats(b"a + b"),
     },
     b"sub": {
         **_whole(b"a - b", 2),
-        **_small(_HALF, b"__hsub", 2, (), b"f16"),
-        (b"f32",): (b"fff", _lambda(b"ff", b"a - b")),
+        **_of_halves(b"__hsub"),
+        (b"rn", b"f32"): (b"fff", b"__fsub_rn"),
+        **_of_floats(b"a - b"),
     },
     b"mul": {
         **_lower(_whole(b"a * b", 2)),
-        **_small(_HALF, b"__hmul", 2, (), b"f16"),
+        **_of_halves(b"__hmul"),
         (b"wide", b"u32"): (b"lrr", _lambda(b"rr", b"(unsigned long long)a * b")),
         (b"wide", b"s32"): (b"lrr", _lambda(b"rr", b"(long long)a * b", b"int")),
         (b"hi", b"u32"): (b"rrr", b"__umulhi"),
         (b"hi", b"s32"): (b"rrr", b"__mulhi"),
         (b"rn", b"f32"): (b"fff", b"__fmul_rn"),
-        (b"f32",): (b"fff", _lambda(b"ff", b"a * b")),
+        **_of_floats(b"a * b"),
     },
     b"mad": _lower(_whole(b"a * b + c", 3)),
     b"min": {**_signed(b"a < b ? a : b"), (b"f32",): (b"fff", b"fminf")},

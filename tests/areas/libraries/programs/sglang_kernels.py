@@ -13,6 +13,7 @@ from sglang.kernels.ops.layernorm.norm import fused_add_rmsnorm, fused_inplace_q
 from sglang.kernels.ops.memory.adler32 import adler32_strided_checksum
 from sglang.kernels.ops.moe.moe_align import moe_align_block_size
 from sglang.kernels.ops.moe.moe_topk_softmax import topk_softmax
+from sglang.kernels.ops.quantization.awq_dequantize import awq_dequantize
 from sglang.kernels.ops.quantization.hadamard import hadamard_transform
 
 EPSILON = 1e-6
@@ -96,6 +97,20 @@ def of_hadamard_transform() -> float:
         matrix = torch.cat([torch.cat([matrix, matrix], 1), torch.cat([matrix, -matrix], 1)])
     x = normal(3, 64, dtype=torch.float32)
     return difference(hadamard_transform(x), x @ matrix.cuda())
+
+
+def of_awq_dequantize() -> float:
+    """Eight numbers of four bits in a word, in AWQ's order; zeros and scales for groups of 64 rows."""
+    packed = torch.randint(-(2**31), 2**31, (128, 16), dtype=torch.int32, device="cuda")
+    zeros = torch.randint(-(2**31), 2**31, (2, 16), dtype=torch.int32, device="cuda")
+    scales = torch.rand(2, 128, device="cuda").half()
+    shifts = 4 * torch.tensor([0, 4, 1, 5, 2, 6, 3, 7], device="cuda")
+
+    def unpacked(words: torch.Tensor) -> torch.Tensor:
+        return (words[:, :, None] >> shifts & 15).reshape(len(words), -1)
+
+    numbers = unpacked(packed) - unpacked(zeros).repeat_interleave(64, 0)
+    return difference(awq_dequantize(packed, scales, zeros), numbers * scales.repeat_interleave(64, 0))
 
 
 def of_adler32() -> float:
