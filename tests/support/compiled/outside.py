@@ -69,6 +69,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     ),
     "matrix products in full precision *": ("process", "a default, set once"),
     "musasim.triton.*": ("table", "Triton's own: areas/libraries/test_triton.py"),
+    # Up to Triton 3.3, a backend's driver is a module by itself.
+    "nvidia.CudaDriver.is_active": ("table", "Triton's own: areas/libraries/test_triton.py"),
     "triton.*": ("table", "Triton's own: areas/libraries/test_triton.py"),
     "torch._prims.rng_prims.get_device": ("table", "asked by the kernels of random operators: checkpoint"),
     "device strings: *": ("table", "PyTorch's own parser: every program that names a device"),
@@ -130,6 +132,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
 NOT_EVERYWHERE = frozenset(
     {
         "device strings: *",
+        "nvidia.CudaDriver.is_active",
         "torch._library.custom_ops._cast",
         "torch._C._dispatch_key_for_device",
         "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata",
