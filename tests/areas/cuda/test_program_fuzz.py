@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 from support import program_fuzz
 
 PROGRAMS = 150
+
+
+@pytest.fixture(autouse=True)
+def _collections_of_what_is_new() -> Iterator[None]:
+    """Each capture collects garbage. What other tests have left in the process, compilers and all, is not looked at each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.mark.filterwarnings("ignore:The .*Graph is empty")
