@@ -30,7 +30,7 @@ environment() { # PYTHON TORCH FOLDER
     [[ $2 == newest ]] && requirement=torch
     "$1" -m venv "$3" &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check "$requirement" ninja numpy pytest pytest-xdist hypothesis \
-            scikit-learn build expecttest 'setuptools>=77' wheel argcomplete jsonschema wrapt &&
+            scikit-learn build expecttest 'setuptools>=77' wheel argcomplete jsonschema mypy wrapt &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . &&
         "$3/bin/python" -m musasim build
 }

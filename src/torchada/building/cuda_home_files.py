@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+import sysconfig
 from pathlib import Path
 
 from torchada.building import cuda_headers
@@ -33,15 +34,13 @@ _PLAIN_HEADERS = (
     "vector_types.h",
 )
 # It imports only our own modules and the standard library, because it is started for every source that is compiled.
-_PROGRAM = (
-    "import sys; sys.path.insert(0, {packages!r}); from torchada.building.nvcc import main; sys.exit(main({record!r}))"
-)
+_PROGRAM = "import sys; {paths}; from torchada.building.nvcc import main; sys.exit(main({record!r}))"
 
 
 def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     """Write the folder. `record` is where its file of the toolkit's values will be."""
     (new / "bin").mkdir()
-    program = _PROGRAM.format(packages=str(_PACKAGES), record=str(record))
+    program = _PROGRAM.format(paths=_paths(), record=str(record))
     python = shlex.quote(sys.executable or "python3")
     nvcc = new / "bin" / "nvcc"
     nvcc.write_text(f'#!/bin/sh\nexec {python} -I -S -c {shlex.quote(program)} "$@"\n', encoding="utf-8")
@@ -52,6 +51,14 @@ def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)
     (new / "lib").symlink_to("lib64")
+
+
+def _paths() -> str:
+    """The statements that let the program find us and, where Python cannot read TOML by itself, the package that can."""
+    paths = f"sys.path.insert(0, {str(_PACKAGES)!r})"
+    if sys.version_info < (3, 11):
+        paths += f"; sys.path.append({sysconfig.get_path('purelib')!r})"
+    return paths
 
 
 def _own_compiler(program: Path, toolkit: Toolkit) -> None:

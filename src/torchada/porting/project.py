@@ -62,7 +62,7 @@ def read(root: Path) -> Project:
         if not file.is_file():
             continue
         text = _text(file)
-        if path and "torchada" not in text:
+        if not all(word in text for word in path):
             continue  # spare Python 3.10 the parser that it does not have
         table = _parsed(text, file)
         for key in path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
+import types
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -174,17 +176,22 @@ def test_options_of_nccl_are_remembered(founded: Callable[..., Any]) -> None:
     assert reduced().is_cuda
 
 
-def test_the_device_type_of_a_mesh_answers_by_who_asks(founded: Callable[..., Any]) -> None:
+def test_the_device_type_of_a_mesh_answers_by_who_asks(
+    founded: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from torch.distributed.device_mesh import init_device_mesh
 
     founded()
     mesh = init_device_mesh("cuda", (1,))
     plain = {"mesh": mesh, "torch": torch, "__name__": ""}  # code without a name, as exec runs it
-    exec("def scaled(x): return x * 2 if mesh.device_type == 'cuda' else x * 3", plain)
-    x = torch.ones(1, device="cuda")
     assert eval("mesh.device_type", plain) == "cuda" and mesh.device_type == "musa"
     assert "musa" in repr(mesh)  # torch asks
-    for scaled in (plain["scaled"], torch.compile(plain["scaled"], backend="eager", fullgraph=True)):
+    program = types.ModuleType("program_of_a_user")  # which torch.compile of torch 2.7 looks up by its name
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    vars(program)["mesh"] = mesh
+    exec("def scaled(x): return x * 2 if mesh.device_type == 'cuda' else x * 3", vars(program))
+    x = torch.ones(1, device="cuda")
+    for scaled in (program.scaled, torch.compile(program.scaled, backend="eager", fullgraph=True)):
         assert scaled(x).tolist() == [2]
 
 

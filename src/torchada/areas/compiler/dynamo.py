@@ -164,9 +164,11 @@ def _rules(context: Context) -> Iterator[Patch]:
     if not context.mechanism.native:
         # The adapter's functions, which mean its device where none is named, call torch's; those are redirected, and torch.compile
         # does not find them by name.
-        for name in ("torch.is_autocast_enabled", "torch.set_autocast_enabled"):
-            note = f"{name} under torch.compile"
-            yield Patch(tables[-1], name, TorchInGraphFunctionVariable, None, note=note, refresh=forget_functions)
+        # It does with them what it does with the originals: torch 2.7 calls set_autocast_enabled outside of its graphs.
+        for name in ("is_autocast_enabled", "set_autocast_enabled"):
+            known = (table[f"torch._C.{name}"] for table in tables if f"torch._C.{name}" in table)
+            note, rule = f"torch.{name} under torch.compile", next(known, TorchInGraphFunctionVariable)
+            yield Patch(tables[-1], f"torch.{name}", rule, None, note=note, refresh=forget_functions)
 
 
 def _interface(context: Context) -> Iterator[Patch]:

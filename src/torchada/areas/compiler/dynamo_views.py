@@ -30,6 +30,7 @@ def patches(context: Context) -> Iterator[Patch]:
     fold = _folds(TorchInGraphFunctionVariable.can_constant_fold_through)
     note = "torch.cuda.is_available() and its like under torch.compile"
     yield Patch(TorchInGraphFunctionVariable, "can_constant_fold_through", fold, None, note=note)
+    yield from _devices(context)
     yield from _meshes(context)
 
 
@@ -50,6 +51,25 @@ def _asked(tx: InstructionTranslatorBase, thing: object, name: str) -> VariableT
 
     answer: VariableTracker = ConstantVariable.create(eval(f"thing.{name}", tx.f_globals, {"thing": thing}))
     return answer
+
+
+def _devices(context: Context) -> Iterator[Patch]:
+    """The `type` of a device that is an argument or a global. Newer torch guards the device, torch 2.7 its `type` as well."""
+    from torch._dynamo.variables.base import VariableTracker
+    from torch._dynamo.variables.constant import ConstantVariable
+
+    if "is_python_constant" not in VariableTracker.var_getattr.__code__.co_names:
+        call = _device_getattr(context.torch.device, ConstantVariable.var_getattr)
+        yield Patch(ConstantVariable, "var_getattr", call, None, note="torch.device.type under torch.compile")
+
+
+def _device_getattr(device: type, original: Getattr) -> Getattr:
+    def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
+        if name != "type" or not isinstance(self.value, device):
+            return original(self, tx, name)
+        return _asked(tx, self.value, name)
+
+    return disguise(var_getattr, original)
 
 
 def _meshes(context: Context) -> Iterator[Patch]:
