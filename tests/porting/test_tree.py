@@ -58,6 +58,16 @@ def fresh(tree: Tree) -> list[str]:
     return sorted(file.path for file in tree.files if file.is_new)
 
 
+def test_a_project_that_only_names_torchada_needs_no_parser_of_toml(tmp_path: Path) -> None:
+    """Python 3.10 has none."""
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[build-system\nrequires = ["torchada"]\n')  # which would not be parsed
+    assert read_project(tmp_path) == Project()
+    file.write_text(file.read_text() + "[tool.torchada.porting]\n")
+    with pytest.raises(PortingError, match="pyproject.toml"):
+        read_project(tmp_path)
+
+
 def test_a_tree_is_ported_into_a_folder_of_its_own(project: Path, tmp_path: Path) -> None:
     tree = port_tree(project, tmp_path / "out")
     assert contents(project) == SOURCES
