@@ -64,7 +64,7 @@ def test_a_project_that_only_names_torchada_needs_no_parser_of_toml(tmp_path: Pa
     file.write_text('[build-system\nrequires = ["torchada"]\n')  # which would not be parsed
     assert read_project(tmp_path) == Project()
     file.write_text(file.read_text() + "[tool.torchada.porting]\n")
-    with pytest.raises(PortingError, match="pyproject.toml"):
+    with pytest.raises(PortingError, match=r"pyproject\.toml"):
         read_project(tmp_path)
 
 
