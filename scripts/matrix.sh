@@ -30,7 +30,8 @@ environment() { # PYTHON TORCH FOLDER
     [[ $2 == newest ]] && requirement=torch
     "$1" -m venv "$3" &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check "$requirement" ninja numpy pytest pytest-xdist hypothesis \
-            scikit-learn build expecttest 'setuptools>=77' wheel argcomplete jsonschema mypy wrapt &&
+            scikit-learn build expecttest 'setuptools>=77' wheel argcomplete jsonschema mypy types-setuptools \
+            wrapt &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . &&
         "$3/bin/python" -m musasim build
 }
