@@ -38,6 +38,9 @@ __global__ void race_write_write(const float* x, float* y, int shift) {
   __syncthreads();
   y[threadIdx.x] = kept[shift ? 0 : threadIdx.x];
 }
+__global__ void race_of_values(const float* x, float* y, int shift) {
+  y[0] = shift ? x[threadIdx.x] : x[5];  // race
+}
 __global__ void race_missing_barrier(const float* x, float* y, int shift) {
   __shared__ float kept[kCount];
   kept[threadIdx.x] = x[threadIdx.x];
@@ -93,6 +96,7 @@ RUN(read_before)
 RUN(add_past_end)
 RUN(shared_unwritten)
 RUN(race_write_write)
+RUN(race_of_values)
 RUN(race_missing_barrier)
 RUN(race_in_global_memory)
 RUN(misaligned)
