@@ -15,8 +15,9 @@ from torchada.doctor import probes
 pytestmark = pytest.mark.once
 
 SOURCE = ROOT / "src"
-# Where the user's own program is started, as `python PROGRAM` would do it.
-OF_THE_USER = {"torchada/cli/run.py"}
+# The user's own program, as `python PROGRAM` starts it; and the adapter that `python -m torchada.testing` was told to check, which
+# may lie in the current folder.
+OF_THE_USER = {"torchada/cli/run.py", "torchada/testing/subject.py"}
 
 
 def starts() -> Iterator[tuple[str, str, ast.List]]:
@@ -40,7 +41,6 @@ def test_the_places_are_found() -> None:
         "torchada/doctor/probes.py",
         "torchada/porting/work.py",
         "torchada/redirect/graph_limit.py",
-        "torchada/testing/subject.py",
         "torchada/trials/process.py",
     }
 

@@ -9,7 +9,6 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
-from torchada import _settings
 from torchada.backends.descriptor import Backend
 
 
@@ -86,11 +85,7 @@ class Subject:
         begin = f"import os\nos.environ.update({variables!r})\nimport torch, {self.backend.adapter}\n"
         begin += f"namespace = torch.{self.backend.namespace}\n"
         done = subprocess.run(
-            [sys.executable, "-c", _settings.NOT_FROM_HERE + begin + code],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
+            [sys.executable, "-c", begin + code], capture_output=True, text=True, timeout=300, check=False
         )
         last = done.stderr.strip().rpartition("\n")[2]
         expect(done.returncode == 0, f"a new process ended with {done.returncode}: {last}")
