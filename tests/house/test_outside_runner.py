@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from outside import headers, running, scoring
-from outside.projects import memcheck
+from outside.projects import memcheck, testing
 from outside.running import Bounds, Verdict
 from outside.scoring import Known
 from outside.suites import HERE, SUITES, Suite
@@ -136,14 +136,21 @@ def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
         SUITES["torch-musa"].paths(tmp_path)
 
 
+@pytest.mark.parametrize("last", ["", "musasim: memcheck: 1 fault found\n"])
+def test_the_figures_of_a_check_are_read_from_its_log(tmp_path: Path, last: str) -> None:
+    log = tmp_path / "log"
+    log.write_text('{"tried": 12, "wrong": ["sums: 0.5"]}\n' + last)
+    assert testing._printed(log) == testing.Tested(11, 1, 0, ("sums: 0.5",))
+
+
 def test_faults_of_a_project_are_read_from_its_log(tmp_path: Path) -> None:
-    """Each once, by the kernel's name, the kind, and the place in the project's own sources."""
+    """Each once, by the kernel's name, the kind, and the place in the project's own sources; pytest's dots may stand before."""
     log = tmp_path / "log"
     log.write_text(
         f"""passed
 musasim: memcheck: kernel blur, block (1, 0, 0), thread (31, 0, 0): read out of bounds: read of 4 bytes, 4 bytes past the end
     at {tmp_path}/csrc/blur.cu:12
-musasim: memcheck: kernel sum, block (0, 0, 0), thread (2, 0, 0): race: with thread (1, 0, 0) of the block
+...musasim: memcheck: kernel sum, block (0, 0, 0), thread (2, 0, 0): race: with thread (1, 0, 0) of the block
     at {tmp_path}/csrc/sum.cuh:3
     and {tmp_path}/csrc/sum.cuh:5
 musasim: memcheck: kernel blur, block (7, 0, 0), thread (30, 0, 0): read out of bounds: read of 4 bytes, 8 bytes past the end

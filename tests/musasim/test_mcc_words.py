@@ -50,3 +50,12 @@ def test_functions_of_other_folders_and_of_system_headers_are_not_looked_at() ->
         rewrite(f"{place}\n{body}{use}", "31", "/project/a.mu")
     with pytest.raises(RewriteError, match=r"/project/a\.mu:1: error: reference to __host__ function 'host'"):
         rewrite(f'# 1 "/project/sub/b.h" 1\n{body}{use}', "31", "/project/a.mu")
+
+
+def test_a_template_of_the_host_leaves_kernels_the_functions_of_the_toolkit() -> None:
+    """apex defines `template <typename U> U rsqrt(U v)` for the host; overloading takes the toolkit's own, which is no template."""
+    toolkit = '# 1 "/toolkit/include/musasim/math.h" 1 3\nstatic inline float rsqrt(float x) { return x; }\n'
+    text = '# 1 "/project/a.mu"\ntemplate <class T> T rsqrt(T x) { return x; }\n__device__ float f() { return rsqrt(1.f); }\n'
+    rewrite(toolkit + text, "31", "/project/a.mu")
+    with pytest.raises(RewriteError, match="reference to __host__ function 'rsqrt'"):
+        rewrite(text, "31", "/project/a.mu")

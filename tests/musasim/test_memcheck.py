@@ -27,7 +27,10 @@ FAULTS = {
     "global_unwritten": ("uninitialised read", 1),
     "read_freed": ("read after free", 1),
     "race_write_write": ("race", 1),
+    "race_of_values": ("race", 1),  # without the fault, all threads write the same number
     "race_missing_barrier": ("race", 32),
+    "race_at_a_fixed_place": ("race", 1),
+    "race_of_a_variable": ("race", 1),
     "race_in_global_memory": ("race", 1),
     "misaligned": ("misaligned access", 1),
 }

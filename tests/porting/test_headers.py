@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.interpreter import ROOT
 from torchada.porting import Names, port_source
 from torchada.porting.includes import lost
 
@@ -80,3 +81,11 @@ def test_the_table_of_lost_includes_is_about_headers_that_are_translated() -> No
         answer = names.header(path)
         assert answer is not None and answer.name and headers == sorted(headers)
         assert not [header for header in headers if names.header(header) is not None or "cuda" in header.lower()]
+
+
+@pytest.mark.parametrize("name", ["THCAtomics", "THCDeviceUtils"])
+def test_what_is_left_of_thc_is_where_torch_musas_tool_puts_it(name: str) -> None:
+    """PyTorch's wheels for CUDA have these two, which include ATen's; the tool makes them in aten/src."""
+    assert port_source(f"#include <THC/{name}.cuh>".encode()).text == f"#include <THC/{name}.muh>".encode()
+    place = ROOT / "src/musasim/torch_musa/share/generated_cuda_compatible/aten/src/THC" / f"{name}.muh"
+    assert "#include <ATen/musa/" in place.read_text(encoding="utf-8")

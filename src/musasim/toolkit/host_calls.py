@@ -46,6 +46,8 @@ _NEVER_CALLED = frozenset(
 _NOT_IN_A_DECLARATION = frozenset(
     ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
 )
+# A template of the host's with the name of one of the toolkit's functions, such as rsqrt, leaves kernels the toolkit's own.
+_MATHEMATICS = "/musasim/math.h"
 _INSTALLED = {"site-packages", "dist-packages"}
 _ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
 _PTX = re.compile(
@@ -143,9 +145,18 @@ def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]
         if file not in mine:
             mine[file] = not file.startswith("<") and _is_below(Path(file).resolve(), folder)
         if mine[file]:
-            matches = pattern.finditer(source.text, begin, end)
-            found |= {match[1] for match in matches if source.is_code(match.start()) and _is_definition(source, match)}
-    return found
+            found |= _defined(source, pattern, begin, end)
+    return found and found - _of_the_toolkit(source, pattern)
+
+
+def _of_the_toolkit(source: Source, pattern: re.Pattern[str]) -> set[str]:
+    parts = [part for part in source.parts(system=True) if part[0].endswith(_MATHEMATICS)]
+    return {name for _, begin, end in parts for name in _defined(source, pattern, begin, end)}
+
+
+def _defined(source: Source, pattern: re.Pattern[str], begin: int, end: int) -> set[str]:
+    matches = pattern.finditer(source.text, begin, end)
+    return {match[1] for match in matches if source.is_code(match.start()) and _is_definition(source, match)}
 
 
 def _is_below(file: Path, folder: Path) -> bool:

@@ -70,11 +70,11 @@ class Source:
         begin, line, name, _ = self._markers[at]
         return name, line + self.text.count("\n", begin, position)
 
-    def parts(self) -> Iterator[tuple[str, int, int]]:
-        """Yield the files of the text that are no system headers, with the begin and end of each part that came from one."""
+    def parts(self, system: bool = False) -> Iterator[tuple[str, int, int]]:
+        """Yield the files of the text that are system headers, or that are none, with the begin and end of each part from one."""
         ends = [*self._marker_ends[1:], len(self.text)]
         for (begin, _, name, flags), end in zip(self._markers, ends):
-            if "3" not in flags.split():
+            if ("3" in flags.split()) is system:
                 yield name, begin, end
 
     def in_system_header(self, position: int) -> bool:

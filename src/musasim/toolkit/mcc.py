@@ -129,11 +129,15 @@ class _Driver:
         if self._options.dry:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
-        plain.write_text(rewrite(text, self._architectures(), source.path), encoding="utf-8", errors="surrogateescape")
+        text = rewrite(text, self._architectures(), source.path, self._is_checked())
+        plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
         self._execute(command, _run if self._is_clang else compile_as_clang)
+
+    def _is_checked(self) -> bool:
+        return _memcheck() and not self._is_clang
 
     def _architectures(self) -> str:
         return " ".join(str(each) for each in self._options.architectures or [self._options.architecture])
@@ -161,7 +165,7 @@ class _Driver:
             # Otherwise libraries that define a template kernel of the same name would share its __shared__ variables.
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
-        checked = guarantees.checking() if _memcheck() and not self._is_clang else []
+        checked = guarantees.checking() if self._is_checked() else []
         return [self._standard(), *guarantees.options(self._is_clang), *words, *quiet, *checked]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:

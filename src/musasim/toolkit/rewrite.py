@@ -45,13 +45,14 @@ class _Bounds:
     arguments: str
 
 
-def rewrite(text: str, architectures: str, main_file: str = "<input>") -> str:
+def rewrite(text: str, architectures: str, main_file: str = "<input>", checked: bool = False) -> str:
     """Return the rewritten text, or raise RewriteError.
 
     `architectures` are those that kernels report, as in "22 31". Files in the folder of `main_file` are the user's.
+    `checked` is for code whose accesses to memory are looked at.
     """
     source = Source(text)
-    rewriter = _Rewriter(source, architectures)
+    rewriter = _Rewriter(source, architectures, checked)
     result = rewriter.run()
     try:
         check(source, rewriter.device_only, rewriter.device_functions, main_file)
@@ -61,9 +62,10 @@ def rewrite(text: str, architectures: str, main_file: str = "<input>") -> str:
 
 
 class _Rewriter:
-    def __init__(self, source: Source, architectures: str) -> None:
+    def __init__(self, source: Source, architectures: str, checked: bool) -> None:
         self._source = source
         self._architectures = architectures
+        self._checked = checked
         self._edits: list[tuple[int, int, int, str]] = []
         self._bounds: list[_Bounds] = []
         self._bodies: list[tuple[int, int]] = []  # of device code
@@ -398,7 +400,19 @@ class _Rewriter:
                 self._count += 1
                 seen = f"musasim_seen_{self._count}"
                 text = f" static unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
-                self._insert(statement[-1].end, text)
+                self._insert(statement[-1].end, self._seen_by_memcheck(name, statement) + text)
+
+    def _seen_by_memcheck(self, name: str, statement: list[Token]) -> str:
+        """Give the variable a name of ours, and return a reference that has its own, if accesses are looked at.
+
+        GCC says nothing of an access to a fixed place of a variable that it sees, such as sums[0], because it is within bounds.
+        """
+        places = [token for token in statement if token.text == name]
+        if not self._checked or len(places) != 1:
+            return ""
+        kept = f"musasim_shared_{self._count}"
+        self._replace(places[0].begin, places[0].end, kept)
+        return f" static auto& {name} __attribute__((unused)) = ::musasim::unknown({kept});"
 
     def _without_alignments(self, statement: list[Token]) -> str:
         """Remove each alignas(...) from a declaration, and return them: GCC wants them before `static`."""

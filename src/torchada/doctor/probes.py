@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from torchada import _settings
 from torchada.doctor.facts import Probe
 
-# Nothing of the current folder may be imported: it may belong to anybody.
-_SAFELY = "import os, sys; sys.path[:] = [p for p in sys.path if p not in ('', os.getcwd())]\n"
 _TORCH = """
 import json, sys
 import torch
@@ -74,7 +72,7 @@ def _ask(code: str, limit: float, changes: Mapping[str, str], *arguments: str) -
     environment = _settings.environment_with({"PYTHONWARNINGS": "ignore", **changes})
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _SAFELY + code, *arguments],
+            [sys.executable, "-c", _settings.NOT_FROM_HERE + code, *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -19,7 +19,6 @@ _LEAST = 64
 _MOST_TRIED = 4096
 _SECONDS = 300
 _PROBE = """
-import sys; sys.path[:1] = []  # nothing of the current folder
 import torch, {adapter}
 namespace = torch.{namespace}
 x, graphs = torch.ones(8, device="{device}"), []
@@ -71,7 +70,7 @@ def _tried(context: Context) -> int | None:
     )
     try:
         env = _settings.environment_with({"TORCHADA_GRAPH_ROTATION": "0"})
-        command = [sys.executable, "-c", code]
+        command = [sys.executable, "-c", _settings.NOT_FROM_HERE + code]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, env=env)
     except (OSError, subprocess.TimeoutExpired):
         return None

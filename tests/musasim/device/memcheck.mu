@@ -38,11 +38,29 @@ __global__ void race_write_write(const float* x, float* y, int shift) {
   __syncthreads();
   y[threadIdx.x] = kept[shift ? 0 : threadIdx.x];
 }
+__global__ void race_of_values(const float* x, float* y, int shift) {
+  y[0] = shift ? x[threadIdx.x] : x[5];  // race
+}
 __global__ void race_missing_barrier(const float* x, float* y, int shift) {
   __shared__ float kept[kCount];
   kept[threadIdx.x] = x[threadIdx.x];
   if (!shift) __syncthreads();
   y[threadIdx.x] = kept[shift ? (threadIdx.x + kCount - shift) % kCount : threadIdx.x];  // race
+}
+__global__ void race_at_a_fixed_place(const float* x, float* y, int shift) {
+  __shared__ float kept[kCount];
+  kept[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = kept[0];
+  if (!shift) __syncthreads();
+  if (threadIdx.x == 0) kept[0] = 0;  // race
+}
+template <class Number>
+__global__ void race_of_a_variable(const Number* x, Number* y, int shift) {
+  __shared__ Number first;
+  if (threadIdx.x == 0) first = x[0];
+  if (!shift) __syncthreads();
+  y[threadIdx.x] = first;  // race
 }
 __global__ void race_in_global_memory(const float* x, float* y, int shift) {
   y[threadIdx.x / (shift + 1)] = x[threadIdx.x];  // race
@@ -93,7 +111,10 @@ RUN(read_before)
 RUN(add_past_end)
 RUN(shared_unwritten)
 RUN(race_write_write)
+RUN(race_of_values)
 RUN(race_missing_barrier)
+RUN(race_at_a_fixed_place)
+RUN(race_of_a_variable)
 RUN(race_in_global_memory)
 RUN(misaligned)
 RUN(ordered)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 _FAULT = re.compile(
-    r"^musasim: memcheck: kernel (\w+), block \(.*?\), thread \(.*?\): ([a-z ]+):.*\n +at (.+)$", re.MULTILINE
+    r"musasim: memcheck: kernel (\w+), block \(.*?\), thread \(.*?\): ([a-z ]+):.*\n +at (.+)$", re.MULTILINE
 )
 
 

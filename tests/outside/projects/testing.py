@@ -77,8 +77,9 @@ def _counted(report: Path) -> Tested:
 
 
 def _printed(log: Path) -> Tested:
-    """From the last line of a check: {"tried": 12, "wrong": ["name"]}."""
+    """From the last line of a check: {"tried": 12, "wrong": ["name"]}. The summary of --memcheck may follow it."""
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    lines = [line for line in lines if not line.startswith("musasim: memcheck: ")] or lines
     try:
         found = json.loads(lines[-1])
     except (IndexError, ValueError):

@@ -83,15 +83,17 @@ std::string index_text(const unsigned (&x)[3]) {
 }
 
 // Each place is named once for each kind of fault.
-void found(const char* kind, const std::string& what, const void* caller, const void* other = nullptr) {
+void found(const CheckedThread& by, const char* kind, const std::string& what, const void* caller, const void* other = nullptr) {
   static auto* told = new std::set<std::pair<std::string, const void*>>();
-  CheckedThread at{};
-  if (g_found >= kMostFindings || !checked_thread(&at) || !told->emplace(kind, caller).second) {
-    return;
-  }
+  if (g_found >= kMostFindings || !told->emplace(kind, caller).second) return;
   ++g_found;
-  const std::string place = "kernel " + std::string(checked_kernel()) + ", block " + index_text(at.block) + ", thread " + index_text(at.thread);
+  const std::string place = "kernel " + std::string(checked_kernel()) + ", block " + index_text(by.block) + ", thread " + index_text(by.thread);
   findings().push_back({place + ": " + kind + ": " + what, caller, other});
+}
+
+void found(const char* kind, const std::string& what, const void* caller) {
+  CheckedThread by{};
+  if (checked_thread(&by)) found(by, kind, what, caller);
 }
 
 // The first line of addr2line's that is not the toolkit's own: functions of its headers are expanded where a program calls them.
@@ -182,16 +184,50 @@ bool races(const Cell::Access& earlier, const CheckedThread& thread, unsigned by
   return earlier.by.warp != thread.warp || earlier.rounds == now.rounds[thread.warp];
 }
 
+void found_race(const CheckedThread& thread, const Cell::Access& other, const char* what, const void* caller) {
+  const std::string with = "with thread " + index_text(other.by.thread) + " of the block, no barrier between them: ";
+  found(thread, "race", with + what, caller, other.caller);
+}
+
+// Two threads write to the same place. It is a race if their values differ, and the second one's is not there yet.
+struct Rewrite {
+  Address granule;
+  unsigned bytes;
+  unsigned char before[4];
+  CheckedThread thread;
+  Cell::Access other;
+  const void* caller;
+};
+std::vector<Rewrite>& rewrites() {
+  static auto* open = new std::vector<Rewrite>();
+  return *open;
+}
+
+void compare_rewrites() {
+  for (const auto& each : rewrites()) {
+    const auto* after = reinterpret_cast<const unsigned char*>(each.granule);
+    bool same = true;
+    for (unsigned i = 0; i < 4; ++i) same = same && ((each.bytes >> i & 1) == 0 || after[i] == each.before[i]);
+    if (!same) found_race(each.thread, each.other, "both write", each.caller);
+  }
+  rewrites().clear();
+}
+
+void remember_rewrite(Address granule, unsigned bytes, const CheckedThread& thread, const Cell::Access& other, const void* caller) {
+  Rewrite open{granule, bytes, {}, thread, other, caller};
+  std::memcpy(open.before, reinterpret_cast<const void*>(granule), sizeof open.before);
+  rewrites().push_back(open);
+}
+
 void check_race(Address granule, unsigned bytes, bool write, const CheckedThread& thread, const void* caller) {
   auto& now = launch();
   auto& cell = now.cells[granule];
   if (cell.block != now.block) cell = Cell{now.block, {}, {}};
-  const Cell::Access* other = races(cell.written, thread, bytes) ? &cell.written : nullptr;
-  if (other == nullptr && write && races(cell.read, thread, bytes)) other = &cell.read;
-  if (other != nullptr) {
-    const bool both = write && other == &cell.written;
-    const char* what = both ? "both write" : write ? "it writes what the other reads" : "it reads what the other writes";
-    found("race", std::string("with thread ") + index_text(other->by.thread) + " of the block, no barrier between them: " + what, caller, other->caller);
+  if (races(cell.written, thread, bytes)) {
+    if (write) remember_rewrite(granule, bytes, thread, cell.written, caller);
+    else found_race(thread, cell.written, "it reads what the other writes", caller);
+  } else if (write && races(cell.read, thread, bytes)) {
+    found_race(thread, cell.read, "it writes what the other reads", caller);
   }
   auto& kept = write ? cell.written : cell.read;
   if (kept.by.number == thread.number && kept.barriers == now.barriers && kept.caller != nullptr) bytes |= kept.bytes;
@@ -229,7 +265,9 @@ void check_known(Address address, size_t bytes, bool write, bool shared, const v
 }
 
 void check(const void* pointer, size_t bytes, bool write, const void* caller) {
-  if (!on_device() || !enabled() || bytes == 0 || is_on_stack(pointer)) return;
+  if (!on_device() || !enabled()) return;
+  compare_rewrites(); // what was written after the last call is there now
+  if (bytes == 0 || is_on_stack(pointer)) return;
   const auto address = reinterpret_cast<Address>(pointer);
   if (is_shared(pointer)) {
     check_known(address, bytes, write, true, caller);
@@ -298,15 +336,18 @@ void enter_block(unsigned long long serial) {
 }
 
 void barrier() {
+  compare_rewrites();
   ++launch().barriers;
 }
 
 void warp_round(unsigned warp) {
+  compare_rewrites();
   auto& now = launch();
   if (warp < now.rounds.size()) ++now.rounds[warp];
 }
 
 void end_launch() {
+  compare_rewrites();
   for (const auto& each : findings()) {
     std::string text = each.text + "\n    at " + line_of(each.caller);
     if (each.other != nullptr) text += "\n    and " + line_of(each.other);
@@ -355,6 +396,7 @@ MUSASIM_EXPORT void __ubsan_handle_type_mismatch_v1(const memcheck::Misaligned* 
 void musasim_atomic(const void* address, size_t bytes, const void* caller) {
   CheckedThread thread{};
   if (!on_device() || !memcheck::enabled() || !checked_thread(&thread)) return;
+  memcheck::compare_rewrites();
   // Not a race, whatever others do with it by atomic functions; but it writes.
   const auto place = memcheck::place_of(reinterpret_cast<memcheck::Address>(address), bytes == 0 ? 1 : bytes);
   if (place.where == memcheck::Where::Outside) memcheck::found("write out of bounds", "atomic function, " + place.text, caller);

@@ -26,6 +26,11 @@ void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   run_on_cpu_as(op, kernel, stack);
 }
 
+// Without a kernel of its own, a device gets PyTorch's composition, which rounds halves in between; torch_musa has a kernel.
+void mish_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  run_on_cpu(op, stack);
+}
+
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     const Tensor& grad_output,
     const Tensor& input,
@@ -363,6 +368,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("kaiser_window.beta", &kaiser_window_beta);
   library.impl("convolution_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution>());
   library.impl("convolution_backward_overrideable", &convolution_backward);
+  library.impl("mish_backward", torch::CppFunction::makeFromBoxedFunction<&mish_backward>());
   library.impl("_thnn_fused_lstm_cell", &lstm_cell);
   library.impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
   library.impl("_thnn_fused_gru_cell", &gru_cell);

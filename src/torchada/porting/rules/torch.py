@@ -59,6 +59,7 @@ TORCH = Library(
         "ATen/native/cuda/cuBlasCommonArgs.h": "ATen/native/musa/cuBlasCommonArgs.h",
         "ATen/native/cuda/cutlass_common.cuh": "ATen/native/musa/cutlass_common.muh",
         "THC/THCAtomics.cuh": "THC/THCAtomics.muh",
+        "THC/THCDeviceUtils.cuh": "THC/THCDeviceUtils.muh",
         "torch/cuda.h": "torch/musa.h",
         "torch/csrc/cuda/memory_snapshot.h": f"{_CSRC}/core/memory_snapshot.h",
         # torch_musa pairs with torch 2.7.1, which has them here; newer torch has them in both places.

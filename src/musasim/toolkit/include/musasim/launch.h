@@ -75,6 +75,14 @@ inline void declare_shared(Variable& variable, unsigned long long& seen) {
   }
 }
 
+// The same variable, of which the compiler does not know what it is.
+template <class Variable>
+inline Variable& unknown(Variable& variable) {
+  Variable* address = &variable;
+  asm("" : "+r"(address));
+  return *address;
+}
+
 struct symbol {
   symbol(const volatile void* address, std::size_t bytes, const char* name) {
     musasim_register_symbol(const_cast<void*>(address), bytes, name);
