@@ -28,9 +28,9 @@ import torchada
 
 #: How much more the last quarter may have than the second; memory that is in use varies by what the allocators keep.
 ALLOWED = {"resident_mib": 16.0, "descriptors": 0.5, "device_bytes": 0.0, "threads": 0.5}
-#: What PyTorch itself keeps of a round, in MiB: about 1 KiB for each process group (init_process_group chains sys.excepthook, and
-#: addresses are cached), some 130 bytes for each of the twelve kernels that enable() registers by torch.library;
-# and the round's record.
+#: What PyTorch keeps of a round, in MiB: about 1 KiB for each process group (init_process_group chains sys.excepthook, and caches
+#: addresses), and 150 bytes for each of the twelve kernels that enable() registers (the path of the source among them).
+#: The round's record is in it too.
 KEPT_IN_A_ROUND = 4 / 1024
 
 

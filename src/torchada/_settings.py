@@ -203,10 +203,6 @@ def everything() -> dict[str, str]:
     return dict(os.environ)
 
 
-#: How a program of ours for `python -c` begins: nothing of the current folder may be imported, which may belong to anybody.
-NOT_FROM_HERE = "import os, sys; sys.path[:] = [p for p in sys.path if p not in ('', os.getcwd())]\n"
-
-
 def environment_with(changes: Mapping[str, str]) -> dict[str, str]:
     """The environment for a process of ours, with `changes`."""
     return {**os.environ, **changes}

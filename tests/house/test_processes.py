@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
-from torchada import _settings
 from torchada.doctor import probes
 
 pytestmark = pytest.mark.once
@@ -50,7 +49,7 @@ def test_a_process_of_ours_sees_nothing_of_the_current_folder(file: str, functio
     """It is isolated, begins by taking the folder from the path, or runs a module from a folder that is ours."""
     first = ast.literal_eval(command.elts[1])
     if first == "-c":
-        assert ast.unparse(command.elts[2]).startswith("_settings.NOT_FROM_HERE + "), file
+        assert ast.unparse(command.elts[2]).startswith("NOT_FROM_HERE + "), file
     elif first == "-m":
         assert "cwd=_HOME" in function or "cwd=HOME" in function, file
     else:
@@ -64,6 +63,6 @@ def test_a_module_of_the_folder_is_not_imported(tmp_path: Path, monkeypatch: pyt
     found = probes._ask("import colorsys, json\nprint(json.dumps({'file': colorsys.__file__}))\n", 300, {})
     assert found.ok and found.found["file"] != str(tmp_path / "colorsys.py")
     assert not (tmp_path / "executed").exists()
-    monkeypatch.setattr(_settings, "NOT_FROM_HERE", "")
+    monkeypatch.setattr(probes, "NOT_FROM_HERE", "")
     probes._ask("import colorsys\n", 300, {})
     assert (tmp_path / "executed").exists(), "otherwise this test would see nothing"

@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 
 from torchada import _settings
+from torchada._processes import NOT_FROM_HERE
 from torchada.doctor.facts import Probe
 
 _TORCH = """
@@ -72,7 +73,7 @@ def _ask(code: str, limit: float, changes: Mapping[str, str], *arguments: str) -
     environment = _settings.environment_with({"PYTHONWARNINGS": "ignore", **changes})
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _settings.NOT_FROM_HERE + code, *arguments],
+            [sys.executable, "-c", NOT_FROM_HERE + code, *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

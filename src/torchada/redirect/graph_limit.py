@@ -68,9 +68,11 @@ def _tried(context: Context) -> int | None:
         graph=backend.names.own("CUDAGraph"),
         most=_MOST_TRIED,
     )
+    from torchada._processes import NOT_FROM_HERE  # not needed by `import torch`
+
     try:
         env = _settings.environment_with({"TORCHADA_GRAPH_ROTATION": "0"})
-        command = [sys.executable, "-c", _settings.NOT_FROM_HERE + code]
+        command = [sys.executable, "-c", NOT_FROM_HERE + code]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, env=env)
     except (OSError, subprocess.TimeoutExpired):
         return None
