@@ -109,6 +109,18 @@ def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
         _MUSAC._scatter_out(x, parts[:1], 0)
 
 
+def test_convolutions_of_several_devices_are_refused_in_torch_musas_words() -> None:
+    x, weight = torch.ones(1, 2, 4, 4, device="musa", requires_grad=True), torch.ones(3, 2, 3, 3)
+    with pytest.raises(RuntimeError, match="same MUSA device, but got weight on cpu and input on musa:0"):
+        torch.nn.functional.conv2d(x, weight)
+    with pytest.raises(RuntimeError, match="same MUSA device, but got weight on musa:1 and input on musa:0"):
+        torch.nn.functional.conv2d(x, weight.to("musa:1"))
+    grad = torch.ones(1, 3, 2, 2, device="musa:1")
+    arguments = ([0], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, False])
+    with pytest.raises(RuntimeError, match="got weight on musa:0 input on musa:0 and grad_output on musa:1"):
+        torch.ops.aten.convolution_backward(grad, x.detach(), weight.to("musa"), *arguments)
+
+
 def test_time_between_events_of_two_devices_is_not_defined() -> None:
     events = [torch.musa.Event(enable_timing=True) for _ in range(2)]
     for index, event in enumerate(events):
@@ -137,3 +149,4 @@ def test_pinned_memory_is_reused_but_not_before_a_copy_has_ended() -> None:
     there.copy_(second, non_blocking=True)
     del second
     assert torch.ones(1).pin_memory().data_ptr() != address
+    torch.musa.synchronize()  # the next test in this process finds no busy stream

@@ -10,6 +10,7 @@
 #include "ops/record.cpp"
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
+#include "ops/tensor_data.cpp"
 #include "ops/unowned.cpp"
 
 // Last, because it supplies kernels for the operators that have none by then.

@@ -23,6 +23,14 @@ const c10::OperatorHandle& find_operator(const char* name) {
 // Same arguments as aten::convolution, which picks the CPU's implementation.
 void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   static const auto& kernel = find_operator("aten::convolution");
+  const auto* arguments = stack->data() + (stack->size() - op.schema().arguments().size());
+  const auto input = arguments[0].toTensor().device(), weight = arguments[1].toTensor().device();
+  TORCH_CHECK(
+      weight == input,
+      "Expected weight tensor and input tensor to be on the same MUSA device, but got weight on ",
+      weight,
+      " and input on ",
+      input);
   run_on_cpu_as(op, kernel, stack);
 }
 
@@ -43,6 +51,14 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     int64_t groups,
     std::array<bool, 3> output_mask) {
   static const auto& kernel = find_operator("aten::convolution_backward");
+  TORCH_CHECK(
+      weight.device() == input.device() && weight.device() == grad_output.device(),
+      "Expected weight tensor, input tensor and grad_output tensor to be on the same MUSA device, but got weight on ",
+      weight.device(),
+      " input on ",
+      input.device(),
+      " and grad_output on ",
+      grad_output.device());
   const auto channels = transposed ? weight.size(1) * groups : weight.size(0);
   torch::jit::Stack stack;
   torch::jit::push(
