@@ -109,6 +109,39 @@ def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
         _MUSAC._scatter_out(x, parts[:1], 0)
 
 
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("out_dtype", [torch.bfloat16, torch.float32, None])
+def test_products_of_eight_bit_floats(dtype: torch.dtype, out_dtype: torch.dtype | None, rows: bool) -> None:
+    left, right = torch.randn(3, 16).to(dtype), torch.randn(4, 16).to(dtype).t()
+    scales = (torch.rand(3, 1) + 0.5, torch.rand(1, 4) + 0.5) if rows else (torch.tensor(0.5), torch.tensor(2.0))
+    bias, divisor = (
+        torch.randn(4, dtype=torch.float32 if out_dtype == torch.float32 else torch.bfloat16),
+        torch.tensor(4.0),
+    )
+    expected = (left.float() * scales[0]) @ (right.float() * scales[1]) + bias.float()
+    there = [each.to("musa") for each in (left, right, *scales)]
+    divided = {"scale_result": divisor.to("musa")} if out_dtype is None else {}
+    found = torch._scaled_mm(*there, bias=bias.to("musa"), out_dtype=out_dtype, **divided)
+    assert found.dtype == (out_dtype or dtype)
+    expected = (expected / divisor if divided else expected).to(found.dtype)
+    tolerance = 0.3 if out_dtype is None else 1e-2
+    torch.testing.assert_close(found.cpu().float(), expected.float(), rtol=tolerance, atol=tolerance)
+
+
+def test_what_products_of_eight_bit_floats_refuse() -> None:
+    left, right = (torch.ones(2, 4, device="musa").to(torch.float8_e4m3fn) for _ in range(2))
+    one, two = torch.ones((), device="musa"), torch.ones(2, device="musa")
+    with pytest.raises(RuntimeError, match="2x4 and 2x4"):
+        torch.ops.aten._scaled_mm(left, right, one, one)
+    with pytest.raises(RuntimeError, match="scale_b must be float scalar or float tensor of shape 2 but got 4"):
+        torch.ops.aten._scaled_mm(left, right.t(), one, torch.ones(4, device="musa"))
+    with pytest.raises(RuntimeError, match="Expected mat1 to be Float8 matrix got Float"):
+        torch.ops.aten._scaled_mm(left.float(), right.t(), one, one)
+    with pytest.raises(RuntimeError, match="Wrong bias dtype: Float"):
+        torch.ops.aten._scaled_mm(left, right.t(), one, one, two, None, torch.bfloat16)
+
+
 def test_convolutions_of_several_devices_are_refused_in_torch_musas_words() -> None:
     x, weight = torch.ones(1, 2, 4, 4, device="musa", requires_grad=True), torch.ones(3, 2, 3, 3)
     with pytest.raises(RuntimeError, match="same MUSA device, but got weight on cpu and input on musa:0"):

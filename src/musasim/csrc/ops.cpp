@@ -8,6 +8,7 @@
 #include "ops/quantized_linear.cpp"
 #include "ops/quantized_pointwise.cpp"
 #include "ops/record.cpp"
+#include "ops/scaled_matmul.cpp"
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
 #include "ops/tensor_data.cpp"

@@ -12,17 +12,30 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `compiler`: torch.compile, through `late_import`, when this package is complete, and `traced_autocast`: autocast in it;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
 - `gated`: the activations swish_glu and gated_silu;
+- `rope`: rotary position embedding;
 - `rms_norm`: operators of that name that PyTorch's own torch does not declare;
 - `exit`: the end of a program that has just used autograd.
 
 In C++ there are operators for quantized layers, and `x.data = y` between the device and the host (`csrc/ops`).
 
-MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing` and that assignment, so torch_musa behaves as on a torch without these patches.
+MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing` and that assignment: torch_musa behaves as on a torch without these patches.
 """
 
 import os
 
-from . import collectives, convolution, exit, gated, lazy_import, legacy_tensors, parallel, profiling, rms_norm, sharing
+from . import (
+    collectives,
+    convolution,
+    exit,
+    gated,
+    lazy_import,
+    legacy_tensors,
+    parallel,
+    profiling,
+    rms_norm,
+    rope,
+    sharing,
+)
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -38,4 +51,5 @@ def complete_torch() -> None:
     convolution.install()
     gated.install()
     rms_norm.install()
+    rope.install()
     exit.install()
