@@ -109,6 +109,18 @@ def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
         _MUSAC._scatter_out(x, parts[:1], 0)
 
 
+@pytest.mark.parametrize("lengths_are_tensors", [False, True])
+def test_ctc_loss_of_halves(lengths_are_tensors: bool) -> None:
+    scores, targets = torch.randn(6, 2, 5).log_softmax(2), torch.tensor([[1, 2], [3, 4]])
+    lengths = [torch.tensor([6, 5]), torch.tensor([2, 1])]
+    expected = torch.nn.functional.ctc_loss(scores, targets, *lengths, reduction="none")
+    told = [each.to("musa") if lengths_are_tensors else each.tolist() for each in lengths]
+    there = scores.to("musa", torch.float16), targets.to("musa")
+    found = torch.nn.functional.ctc_loss(*there, *told, reduction="none")
+    assert found.dtype == torch.float16
+    torch.testing.assert_close(found.cpu().float(), expected, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("rows", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
 @pytest.mark.parametrize("out_dtype", [torch.bfloat16, torch.float32, None])

@@ -39,6 +39,19 @@ void mish_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   run_on_cpu(op, stack);
 }
 
+// torch_musa's takes halves, for which the CPU has no kernel.
+void ctc_loss(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  auto& probabilities = (*stack)[stack->size() - op.schema().arguments().size()];
+  const bool half = probabilities.toTensor().scalar_type() == at::kHalf;
+  if (half) {
+    probabilities = probabilities.toTensor().to(at::kFloat);
+  }
+  run_on_cpu(op, stack);
+  for (auto result = stack->end() - 2; half && result != stack->end(); ++result) {
+    *result = result->toTensor().to(at::kHalf);
+  }
+}
+
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     const Tensor& grad_output,
     const Tensor& input,
@@ -379,6 +392,8 @@ Tensor kaiser_window(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("histc", &histogram);
   library.impl("histc.out", &histogram_out);
+  library.impl("_ctc_loss", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
+  library.impl("_ctc_loss.Tensor", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
   library.impl("kaiser_window", &kaiser_window);
   library.impl("kaiser_window.periodic", &kaiser_window_periodic);
   library.impl("kaiser_window.beta", &kaiser_window_beta);
