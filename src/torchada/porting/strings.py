@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import FURTHEST, Change, statement, without_comments
+from torchada.porting.contexts import Change
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
+from torchada.porting.source import FURTHEST, statement, without_comments
 
 _DEVICE = re.compile(rb'"cuda(:\d{1,3})?"')
 _CONSTRUCTED = re.compile(rb"(?<!\w)Device\s*(?:\w+\s*)?[({]\s*\Z")
