@@ -39,9 +39,10 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Ported:
-    """A ported source. Line n of `text` is line n of the original, or `lines_before` more where a #line directive was asked for.
+    """A ported source. Line n of `text` is line n of the original, or `lines_before` further down.
 
-    `lost` are headers that CUDA's headers include and their counterparts do not; they are included before a #line directive.
+    `lost` are headers that CUDA's headers include and their counterparts do not, and that `text` does not include either: ported
+    files and trees include them in lines of their own before the first.
     """
 
     text: bytes
