@@ -107,6 +107,7 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
     "launches that nothing closes": repeated(b"<< <"),
     "shifts with blanks": repeated(b"<<" + b" " * 79, b"k<< <"),
     "comments before keys": repeated(b"(/**/CUDA/**/,"),
+    "strings and comments before keys": repeated(b'("//",/**/CUDA/**/,', b"#define R(device) at::k##device\n"),
     "comments after a namespace": repeated(b"/**/", b"cuda"),
     "open comments before a namespace": repeated(b"/*cuda"),
     "namespaces within others": repeated(b"a::cuda::"),

@@ -13,7 +13,10 @@ from torchada.porting.versions import REACHED
 # How many bytes before a word or string may say what it means.
 FURTHEST = 240
 _SPACE = re.compile(rb"(?:\s+|/\*[^*]{0,200}\*/|//[^\n]{0,200}\n){0,8}")
-_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|/\*.*?\*/|//[^\n]*\n', re.S)
+_COMMENT = rb"/\*.*?\*/|//[^\n]*\n"
+_COMMENTS = re.compile(_COMMENT, re.S)
+_STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|' + _COMMENT, re.S)
+_MARKED_STRING = re.compile(rb'"[^"\n]*(?://|/\*|\*/)')
 _BLANK = ord(" ")
 _BETWEEN = frozenset(
     (b"", b" ", b"\n", b"\t", b"\r", b"\v", b"\f", b"/")
@@ -87,11 +90,13 @@ class Place(NamedTuple):
 
     @property
     def last(self) -> bytes:
-        """The last character of `joined`; quick where no more than one blank is in between."""
-        text, at = self.source.text, self.start
+        """The last character of `joined`; quick where blanks are few."""
+        text, at, least = self.source.text, self.start, max(self.floor, self.start - FURTHEST)
         if text[at - 1] == _BLANK:
             at -= 1
-        last = text[max(self.floor, at - 1) : at]
+        while text[at - 2 : at] == b"*/" and (opened := text.rfind(b"/*", least, at - 2)) > 0:
+            at = opened
+        last = text[max(least, at - 1) : at]
         return self.joined[-1:] if last in _BETWEEN else last
 
     @property
@@ -112,7 +117,9 @@ def without_comments(before: bytes) -> bytes:
     """`before` with a blank for each comment. A comment that began further up counts as code."""
     if b"*/" not in before and b"//" not in before:
         return before
-    return _COMMENTS.sub(lambda found: found[0] if found[0].startswith(b'"') else b" ", before)
+    if b'"' not in before or _MARKED_STRING.search(before) is None:
+        return _COMMENTS.sub(b" ", before)
+    return _STRINGS_AND_COMMENTS.sub(lambda found: found[0] if found[0].startswith(b'"') else b" ", before)
 
 
 def statement(before: bytes, ends: bytes = b";{}") -> bytes:
