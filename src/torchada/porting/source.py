@@ -13,9 +13,8 @@ from torchada.porting.versions import REACHED
 # How many bytes before a word or string may say what it means.
 FURTHEST = 240
 _SPACE = re.compile(rb"(?:\s+|/\*[^*]{0,200}\*/|//[^\n]{0,200}\n){0,8}")
-_COMMENT = rb"/\*.*?\*/|//[^\n]*\n"
-_COMMENTS = re.compile(_COMMENT, re.S)
-_STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|' + _COMMENT, re.S)
+_COMMENTS = re.compile(rb"/\*.*?\*/|//[^\n]*\n", re.S)
+_STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|/\*(?:.*?\*/|.*\Z)|//[^\n]*', re.S)
 _MARKED_STRING = re.compile(rb'"[^"\n]*(?://|/\*|\*/)')
 _BLANK = ord(" ")
 _BETWEEN = frozenset(
@@ -35,6 +34,24 @@ class Source:
         self.text = text
         self.reached = reached
         self._macros = macros
+
+    def before(self, place: int, floor: int = 0) -> bytes:
+        """What stands before `place`, as far as it may say what is meant there, with a blank for each comment.
+
+        A comment that began further up counts as code.
+        """
+        least = max(floor, place - FURTHEST)
+        before = self.text[least:place]
+        if b"*/" not in before and b"//" not in before:
+            return before
+        if b'"' not in before or _MARKED_STRING.search(before) is None:
+            return _COMMENTS.sub(b" ", before)
+        return self._code[least:place]
+
+    @cached_property
+    def _code(self) -> bytes:
+        """The text with comments of blanks, where strings hold what looks like comments."""
+        return _STRINGS_AND_COMMENTS.sub(_blank_comment, self.text)
 
     @cached_property
     def device_macros(self) -> frozenset[str]:
@@ -86,7 +103,7 @@ class Place(NamedTuple):
     @property
     def joined(self) -> bytes:
         """What stands before the word, without comments, and without the blanks between."""
-        return without_comments(self.before).rstrip()
+        return self.source.before(self.start, self.floor).rstrip()
 
     @property
     def last(self) -> bytes:
@@ -113,13 +130,8 @@ class Place(NamedTuple):
         return self.source.text.startswith(what, self.next)
 
 
-def without_comments(before: bytes) -> bytes:
-    """`before` with a blank for each comment. A comment that began further up counts as code."""
-    if b"*/" not in before and b"//" not in before:
-        return before
-    if b'"' not in before or _MARKED_STRING.search(before) is None:
-        return _COMMENTS.sub(b" ", before)
-    return _STRINGS_AND_COMMENTS.sub(lambda found: found[0] if found[0].startswith(b'"') else b" ", before)
+def _blank_comment(found: re.Match[bytes]) -> bytes:
+    return found[0] if found[0].startswith(b'"') else b" " * len(found[0])
 
 
 def statement(before: bytes, ends: bytes = b";{}") -> bytes:

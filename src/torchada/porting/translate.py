@@ -30,7 +30,7 @@ from torchada.porting.lexer import (
 from torchada.porting.names import Answer, Names
 from torchada.porting.ptx import header_of
 from torchada.porting.rules.dispatch import NAMING_MACROS
-from torchada.porting.source import FURTHEST, Place, Source, without_comments
+from torchada.porting.source import Place, Source
 from torchada.porting.versions import REACHED
 
 Resolve = Callable[[str, bool], str | None]
@@ -216,7 +216,7 @@ class _Pass:
         if start < self.silent_until:
             return
         if group == OPENED:
-            if without_comments(self.text[max(0, start - FURTHEST) : start]).rstrip().endswith(b"operator"):
+            if self.source.before(start).rstrip().endswith(b"operator"):
                 return
             self.open_launches.append(start)
         elif not self.open_launches:
@@ -242,7 +242,7 @@ class _Pass:
         if self.resolve is not None and _RENAMED_PATH.fullmatch(literal) and self._is_definition(start):
             self._header(start, literal)
             return
-        change = strings.string(self.text, start, literal, self.translator.names)
+        change = strings.string(self.source, start, literal, self.translator.names)
         if change is not None:
             self._change(change, literal.decode("utf-8", "replace"))
 
