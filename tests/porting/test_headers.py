@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
-from torchada.porting import Names, port_source
+from torchada.porting import Names, port_file, port_source, port_tree
 from torchada.porting.includes import lost
 
 pytestmark = pytest.mark.once
@@ -53,6 +53,22 @@ def test_what_a_header_brought_along_is_included_before_the_line_directive() -> 
     assert port_source(source).lost == ("c10/util/irange.h", "mutex"), (
         "without the directive, lines stay where they are"
     )
+
+
+def test_a_ported_tree_includes_what_a_header_brought_along(tmp_path: Path) -> None:
+    """Also where no build adds it: these are the user's sources from now on."""
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/a.cuh").write_bytes(b'\xef\xbb\xbf#include <c10/cuda/CUDAException.h>\r\nasm("bar.sync 1;");\r\n')
+    (tmp_path / "csrc/b.h").write_bytes(b"float most = FLT_MAX;\n")
+    tree = port_tree(tmp_path / "csrc", tmp_path / "out")
+    lines = (tmp_path / "out/a.muh").read_bytes().split(b"\r\n")
+    assert lines[:2] == [b"\xef\xbb\xbf#include <c10/util/irange.h>", b"#include <mutex>"]
+    assert lines[2] == b"#include <torch_musa/csrc/core/MUSAException.h>"
+    assert (tmp_path / "out/b.h").read_bytes() == b"#include <float.h>\nfloat most = FLT_MAX;\n"
+    assert [finding.line for _, finding in tree.findings] == [2], "of the source"
+    assert port_file(tmp_path / "csrc/a.cuh").text == (tmp_path / "out/a.muh").read_bytes()
+    assert not port_tree(tmp_path / "out", tmp_path / "again").files[0].replacements
+    assert (tmp_path / "again/a.muh").read_bytes() == (tmp_path / "out/a.muh").read_bytes()
 
 
 @pytest.mark.parametrize(

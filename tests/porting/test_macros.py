@@ -54,6 +54,20 @@ def test_a_macro_of_the_same_source_counts(body: str) -> None:
     assert result.text.decode() == source.replace("CUDA)", "PrivateUse1)") and not result.findings
 
 
+def test_calls_among_the_arguments_are_not_the_macro() -> None:
+    before = "#define REG(op, dev, f) g(op, at::k##dev, f)\n"
+    assert b"PrivateUse1, f(3))" in port_source(f"{before}REG(f(g(1), h((2))), CUDA, f(3))".encode()).text
+    assert b"CUDA)" in port_source(f"{before}REG(f, g, h(1, CUDA))".encode()).text, "an argument of h"
+    assert b"CUDA)" in port_source(f"{before}REG)(CUDA)".encode()).text
+
+
+@pytest.mark.parametrize("text", ['"a//b"', '"/*"', '"*/" /* " */', '"\\"//"', "f /* ( */", "// (\n f"])
+def test_strings_that_hold_a_mark_of_a_comment_are_none(text: str) -> None:
+    source = f"#define REG(op, s, dev) g(op, at::k##dev)\nREG(f, {text}, /* h( */ CUDA) // x\n"
+    result = port_source(source.encode())
+    assert result.text.decode() == source.replace("CUDA)", "PrivateUse1)") and not result.findings
+
+
 @pytest.mark.parametrize("body", ["dev", "#dev", "block##dev", "at::kCPU", "g(dev)"])
 def test_a_macro_that_makes_no_device_is_reported_as_before(body: str) -> None:
     source = f"#define REG(op, dev) h({body}, op)\nREG(f, CUDA)\n"

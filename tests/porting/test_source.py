@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from support import tokenizer
 from torchada.porting import CHECK, UNPORTED, PortingError, Project, port_file, port_source
+from torchada.porting.findings import MOST
 from torchada.porting.project import from_table
 from torchada.porting.versions import ARCHITECTURES, OUT_OF_REACH, architecture, version
 
@@ -262,6 +263,19 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
     source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGridDependencySynchronize();'
     assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGridDependencySynchronize", 5)]
+
+
+@pytest.mark.parametrize(
+    "within", ["{}", 'auto s = R"(__global__ void f() {{ {} }})";'], ids=["code", "a program in a string"]
+)
+def test_the_findings_of_one_source_that_nobody_reads_are_counted(within: str) -> None:
+    each, other = "cudaGridDependencySynchronize();\n", "x = __CUDA_ARCH__ + 1;\n"
+    source = within.format(each * MOST + (each + other) * 3)
+    findings = port_source(source.encode()).findings
+    assert [finding.line for finding in findings[:MOST]] == list(range(1, MOST + 1))
+    more = {finding.kind: (finding.name, finding.line, finding.reason) for finding in findings[MOST:]}
+    assert len(findings) == MOST + 2
+    assert more[UNPORTED] == ("...", MOST + 1, "3 more from here on") and more[CHECK][2] == "3 more from here on"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])

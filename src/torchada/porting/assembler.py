@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
 
 from torchada.porting.lexer import end_of_line
 from torchada.porting.ptx import Operand, translated
+from torchada.porting.source import Source
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
 _BLANK = re.compile(rb"\s+|\\\r?\n|//[^\n]*|/\*.*?\*/")
-_FOR_GPUS = re.compile(rb"__(?:global|device)__|__CUDA|#[ \t]*include[ \t]*[<\"]cu")
 _LONGEST = 4000  # bytes of a statement that is looked at
 _BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|::|asm|[()\[\]{}:,;]', re.S)
 _OPERAND = re.compile(rb'"([=+&a-z]{1,4})"\s*\((.*)\)', re.S)
@@ -42,26 +41,35 @@ _WORD = re.compile(rb"[a-z][\w.]*")
 REASON = "PTX is NVIDIA's assembler; MUSA has no counterpart"
 
 
-def ptx(text: bytes, end: int) -> str | None:
-    """What the statement after the keyword `asm` ending at `end` begins with; None where it is empty or another processor's."""
-    opened = _OPENED.match(text, end)
+class Statement(NamedTuple):
+    """An asm statement of PTX, by its first instruction.
+
+    `expression` does what it does, where C++ for MUSA can; `end` is behind the closing bracket then.
+    """
+
+    instruction: str
+    expression: bytes | None = None
+    end: int = 0
+
+
+def statement(source: Source, end: int) -> Statement | None:
+    """The statement after the keyword `asm` ending at `end`; None where it is empty or another processor's."""
+    opened = _OPENED.match(source.text, end)
     if opened is None:
         return None
-    template, end = _template(text, opened.end())
+    template, behind = _template(source.text, opened.end())
+    instruction = _first_instruction(template)
+    if instruction is not None:
+        return _translated(source.text, end, template, behind, instruction)
+    # Put together by macros.
+    return Statement("asm") if _NAME.match(source.text, behind) and source.is_for_gpus else None
+
+
+def _first_instruction(template: bytes) -> str | None:
     instruction = next(filter(_is_ptx, _INSTRUCTION.finditer(template)), None)
     if instruction is not None:
         return instruction[1].decode("ascii", "replace")
-    if _ALONE.fullmatch(template):
-        return template.strip(b"; \t").decode()
-    if _NAME.match(text, end) and _is_for_gpus(text):  # put together by macros
-        return "asm"
-    return None
-
-
-@lru_cache(maxsize=4)
-def _is_for_gpus(text: bytes) -> bool:
-    """Whether the source has code for a GPU; looked for once, however many statements ask."""
-    return _FOR_GPUS.search(text) is not None
+    return template.strip(b"; \t").decode() if _ALONE.fullmatch(template) else None
 
 
 def _is_ptx(instruction: re.Match[bytes]) -> bool:
@@ -71,31 +79,19 @@ def _is_ptx(instruction: re.Match[bytes]) -> bool:
     return _TYPED.search(name) is not None or _UNTYPED.match(name) is not None
 
 
-class Statement(NamedTuple):
-    """An asm statement that does what an expression does too: `end` is behind its closing bracket."""
-
-    end: int
-    expression: bytes
-
-
-def expression(text: bytes, end: int) -> Statement | None:
-    """What stands for the statement after the keyword `asm` ending at `end`; None where nothing does."""
-    opened = _OPENED.match(text, end)
-    if opened is None:
-        return None
-    template, at = _template(text, opened.end())
+def _translated(text: bytes, start: int, template: bytes, at: int, instruction: str) -> Statement:
+    """The statement that begins at `start` with the operands that begin at `at`."""
+    refused = Statement(instruction)
     if len(template) > _LONGEST or (split := _sections(text, at)) is None:
-        return None
-    sections, behind = split
-    operands = [[_operand(each) for each in section] for section in sections[:2]] + [[], []]
-    if any(each is None for section in operands for each in section):
-        return None
-    outputs, inputs = ([each for each in section if each is not None] for section in operands[:2])
-    if not all(each.constraint[:1] in (b"=", b"+") for each in outputs):
-        return None
-    outputs = [each._replace(constraint=each.constraint.replace(b"&", b"").lstrip(b"=")) for each in outputs]
-    found = translated(b" ".join(template.split()), outputs, inputs)
-    return None if found is None else Statement(behind, b"".join([found, *_LINE_END.findall(text[end:behind])]))
+        return refused
+    sections, end = split
+    outputs = [_output(each) for each in sections[0]] if sections else []
+    inputs = [_operand(each) for each in sections[1]] if len(sections) > 1 else []
+    if None in outputs or None in inputs:
+        return refused
+    found = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
+    lines = _LINE_END.findall(text, start, end)
+    return refused if found is None else Statement(instruction, b"".join([found, *lines]), end)
 
 
 def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
@@ -123,6 +119,13 @@ def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
     return None
 
 
+def _output(part: bytes) -> Operand | None:
+    found = _operand(part)
+    if found is None or found.constraint[:1] not in (b"=", b"+"):
+        return None
+    return found._replace(constraint=found.constraint.replace(b"&", b"").lstrip(b"="))
+
+
 def _operand(part: bytes) -> Operand | None:
     found = _OPERAND.fullmatch(part)
     return Operand(found[1], b"(" + found[2] + b")") if found else None
@@ -132,12 +135,14 @@ def _template(text: bytes, at: int) -> tuple[bytes, int]:
     """The string literals from `at` on, joined, and where they end."""
     parts = []  # one by one: an expression for all of them would keep a record of each
     while True:
-        blank = _BLANK.match(text, at)
-        end = at if blank else end_of_line(text, at + 1, b'"')
-        if blank is not None:
-            at = blank.end()
-        elif text[at : at + 1] == b'"' == text[end : end + 1]:
+        if text[at : at + 1] == b'"':
+            end = end_of_line(text, at + 1, b'"')
+            if text[end : end + 1] != b'"':
+                break
             parts.append(text[at + 1 : end])
             at = end + 1
+        elif (blank := _BLANK.match(text, at)) is not None:
+            at = blank.end()
         else:
-            return b"".join(parts).replace(rb"\n", b" ").replace(rb"\t", b" "), at
+            break
+    return b"".join(parts).replace(rb"\n", b" ").replace(rb"\t", b" "), at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +12,10 @@ MEANINGS = {
     UNPORTED: "left as it was, for MUSA has no counterpart",
     CHECK: "translated, or left, in a way that somebody should look at",
 }
+
+
+MOST = 10_000
+"""How many findings of one source are listed. Further ones are counted in a last one of their kind."""
 
 
 class PortingError(Exception):
@@ -34,9 +39,10 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class Ported:
-    """A ported source. Line n of `text` is line n of the original, or `lines_before` more where a #line directive was asked for.
+    """A ported source. Line n of `text` is line n of the original, or `lines_before` further down.
 
-    `lost` are headers that CUDA's headers include and their counterparts do not; they are included before a #line directive.
+    `lost` are headers that CUDA's headers include and their counterparts do not, and that `text` does not include either: ported
+    files and trees include them in lines of their own before the first.
     """
 
     text: bytes
@@ -70,25 +76,49 @@ class Lines:
 
 @dataclass
 class Notes:
-    """Findings under way: offsets now, lines at the end, when all are known."""
+    """Findings under way: offsets now, lines at the end, when all are known. Nobody reads more of a source than MOST."""
 
     found: list[tuple[int, str, str, str]] = field(default_factory=list)
+    inner: list[Finding] = field(default_factory=list)
+    _more: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.found or self.inner)
 
     def add(self, offset: int, kind: str, name: str, reason: str) -> None:
-        self.found.append((offset, kind, name, reason))
+        if self._has_room():
+            self.found.append((offset, kind, name, reason))
+        else:
+            self._count(offset, kind)
 
-    def located(self, text: bytes, findings: list[Finding] | None = None) -> list[Finding]:
+    def add_inner(self, offset: int, findings: Sequence[Finding], lines: int) -> None:
+        """Those of a program, or of an expression, that stands at `offset`, below as many `lines`: all of them or none."""
+        if self._has_room():
+            self.inner += [moved(each, lines) for each in findings]
+        else:
+            for each in findings:
+                self._count(offset, each.kind)
+
+    def _has_room(self) -> bool:
+        return len(self.found) + len(self.inner) < MOST
+
+    def _count(self, offset: int, kind: str) -> None:
+        first, count = self._more.get(kind, (offset, 0))
+        self._more[kind] = (first, count + 1)
+
+    def located(self, text: bytes) -> list[Finding]:
         """The findings with their lines. `text` begins with a line feed that is not the source's."""
-        result = list(findings or ())
+        more = [(first, kind, "...", f"{count:,} more from here on") for kind, (first, count) in self._more.items()]
+        result = list(self.inner)
         lines, start, end, source = Lines(text), 0, -1, ""
-        for offset, kind, name, reason in sorted(self.found):
+        for offset, kind, name, reason in sorted(self.found + more):
             line = lines.before(offset)
             if offset > end:  # one line may have any number of them
                 start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
                 end = end if end >= 0 else len(text)
                 source = text[start:end].decode("utf-8", "replace").strip()[:200]
             result.append(Finding(kind, name, reason, max(line, 1), offset - start + 1, source))
-        return sorted(result, key=lambda each: (each.line, each.column)) if findings else result
+        return sorted(result, key=lambda each: (each.line, each.column)) if self.inner else result
 
 
 def moved(finding: Finding, lines: int) -> Finding:

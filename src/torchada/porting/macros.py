@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 _MARKS = (b"k##", b"k ##", b"DeviceType::", b"DispatchKey::", b"LIBRARY_IMPL")
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".ipp", ".tpp", ".def")
@@ -18,7 +17,6 @@ _MADE = re.compile(
 )
 
 
-@lru_cache(maxsize=4)
 def device_macros(text: bytes) -> frozenset[str]:
     """The macros that `text` defines and that make a device type or a dispatch key of an argument."""
     if b"define" not in text or not any(map(text.__contains__, _MARKS)):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from torchada.porting.known import known
 from torchada.porting.rules import LIBRARIES
@@ -13,6 +13,7 @@ from torchada.porting.rules.library import Library
 
 # Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
 _LONGEST = 256  # no name of CUDA's has half as many letters, no path of a header either
+_MOST_KEPT = 1 << 16  # answers that are remembered
 _UNKNOWN = "no table of MUSA's names has it"
 _DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
 
@@ -23,6 +24,29 @@ class Answer(NamedTuple):
     name: str | None
     reason: str = ""
     library: str = ""
+
+
+class _Reason(NamedTuple):
+    library: Library
+    reason: str
+
+
+Row = TypeVar("Row")
+
+
+class _First(Generic[Row]):
+    """Rows by regular expressions without groups, all asked at once: the first that a whole name matches has it."""
+
+    def __init__(self, rows: Iterable[tuple[str, Row]]) -> None:
+        patterns = list(rows)
+        self._rows = [row for _, row in patterns]
+        self._pattern = re.compile("|".join(f"({pattern})" for pattern, _ in patterns) or "(?!)")
+        if self._pattern.groups != len(patterns):
+            raise ValueError(f"a table of names has a group in one of {[pattern for pattern, _ in patterns]}")
+
+    def of(self, name: str) -> Row | None:
+        found = self._pattern.fullmatch(name)
+        return None if found is None or found.lastindex is None else self._rows[found.lastindex - 1]
 
 
 class Names:
@@ -46,16 +70,14 @@ class Names:
         self._spellings = {**spellings, "cu": "mu", "CU": "MU"}
         self._parts = re.compile("|".join([*longest_first, _DRIVER]))
         self._words = {old: (new, library) for library in self.libraries for old, new in library.words.items()}
-        self._absent = _patterns((library, library.absent) for library in self.libraries)
-        self._unlike = _patterns((library, library.unlike) for library in self.libraries)
-        self._names = [(library, re.compile("|".join(library.names))) for library in self.libraries if library.names]
+        self._absent = _First(_reasons((library, library.absent) for library in self.libraries))
+        self._unlike = _First(_reasons((library, library.unlike) for library in self.libraries))
+        self._names = _First((name, library) for library in self.libraries for name in library.names)
         self._headers = {old: (new, library) for library in self.libraries for old, new in library.headers.items()}
-        self._header_names = [
-            (library, re.compile("|".join(library.header_names))) for library in self.libraries if library.header_names
-        ]
-        self._absent_headers = _patterns((library, library.absent_headers) for library in self.libraries)
-        self.identifier = lru_cache(maxsize=None)(self._identifier)
-        self.header = lru_cache(maxsize=None)(self._header)
+        self._header_names = _First((name, library) for library in self.libraries for name in library.header_names)
+        self._absent_headers = _First(_reasons((library, library.absent_headers) for library in self.libraries))
+        self.identifier = lru_cache(_MOST_KEPT)(self._identifier)
+        self.header = lru_cache(_MOST_KEPT)(self._header)
 
     def _identifier(self, name: str) -> Answer | None:
         """The answer for a whole identifier; None for one that is not CUDA's."""
@@ -68,24 +90,24 @@ class Names:
                 return Answer(new + name[len(old) :], library="this project's rules")
         if len(name) > _LONGEST:
             return None
-        for library, pattern, reason in self._absent:
-            if pattern.fullmatch(name):
-                return Answer(None, reason, library.title)
+        absent = self._absent.of(name)
+        if absent is not None:
+            return Answer(None, absent.reason, absent.library.title)
         if name in self._words:
             new, library = self._words[name]
             return Answer(new, library=library.title)
-        for library, pattern in self._names:
-            if pattern.fullmatch(name):
-                is_own = library.is_closed and name not in known().translated
-                return _unknown(name, library) if is_own else self._respelled(name, library)
-        return None
+        owner = self._names.of(name)
+        if owner is None:
+            return None
+        is_own = owner.is_closed and name not in known().translated
+        return _unknown(name, owner) if is_own else self._respelled(name, owner)
 
     def _respelled(self, name: str, library: Library) -> Answer | None:
         new = self.spelled(name)
         if new == name:
             return None
-        reason = next((why for _, pattern, why in self._unlike if pattern.fullmatch(name)), "")
-        return Answer(new, reason, library.title)
+        unlike = self._unlike.of(name)
+        return Answer(new, unlike.reason if unlike else "", library.title)
 
     def spelled(self, name: str) -> str:
         """`name` with every part that has a counterpart replaced."""
@@ -100,13 +122,11 @@ class Names:
         if path in self._headers:
             new, library = self._headers[path]
             return Answer(new, library=library.title)
-        for library, pattern, reason in self._absent_headers:
-            if pattern.fullmatch(path):
-                return Answer(None, reason, library.title)
-        for library, pattern in self._header_names:
-            if pattern.fullmatch(path):
-                return Answer(self._spelled_path(path), library=library.title)
-        return None
+        absent = self._absent_headers.of(path)
+        if absent is not None:
+            return Answer(None, absent.reason, absent.library.title)
+        owner = self._header_names.of(path)
+        return None if owner is None else Answer(self._spelled_path(path), library=owner.title)
 
     def _spelled_path(self, path: str) -> str:
         new = self.spelled(path)
@@ -119,5 +139,5 @@ def _unknown(name: str, library: Library) -> Answer | None:
     return Answer(None, _UNKNOWN, library.title) if name in known().lacking else None
 
 
-def _patterns(tables: Iterable[tuple[Library, Mapping[str, str]]]) -> list[tuple[Library, re.Pattern[str], str]]:
-    return [(library, re.compile(pattern), reason) for library, table in tables for pattern, reason in table.items()]
+def _reasons(tables: Iterable[tuple[Library, Mapping[str, str]]]) -> Iterator[tuple[str, _Reason]]:
+    return ((pattern, _Reason(library, reason)) for library, table in tables for pattern, reason in table.items())

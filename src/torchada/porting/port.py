@@ -74,7 +74,8 @@ def _plain() -> Translator:
 
 
 def port_file(file: str | Path, project: Project | None = None, origin: str | None = None) -> Ported:
-    """As `port_source`, for a file; includes of .cu and .cuh files that lie beside it are those of the ported ones.
+    """As `port_source`, for a file; includes of .cu and .cuh files that lie beside it are those of the ported ones, and headers
+    that CUDA's bring along and their counterparts do not are included in first lines.
 
     PortingError where it cannot be read or is no text.
     """
@@ -84,8 +85,7 @@ def port_file(file: str | Path, project: Project | None = None, origin: str | No
         beside = {entry.name: renamed(entry.name) for entry in os.scandir(path.parent) if entry.is_file()}
     except OSError as error:
         raise PortingError(f"{path.parent}: {error.strerror}") from error
-    ported = Porter(project or Project(), beside).port(path.name, data)
-    return ported if origin is None else with_line_directive(ported, origin)
+    return Porter(project or Project(), beside).port(path.name, data, origin=origin)
 
 
 def port_tree(

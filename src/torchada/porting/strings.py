@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import FURTHEST, Change, statement, without_comments
+from torchada.porting.contexts import Change
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
+from torchada.porting.source import Source, statement
 
 _DEVICE = re.compile(rb'"cuda(:\d{1,3})?"')
 _CONSTRUCTED = re.compile(rb"(?<!\w)Device\s*(?:\w+\s*)?[({]\s*\Z")
@@ -36,10 +37,10 @@ def concerns(literal: bytes) -> bool:
     return b"cu" in literal or b"nccl" in literal or b"nv" in literal or b"sm_" in literal or b"__global__" in literal
 
 
-def string(text: bytes, start: int, literal: bytes, names: Names) -> Change | None:
+def string(source: Source, start: int, literal: bytes, names: Names) -> Change | None:
     """What is to be done with the string literal that begins at `start`."""
     end = start + len(literal)
-    before = without_comments(text[max(0, start - FURTHEST) : start])
+    before = source.before(start)
     last = before.rstrip()[-1:]
     device = _DEVICE.fullmatch(literal)
     if device is not None:

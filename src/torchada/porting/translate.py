@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from torchada.porting import strings
 from torchada.porting.assembler import REASON as NO_PTX
-from torchada.porting.assembler import expression, ptx
-from torchada.porting.contexts import CONTEXTS, FURTHEST, Change, Place, without_comments
-from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported, moved
+from torchada.porting.assembler import statement
+from torchada.porting.contexts import CONTEXTS, Change
+from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported
 from torchada.porting.includes import lost, lost_by
 from torchada.porting.lexer import (
     ASSEMBLER,
@@ -30,6 +30,7 @@ from torchada.porting.lexer import (
 from torchada.porting.names import Answer, Names
 from torchada.porting.ptx import header_of
 from torchada.porting.rules.dispatch import NAMING_MACROS
+from torchada.porting.source import Place, Source
 from torchada.porting.versions import REACHED
 
 Resolve = Callable[[str, bool], str | None]
@@ -45,6 +46,7 @@ _BEFORE_DIRECTIVE = b" \t\v\f\xef\xbb\xbf"  # with the mark that a file of UTF-8
 _LINE_FEED = 0x0A
 _APART = "a launch with blanks in its marks, which mcc does not read; they were joined"
 _LONGEST_PATH = 4096  # Linux opens no longer one
+_MOST_WORDS = 1 << 17  # which a translator remembers; a large project has some thousands
 _DEEPEST = 4  # programs in raw strings in programs ...
 _RENAMED_PATH = re.compile(rb'"[^"\n]+\.cuh?"')
 _DEFINED = re.compile(rb"\n[ \t]*#[ \t]*define[ \t]+\w+[ \t]+\Z")
@@ -86,6 +88,8 @@ class Translator:
         else:
             answer = self.names.identifier(name)
             found = answer.name.encode() if answer and answer.name is not None and not answer.reason else answer
+        if len(self._memory) >= _MOST_WORDS:
+            self._memory.clear()
         self._memory[word] = found
         return found
 
@@ -104,6 +108,7 @@ class _Pass:
     def __init__(self, translator: Translator, text: bytes, resolve: Resolve | None, depth: int) -> None:
         self.translator = translator
         self.text = text
+        self.source = Source(text, translator.reached, translator.device_macros)
         self.resolve = resolve
         self.depth = depth
         self.lines = Lines(text)
@@ -113,7 +118,6 @@ class _Pass:
         self.open_launches: list[int] = []
         self.replacements = 0
         self.notes = Notes()
-        self.inner: list[Finding] = []
         self.lost: dict[str, None] = {}
 
     def result(self) -> Ported:
@@ -129,9 +133,7 @@ class _Pass:
         return Ported(b"".join(self.pieces)[1:], self._findings(), self.replacements, lost=tuple(self.lost))
 
     def _findings(self) -> tuple[Finding, ...]:
-        if not self.notes.found and not self.inner:
-            return ()
-        return tuple(self.notes.located(self.text, self.inner))
+        return tuple(self.notes.located(self.text)) if self.notes else ()
 
     def _translate(self) -> None:
         """The loop that everything goes through; locals, because it is."""
@@ -161,7 +163,7 @@ class _Pass:
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
         if isinstance(answer, str):  # the word itself
-            place = Place(self.text, start, end, self.position, self.translator.reached, self.translator.device_macros)
+            place = Place(self.source, start, end, self.position)
             change = CONTEXTS[answer](answer, place)
             if change is not None:
                 self._change(change, answer)
@@ -195,25 +197,26 @@ class _Pass:
             self._program(start, self.text[start:end])
 
     def _assembler(self, start: int, end: int) -> None:
-        instruction = ptx(self.text, end)
-        if instruction is None or start < self.position:
-            return
-        found = expression(self.text, end)
+        found = None if start < self.position else statement(self.source, end)
         if found is None:
-            self.notes.add(start, UNPORTED, instruction, NO_PTX)
             return
-        ported = self.translator.port(found.expression, self.resolve, _DEEPEST)
-        lines = self.lines.before(start) - 1
-        self.inner += [moved(each, lines) for each in ported.findings]
-        self.lost.update(dict.fromkeys(header_of(found.expression)))
-        self._change(Change(start, found.end, ported.text), instruction)
+        if found.expression is None:
+            self.notes.add(start, UNPORTED, found.instruction, NO_PTX)
+            return
+        new = found.expression
+        self.lost.update(dict.fromkeys(header_of(new)))
+        if self.translator.pattern(new).search(new) is not None:
+            ported = self.translator.port(new, self.resolve, _DEEPEST)
+            self.notes.add_inner(start, ported.findings, self.lines.before(start) - 1)
+            new = ported.text
+        self._change(Change(start, found.end, new), found.instruction)
 
     def _launch(self, group: int, start: int, end: int) -> None:
         """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""
         if start < self.silent_until:
             return
         if group == OPENED:
-            if without_comments(self.text[max(0, start - FURTHEST) : start]).rstrip().endswith(b"operator"):
+            if self.source.before(start).rstrip().endswith(b"operator"):
                 return
             self.open_launches.append(start)
         elif not self.open_launches:
@@ -239,7 +242,7 @@ class _Pass:
         if self.resolve is not None and _RENAMED_PATH.fullmatch(literal) and self._is_definition(start):
             self._header(start, literal)
             return
-        change = strings.string(self.text, start, literal, self.translator.names)
+        change = strings.string(self.source, start, literal, self.translator.names)
         if change is not None:
             self._change(change, literal.decode("utf-8", "replace"))
 
@@ -263,8 +266,7 @@ class _Pass:
     def _program(self, start: int, program: bytes) -> None:
         """A kernel in a raw string."""
         ported = self.translator.port(program, self.resolve, self.depth + 1)
-        lines = self.lines.before(start) - 1
-        self.inner += [moved(each, lines) for each in ported.findings]
+        self.notes.add_inner(start, ported.findings, self.lines.before(start) - 1)
         self._change(Change(start, start + len(program), ported.text), "")
 
     def _has_split_words(self) -> bool:

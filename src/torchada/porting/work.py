@@ -79,11 +79,16 @@ class Porter:
         self._includes = Includes(targets, self._translator.names)
         self._lines = lines
 
-    def port(self, path: str, data: bytes, file: str = "") -> Ported:
-        """The source `data`, which stands at `path` in the tree. `file` is where it was read, which tells where the tree is."""
+    def port(self, path: str, data: bytes, file: str = "", origin: str | None = None) -> Ported:
+        """The source `data`, which stands at `path` in the tree. `file` is where it was read, which tells where the tree is.
+
+        `origin` is the name for a #line directive, which is `file` otherwise.
+        """
         root = file[: -len(path)] if file.endswith(f"/{path}") else None
         ported = self._translator.port(data, partial(self._includes.resolve, path, root=root))
-        return with_line_directive(ported, file or path) if self._lines else ported
+        if self._lines or origin is not None:
+            return with_line_directive(ported, origin or file or path)
+        return with_first_lines(ported) if ported.lost else ported
 
     def write(self, job: Job) -> Done:
         """Read, port and write one source."""
@@ -101,14 +106,19 @@ _ESCAPES = ((b"\\", rb"\\"), (b'"', rb"\""), (b"\n", rb"\n"), (b"\r", b"?"))
 
 def with_line_directive(ported: Ported, file: str) -> Ported:
     """The same with a first line that makes compilers name `file` in their messages, below the includes that are lost."""
-    mark = b"\xef\xbb\xbf" if ported.text.startswith(b"\xef\xbb\xbf") else b""
     name = os.fsencode(file)
     for character, escape in _ESCAPES:
         name = name.replace(character, escape)
+    return with_first_lines(ported, b'#line 1 "' + name + b'"')
+
+
+def with_first_lines(ported: Ported, *lines: bytes) -> Ported:
+    """The same below the includes that are lost and `lines`, but behind the mark that a file of UTF-8 may begin with."""
+    mark = b"\xef\xbb\xbf" if ported.text.startswith(b"\xef\xbb\xbf") else b""
     end = b"\r\n" if b"\r\n" in ported.text[:4096] else b"\n"
-    lost = b"".join(b"#include <" + header.encode() + b">" + end for header in ported.lost)
-    text = mark + lost + b'#line 1 "' + name + b'"' + end + ported.text[len(mark) :]
-    return replace(ported, text=text, lines_before=ported.lines_before + 1 + len(ported.lost), lost=())
+    first = [*(b"#include <" + header.encode() + b">" for header in ported.lost), *lines]
+    text = mark + b"".join(line + end for line in first) + ported.text[len(mark) :]
+    return replace(ported, text=text, lines_before=ported.lines_before + len(first), lost=())
 
 
 def do(

@@ -5,7 +5,7 @@ Every other statement is refused (None), also where a modifier is not known or a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 
 from torchada.porting.ptx import program
 from torchada.porting.ptx.instructions import translated_instruction
@@ -16,7 +16,8 @@ __all__ = ["Operand", "header_of", "translated"]
 _HEADERS = ((b"_half", "musa_fp16.h"), (b"bfloat16", "musa_bf16.h"))
 
 
-def translated(statement: bytes, outputs: Sequence[Operand], inputs: Sequence[Operand]) -> bytes | None:
+@lru_cache(4096)
+def translated(statement: bytes, outputs: tuple[Operand, ...], inputs: tuple[Operand, ...]) -> bytes | None:
     """An expression that does what the instructions of `statement` do; None where there is none."""
     text = statement.strip()
     if b"//" in text or b"/*" in text:

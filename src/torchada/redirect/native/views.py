@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torchada.redirect.slots import TP_REPR, TP_STR, Slot, check_layout
@@ -47,7 +47,7 @@ def available(views: Views, devices: Callable[[], bool]) -> Callable[[], bool]:
     module: Any = _module()
     with _asked_by_the_check(module, views):
         for name, answer in {_CHECK: _CHECK, __name__: False}.items():
-            _expect(eval("function()", {"__name__": name, "function": module.available(lambda: _CHECK)}), answer)
+            _expect(_in(name, _called)(module.available(lambda: _CHECK)), answer)
     function: Callable[[], bool] = module.available(devices)
     return function
 
@@ -95,9 +95,22 @@ def _check(torch: Any, device_type: str, made: dict[str, Any]) -> None:
 
 def _answer(name: str, entry: Any, device: Device, module: str) -> str:
     """What a descriptor says of `device` to the code of `module`."""
-    question = "entry.__get__(device)" if name == "type" else "entry(device)"
-    answer: str = eval(question, {"__name__": module, "entry": entry, "device": device})
+    answer: str = _in(module, _attribute if name == "type" else _called)(entry, device)
     return answer
+
+
+def _attribute(entry: Any, device: Device) -> object:
+    return entry.__get__(device)
+
+
+def _called(function: Callable[..., object], *arguments: object) -> object:
+    return function(*arguments)
+
+
+def _in(module: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` as code of `module`, without compiling anything."""
+    assert isinstance(function, FunctionType)
+    return FunctionType(function.__code__, {"__name__": module})
 
 
 def _devices(torch: Any, device_type: str) -> Iterator[Device]:
