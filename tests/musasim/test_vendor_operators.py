@@ -13,6 +13,8 @@ musasim.install()
 import torch
 import torch_musa  # noqa: F401
 
+from support.fresh_process import run
+
 pytestmark = pytest.mark.once
 
 
@@ -92,6 +94,20 @@ def test_scatter_and_gather_check_their_arguments() -> None:
         _MUSAC._gather([x, x.reshape(2, 2)], 0, 0)
     with pytest.raises(RuntimeError, match="Input tensor at index 1 has invalid shape"):
         _MUSAC._gather([x.reshape(2, 2), x.reshape(1, 4)], 0, 0)
+
+
+def test_a_host_tensor_is_scattered_over_devices() -> None:
+    run("""
+    import torch, torch_musa
+    x = torch.arange(12.0).reshape(4, 3)
+    for devices in ([0], [0, 1]):
+        there = [torch.device("musa", index) for index in devices]
+        parts = torch.nn.parallel.scatter(x, there)
+        assert [part.device for part in parts] == there
+        assert torch.equal(torch.cat([part.cpu() for part in parts]), x)
+        model = torch.nn.DataParallel(torch.nn.Linear(3, 2).to("musa"), device_ids=devices)
+        torch.testing.assert_close(model(x), model.module(x.to("musa")))
+    """)
 
 
 def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
