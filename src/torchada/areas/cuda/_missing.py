@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import TypeGuard
 
 # Builds of torch without CUDA have classes made by torch._utils._dummy_type in the place of C classes; calling one raises an error.
@@ -43,7 +43,9 @@ class Missing:
         if name in self._answered or name in self._absent:
             return name in self._absent
         if name.startswith(_FUNCTIONS):
-            return True
+            found = self._native.get(name)
+            # A replacement is a function of Python.
+            return isinstance(found, (BuiltinFunctionType, NoneType)) or _is_nvidias(found)
         if name in self._native:
             return _is_nvidias(self._native[name])
         return self.stops(function.__globals__.get(name))
