@@ -14,6 +14,7 @@ from musasim import toolkit
 from musasim.toolkit.options import UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
 from support.fresh_process import run as run_python
+from torchada.porting import port_source
 
 pytestmark = pytest.mark.once
 
@@ -48,6 +49,25 @@ def test_the_folder_is_made_once_and_needs_no_torch(home: Path) -> None:
     assert {"musa_runtime.h", "musa_runtime_api.h", "musa.h", "device_launch_parameters.h", "vector_types.h"} <= {
         path.name for path in (home / "include").iterdir()
     }
+
+
+#: What torch_musa 2.7.1's own sources include of the toolkit, beside its libraries' headers.
+OF_TORCH_MUSA = ("musa.h", "musa_bf16.h", "musa_fp16.h", "musa_profiler_api.h", "musa_runtime.h", "musa_runtime_api.h")
+
+
+@pytest.mark.parametrize("header", OF_TORCH_MUSA)
+def test_the_headers_that_torch_musa_includes_are_complete_by_themselves(
+    home: Path, header: str, tmp_path: Path
+) -> None:
+    (tmp_path / "host.cpp").write_text(f"#include <{header}>\nint main() {{ return 0; }}\n")
+    call("c++", "-std=c++17", "-fsyntax-only", "-I", home / "include", tmp_path / "host.cpp")
+
+
+def test_the_profiler_is_switched_by_its_own_header(home: Path, tmp_path: Path) -> None:
+    source = "#include <cuda_profiler_api.h>\nint main() { return cudaProfilerStart() | cudaProfilerStop(); }\n"
+    (tmp_path / "main.mu").write_bytes(port_source(source.encode()).text)
+    call(home / "bin" / "mcc", tmp_path / "main.mu", "-o", tmp_path / "main", "-lmusart")
+    call(tmp_path / "main")
 
 
 def test_the_programs_need_no_environment(home: Path) -> None:

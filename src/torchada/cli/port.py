@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from pathlib import Path
@@ -64,15 +63,12 @@ def _print_summary(tree: Any, options: argparse.Namespace) -> None:
 
 def _print_diff(tree: Any) -> None:
     """Print the bytes unchanged: the diff of a latin-1 source is latin-1."""
+    from torchada.porting.diff import unified
+
     targets = {file.path: file.target for file in tree.files}
     for path, (before, after) in sorted(tree.texts.items()):
-        if before != after:
-            names = (os.fsencode(f"a/{path}"), os.fsencode(f"b/{targets[path]}"))
-            lines = difflib.diff_bytes(
-                difflib.unified_diff, before.splitlines(True), after.splitlines(True), *names, lineterm=b"\n"
-            )
-            for line in lines:
-                sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n")
+        lines = unified(before, after, os.fsencode(f"a/{path}"), os.fsencode(f"b/{targets[path]}"))
+        sys.stdout.buffer.writelines(lines)
     sys.stdout.flush()
 
 
