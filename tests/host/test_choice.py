@@ -83,7 +83,7 @@ def test_disabling_leaves_nothing(host: Interpreter) -> None:
         try:
             torch.zeros(2, device="cuda")
         except (AssertionError, RuntimeError) as error:
-            assert "CUDA" in str(error)
+            assert "CUDA" in str(error) or "NVIDIA" in str(error)  # a torch for CUDA misses the driver
         else:
             raise SystemExit("made a tensor on a device that does not exist")
         torchada.enable()

@@ -52,3 +52,10 @@ def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
     assert _ask("mthreads-gmi -q -i 7").returncode == 1
     assert _ask("mthreads-gmi", MUSASIM_DEVICE_COUNT="0").returncode == 1
     assert _ask("mthreads-gmi --query-gpu=index").returncode == 2
+
+
+def test_the_version_of_the_toolkit_as_torch_musas_tests_read_it() -> None:
+    told = _ask("musa_toolkits_version").stdout
+    assert json.loads(told.replace("musa_toolkits:", "").strip())["version"] == "5.1.0"
+    refused = _ask("musa_toolkits_version --all")
+    assert refused.returncode == 2 and "no arguments, not --all" in refused.stderr

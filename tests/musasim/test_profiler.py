@@ -143,6 +143,17 @@ def test_memory(matrix: torch.Tensor) -> None:
     assert by_key(prof)["[memory]"].device_memory_usage == -matrix.nbytes
 
 
+def test_allocations_that_fail_are_recorded(tmp_path: Path) -> None:
+    size = 2**44
+    with profile(activities=BOTH, profile_memory=True) as prof, pytest.raises(torch.OutOfMemoryError):
+        torch.empty(size, dtype=torch.uint8, device="musa:1")
+    path = tmp_path / "trace.json"
+    prof.export_chrome_trace(str(path))
+    events = json.loads(path.read_text())["traceEvents"]
+    (failed,) = (event["args"] for event in events if event["name"] == "[OutOfMemory]")
+    assert failed["Bytes"] == size and failed["Device Id"] == 1 and failed["Device Type"] == int(DeviceType.PrivateUse1)
+
+
 def test_events_around_operators(matrix: torch.Tensor) -> None:
     """This is the mode without Kineto's records, where an operator's time is that between two events."""
     with torch.autograd.profiler.profile(use_device="musa") as prof:

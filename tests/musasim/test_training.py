@@ -6,7 +6,11 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
+import subprocess
+import sys
+import textwrap
 
 import pytest
 
@@ -221,7 +225,7 @@ def test_load_refuses_a_missing_device() -> None:
 
 def test_load_refuses_cuda_and_advises() -> None:
     file = renamed(torch.ones(2, device="musa:1"), b"musa:1", b"cuda:1")
-    with pytest.raises(RuntimeError, match=r"'cuda:1', and there is no CUDA here. .* map_location"):
+    with pytest.raises(RuntimeError, match=r"on a CUDA device but .* please use torch\.load with map_location"):
         torch.load(file, weights_only=False)
     file.seek(0)
     assert torch.load(file, map_location="musa", weights_only=False).is_musa
@@ -236,9 +240,37 @@ def test_registered_functions() -> None:
     assert serialization._musa_tag(storage) is None and serialization._musa_tag(storage.musa(1)) == "musa:1"
     assert serialization._musa_deserialize(storage, "musa:1").device == torch.device("musa:1")
     assert serialization._musa_deserialize(storage, "musa").is_musa
-    assert serialization._musa_deserialize(storage, "musatic") is None
+    assert serialization._musa_deserialize(storage, "cuda:0") is None
+    with pytest.raises(RuntimeError, match="musatic"):  # torch_musa looks at the beginning only
+        serialization._musa_deserialize(storage, "musatic")
     with pytest.raises(RuntimeError, match="MUSA device 7 but"):
         serialization._musa_deserialize(storage, "musa:7")
+
+
+def test_modules_that_move_keep_their_parameters() -> None:
+    """The vendor's torch counts the device among those whose tensors may take each other's data."""
+    model = small_model()
+    before, weight = list(model.parameters()), model[0].weight
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    model.to("musa")
+    assert all(now is then for now, then in zip(model.parameters(), before)) and weight.is_musa
+    model(torch.ones(1, weight.shape[1], device="musa")).sum().backward()
+    optimizer.step()
+    model.cpu()
+    assert weight.device.type == "cpu" and next(model.parameters()) is weight
+    with pytest.raises(RuntimeError, match="incompatible tensor type"):
+        weight.data = torch.eye(2, device="musa").to_sparse()
+
+
+def test_modules_that_move_on_pypis_torch() -> None:
+    code = """
+    import musasim; musasim.install(); import torch, torch_musa
+    model = torch.nn.Linear(2, 2)
+    weight = model.weight
+    assert model.to("musa").weight is not weight and not weight.is_musa
+    """
+    env = {**os.environ, "MUSASIM_STOCK_TORCH": "1", "TORCHADA_DISABLE": "1"}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], check=True, env=env)
 
 
 def test_deepcopy_and_pickle() -> None:

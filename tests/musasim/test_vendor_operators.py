@@ -13,6 +13,8 @@ musasim.install()
 import torch
 import torch_musa  # noqa: F401
 
+from support.fresh_process import run
+
 pytestmark = pytest.mark.once
 
 
@@ -94,6 +96,20 @@ def test_scatter_and_gather_check_their_arguments() -> None:
         _MUSAC._gather([x.reshape(2, 2), x.reshape(1, 4)], 0, 0)
 
 
+def test_a_host_tensor_is_scattered_over_devices() -> None:
+    run("""
+    import torch, torch_musa
+    x = torch.arange(12.0).reshape(4, 3)
+    for devices in ([0], [0, 1]):
+        there = [torch.device("musa", index) for index in devices]
+        parts = torch.nn.parallel.scatter(x, there)
+        assert [part.device for part in parts] == there
+        assert torch.equal(torch.cat([part.cpu() for part in parts]), x)
+        model = torch.nn.DataParallel(torch.nn.Linear(3, 2).to("musa"), device_ids=devices)
+        torch.testing.assert_close(model(x), model.module(x.to("musa")))
+    """)
+
+
 def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
     from torch_musa import _MUSAC
 
@@ -107,6 +123,63 @@ def test_scatter_gather_and_broadcast_into_given_tensors() -> None:
     assert [each.tolist() for each in _MUSAC._broadcast_out(x, copies)] == [[0, 1, 2, 3]] * 2
     with pytest.raises(RuntimeError, match="does not match"):
         _MUSAC._scatter_out(x, parts[:1], 0)
+
+
+@pytest.mark.parametrize("lengths_are_tensors", [False, True])
+def test_ctc_loss_of_halves(lengths_are_tensors: bool) -> None:
+    scores, targets = torch.randn(6, 2, 5).log_softmax(2), torch.tensor([[1, 2], [3, 4]])
+    lengths = [torch.tensor([6, 5]), torch.tensor([2, 1])]
+    expected = torch.nn.functional.ctc_loss(scores, targets, *lengths, reduction="none")
+    told = [each.to("musa") if lengths_are_tensors else each.tolist() for each in lengths]
+    there = scores.to("musa", torch.float16), targets.to("musa")
+    found = torch.nn.functional.ctc_loss(*there, *told, reduction="none")
+    assert found.dtype == torch.float16
+    torch.testing.assert_close(found.cpu().float(), expected, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+@pytest.mark.parametrize("out_dtype", [torch.bfloat16, torch.float32, None])
+def test_products_of_eight_bit_floats(dtype: torch.dtype, out_dtype: torch.dtype | None, rows: bool) -> None:
+    left, right = torch.randn(3, 16).to(dtype), torch.randn(4, 16).to(dtype).t()
+    scales = (torch.rand(3, 1) + 0.5, torch.rand(1, 4) + 0.5) if rows else (torch.tensor(0.5), torch.tensor(2.0))
+    bias, divisor = (
+        torch.randn(4, dtype=torch.float32 if out_dtype == torch.float32 else torch.bfloat16),
+        torch.tensor(4.0),
+    )
+    expected = (left.float() * scales[0]) @ (right.float() * scales[1]) + bias.float()
+    there = [each.to("musa") for each in (left, right, *scales)]
+    divided = {"scale_result": divisor.to("musa")} if out_dtype is None else {}
+    found = torch._scaled_mm(*there, bias=bias.to("musa"), out_dtype=out_dtype, **divided)
+    assert found.dtype == (out_dtype or dtype)
+    expected = (expected / divisor if divided else expected).to(found.dtype)
+    tolerance = 0.3 if out_dtype is None else 1e-2
+    torch.testing.assert_close(found.cpu().float(), expected.float(), rtol=tolerance, atol=tolerance)
+
+
+def test_what_products_of_eight_bit_floats_refuse() -> None:
+    left, right = (torch.ones(2, 4, device="musa").to(torch.float8_e4m3fn) for _ in range(2))
+    one, two = torch.ones((), device="musa"), torch.ones(2, device="musa")
+    with pytest.raises(RuntimeError, match="2x4 and 2x4"):
+        torch.ops.aten._scaled_mm(left, right, one, one)
+    with pytest.raises(RuntimeError, match="scale_b must be float scalar or float tensor of shape 2 but got 4"):
+        torch.ops.aten._scaled_mm(left, right.t(), one, torch.ones(4, device="musa"))
+    with pytest.raises(RuntimeError, match="Expected mat1 to be Float8 matrix got Float"):
+        torch.ops.aten._scaled_mm(left.float(), right.t(), one, one)
+    with pytest.raises(RuntimeError, match="Wrong bias dtype: Float"):
+        torch.ops.aten._scaled_mm(left, right.t(), one, one, two, None, torch.bfloat16)
+
+
+def test_convolutions_of_several_devices_are_refused_in_torch_musas_words() -> None:
+    x, weight = torch.ones(1, 2, 4, 4, device="musa", requires_grad=True), torch.ones(3, 2, 3, 3)
+    with pytest.raises(RuntimeError, match="same MUSA device, but got weight on cpu and input on musa:0"):
+        torch.nn.functional.conv2d(x, weight)
+    with pytest.raises(RuntimeError, match="same MUSA device, but got weight on musa:1 and input on musa:0"):
+        torch.nn.functional.conv2d(x, weight.to("musa:1"))
+    grad = torch.ones(1, 3, 2, 2, device="musa:1")
+    arguments = ([0], [1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True, True, False])
+    with pytest.raises(RuntimeError, match="got weight on musa:0 input on musa:0 and grad_output on musa:1"):
+        torch.ops.aten.convolution_backward(grad, x.detach(), weight.to("musa"), *arguments)
 
 
 def test_time_between_events_of_two_devices_is_not_defined() -> None:
@@ -137,3 +210,4 @@ def test_pinned_memory_is_reused_but_not_before_a_copy_has_ended() -> None:
     there.copy_(second, non_blocking=True)
     del second
     assert torch.ones(1).pin_memory().data_ptr() != address
+    torch.musa.synchronize()  # the next test in this process finds no busy stream

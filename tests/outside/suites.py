@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +64,8 @@ class Suite:
             *(str(checkout / folder) for folder in self.sources),
             mine.get("PYTHONPATH", ""),
         ]
+        if self.harness == "vendor":
+            mine["PATH"] = os.pathsep.join([*_commands(), mine.get("PATH", os.defpath)])
         return {
             **mine,
             "PYTHONPATH": os.pathsep.join(filter(None, path)),
@@ -71,6 +74,13 @@ class Suite:
             "OUTSIDE_HARNESS": self.harness,
             **self.env,
         }
+
+
+def _commands() -> list[str]:
+    """Folders of the commands that a machine with torch_musa has: the package's, the toolkit's, and this Python."""
+    from musasim import toolkit
+
+    return [str(HERE / "installed" / "bin"), str(toolkit.home() / "bin"), str(Path(sys.executable).parent)]
 
 
 def _is_tests(path: Path) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from support.interpreter import Interpreter
 
@@ -126,10 +125,6 @@ def test_lightx2v_waits_and_shares_tasks(musa: Interpreter) -> None:
     musa.run(code, env=ALONE)
 
 
-@pytest.mark.skipif(
-    not torch._C._dispatch_has_kernel_for_dispatch_key("aten::_scaled_mm", "CPU"),
-    reason="this torch multiplies in eight bits on GPUs only, and the simulator computes with its kernels for the CPU",
-)
 def test_lightx2v_multiplies_in_eight_bits(musa: Interpreter) -> None:
     """Its operator for MUSA: a scale for each token, and one for each channel."""
     code = """

@@ -3,9 +3,15 @@
 #include "ops/composites.cpp"
 #include "ops/copy.cpp"
 #include "ops/graph.cpp"
+#include "ops/quantized.cpp"
+#include "ops/quantized_convolution.cpp"
+#include "ops/quantized_linear.cpp"
+#include "ops/quantized_pointwise.cpp"
 #include "ops/record.cpp"
+#include "ops/scaled_matmul.cpp"
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
+#include "ops/tensor_data.cpp"
 #include "ops/unowned.cpp"
 
 // Last, because it supplies kernels for the operators that have none by then.

@@ -25,6 +25,7 @@ _PROGRAMS = {
     "mcc": "musasim.toolkit.mcc",
     "musaInfo": "musasim.toolkit.musa_info",
     "mthreads-gmi": "musasim.toolkit.gmi",
+    "musa_toolkits_version": "musasim.toolkit.toolkits_version",
 }
 
 

@@ -17,7 +17,7 @@ from musasim.toolkit.gcc_errors import compile_as_clang
 from musasim.toolkit.options import Input, Options, UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
 
-_VERSION = "5.1.0"
+VERSION = "5.1.0"
 _DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
 
 # These options change the text that -E shows. Text that will be compiled needs its line markers.
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
 
 def _version() -> str:
     return (
-        f"mcc version {_VERSION} (simulated by musasim: kernels are compiled for this machine's processor)\n"
+        f"mcc version {VERSION} (simulated by musasim: kernels are compiled for this machine's processor)\n"
         f"Target: {os.uname().machine}-unknown-linux-gnu\n"
         "Thread model: posix\n"
         f"InstalledDir: {_home() / 'bin'}"

@@ -77,6 +77,8 @@ from .core._lazy_init import (
     musart,
 )
 from .core.amp.common import amp_definitely_not_available, get_amp_supported_dtype
+from .core.ao import nn
+from .core.ao.register_helper import _register_ao_intrinsic_modules
 from .core.device import Device as device
 from .core.device import DeviceOf as device_of
 from .core.device import (
@@ -252,6 +254,7 @@ def _apply_patches() -> None:
     init_reductions()
     core.process_group.register_process_group()
     amp.common._hook_autocast_common()
+    _register_ao_intrinsic_modules()
     parseEnvForUMM()
 
 

@@ -23,12 +23,33 @@ const c10::OperatorHandle& find_operator(const char* name) {
 // Same arguments as aten::convolution, which picks the CPU's implementation.
 void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   static const auto& kernel = find_operator("aten::convolution");
+  const auto* arguments = stack->data() + (stack->size() - op.schema().arguments().size());
+  const auto input = arguments[0].toTensor().device(), weight = arguments[1].toTensor().device();
+  TORCH_CHECK(
+      weight == input,
+      "Expected weight tensor and input tensor to be on the same MUSA device, but got weight on ",
+      weight,
+      " and input on ",
+      input);
   run_on_cpu_as(op, kernel, stack);
 }
 
 // Without a kernel of its own, a device gets PyTorch's composition, which rounds halves in between; torch_musa has a kernel.
 void mish_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   run_on_cpu(op, stack);
+}
+
+// torch_musa's takes halves, for which the CPU has no kernel.
+void ctc_loss(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  auto& probabilities = (*stack)[stack->size() - op.schema().arguments().size()];
+  const bool half = probabilities.toTensor().scalar_type() == at::kHalf;
+  if (half) {
+    probabilities = probabilities.toTensor().to(at::kFloat);
+  }
+  run_on_cpu(op, stack);
+  for (auto result = stack->end() - 2; half && result != stack->end(); ++result) {
+    *result = result->toTensor().to(at::kHalf);
+  }
 }
 
 std::tuple<Tensor, Tensor, Tensor> convolution_backward(
@@ -43,6 +64,14 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(
     int64_t groups,
     std::array<bool, 3> output_mask) {
   static const auto& kernel = find_operator("aten::convolution_backward");
+  TORCH_CHECK(
+      weight.device() == input.device() && weight.device() == grad_output.device(),
+      "Expected weight tensor, input tensor and grad_output tensor to be on the same MUSA device, but got weight on ",
+      weight.device(),
+      " input on ",
+      input.device(),
+      " and grad_output on ",
+      grad_output.device());
   const auto channels = transposed ? weight.size(1) * groups : weight.size(0);
   torch::jit::Stack stack;
   torch::jit::push(
@@ -363,6 +392,8 @@ Tensor kaiser_window(
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("histc", &histogram);
   library.impl("histc.out", &histogram_out);
+  library.impl("_ctc_loss", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
+  library.impl("_ctc_loss.Tensor", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
   library.impl("kaiser_window", &kaiser_window);
   library.impl("kaiser_window.periodic", &kaiser_window_periodic);
   library.impl("kaiser_window.beta", &kaiser_window_beta);

@@ -463,6 +463,8 @@ void DeviceCache::raise_out_of_memory(
   for (const auto& observer : told) {
     observer(device_, requested, total, free);
   }
+  c10::reportOutOfMemoryToProfiler(
+      static_cast<int64_t>(requested), allocated, reserved, c10::Device(kMusa, device_));
   TORCH_CHECK_WITH(
       OutOfMemoryError,
       false,

@@ -9,18 +9,33 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `sharing`: tensors of the device between processes;
 - `collectives`: the function that says whether MCCL is available;
 - `profiling`: the device among the profiler's activities;
-- `compiler`: torch.compile, through `late_import`, when this package is complete;
+- `compiler`: torch.compile, through `late_import`, when this package is complete, and `traced_autocast`: autocast in it;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
 - `gated`: the activations swish_glu and gated_silu;
+- `rope`: rotary position embedding;
 - `rms_norm`: operators of that name that PyTorch's own torch does not declare;
 - `exit`: the end of a program that has just used autograd.
 
-MUSASIM_STOCK_TORCH=1 leaves out `parallel` and `sharing`, so torch_musa behaves as on a torch without these patches.
+In C++ there are operators for quantized layers, and `x.data = y` between the device and the host (`csrc/ops`).
+
+MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing` and that assignment: torch_musa behaves as on a torch without these patches.
 """
 
 import os
 
-from . import collectives, convolution, exit, gated, lazy_import, legacy_tensors, parallel, profiling, rms_norm, sharing
+from . import (
+    collectives,
+    convolution,
+    exit,
+    gated,
+    lazy_import,
+    legacy_tensors,
+    parallel,
+    profiling,
+    rms_norm,
+    rope,
+    sharing,
+)
 
 __all__ = ["complete_torch", "legacy_tensors"]
 
@@ -36,4 +51,5 @@ def complete_torch() -> None:
     convolution.install()
     gated.install()
     rms_norm.install()
+    rope.install()
     exit.install()

@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
+from . import traced_autocast
 from .late_import import after_import
 from .rewriting import rewrite
 
 
 def install() -> None:
     after_import("torch._dynamo.device_interface", _name_the_interface)
+    traced_autocast.install()
     after_import("torch._inductor.config", _set_defaults)
     after_import("torch._inductor.utils", _call_it_a_gpu)
     after_import("torch._inductor.codegen.common", _register_the_backend)

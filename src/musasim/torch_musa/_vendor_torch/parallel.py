@@ -23,4 +23,4 @@ def install() -> None:
         rewrite(getattr(comm, name), {"torch": "torch_musa", "_C": "_MUSAC"})
     # Newer releases use torch.accelerator, so their functions do not contain this name.
     rewrite(parallel_apply, {"cuda": "musa"}, {"cuda": "musa"})
-    rewrite(_functions.Scatter.forward, {"cuda": "musa"})
+    rewrite(_functions.Scatter.forward, {"cuda": "musa"}, {"cuda": "musa"})

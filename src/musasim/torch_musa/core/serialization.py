@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import torch
 from torch.serialization import _package_registry, register_package
 
 _REGISTRATION_KEY = 999
-_ADVICE = "Please use torch.load with map_location to map your storages to an existing musa device or to the cpu."
 
 
 def _validate_musa_device(location: str) -> int:
     """The index in `location`. Raises RuntimeError if there is no such device."""
-    index = torch.device(location).index or 0
+    device = torch.device(location)
+    index = torch._utils._get_device_index(device, optional=True, allow_cpu=False) or 0
     if not torch.musa.is_available():  # type: ignore[attr-defined]
         raise RuntimeError(
-            f"Attempting to deserialize object on a MUSA device but torch.musa.is_available() is False. {_ADVICE}"
+            "Attempting to deserialize object on a MUSA device but torch.musa.device.is_available() is False. If you are "
+            "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+            "storages to the CPU."
         )
     count = torch.musa.device_count()  # type: ignore[attr-defined]
     if index >= count:
         raise RuntimeError(
-            f"Attempting to deserialize object on MUSA device {index} but torch.musa.device_count() is {count}. {_ADVICE}"
+            f"Attempting to deserialize object on MUSA device {index} but torch.musa.device.device_count() is {count}. "
+            "Please use torch.load with map_location to map your storages to an existing device."
         )
     return index
 
@@ -32,14 +34,23 @@ def _musa_tag(obj: Any) -> str | None:
 
 
 def _musa_deserialize(obj: Any, location: str) -> Any:
-    if re.match(r"musa(:|$)", location):
-        return obj.musa(_validate_musa_device(location))
-    return None
+    if not location.startswith("musa"):
+        return None
+    index = _validate_musa_device(location)
+    if getattr(obj, "_torch_load_uninitialized", False):
+        with torch.musa.device(index):  # type: ignore[attr-defined]
+            storage: Any = torch.UntypedStorage
+            return storage(obj.nbytes(), device=torch.device(location))
+    return obj.musa(index)
 
 
 def _cuda_deserialize(_: Any, location: str) -> None:
-    if re.match(r"cuda(:|[0-9]+|$)", location):
-        raise RuntimeError(f"This file was saved with tensors on {location!r}, and there is no CUDA here. {_ADVICE}")
+    if location.startswith("cuda"):
+        raise RuntimeError(
+            "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running "
+            "on a MUSA enabled machine, please use torch.load with map_location=torch.device('musa') or "
+            "map_location=torch.device('cpu') to map your storages to the MUSA or CPU."
+        )
 
 
 def register_deserialization() -> None:

@@ -1,14 +1,20 @@
-"""Finds functions of torch.cuda that cannot work because they call C functions of CUDA builds. It reads their code objects."""
+"""Finds functions of torch.cuda that cannot work because they call C functions of CUDA builds. It reads their code objects.
+
+A torch that is built for CUDA has these C functions. They work on NVIDIA's devices only, so they count as missing there too.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import TypeGuard
 
 # Builds of torch without CUDA have classes made by torch._utils._dummy_type in the place of C classes; calling one raises an error.
 _DUMMIES = "torch._utils"
+# What the C functions of CUDA builds are called, and the C classes that torch.cuda's are derived from.
+_FUNCTIONS = "_cuda_"
+_CLASSES = frozenset({"_CudaStreamBase", "_CudaEventBase", "_CUDAGraph", "_MemPool"})
 
 
 class Missing:
@@ -22,9 +28,9 @@ class Missing:
         self._known: dict[int, bool] = {}
 
     def stops(self, value: object) -> bool:
-        """Whether `value`, a function or class of torch.cuda, calls something that does not exist in this build."""
+        """Whether `value`, a function or class of torch.cuda, calls something that is for NVIDIA's devices only."""
         if isinstance(value, type):
-            return any(map(_is_dummy, value.__mro__)) or self.stops(vars(value).get("__init__"))
+            return any(map(_is_nvidias, value.__mro__)) or self.stops(vars(value).get("__init__"))
         if not is_torchs_own(value):
             return False
         function = inspect.unwrap(value)
@@ -36,8 +42,12 @@ class Missing:
     def _is_missing(self, function: FunctionType, name: str) -> bool:
         if name in self._answered or name in self._absent:
             return name in self._absent
-        if name.startswith("_cuda_") or name in self._native:
-            return _is_dummy(self._native.get(name, _Absent))
+        if name.startswith(_FUNCTIONS):
+            found = self._native.get(name)
+            # A replacement is a function of Python.
+            return isinstance(found, (BuiltinFunctionType, NoneType)) or _is_nvidias(found)
+        if name in self._native:
+            return _is_nvidias(self._native[name])
         return self.stops(function.__globals__.get(name))
 
 
@@ -55,11 +65,8 @@ def _names(code: CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-class _Absent:
-    """Stands for an attribute that torch._C lacks."""
-
-    __module__ = _DUMMIES
-
-
-def _is_dummy(value: object) -> bool:
-    return isinstance(value, type) and value.__module__ == _DUMMIES
+def _is_nvidias(value: object) -> bool:
+    """Whether `value` is a C class of CUDA builds, or what stands for one in other builds."""
+    return isinstance(value, type) and (
+        value.__module__ == _DUMMIES or (value.__module__ == "torch._C" and value.__name__ in _CLASSES)
+    )

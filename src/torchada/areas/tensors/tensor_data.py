@@ -2,8 +2,8 @@
 
 PyTorch replaces the data of a tensor in place only between the device types that it lists as dense, and PrivateUse1 is not among
 them. The assignment would be refused. Module.to, which checks first, would make new parameters: optimizers would go on with the
-old ones and tied weights would come apart, without any message. Builds of torch that come with a backend may list PrivateUse1, and
-then the patches change nothing.
+old ones and tied weights would come apart, without any message. Builds of torch that come with a backend may list PrivateUse1, as
+Moore Threads' does, and then their own answer counts.
 
 The check is an operator, `aten::_has_compatible_shallow_copy_type`; the copying itself works for any device. So the operator gets
 another answer during the assignment, and the tensor stays the same object for views, optimizers and the autograd graph, as on CUDA.
@@ -40,7 +40,7 @@ def patches(context: Context) -> Iterator[Patch]:
     asked, fits = getattr(torch, _OPERATOR), _fits(torch, context.backend.names.dispatch_key)
     yield Patch(torch, _OPERATOR, _asked_first(asked, fits), None, note='Module.to("cuda") keeps its parameters')
     original = torch._C.TensorBase.data
-    data = property(original.__get__, _set_data(context, original.__set__, fits))
+    data = property(original.__get__, _set_data(context, original.__set__, asked, fits))
     yield Patch(torch.Tensor, "data", data, None, note='x.data = x.data.to("cuda")')
 
 
@@ -64,7 +64,7 @@ def _asked_first(original: Fits, fits: Fits) -> Fits:
 
 
 def _set_data(
-    context: Context, original: Callable[[Tensor, Tensor], None], fits: Fits
+    context: Context, original: Callable[[Tensor, Tensor], None], asked: Fits, fits: Fits
 ) -> Callable[[Tensor, Tensor], None]:
     torch, key = context.torch, context.backend.names.dispatch_key
     types = {"cpu", context.backend.device_type}
@@ -75,7 +75,7 @@ def _set_data(
             stays = self.is_cuda is value.is_cuda
         except AttributeError:  # no tensor: torch's own error names it
             stays = True
-        if stays or {self.device.type, value.device.type} != types:
+        if stays or {self.device.type, value.device.type} != types or asked(self, value) or not fits(self, value):
             original(self, value)
             return
         # Not traced by torch.compile: what is registered here is not part of the program.

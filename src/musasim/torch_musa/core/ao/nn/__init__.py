@@ -1,0 +1,12 @@
+"""As torch.ao.nn, with one package."""
+
+import importlib
+from typing import Any
+
+__all__ = ["intrinsic"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

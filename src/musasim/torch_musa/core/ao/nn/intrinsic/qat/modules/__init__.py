@@ -1,0 +1,3 @@
+from .conv_fused import ConvBnSiLU2d, ConvSiLU2d
+
+__all__ = ["ConvBnSiLU2d", "ConvSiLU2d"]
