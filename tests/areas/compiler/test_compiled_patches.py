@@ -141,7 +141,7 @@ def test_tritons_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
 
 def test_an_ordinary_proxy_is_noticed() -> None:
     """An ordinary wrapt proxy is looked through: eager code is right, and compiled code bypasses the patch without a word."""
-    name = "custom_function_defined_inside"
+    name = "cast"
     cuda = _result(_start("cuda", "eager", name))
     (program,) = (program for program in report.programs("cuda") if program.name == name)
     bypassed = {**cuda["programs"][name], "compiled": cuda["mutants"][name]}

@@ -200,6 +200,25 @@ def test_custom_forward_and_backward_under_the_older_names() -> None:
     assert product.seen is torch.float32  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("by", ["torch.cuda.amp", "torch.amp", "a keyword"])
+@pytest.mark.filterwarnings("ignore:.*deprecated:FutureWarning")
+def test_arguments_are_cast_for_functions_in_c(by: str) -> None:
+    """As apex does: what custom kernels get is cast by a private function of torch.amp."""
+    with torch.cuda.amp.autocast():
+        dtype = torch.get_autocast_gpu_dtype()
+        x = torch.ones(2, device="cuda")
+        given = {"a": [x, 2], "b": (x.double(), "text", x.cpu()), "c": x.long()}
+        if by == "torch.cuda.amp":
+            cast = torch.cuda.amp.autocast_mode._cast(given, dtype)
+        elif by == "torch.amp":
+            cast = torch.amp.autocast_mode._cast(given, "cuda", dtype)
+        else:
+            cast = torch.amp.autocast_mode._cast(given, device_type="cuda", dtype=dtype)
+    assert cast["a"][0].dtype is torch.float16 and cast["a"][1] == 2 and cast["c"].dtype is torch.int64
+    double, text, host = cast["b"]
+    assert (double.dtype, text, host.dtype) == (torch.float64, "text", torch.float32), "as on CUDA"
+
+
 def test_checkpoint_keeps_the_autocast_state() -> None:
     seen = []
 

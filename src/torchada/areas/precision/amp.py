@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from torchada.redirect.calls import disguise, method
+from torchada.redirect.calls import disguise, method, positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
@@ -37,6 +37,9 @@ def patches(context: Context) -> Iterator[Patch]:
         call = translating(getattr(mode, name), devices, "device_type", 1)
         for owner in (mode, torch.amp):
             yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
+    # What custom_fwd casts by; torch.cuda.amp.autocast_mode._cast(x, dtype), which apex calls, gives it "cuda".
+    cast = positional(mode._cast, devices, 1, "device_type")
+    yield Patch(mode, "_cast", cast, 'torch.amp.autocast_mode._cast("cuda")')
     made: dict[int, AnyFunction] = {}
     for owner in (torch._C, torch):
         yield from _state(context, owner, made)

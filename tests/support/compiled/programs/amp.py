@@ -48,6 +48,11 @@ def autocast_as_decorator(x: torch.Tensor) -> Any:
     return torch.autocast("cuda", dtype=torch.bfloat16)(_product)(x)
 
 
+@PROGRAMS.add("torch.amp.autocast_mode._cast")
+def cast(x: torch.Tensor) -> Any:
+    return torch.amp.autocast_mode._cast({"x": [x, 1], "y": (x.double(), "text")}, "cuda", torch.float16)
+
+
 @PROGRAMS.add(
     "torch.is_autocast_enabled",
     "torch.get_autocast_dtype",
