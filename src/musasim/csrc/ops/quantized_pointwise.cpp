@@ -81,7 +81,8 @@ Tensor pointwise_linear(
   if (bias.has_value() && bias->defined()) {
     out = out + *bias;
   }
-  return PointwiseOutput{output_scale, output_zero_point, output_type.value_or(input.scalar_type())}.of(activated(out, activation));
+  const PointwiseOutput output{output_scale, output_zero_point, output_type.value_or(input.scalar_type())};
+  return output.of(activated(out, activation));
 }
 
 Tensor pointwise_convolution(

@@ -53,14 +53,16 @@ void check_bias(const OptionalTensor& bias, int64_t length, at::ScalarType resul
   TORCH_CHECK(fits, "Wrong bias dtype: ", type, "which doesn't match out dtype: ", result);
 }
 
-Tensor scaled_product(
+Tensor scaled_matmul(
     const Tensor& left,
     const Tensor& right,
     const Tensor& left_scale,
     const Tensor& right_scale,
     const OptionalTensor& bias,
     const OptionalTensor& result_scale,
-    at::ScalarType type) {
+    std::optional<at::ScalarType> result_type,
+    bool /*use_fast_accum*/) {
+  const auto type = result_type.value_or(left.scalar_type());
   check_matrices(left, right);
   check_scale(left_scale, "scale_a", left.size(0));
   check_scale(right_scale, "scale_b", right.size(1));
@@ -79,19 +81,6 @@ Tensor scaled_product(
   return product.to(type);
 }
 
-Tensor scaled_matmul(
-    const Tensor& left,
-    const Tensor& right,
-    const Tensor& left_scale,
-    const Tensor& right_scale,
-    const OptionalTensor& bias,
-    const OptionalTensor& result_scale,
-    std::optional<at::ScalarType> type,
-    bool /*use_fast_accum*/) {
-  const auto result = type.value_or(left.scalar_type());
-  return scaled_product(left, right, left_scale, right_scale, bias, result_scale, result);
-}
-
 Tensor& scaled_matmul_out(
     const Tensor& left,
     const Tensor& right,
@@ -100,10 +89,11 @@ Tensor& scaled_matmul_out(
     const OptionalTensor& bias,
     const OptionalTensor& result_scale,
     std::optional<at::ScalarType> type,
-    bool /*use_fast_accum*/,
+    bool use_fast_accum,
     Tensor& out) {
   TORCH_CHECK(!type || *type == out.scalar_type(), "out_dtype must match output matrix type");
-  const auto made = scaled_product(left, right, left_scale, right_scale, bias, result_scale, out.scalar_type());
+  const auto made =
+      scaled_matmul(left, right, left_scale, right_scale, bias, result_scale, out.scalar_type(), use_fast_accum);
   at::native::resize_output(out, made.sizes());
   return out.copy_(made);
 }

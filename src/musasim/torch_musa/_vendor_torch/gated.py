@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 
+from .operators import add_activation, declared
+
 _library: Any = torch.library
 _SCHEMAS = (
     "gated_silu(Tensor input) -> Tensor",
@@ -16,17 +18,13 @@ _SCHEMAS = (
     "_fused_swiglu_forward(Tensor input) -> Tensor",
     "_fused_swiglu_backward(Tensor grad, Tensor input) -> Tensor",
 )
-_kept: list[Any] = []  # an operator exists as long as its library
 
 
 def install() -> None:
     """Add the operators and their names in torch, unless this torch has them."""
     if hasattr(torch, "swish_glu"):
         return
-    library = _library.Library("aten", "FRAGMENT")
-    _kept.append(library)
-    for schema in _SCHEMAS:
-        library.define(schema)
+    library = declared(_SCHEMAS)
     library.impl("gated_silu", _gated_silu, "PrivateUse1")
     library.impl("swish_glu", _swish_glu, "CompositeImplicitAutograd")
     for key in ("PrivateUse1", "CPU"):
@@ -40,8 +38,7 @@ def install() -> None:
         setattr(torch, name, _function(name))
     functional: Any = torch.nn.functional
     functional.swish_glu = torch.swish_glu  # type: ignore[attr-defined]
-    for module in (torch.nn, torch.nn.modules, torch.nn.modules.activation):
-        vars(module)["SwishGLU"] = SwishGLU
+    add_activation("SwishGLU", SwishGLU)
 
 
 class SwishGLU(torch.nn.Module):

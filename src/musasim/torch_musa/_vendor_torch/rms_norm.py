@@ -8,6 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .operators import declared
+
 _ARGUMENTS = "int[] normalized_shape, float eps, Tensor? weight=None"
 _SCHEMAS = (
     f"_fused_rmsnorm_forward(Tensor input, {_ARGUMENTS}) -> (Tensor, Tensor)",
@@ -59,14 +61,9 @@ def _spread(factors: Tensor, normalized_shape: list[int]) -> Tensor:
     return factors.reshape(*factors.shape, *(1 for _ in normalized_shape))
 
 
-# The operators live as long as this.
-_LIBRARY = torch.library.Library("aten", "FRAGMENT")  # type: ignore[no-untyped-call]
-
-
 def install() -> None:
     """Declare the operators, unless this torch has them."""
     for schema, kernel in zip(_SCHEMAS, (forward, backward)):
         name = schema.split("(")[0]
         if not hasattr(torch.ops.aten, name):
-            _LIBRARY.define(schema)  # type: ignore[no-untyped-call]
-            _LIBRARY.impl(name, kernel, "PrivateUse1")  # type: ignore[no-untyped-call]
+            declared([schema]).impl(name, kernel, "PrivateUse1")

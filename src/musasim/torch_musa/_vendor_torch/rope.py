@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .operators import add_activation, declared
+
 _library: Any = torch.library
 _ARGUMENTS = "Tensor freq_cis, bool rotary_interleaved, bool batch_first, bool multi_latent_attention=False"
 _SCHEMAS = (
@@ -15,17 +17,13 @@ _SCHEMAS = (
     f"_fused_rope_backward(Tensor grad, {_ARGUMENTS}) -> Tensor",
 )
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
-_kept: list[Any] = []  # an operator exists as long as its library
 
 
 def install() -> None:
     """Add the operators and their names in torch, unless this torch has them."""
     if hasattr(torch, "rope"):
         return
-    library = _library.Library("aten", "FRAGMENT")
-    _kept.append(library)
-    for schema in _SCHEMAS:
-        library.define(schema)
+    library = declared(_SCHEMAS)
     library.impl("rope", _rope, "CompositeImplicitAutograd")
     library.impl("_fused_rope_forward", _forward, "PrivateUse1")
     library.impl("_fused_rope_backward", _backward, "PrivateUse1")
@@ -35,8 +33,7 @@ def install() -> None:
     names: Any = torch
     names.rope = rope
     names.nn.functional.rope = rope
-    for module in (torch.nn, torch.nn.modules, torch.nn.modules.activation):
-        vars(module)["RoPE"] = RoPE
+    add_activation("RoPE", RoPE)
 
 
 def rope(
