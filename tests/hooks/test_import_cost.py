@@ -120,3 +120,21 @@ def test_entry_points_are_parsed_only_where_one_is_for_torchada(musa: Interprete
 def test_the_collector_is_paused_while_redirection_begins_and_then_restored(musa: Interpreter, enabled: bool) -> None:
     counts = musa.json(("" if enabled else "import gc; gc.disable()\n") + COUNT)
     assert counts.get("collections", 0) == 0 and counts["enabled"] is enabled
+
+
+COLLECTIONS = """
+import gc, json
+from torchada.hooks import activation
+seen, follow = [], activation.follow
+def counted(name, execute):
+    before = sum(each["collections"] for each in gc.get_stats())
+    follow(name, execute)
+    seen.append((name, sum(each["collections"] for each in gc.get_stats()) - before))
+activation.follow = counted
+import torch
+print(json.dumps([count for name, count in seen if name == "torch"]))
+"""
+
+
+def test_nothing_is_collected_while_torch_is_imported(musa: Interpreter) -> None:
+    assert musa.json(COLLECTIONS) == [0]

@@ -40,9 +40,11 @@ from torchada.redirect.context import Context
 def follow(name: str, execute: Callable[[], None]) -> None:
     """Execute a watched module, and then apply what waits for it. Called without holding a lock of ours: areas import modules."""
     again = STATE.has(name) and name not in STATE.executing  # importlib.reload
-    with STATE.executing_module(name), _other_adapters_left_out(name):
-        execute()
-    _arrived(name, again=again)
+    # Other modules may run a whole program while they are imported, which needs the collector.
+    with paused() if name == "torch" else nullcontext():
+        with STATE.executing_module(name), _other_adapters_left_out(name):
+            execute()
+        _arrived(name, again=again)
 
 
 def _other_adapters_left_out(name: str) -> AbstractContextManager[None]:
