@@ -43,6 +43,16 @@ def test_whole_numbers_wrap(kernels: Kernels) -> None:
     assert kernels.map("steps", torch.int32, values).tolist() == [3, 3, 10], "a counter beyond the largest goes on"
 
 
+def test_numbers_that_an_integer_cannot_hold_become_its_ends(kernels: Kernels) -> None:
+    values = [-2.5, -0.5, 2.75, 5e9, -1e30, 1e30, float("nan")]
+    single, double = torch.tensor(values), torch.tensor(values, dtype=torch.float64)
+    least, most = torch.iinfo(torch.int64).min, torch.iinfo(torch.int64).max
+    assert kernels.map("to_unsigned", torch.int64, single).tolist() == [0, 0, 2, 2**32 - 1, 0, 2**32 - 1, 0]
+    assert kernels.map("to_int", torch.int64, double).tolist() == [-2, 0, 2, LARGEST, -LARGEST - 1, LARGEST, 0]
+    assert kernels.map("to_long", torch.int64, single).tolist() == [-5, -1, 5, 10**10, least, most, 0]
+    assert kernels.map("to_size", torch.uint64, double).tolist() == [0, 0, 2, 5 * 10**9, 0, 2**64 - 1, 0]
+
+
 def test_a_loop_over_a_member_may_go_on_with_the_next_one(kernels: Kernels) -> None:
     values, sums = torch.arange(1, 9, dtype=torch.int32), torch.zeros(8, dtype=torch.int32)
     kernels.run("members", values, sums)

@@ -262,13 +262,30 @@ def test_errors_name_the_users_file_and_line(home: Path, tmp_path: Path) -> None
     )
     (tmp_path / "k.mu").write_text(
         '#include "h.muh"\n#define RUN(k) k<<<1, 1>>>(out, 1)\n__global__ void f(int*) {}\nvoid run(int* out) {\n'
-        "  f<<<\n    1,\n    2>>>(out);\n  RUN(f);\n}\n__global__ void big() { __shared__ int s[20000]; s[0] = 1; }\n"
+        "  f<<<\n    1,\n    2>>>(out);\n  RUN(f);\n}\n"
     )
     done = call(home / "bin" / "mcc", "-c", "k.mu", cwd=tmp_path, ok=False)
     assert "h.muh:5:" in done.stderr and "'absent' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
     assert "k.mu:8:" in done.stderr and "too many arguments" in done.stderr
-    assert "too much shared data" in done.stderr and "k.mu:10:" in done.stderr
     assert "k.mu:7" not in done.stderr and not (tmp_path / "k.o").exists()
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_too_much_shared_data_is_an_error_of_its_line(level: str, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "k.mu").write_text("\n__global__ void big() { __shared__ int s[20000]; s[0] = 1; }\n")
+    done = call(home / "bin" / "mcc", level, "-c", "k.mu", cwd=tmp_path, ok=False)
+    assert "too much shared data" in done.stderr and "k.mu:2:" in done.stderr and not (tmp_path / "k.o").exists()
+
+
+def test_shared_data_of_any_size_may_stand_where_the_code_is_never_reached(home: Path, tmp_path: Path) -> None:
+    """A template with two ways to get its memory chooses by its argument; the compiler drops the other way."""
+    (tmp_path / "k.mu").write_text(
+        "template <int KB> __global__ void k(int* out) {\n"
+        "  if (KB <= 48) { __shared__ int s[KB > 48 ? 1 << 24 : 64]; s[0] = KB; out[0] = s[0]; } else { out[0] = -KB; }\n}\n"
+        "void run(int* out) { k<32><<<1, 1>>>(out); k<96><<<1, 1>>>(out); }\n"
+    )
+    for level in ("-O0", "-O2"):
+        call(home / "bin" / "mcc", level, "-c", "k.mu", cwd=tmp_path)
 
 
 # ---------------------------------------------------------------- what kernels do

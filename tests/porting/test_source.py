@@ -92,6 +92,9 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ("torch::kCUDA, c10::DeviceType::CUDA", "torch::kPrivateUse1, c10::DeviceType::PrivateUse1"),
         ("DispatchKey::AutogradCUDA", "DispatchKey::AutogradPrivateUse1"),
         ("TORCH_LIBRARY_IMPL(cudaOps, CUDA, m)", "TORCH_LIBRARY_IMPL(cudaOps, PrivateUse1, m)"),
+        ("TORCH_LIBRARY_IMPL(vision, Autocast, m)", "TORCH_LIBRARY_IMPL(vision, AutocastPrivateUse1, m)"),
+        ("f<c10::DispatchKey::Autocast>(Autocast::on)", "f<c10::DispatchKey::AutocastPrivateUse1>(Autocast::on)"),
+        ("TORCH_LIBRARY_IMPL(vision, AutocastCPU, m)",) * 2,
         (
             "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastCUDA, m)",
             "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastPrivateUse1, m)",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from musasim.toolkit.conversions import conversions
 from musasim.toolkit.declarations import (
     CALL_LIKE,
     declared_name,
@@ -103,6 +104,7 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
+        self._convert()
         return self._apply()
 
     # --- edits ---------------------------------------------------------------------------------------------------
@@ -376,6 +378,19 @@ class _Rewriter:
             return False
         words = {token.text for token in self._source.tokens(self._source.statement_begin(opened[-1]), opened[-1])}
         return bool(words & {"class", "struct", "union"})
+
+    def _convert(self) -> None:
+        """Give the user's device code a device's conversions to integers."""
+        done = 0
+        for begin, end in sorted(self._bodies):
+            if begin < done or self._source.in_system_header(begin):
+                continue  # a body within another
+            done = end
+            for found in conversions(self._source, begin, end):
+                opening = "" if found.close is None else "("
+                self._replace(found.begin, found.end, f"::musasim::converted<{found.type}>{opening}")
+                if found.close is not None:
+                    self._insert(found.close, ")")
 
     # --- shared memory ---------------------------------------------------------------------------------------------------
 

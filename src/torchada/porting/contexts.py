@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from torchada.porting.rules.dispatch import DISPATCH_KEYS
+from torchada.porting.rules.dispatch import DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.source import Place, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
@@ -88,18 +88,18 @@ def _called(before: bytes) -> str:
 
 _ARGUMENT = {
     word: f"{word} as an argument: where a macro makes a device type or a dispatch key of it, it must be {key}"
-    for word, key in DISPATCH_KEYS.items()
+    for word, key in DISPATCH_NAMES.items()
 }
 
 
 def _dispatch_key(word: str, place: Place) -> Change | None:
     last = place.last
     if (last == b":" and _DISPATCH.search(place.joined)) or (last == b"," and _is_implemented(place)):
-        return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
+        return Change(place.start, place.end, DISPATCH_NAMES[word].encode())
     if last in (b"(", b",") and place.follows(b",", b")"):
         macros = place.source.device_macros
         if macros and _called(place.joined) in macros:
-            return Change(place.start, place.end, DISPATCH_KEYS[word].encode())
+            return Change(place.start, place.end, DISPATCH_NAMES[word].encode())
         return Change(place.start, place.end, word.encode(), _ARGUMENT[word])
     return None
 
@@ -135,7 +135,7 @@ def _dlpack_type(word: str, place: Place) -> Change | None:
 
 CONTEXTS: dict[str, Callable[[str, Place], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
-    **dict.fromkeys(DISPATCH_KEYS, _dispatch_key),
+    **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     "is_cuda": _is_cuda,
     "kDLCUDA": _dlpack_type,

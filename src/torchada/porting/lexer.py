@@ -48,7 +48,7 @@ from collections.abc import Iterable, Iterator
     WORD,
 ) = range(1, 16)
 RAW = 0
-RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__")
+RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__", b"Autocast")
 _APART = re.compile(rb"<<\s{1,80}<")
 
 NAME = rb"[\w$\x80-\xff]"
@@ -96,6 +96,7 @@ _RARE_ONES = (
     rb"a" + _FIRST % b"a" + rb"(sm)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
+    rb"A" + _FIRST % b"A" + rb"(utocast)(?!" + NAME + rb")",
 )
 
 

@@ -19,6 +19,7 @@
 
 #include "musasim/device.h"
 #include "musasim/device_functions.h"
+#include "musasim/conversions.h"
 #include "musasim/launch.h"
 
 // glibc's assert() calls this, in kernels as on the host.

@@ -9,6 +9,8 @@ DISPATCH_KEYS = {
     "QuantizedCUDA": "QuantizedPrivateUse1",
     "NestedTensorCUDA": "NestedTensorPrivateUse1",
 }
+# With the short name that C++ has for AutocastCUDA, and Python has not.
+DISPATCH_NAMES = {**DISPATCH_KEYS, "Autocast": DISPATCH_KEYS["AutocastCUDA"]}
 
 # Macros whose first argument is a name that Python sees.
 NAMING_MACROS = (

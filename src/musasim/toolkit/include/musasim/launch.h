@@ -65,10 +65,13 @@ void tell(musasim_parameters* asked, const Parameters&... each) {
   (asked->add(asked, const_cast<void*>(static_cast<const volatile void*>(&each)), sizeof(each)), ...);
 }
 
+// An error of the compiler, unless the call is in code that cannot be reached: there, a variable may have any size.
+[[gnu::error("too much shared data: a block has 48 KB for __shared__ variables of fixed size")]] void refuse_shared_data();
+
 // For a static __shared__ variable: once for each block.
 template <class Variable>
-inline void declare_shared(Variable& variable, unsigned long long& seen) {
-  static_assert(sizeof(Variable) <= 48 * 1024, "too much shared data: a block has 48 KB for __shared__ variables of fixed size");
+[[gnu::always_inline]] inline void declare_shared(Variable& variable, unsigned long long& seen) {
+  if (sizeof(Variable) > 48 * 1024) refuse_shared_data();
   if (seen != musasim_block_serial) {
     seen = musasim_block_serial;
     musasim_declare_shared(const_cast<std::remove_cv_t<Variable>*>(&variable), sizeof(variable));
