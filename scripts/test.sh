@@ -19,7 +19,7 @@ trap 'rm -f "$log"' EXIT
 
 tests() { # MECHANISM [pytest options]
     echo "== tests with TORCHADA_NATIVE=$1"
-    TORCHADA_NATIVE=$1 python -m pytest -n 2 --dist worksteal "${@:2}" | tee -a "$log"
+    TORCHADA_NATIVE=$1 python -m pytest -n 2 --dist worksteal --durations 30 "${@:2}" | tee -a "$log"
 }
 
 ruff check .

@@ -37,11 +37,12 @@ def test_thrust_agrees_with_torch(libraries: Kernels) -> None:
     by_key = torch.zeros(distinct.numel()).index_add(0, places[order], order.float())
     assert torch.equal(rows[7, : distinct.numel()], by_key)
 
-    results = torch.zeros(9, dtype=torch.double)
+    results = torch.zeros(10, dtype=torch.double)
     libraries.run("thrust_results", values, results, n)
-    maximum = int(values.max())
+    maximum, from_behind = int(values.max()), values.tolist()[::-1]
     assert results.tolist() == [
         maximum, float(values.sum()) / 2, odd.numel(), values.tolist().index(maximum), 5050, 42, 1, 2**31 - 1, 2,
+        from_behind.index(from_behind[2]),
     ]  # fmt: skip
 
 

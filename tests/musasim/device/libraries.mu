@@ -6,6 +6,7 @@
 #include <thrust/execution_policy.h>
 #include <thrust/host_vector.h>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/reverse_iterator.h>
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/scan.h>
 #include <thrust/sort.h>
@@ -95,6 +96,8 @@ extern "C" int thrust_results(int* in, double* out, long n) {
   out[7] = keys.back();
   keys.resize(2);
   out[8] = static_cast<double>(keys.size());
+  const thrust::reverse_iterator<int*> from_behind = thrust::make_reverse_iterator(last);
+  out[9] = static_cast<double>(thrust::find(policy, from_behind, from_behind + n, in[n - 3]) - from_behind);
   musaStreamDestroy(stream);
   return finished();
 }

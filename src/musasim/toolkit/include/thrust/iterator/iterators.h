@@ -1,7 +1,8 @@
-// The iterators that compute or combine: counting, constant, transform, zip, permutation, discard.
+// The iterators that compute or combine: counting, constant, transform, zip, permutation, discard, reverse.
 #pragma once
 
 #include <cstddef>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,9 @@
 #include "thrust/tuple.h"
 
 namespace thrust {
+
+using std::make_reverse_iterator;
+using std::reverse_iterator;
 
 template <class T>
 class counting_iterator : public cub::detail::RandomAccess<counting_iterator<T>, T, std::ptrdiff_t> {

@@ -1,0 +1,3 @@
+#pragma once
+
+#include "thrust/iterator/iterators.h"
