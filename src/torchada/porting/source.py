@@ -23,6 +23,7 @@ _BETWEEN = frozenset(
 _HOLDER_OPENED = re.compile(rb"(?<!\w)namespace\s+(?:%b)(?!\w)(?!\s*=)" % b"|".join(HOLDERS))
 _TORCH = re.compile(rb"(?<!\w)(?:torch|ATen|at)(?!\w)")
 _DECLARES_IS_CUDA = re.compile(rb"(?<!\w)bool\s+is_cuda\s*\(")
+_GIVEN_A_VALUE = re.compile(rb"(?<![\w$])([A-Za-z_]\w*)\s{0,80}=(?!=)")
 _FOR_GPUS = re.compile(rb"__(?:global|device)__|__CUDA|#[ \t]*include[ \t]*[<\"]cu")
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
@@ -77,6 +78,13 @@ class Source:
     def declares_is_cuda(self) -> bool:
         """Whether a class of its own has is_cuda()."""
         return _DECLARES_IS_CUDA.search(self.text) is not None
+
+    @cached_property
+    def values(self) -> frozenset[bytes]:
+        """The names that it gives a value, if it has names of MUSA as well as of CUDA."""
+        if b"MUSA" not in self.text and b"musa" not in self.text:
+            return frozenset()
+        return frozenset(found[1] for found in _GIVEN_A_VALUE.finditer(self.text))
 
     @cached_property
     def is_for_gpus(self) -> bool:

@@ -138,7 +138,7 @@ class _Pass:
     def _translate(self) -> None:
         """The loop that everything goes through; locals, because it is."""
         text, pieces, memory, missing = self.text, self.pieces, self.translator.memory, self
-        look_up, is_name = self.translator.look_up, _IS_NAME
+        look_up, is_name, values = self.translator.look_up, _IS_NAME, self.source.values
         for group, start, end in Lexer(self.translator.pattern(text), text):
             if group < WORD:
                 self._other(group, start, end)
@@ -154,6 +154,8 @@ class _Pass:
             if new.__class__ is bytes:
                 if text[start - 1] in _OPEN and _is_seen_by_python(text, start):
                     continue
+                if new in values and word in values:
+                    continue  # a constant for each of the two: renamed, the first would be the second
                 pieces.append(text[self.position : start])
                 pieces.append(new)
                 self.position = end
