@@ -90,7 +90,8 @@ def _register_the_backend(common: Any) -> None:
 
 
 def _name_it_in_cpp(cpp_utils: Any) -> None:
-    cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
+    if hasattr(cpp_utils, "DEVICE_TO_ATEN"):  # from torch 2.15 on, the overrides that torch_musa registers say it
+        cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
 
 
 def _schedule_as_the_cpu(scheduler: Any) -> None:
