@@ -151,13 +151,10 @@ def subprocesses(context: Context) -> Iterator[Patch]:
     """max-autotune gives each sub-process one device, by the variable that hides the others."""
     import torch._inductor.autotune_process as processes
 
-    variable = context.backend.visible_devices
     # CUDA_VISIBLE_DEVICES itself would not work: if the user has set the backend's own variable, that one is used.
-    yield Patch(
-        processes,
-        "CUDA_VISIBLE_DEVICES",
-        variable,
-        None,
-        note="the device of each sub-process of max-autotune",
-        to=variable,
-    )
+    variable, own = context.backend.visible_devices, context.backend.device_type
+    note = "the device of each sub-process of max-autotune"
+    yield Patch(processes, "CUDA_VISIBLE_DEVICES", variable, None, note=note, to=variable)
+    variables = getattr(processes, "_visible_device_env_var_maps", None)  # from torch 2.15 on
+    if variables is not None:
+        yield Patch(variables, own, variable, None, note=note, to=variable)
