@@ -123,8 +123,12 @@ def test_collectives(answers: Callable[[str], list[Any]]) -> None:
     first, second = answers("functional_collectives")
     assert first == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [4, 4]]
     assert second == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [2, 2]]
-    refusal = "monitored_barrier is only implemented for GLOO backend."
-    assert answers("messages") == [[2, 2, refusal], [2, 2, refusal]]
+    refusals = {
+        "is only implemented for GLOO backend.",
+        "requires a group with a CPU-capable backend (e.g. GLOO).",
+    }  # from 2.15 on
+    for *sums, refusal in answers("messages"):
+        assert sums == [2, 2] and refusal.removeprefix("monitored_barrier ") in refusals
 
 
 def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:

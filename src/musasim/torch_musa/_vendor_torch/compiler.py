@@ -128,6 +128,8 @@ def _name_no_device_in_keys(codecache: Any) -> None:
 
 def _look_for_the_device(cudagraph_utils: Any) -> None:
     rewrite(cudagraph_utils.check_multiple_devices_or_any_cpu_nodes, {}, {"cuda": "musa"})
+    if hasattr(cudagraph_utils, "_CUDAGRAPH_SUPPORTED_DEVICE_TYPES"):  # from torch 2.15 on, that function asks this
+        cudagraph_utils._CUDAGRAPH_SUPPORTED_DEVICE_TYPES = frozenset({"musa"})
     if hasattr(cudagraph_utils, "collect_cuda_data_ptrs"):
         rewrite(cudagraph_utils.collect_cuda_data_ptrs, {}, {"cuda": "musa"})
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 _NAME = "nccl"
-# The classes that torch makes groups of NCCL with, where its functions for that are there. The last two are new in torch 2.15, where
-# "nccl" means the second.
+# The classes that torch makes groups of NCCL with, if it has these functions. The last two are new in torch 2.15, and its "nccl" is
+# the second.
 _CLASSES = {
     "ProcessGroupNCCL": "is_nccl_available",
     "ProcessGroupNCCL2": "_create_nccl2_process_group",
