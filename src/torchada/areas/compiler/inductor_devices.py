@@ -10,8 +10,9 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -97,8 +98,7 @@ def _get_cuda_device_context(
 
 def heuristics(context: Context) -> Iterator[Patch]:
     """max-autotune tries CUDA's configurations for a backend that has none of its own."""
-    import torch._inductor.template_heuristics.registry as registry
-
+    registry = _registry()
     if not hasattr(registry, "get_registered_heuristic_class"):
         raise Skip("this torch finds them where it makes them; see candidates")
     find = _find(context, registry.get_registered_heuristic_class)
@@ -106,6 +106,13 @@ def heuristics(context: Context) -> Iterator[Patch]:
     yield Patch(
         registry, "get_registered_heuristic_class", find, None, note=note, refresh=registry._HEURISTIC_CACHE.clear
     )
+
+
+def _registry() -> Any:
+    try:
+        return import_module("torch._inductor.heuristics.registry")
+    except ImportError:  # its place up to torch 2.14
+        return import_module("torch._inductor.template_heuristics.registry")
 
 
 def _find(context: Context, original: Find) -> Find:

@@ -74,7 +74,7 @@ def _lacking(context: Context) -> Iterator[Patch]:
     absent = frozenset(name for name in _READ if not _has(context, name.lstrip("_")))
     missing = Missing(context.torch, _CAREFUL, absent)
     answers = {name: call for name, call in _answers(context).items() if missing.stops(cuda.get(name))}
-    answers.update({name: call for name, call in _exchanges(context).items() if is_torchs_own(cuda.get(name))})
+    answers.update({name: call for name, call in _exchanges(context).items() if _is_torchs(cuda.get(name))})
     places = {id(cuda[name]): (disguise(call, cuda[name]), name, _EMULATED) for name, call in answers.items()}
     missing = Missing(context.torch, _CAREFUL | answers.keys(), absent - answers.keys())
     for name, value, why in _refused(context, missing):
@@ -150,6 +150,11 @@ def _set_device(context: Context) -> Callable[[DeviceLike], None]:
             raise error(context, "torch.cuda.set_device", f"torch.{context.backend.namespace} has no set_device")
 
     return set_device
+
+
+def _is_torchs(exchange: object) -> bool:
+    """CUDA builds have C functions there."""
+    return is_torchs_own(exchange) or getattr(exchange, "__name__", "").startswith("_cuda_")
 
 
 def _exchanges(context: Context) -> Calls:
