@@ -62,11 +62,11 @@ def _asked(tx: InstructionTranslatorBase, thing: object, name: str) -> VariableT
 
 
 def _devices(context: Context, entry: str) -> Iterator[Patch]:
-    """The `type` of a device that is an argument or a global. Newer torch guards the device, torch 2.7 its `type` as well."""
+    """The `type` of a device that is an argument or a global. torch 2.7 and 2.15 guard it, those between the device alone."""
     from torch._dynamo.variables.base import VariableTracker
     from torch._dynamo.variables.constant import ConstantVariable
 
-    if "is_python_constant" not in getattr(VariableTracker, entry).__code__.co_names:
+    if entry != "var_getattr" or "is_python_constant" not in VariableTracker.var_getattr.__code__.co_names:
         call = _device_getattr(context.torch.device, getattr(ConstantVariable, entry))
         yield Patch(ConstantVariable, entry, call, None, note="torch.device.type under torch.compile")
 
