@@ -15,7 +15,10 @@ import torch
 from torch import nn
 
 from support import distributed_checks as checks
+from support.interpreter import TORCH
 
+# torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses. Later torch sends a float.
+SENDS_ANOTHER_TYPE = TORCH[:2] == (2, 9)
 # Two ranks train on the halves of a batch; an optimizer that sees the whole batch takes the same steps.
 PRECISION = {"abs": 2e-4}
 
@@ -34,7 +37,8 @@ def launch(place: Path, names: list[str], **environment: str) -> list[dict[str, 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
     """`answers(name)`: what the ranks answered, all checks being run in one start of the two."""
-    found = launch(tmp_path_factory.mktemp("ranks"), [check.__name__ for check in checks.QUICK])
+    names = [check.__name__ for check in checks.QUICK if not (check is checks.pipeline and SENDS_ANOTHER_TYPE)]
+    found = launch(tmp_path_factory.mktemp("ranks"), names)
 
     def of(name: str) -> list[Any]:
         for rank, answer in enumerate(found):
@@ -99,6 +103,7 @@ def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
         assert found == pytest.approx(losses, **PRECISION)
 
 
+@pytest.mark.skipif(SENDS_ANOTHER_TYPE, reason="this torch sends an integer where it receives a float")
 def test_pipelines(answers: Callable[[str], list[Any]]) -> None:
     net = checks.model()
     losses = [net(part).square().mean() for part in checks.batch(0, 0).cpu().chunk(2)]
