@@ -17,7 +17,7 @@ from torch import nn
 from support import distributed_checks as checks
 from support.interpreter import TORCH
 
-# torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses. Later torch sends a float.
+# torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses.
 SENDS_ANOTHER_TYPE = TORCH[:2] == (2, 9)
 # Two ranks train on the halves of a batch; an optimizer that sees the whole batch takes the same steps.
 PRECISION = {"abs": 2e-4}
