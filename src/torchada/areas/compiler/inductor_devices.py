@@ -98,7 +98,15 @@ def _get_cuda_device_context(
 
 def heuristics(context: Context) -> Iterator[Patch]:
     """max-autotune tries CUDA's configurations for a backend that has none of its own."""
-    registry = _registry()
+    yield from _configurations(context, import_module("torch._inductor.template_heuristics.registry"))
+
+
+def moved_heuristics(context: Context) -> Iterator[Patch]:
+    """The same in torch 2.15, which keeps them elsewhere."""
+    yield from _configurations(context, import_module("torch._inductor.heuristics.registry"))
+
+
+def _configurations(context: Context, registry: Any) -> Iterator[Patch]:
     if not hasattr(registry, "get_registered_heuristic_class"):
         raise Skip("this torch finds them where it makes them; see candidates")
     find = _find(context, registry.get_registered_heuristic_class)
@@ -106,13 +114,6 @@ def heuristics(context: Context) -> Iterator[Patch]:
     yield Patch(
         registry, "get_registered_heuristic_class", find, None, note=note, refresh=registry._HEURISTIC_CACHE.clear
     )
-
-
-def _registry() -> Any:
-    try:
-        return import_module("torch._inductor.heuristics.registry")
-    except ImportError:  # its place up to torch 2.14
-        return import_module("torch._inductor.template_heuristics.registry")
 
 
 def _find(context: Context, original: Find) -> Find:
