@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -173,7 +174,7 @@ def test_handles_of_the_driver_are_refused(name: str) -> None:
 
 
 def test_annotated_kernels_are_refused() -> None:
-    if "enable_annotations" not in torch.cuda.graph.__init__.__code__.co_varnames:
+    if "enable_annotations" not in inspect.signature(torch.cuda.graph.__init__).parameters:
         pytest.skip("this torch has no enable_annotations")
     with pytest.raises(UnsupportedError, match="enable_annotations"):
         captured(lambda: torch.ones(1, device="cuda") + 1, enable_annotations=True)

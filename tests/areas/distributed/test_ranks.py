@@ -15,7 +15,10 @@ import torch
 from torch import nn
 
 from support import distributed_checks as checks
+from support.interpreter import TORCH
 
+# torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses.
+SENDS_ANOTHER_TYPE = TORCH[:2] == (2, 9)
 # Two ranks train on the halves of a batch; an optimizer that sees the whole batch takes the same steps.
 PRECISION = {"abs": 2e-4}
 
@@ -34,7 +37,8 @@ def launch(place: Path, names: list[str], **environment: str) -> list[dict[str, 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
     """`answers(name)`: what the ranks answered, all checks being run in one start of the two."""
-    found = launch(tmp_path_factory.mktemp("ranks"), [check.__name__ for check in checks.QUICK])
+    names = [check.__name__ for check in checks.QUICK if not (check is checks.pipeline and SENDS_ANOTHER_TYPE)]
+    found = launch(tmp_path_factory.mktemp("ranks"), names)
 
     def of(name: str) -> list[Any]:
         for rank, answer in enumerate(found):
@@ -99,6 +103,7 @@ def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
         assert found == pytest.approx(losses, **PRECISION)
 
 
+@pytest.mark.skipif(SENDS_ANOTHER_TYPE, reason="this torch sends an integer where it receives a float")
 def test_pipelines(answers: Callable[[str], list[Any]]) -> None:
     net = checks.model()
     losses = [net(part).square().mean() for part in checks.batch(0, 0).cpu().chunk(2)]
@@ -123,8 +128,12 @@ def test_collectives(answers: Callable[[str], list[Any]]) -> None:
     first, second = answers("functional_collectives")
     assert first == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [4, 4]]
     assert second == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [2, 2]]
-    refusal = "monitored_barrier is only implemented for GLOO backend."
-    assert answers("messages") == [[2, 2, refusal], [2, 2, refusal]]
+    refusals = {
+        "is only implemented for GLOO backend.",
+        "requires a group with a CPU-capable backend (e.g. GLOO).",
+    }  # from 2.15 on
+    for *sums, refusal in answers("messages"):
+        assert sums == [2, 2] and refusal.removeprefix("monitored_barrier ") in refusals
 
 
 def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:

@@ -6,6 +6,7 @@ import ctypes
 import ctypes.util
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,8 @@ class TestByTheBackendsOwnName:
 
     @pytest.mark.parametrize("name", ["libmusart.so", b"libmusart.so", Path("libmusart.so")])
     def test_the_runtime(self, name: Any) -> None:
+        if isinstance(name, bytes) and sys.version_info[:3] == (3, 13, 0):
+            pytest.skip("this CPython takes no bytes for a library's name")
         library = ctypes.CDLL(name)
         assert device_count(library) == torch.cuda.device_count() and library.cudaSetDevice(0) == 0
         assert library.musaSetDevice(0) == 0 and library.musaSetDevice is not library.cudaSetDevice

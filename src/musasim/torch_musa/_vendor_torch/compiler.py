@@ -90,7 +90,8 @@ def _register_the_backend(common: Any) -> None:
 
 
 def _name_it_in_cpp(cpp_utils: Any) -> None:
-    cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
+    if hasattr(cpp_utils, "DEVICE_TO_ATEN"):  # from torch 2.15 on, the overrides that torch_musa registers say it
+        cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
 
 
 def _schedule_as_the_cpu(scheduler: Any) -> None:
@@ -127,6 +128,8 @@ def _name_no_device_in_keys(codecache: Any) -> None:
 
 def _look_for_the_device(cudagraph_utils: Any) -> None:
     rewrite(cudagraph_utils.check_multiple_devices_or_any_cpu_nodes, {}, {"cuda": "musa"})
+    if hasattr(cudagraph_utils, "_CUDAGRAPH_SUPPORTED_DEVICE_TYPES"):  # from torch 2.15 on, that function asks this
+        cudagraph_utils._CUDAGRAPH_SUPPORTED_DEVICE_TYPES = frozenset({"musa"})
     if hasattr(cudagraph_utils, "collect_cuda_data_ptrs"):
         rewrite(cudagraph_utils.collect_cuda_data_ptrs, {}, {"cuda": "musa"})
 

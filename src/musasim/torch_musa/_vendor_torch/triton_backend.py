@@ -24,11 +24,11 @@ def _count_the_device(module: Any) -> None:
     asks_about_others = module.has_triton
 
     @functools.cache
-    def has_triton() -> bool:
+    def has_triton(**options: bool) -> bool:  # from torch 2.15 on, whether the CPU counts
         from torch._dynamo.device_interface import get_interface_for_device
 
         device = get_interface_for_device("musa")
-        return bool(device.is_available() and module.has_triton_package()) or bool(asks_about_others())
+        return bool(device.is_available() and module.has_triton_package()) or bool(asks_about_others(**options))
 
     module.has_triton = has_triton
 

@@ -13,6 +13,7 @@ AREAS = {
     "torch._inductor.codecache": ("inductor_caches.key", "inductor_caches.generated_modules"),
     "torch._inductor.autotune_process": ("inductor_devices.subprocesses",),
     "torch._inductor.runtime.triton_helpers": ("inductor_triton.driver",),
+    "torch._inductor.heuristics.registry": ("inductor_devices.moved_heuristics",),
     "torch._inductor.template_heuristics.registry": ("inductor_devices.heuristics",),
     "torch.export.passes": ("export",),
 }

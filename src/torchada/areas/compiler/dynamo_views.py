@@ -25,16 +25,24 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch._dynamo.variables.misc import PythonModuleVariable
     from torch._dynamo.variables.torch import TorchInGraphFunctionVariable
 
-    version = _var_getattr(context, PythonModuleVariable.var_getattr)
-    yield Patch(PythonModuleVariable, "var_getattr", version, None, note="torch.version.cuda under torch.compile")
+    entry = _entry()
+    version = _version_getattr(context, getattr(PythonModuleVariable, entry))
+    yield Patch(PythonModuleVariable, entry, version, None, note="torch.version.cuda under torch.compile")
     fold = _folds(TorchInGraphFunctionVariable.can_constant_fold_through)
     note = "torch.cuda.is_available() and its like under torch.compile"
     yield Patch(TorchInGraphFunctionVariable, "can_constant_fold_through", fold, None, note=note)
-    yield from _devices(context)
-    yield from _meshes(context)
+    yield from _devices(context, entry)
+    yield from _meshes(context, entry)
 
 
-def _var_getattr(context: Context, original: Getattr) -> Getattr:
+def _entry() -> str:
+    """What torch.compile calls for an attribute. From torch 2.15 on it is named after CPython's slot."""
+    from torch._dynamo.variables.base import VariableTracker
+
+    return "tp_getattro_impl" if hasattr(VariableTracker, "tp_getattro_impl") else "var_getattr"
+
+
+def _version_getattr(context: Context, original: Getattr) -> Getattr:
     version = context.torch.version
 
     def var_getattr(self: Any, tx: InstructionTranslatorBase, name: str) -> VariableTracker:
@@ -53,14 +61,14 @@ def _asked(tx: InstructionTranslatorBase, thing: object, name: str) -> VariableT
     return answer
 
 
-def _devices(context: Context) -> Iterator[Patch]:
-    """The `type` of a device that is an argument or a global. Newer torch guards the device, torch 2.7 its `type` as well."""
+def _devices(context: Context, entry: str) -> Iterator[Patch]:
+    """The `type` of a device that is an argument or a global. torch 2.7 and 2.15 guard it, those between the device alone."""
     from torch._dynamo.variables.base import VariableTracker
     from torch._dynamo.variables.constant import ConstantVariable
 
-    if "is_python_constant" not in VariableTracker.var_getattr.__code__.co_names:
-        call = _device_getattr(context.torch.device, ConstantVariable.var_getattr)
-        yield Patch(ConstantVariable, "var_getattr", call, None, note="torch.device.type under torch.compile")
+    if entry != "var_getattr" or "is_python_constant" not in VariableTracker.var_getattr.__code__.co_names:
+        call = _device_getattr(context.torch.device, getattr(ConstantVariable, entry))
+        yield Patch(ConstantVariable, entry, call, None, note="torch.device.type under torch.compile")
 
 
 def _device_getattr(device: type, original: Getattr) -> Getattr:
@@ -72,14 +80,16 @@ def _device_getattr(device: type, original: Getattr) -> Getattr:
     return disguise(var_getattr, original)
 
 
-def _meshes(context: Context) -> Iterator[Patch]:
+def _meshes(context: Context, entry: str) -> Iterator[Patch]:
     """DeviceMesh.device_type, where torch.compile takes a mesh for an object with guarded attributes (not yet in torch 2.7)."""
     from torch._dynamo.variables import script_object
 
-    kind, distributed = script_object.TorchScriptObjectVariable, context.torch.distributed
-    if distributed.is_available() and "var_getattr" in vars(kind):
-        call = _mesh_getattr(distributed.device_mesh.DeviceMesh, kind.var_getattr)
-        yield Patch(kind, "var_getattr", call, None, note="DeviceMesh.device_type under torch.compile")
+    known, distributed = vars(script_object), context.torch.distributed
+    # Its name from torch 2.15 on, and up to 2.14.
+    kind = known.get("CustomClassObjectVariable") or known["TorchScriptObjectVariable"]
+    if distributed.is_available() and entry in vars(kind):
+        call = _mesh_getattr(distributed.device_mesh.DeviceMesh, getattr(kind, entry))
+        yield Patch(kind, entry, call, None, note="DeviceMesh.device_type under torch.compile")
 
 
 def _mesh_getattr(mesh: type, original: Getattr) -> Getattr:

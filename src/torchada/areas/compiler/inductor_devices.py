@@ -10,8 +10,9 @@ import itertools
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -97,8 +98,15 @@ def _get_cuda_device_context(
 
 def heuristics(context: Context) -> Iterator[Patch]:
     """max-autotune tries CUDA's configurations for a backend that has none of its own."""
-    import torch._inductor.template_heuristics.registry as registry
+    yield from _configurations(context, import_module("torch._inductor.template_heuristics.registry"))
 
+
+def moved_heuristics(context: Context) -> Iterator[Patch]:
+    """The same in torch 2.15, which keeps them elsewhere."""
+    yield from _configurations(context, import_module("torch._inductor.heuristics.registry"))
+
+
+def _configurations(context: Context, registry: Any) -> Iterator[Patch]:
     if not hasattr(registry, "get_registered_heuristic_class"):
         raise Skip("this torch finds them where it makes them; see candidates")
     find = _find(context, registry.get_registered_heuristic_class)
@@ -151,13 +159,10 @@ def subprocesses(context: Context) -> Iterator[Patch]:
     """max-autotune gives each sub-process one device, by the variable that hides the others."""
     import torch._inductor.autotune_process as processes
 
-    variable = context.backend.visible_devices
     # CUDA_VISIBLE_DEVICES itself would not work: if the user has set the backend's own variable, that one is used.
-    yield Patch(
-        processes,
-        "CUDA_VISIBLE_DEVICES",
-        variable,
-        None,
-        note="the device of each sub-process of max-autotune",
-        to=variable,
-    )
+    variable, own = context.backend.visible_devices, context.backend.device_type
+    note = "the device of each sub-process of max-autotune"
+    yield Patch(processes, "CUDA_VISIBLE_DEVICES", variable, None, note=note, to=variable)
+    variables = getattr(processes, "_visible_device_env_var_maps", None)  # from torch 2.15 on
+    if variables is not None:
+        yield Patch(variables, own, variable, None, note=note, to=variable)

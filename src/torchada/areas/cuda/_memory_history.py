@@ -15,7 +15,8 @@ class History:
     """`memory` is the backend's module of that name, with `_snapshot` and `_record_memory_history`.
 
     What the backend has no counterpart for is done here: one pool's segments, no traces, actions to skip, clearing a history.
-    Annotations by the compiler or the program are not supported, and a snapshot then lacks them.
+    Annotations by the compiler or the program, and pinned memory of the host (torch 2.15), are not supported, and a snapshot then
+    lacks them.
     """
 
     def __init__(self, memory: MemoryModule) -> None:
@@ -52,10 +53,13 @@ class History:
         compile_context: bool = False,
         global_record_annotations: bool = False,
         skip_actions: Iterable[str] | None = (),
+        record_pinned_host_memory: bool = False,
+        record_cuda: bool = True,
     ) -> None:
         """Begin to record; if `enabled` is None, stop and clear the history."""
         self._prepare(clear_history, skip_actions)
-        self._memory._record_memory_history(enabled, context, stacks, max_entries)
+        if record_cuda:
+            self._memory._record_memory_history(enabled, context, stacks, max_entries)
 
     def record_legacy(
         self,
@@ -68,13 +72,16 @@ class History:
         compile_context: bool = False,
         global_record_annotations: bool = False,
         skip_actions: Iterable[str] | None = (),
+        record_pinned_host_memory: bool = False,
+        record_cuda: bool = True,
     ) -> None:
         """As `record`, with the arguments that torch had before 2.1."""
         self._prepare(clear_history, skip_actions)
-        self._memory._record_memory_history(
-            enabled,
-            record_context=record_context,
-            trace_alloc_max_entries=trace_alloc_max_entries,
-            trace_alloc_record_context=trace_alloc_record_context,
-            record_context_cpp=record_context_cpp,
-        )
+        if record_cuda:
+            self._memory._record_memory_history(
+                enabled,
+                record_context=record_context,
+                trace_alloc_max_entries=trace_alloc_max_entries,
+                trace_alloc_record_context=trace_alloc_record_context,
+                record_context_cpp=record_context_cpp,
+            )

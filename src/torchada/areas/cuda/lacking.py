@@ -7,7 +7,7 @@ CUDA builds would raise errors about torch's internals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.areas.cuda._missing import Missing, is_torchs_own
 from torchada.redirect.calls import disguise, original_of, plain
@@ -74,7 +74,7 @@ def _lacking(context: Context) -> Iterator[Patch]:
     absent = frozenset(name for name in _READ if not _has(context, name.lstrip("_")))
     missing = Missing(context.torch, _CAREFUL, absent)
     answers = {name: call for name, call in _answers(context).items() if missing.stops(cuda.get(name))}
-    answers.update({name: call for name, call in _exchanges(context).items() if is_torchs_own(cuda.get(name))})
+    answers.update({name: call for name, call in _exchanges(context).items() if _is_torchs(cuda.get(name))})
     places = {id(cuda[name]): (disguise(call, cuda[name]), name, _EMULATED) for name, call in answers.items()}
     missing = Missing(context.torch, _CAREFUL | answers.keys(), absent - answers.keys())
     for name, value, why in _refused(context, missing):
@@ -82,8 +82,16 @@ def _lacking(context: Context) -> Iterator[Patch]:
         if isinstance(value, type):
             yield Patch(value, "__new__", staticmethod(refuse), f"torch.cuda.{name}", kind=_UNSUPPORTED)
         elif id(value) not in places:
-            places[id(value)] = disguise(refuse, value), name, _UNSUPPORTED
+            places[id(value)] = _in_the_place_of(value, refuse), name, _UNSUPPORTED
     yield from _everywhere(places)
+
+
+def _in_the_place_of(value: Any, refuse: AnyFunction) -> AnyFunction:
+    """`refuse`, and once more under `__wrapped__` where `value` has that: torch 2.15 reads torch.cuda.use_mem_pool's."""
+    call = disguise(refuse, value)
+    if hasattr(value, "__wrapped__"):
+        call.__wrapped__ = disguise(plain(refuse), value.__wrapped__)  # type: ignore[attr-defined]
+    return call
 
 
 def _everywhere(places: dict[int, tuple[AnyFunction, str, Kind]]) -> Iterator[Patch]:
@@ -142,6 +150,11 @@ def _set_device(context: Context) -> Callable[[DeviceLike], None]:
             raise error(context, "torch.cuda.set_device", f"torch.{context.backend.namespace} has no set_device")
 
     return set_device
+
+
+def _is_torchs(exchange: object) -> bool:
+    """CUDA builds have C functions there."""
+    return is_torchs_own(exchange) or getattr(exchange, "__name__", "").startswith("_cuda_")
 
 
 def _exchanges(context: Context) -> Calls:

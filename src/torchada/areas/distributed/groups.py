@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -15,7 +16,7 @@ from torchada.redirect.entry_point import EntryPoint
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from torchada.redirect.types import R
+    from torchada.redirect.types import P, R
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -29,6 +30,8 @@ def patches(context: Context) -> Iterator[Patch]:
     if hasattr(c10d, "_parse_backend_string"):
         parse = _parse_backend_string(context, c10d._parse_backend_string)
         yield Patch(c10d, "_parse_backend_string", parse, 'torch.distributed.split_group(backend="nccl")')
+        if "available_devices" in inspect.signature(c10d._parse_backend_string).parameters:
+            yield _configured(context, c10d.BackendConfig)
     # torch has this function if it was built with NCCL, and uses CUDA in it.
     hashes, note = _hash_tensors(context.torch), "the hashes of TORCH_DISTRIBUTED_DEBUG=DETAIL"
     yield Patch(native, "_hash_tensors", hashes, None, "emulated", "a hash of the tensor on the CPU", note=note)
@@ -49,17 +52,28 @@ def _new_subgroups(context: Context, original: Callable[..., R]) -> EntryPoint:
 
 
 def _parse_backend_string(
-    context: Context, original: Callable[[str], dict[str, str]]
-) -> Callable[[str], dict[str, str]]:
+    context: Context, original: Callable[Concatenate[str, P], dict[str, str]]
+) -> Callable[Concatenate[str, P], dict[str, str]]:
     """Each device once, by the backend's name for it, so that the devices of "nccl" and "cpu:gloo,cuda:nccl" can be compared."""
     translate, backend = context.devices.translate, context.backend
 
-    def parse(text: str) -> dict[str, str]:
+    def parse(text: str, *args: P.args, **kwargs: P.kwargs) -> dict[str, str]:
         if text.lower() in backend.collectives.names.values():
             return {backend.device_type: text.lower()}  # torch would look for a device whose default backend it is
-        return {translate(device): name for device, name in original(text).items()}
+        return {translate(device): name for device, name in original(text, *args, **kwargs).items()}
 
     return disguise(parse, original)
+
+
+def _configured(context: Context, config: Any) -> Patch:
+    """torch 2.15 compares the devices of a configuration with those of the group."""
+    translate, original = context.devices.translate, config.get_device_backend_map
+
+    def get_device_backend_map(self: Any) -> dict[str, str]:
+        return {translate(device): name for device, name in original(self).items()}
+
+    call = disguise(get_device_backend_map, original)
+    return Patch(config, "get_device_backend_map", call, None, note='torch.distributed.split_group(backend="nccl")')
 
 
 def _hash_tensors(torch: ModuleType) -> Callable[[Iterable[Tensor]], int]:

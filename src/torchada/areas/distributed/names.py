@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
 
 _NAME = "nccl"
+# The classes that torch makes groups of NCCL with, if it has these functions. The last two are new in torch 2.15, and its "nccl" is
+# the second.
+_CLASSES = {
+    "ProcessGroupNCCL": "is_nccl_available",
+    "ProcessGroupNCCL2": "_create_nccl2_process_group",
+    "ProcessGroupNCCLLazy": "_create_nccl_lazy_process_group",
+}
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -49,16 +56,14 @@ def patches(context: Context) -> Iterator[Patch]:
 def _class(context: Context, group: GroupClass) -> Iterator[Patch]:
     distributed = context.torch.distributed
     c10d, to = distributed.distributed_c10d, f"torch.distributed.{group.__name__}"
-    for module in (distributed, c10d, context.torch._C._distributed_c10d):
-        yield Patch(module, "ProcessGroupNCCL", group, "torch.distributed.ProcessGroupNCCL", to=to)
-    if "ProcessGroupNCCL" not in c10d.__all__:
-        yield Patch(
-            c10d,
-            "__all__",
-            [*c10d.__all__, "ProcessGroupNCCL"],
-            None,
-            note="from torch.distributed.distributed_c10d import *",
-        )
+    names = [name for name, user in _CLASSES.items() if hasattr(c10d, user)]
+    for name in names:
+        for module in (distributed, c10d, context.torch._C._distributed_c10d):
+            yield Patch(module, name, group, f"torch.distributed.{name}", to=to)
+    lacking = [name for name in names if name not in c10d.__all__]
+    if lacking:
+        note = "from torch.distributed.distributed_c10d import *"
+        yield Patch(c10d, "__all__", [*c10d.__all__, *lacking], None, note=note)
 
 
 def _availability(context: Context, group: GroupClass) -> Iterator[Patch]:

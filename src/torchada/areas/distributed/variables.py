@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from torchada.redirect.types import P
 
-# torch 2.15 gives ProcessGroupNCCL a device after store, rank, size and options. The adapter's class takes no device.
-_WITH_DEVICE = 5
+# What ProcessGroupNCCL took until torch 2.15 added a device: store, rank, size and options. The adapter's class takes no device.
+_ARGUMENTS = 4
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -28,20 +28,21 @@ def patches(context: Context) -> Iterator[Patch]:
     note, to = "NCCL_* and TORCH_NCCL_* in the environment", f"{library}_* and TORCH_{library}_*"
     yield Patch(variables, "NCCL", library, None, to=to, note=note)
     # Every group passes through here, under any name, before the library starts.
-    yield Patch(group, "__init__", _init(group.__init__, variables), None, to=to, note=f"{note}, when a group is made")
+    init = _init(context, group.__init__, variables)
+    yield Patch(group, "__init__", init, None, to=to, note=f"{note}, when a group is made")
 
 
 def _init(
-    original: Callable[Concatenate[object, P], None], variables: MirroredVariables
+    context: Context, original: Callable[Concatenate[object, P], None], variables: MirroredVariables
 ) -> Callable[Concatenate[object, P], None]:
+    construct: Any = original
+    left_out = context.torch.device, type(None)
+
     def __init__(self: object, *args: P.args, **kwargs: P.kwargs) -> None:
         variables.bring_up_to_date()
-        try:
-            original(self, *args, **kwargs)
-        except TypeError:
-            if len(args) != _WITH_DEVICE:
-                raise
-            construct: Any = original
-            construct(self, *args[:-1], **kwargs)
+        # Not by trying whether it is taken: the constructor may meet the other ranks before it refuses an argument.
+        rest = args[_ARGUMENTS:]
+        taken = args[:_ARGUMENTS] if len(rest) == 1 and isinstance(rest[0], left_out) else args
+        construct(self, *taken, **kwargs)
 
     return disguise(__init__, original)

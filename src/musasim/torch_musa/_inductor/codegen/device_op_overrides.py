@@ -27,3 +27,7 @@ class MUSADeviceOpOverrides(DeviceOpOverrides):
     def current_stream(self) -> str:
         """The current stream."""
         return "torch.musa.current_stream()"
+
+    def aten_device_type(self) -> str:
+        """The device's type in C++. Up to torch 2.14, a table of Inductor says it."""
+        return "at::kPrivateUse1"
