@@ -32,6 +32,7 @@ def rewritten(code: str) -> str:
         ("a = static_cast<unsigned int>(x);", "a = to<unsigned int>(x);"),
         ("a = static_cast<std::uint64_t>(x) + 1;", "a = to<std :: uint64_t>(x) + 1;"),
         ("g(y, int(x));", "g(y, to<int>(x));"),
+        ("g(y, int(*x));", "g(y, to<int>(*x));"),
         ("a = b + size_t(x);", "a = b + to<size_t>(x);"),
     ],
 )
@@ -46,6 +47,8 @@ def test_a_conversion_is_found_with_its_operand(code: str, expected: str) -> Non
         "auto g = [](int) { return 1; };",
         "void g(int) ;",
         "std::function<int(float)> g;",
+        "auto g = [&](int row, int (&values)[3]) {};",
+        "auto g = [&](int row, unsigned (*values)(int)) {};",
         "int(x);",
         "a = new int(x);",
         "a = (int)sizeof(x);",

@@ -95,11 +95,17 @@ def _static_cast(tokens: list[Token], at: int) -> Conversion | None:
 
 
 def _like_a_call(tokens: list[Token], at: int) -> Conversion | None:
-    """`int(x)` within an expression. At the begin of a statement it may declare x, and in `<int(float)>` it is a type."""
+    """`int(x)` within an expression.
+
+    At the begin of a statement it may declare x, `<int(float)>` is a type, and `int (&x)[3]` declares a parameter.
+    """
     if at == 0 or at + 2 >= len(tokens) or tokens[at + 1].text != "(" or tokens[at + 2].text == ")":
         return None
     before = tokens[at - 1]
     if before.text != "return" and (before.kind != "mark" or before.text not in "=([+-*/%&|^!~?:,"):
+        return None
+    after = closing(tokens, at + 1) + 1
+    if after < len(tokens) and tokens[after].text in ("(", "["):
         return None
     if before.text == "(" and at > 1 and (tokens[at - 2].text in _NOT_BEFORE or tokens[at - 2].text == "for"):
         return None
