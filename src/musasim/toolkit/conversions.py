@@ -14,13 +14,14 @@ from musasim.toolkit.lexer import Source, Token, closing
 
 _WORDS = frozenset({"unsigned", "signed", "int", "long"})
 _NAMES = frozenset({"int32_t", "uint32_t", "int64_t", "uint64_t", "size_t", "ptrdiff_t", "uint", "ulong"})
-# Behind these, brackets around a type, or a type before a bracket, are something else than a conversion.
-_NOT_BEFORE = frozenset({"sizeof", "alignof", "decltype", "noexcept", "typeid", "operator", "new", "delete", "throw"})
+# Brackets behind these may hold a type, and what begins with them is no operand that could be read without a parser of types.
+_OF_TYPES = frozenset(
+    {"sizeof", "alignof", "decltype", "noexcept", "typeid", "operator", "new", "delete", "throw", "co_await"}
+)
+_SCALARS = frozenset({"float", "double", "char", "short", "bool"}) | _WORDS | _NAMES
 # A name before `(type)` makes it a list of parameters, unless the name is one of these.
 _BEFORE = frozenset({"return", "else", "case", "do"})
 _UNARY = frozenset("+-!~*&")
-# What an operand cannot begin with here: it would need a parser of types.
-_UNKNOWN = frozenset({"sizeof", "alignof", "new", "delete", "throw", "noexcept", "typeid", "co_await"})
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _like_a_call(tokens: list[Token], at: int) -> Conversion | None:
     after = closing(tokens, at + 1) + 1
     if after < len(tokens) and tokens[after].text in ("(", "["):
         return None
-    if before.text == "(" and at > 1 and (tokens[at - 2].text in _NOT_BEFORE or tokens[at - 2].text == "for"):
+    if before.text == "(" and at > 1 and (tokens[at - 2].text in _OF_TYPES or tokens[at - 2].text == "for"):
         return None
     return Conversion(tokens[at].begin, tokens[at].end, tokens[at].text, None)
 
@@ -116,7 +117,7 @@ def _operand_end(tokens: list[Token], at: int) -> int | None:
     """Return the index behind the operand of a conversion in brackets, or None where it is not understood."""
     while at < len(tokens) and tokens[at].kind == "mark" and tokens[at].text in _UNARY:
         at += 1
-    if at >= len(tokens) or tokens[at].text in _UNKNOWN:
+    if at >= len(tokens) or tokens[at].text in _OF_TYPES:
         return None
     first = tokens[at]
     if first.text == "(":
@@ -132,8 +133,7 @@ def _operand_end(tokens: list[Token], at: int) -> int | None:
 
 
 def _is_scalar(tokens: list[Token]) -> bool:
-    words = {"float", "double", "char", "short", "bool"}
-    return bool(tokens) and all(token.text in words | _WORDS | _NAMES for token in tokens)
+    return bool(tokens) and all(token.text in _SCALARS for token in tokens)
 
 
 def _path_end(tokens: list[Token], at: int) -> int:
@@ -174,10 +174,13 @@ def _postfix_end(tokens: list[Token], at: int) -> int:
             at = closing(tokens, at) + 1
         elif text in (".", "->", "::") and at + 1 < len(tokens):
             at = _path_end(tokens, at + 1)
-        elif text in "+-" and [token.begin for token in tokens[at + 1 : at + 2] if token.text == text] == [
-            tokens[at].end
-        ]:
+        elif text in "+-" and _is_doubled(tokens, at):
             at += 2
         else:
             break
     return min(at, len(tokens))
+
+
+def _is_doubled(tokens: list[Token], at: int) -> bool:
+    """Return whether the mark at `at` and the next one are `++` or `--`; the lexer reads them one by one."""
+    return at + 1 < len(tokens) and (tokens[at + 1].text, tokens[at + 1].begin) == (tokens[at].text, tokens[at].end)

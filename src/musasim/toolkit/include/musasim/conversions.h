@@ -1,4 +1,5 @@
-// A device's conversions to integers: what the integer cannot hold becomes its nearest end, and NaN becomes 0.
+// A device's conversions to integers: what the integer cannot hold becomes its nearest end, and NaN becomes 0. Direct3D requires this
+// of a GPU for 32 bits (ftoi, ftou); no public source says what Moore Threads' GPUs do with 64 bits, which are treated alike here.
 // musasim/toolkit/conversions.py puts these into the place of conversions in device code.
 #pragma once
 
@@ -14,7 +15,7 @@ constexpr Real above() {
 }
 
 template <class Integer, class Real>
-constexpr std::enable_if_t<std::is_floating_point<Real>::value, Integer> converted(const Real& value) {
+constexpr std::enable_if_t<std::is_floating_point<Real>::value, Integer> converted(Real value) {
   return value != value                                                          ? Integer(0)
          : value >= above<Integer, Real>()                                       ? std::numeric_limits<Integer>::max()
          : value < (std::is_signed<Integer>::value ? -above<Integer, Real>() : 0) ? std::numeric_limits<Integer>::min()
