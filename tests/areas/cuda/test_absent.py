@@ -47,6 +47,14 @@ def test_tunable_is_off() -> None:
     assert torch.cuda.tunable.get_results() == ()
 
 
+@pytest.mark.skipif(not hasattr(torch.cuda.tunable, "wildcard_fallback_enable"), reason="not in this torch")
+def test_wildcards_are_off_as_well() -> None:
+    torch.cuda.tunable.wildcard_fallback_enable(False)
+    assert torch.cuda.tunable.wildcard_fallback_is_enabled() is False
+    with pytest.raises(torchada.UnsupportedError, match="wildcard_fallback_enable"):
+        torch.cuda.tunable.wildcard_fallback_enable()
+
+
 def test_making_a_jitted_function_is_harmless() -> None:
     """Modules make them when they are imported, torch's own tests among them."""
     assert callable(torch.cuda.jiterator._create_jit_fn(SOURCE))

@@ -168,6 +168,8 @@ def test_capability_comm_broadcast_scatter_gather() -> None:
     assert torch.equal(comm.gather(comm.scatter(x, [0, 1]), destination=1), x)
 
 
+# torch 2.11 says once that it checks no sparse tensors, also to who has asked for that.
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled:UserWarning")
 @pytest.mark.parametrize("buffer_size", [1, 10485760])
 def test_the_copies_that_stock_torch_is_given(buffer_size: int) -> None:
     """On the vendor's torch the public function goes to the vendor's own; this one serves where there is none."""

@@ -79,6 +79,29 @@ def test_row_mempool_use_mem_pool_graph_pool_handle() -> None:
     assert issubclass(torch.cuda.MemPool, torch._C._MemPool) and torch.cuda.memory.MemPool is torch.cuda.MemPool
 
 
+def test_compiled_code_allocates_in_the_pool() -> None:
+    pool = torch.cuda.MemPool()
+
+    def inside(x: torch.Tensor) -> torch.Tensor:
+        with torch.cuda.use_mem_pool(pool):
+            return x + 1
+
+    y = torch.compile(inside, backend="eager")(torch.ones(MIB, device="cuda"))
+    assert pool_of(y) == pool.id and pool_of(torch.ones(MIB, device="cuda")) == (0, 0)
+
+
+@pytest.mark.parametrize("owner", [torch._C, torch.cuda.memory], ids=["torch._C", "torch.cuda.memory"])
+def test_libraries_switch_pools_themselves(owner: Any) -> None:
+    if not hasattr(owner, "_cuda_beginAllocateCurrentThreadToPool"):
+        pytest.skip("this torch names them otherwise")
+    pool = torch.cuda.MemPool()
+    owner._cuda_beginAllocateCurrentThreadToPool(0, pool.id)
+    x = torch.ones(MIB, device="cuda:0")
+    owner._cuda_endAllocateToPool(0, pool.id)
+    owner._cuda_releasePool(0, pool.id)
+    assert pool_of(x) == pool.id and pool_of(torch.ones(MIB, device="cuda:0")) == (0, 0)
+
+
 @pytest.mark.parametrize("device", ["cuda:1", torch.device("cuda:1"), 1])
 def test_a_pool_for_another_device(device: Any) -> None:
     with torch.cuda.device(1):

@@ -10,6 +10,7 @@ from scripts.compatibility.samples import SAMPLES
 
 from support.compiled import schemas
 from support.compiled.program import Program, expression
+from support.interpreter import TORCH
 
 # Called without arguments.
 _ASKED = (
@@ -46,7 +47,6 @@ _WITH_ARGUMENTS = {
     "torch.cuda.tunable.enable": "f(False)",
     "torch.cuda.tunable.tuning_enable": "f(False)",
     "torch.cuda.tunable.record_untuned_enable": "f(True)",
-    "torch.cuda._graph_annotations.enable_annotations": "f()",
     "torch.cuda.memory._CUDAAllocator": "f(None)",
     **{f"torch.cuda.{kind}Tensor": "(f(2).fill_(1), f([1, 0]), f)" for kind in _TYPES},
     **{f"torch.cuda.{kind}Storage": "f(2)" for kind in _TYPES},
@@ -82,6 +82,16 @@ _WITH_ARGUMENTS = {
     "torch._C._CudaStreamBase": "f()",
     "torch._C._CudaEventBase": "f()",
 }
+_UP_TO_2_14 = {"torch.cuda._graph_annotations.enable_annotations": "f()"}
+_FROM_2_15 = {
+    "torch.cuda._graph_annotations._set_annotations_enabled": "f(True)",
+    "torch.cuda.export_dot": "f('graph.dot')",
+    "torch.cuda.tunable.dynamic_dims_mask": "within(f(M=True))",
+    "torch.cuda.tunable.get_cublaslt_requested_algo_count": "f()",
+    "torch.cuda.tunable.set_cublaslt_requested_algo_count": "f(1)",
+    "torch.cuda.tunable.wildcard_fallback_enable": "f(False)",
+    "torch.cuda.tunable.wildcard_fallback_is_enabled": "f()",
+}
 _DIFFERS = {
     "torch._assert_tensor_metadata": "torch's own check of fake tensors tells a device without an index from the first",
     "torch._pin_memory": "torch's fake tensors know no such operator",
@@ -101,7 +111,7 @@ _UNPATCHED = re.compile(
 )
 # torch_musa has no such name, or one with other arguments.
 _OTHERWISE_IN_MUSA = re.compile(
-    r"tunable|jiterator|gds|reen|host_|_host|_utils\._|amdsmi|nvml|uuid|pynvml|_check_c|annotations|profiler|get_sync|set_sync"
+    r"tunable|jiterator|export_dot|gds|reen|host_|_host|_utils\._|amdsmi|nvml|uuid|pynvml|_check_c|annotations|profiler|get_sync|set_sync"
     r"|_uvm|metadata|traceback|get_per_process|list_gpu|device_memory_used|gencode|visible|get_device_properties|solver"
     r"|caching_allocator|_sleep|enable_|sparse\.|_compile_kernel|_get_device_index|from_external|check_error|Error$"
 )
@@ -126,6 +136,7 @@ def _expressions() -> dict[str, str]:
     samples = {name: text for name, text in SAMPLES.items() if not _UNPATCHED.search(name)}
     found = {name: text if isinstance(text, str) else text[0] for name, text in samples.items()}
     found |= {f"torch.cuda.{name}": "f()" for name in _ASKED.split()} | _WITH_ARGUMENTS
+    found |= _FROM_2_15 if TORCH >= (2, 15) else _UP_TO_2_14
     # "cuda" is a global name where the samples are used otherwise.
     found = {name: re.sub(r"(?<![.\w])cuda\.", "torch.cuda.", text) for name, text in found.items()}
     return {name: re.sub(r"\bf(?=[(,)])", name, text) for name, text in found.items()}

@@ -32,6 +32,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     ),
     "torch.ops.higher_order.*: Autocast*": ("table", "kernels under autocast: flex_attention, conditional"),
     "torch.ops.higher_order.*: CUDA *": ("table", "kernels of random operators: checkpoint"),
+    "the device of each sub-process of max-autotune *": (
+        "process",
+        "the environment of processes that max-autotune starts",
+    ),
     "torch._dynamo.*": ("table", "torch.compile's own: is_cuda, stream_context_of_none, handles"),
     "* under torch.compile *": ("table", "torch.compile's own: each name has a program"),
     "torch.device.type": ("table", "torch.compile answers for the function that it traces: the matrix of tools"),
@@ -104,9 +108,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._C._cuda_reset_unified_*": ("process", "allocators are chosen for a whole process"),
     "torch._C._cuda_attach_out_of_memory_observer": ("process", "an observer for a whole process"),
     "torch._C._cuda_cudaCachingAllocator_*": ("process", "settings of the allocator; takes addresses"),
-    "torch._C._cuda_*AllocateCurrentStreamToPool": ("process", "called by use_mem_pool: pool"),
-    "torch._C._cuda_beginAllocateToPool": ("process", "called by use_mem_pool: pool"),
-    "torch._C._cuda_releasePool": ("process", "called by use_mem_pool: pool"),
+    "torch*._cuda_*Allocate*ToPool": ("process", "called by use_mem_pool: pool"),
+    "torch*._cuda_releasePool": ("process", "called by use_mem_pool: pool"),
     "torch._C._cuda_CUDAAllocator_AllocatorState": ("process", "a type of what graph trees keep between replays"),
     "torch._C._cuda_*Checkpoint*State": ("process", "called by graph trees, between replays"),
     "torch._C._cuda_checkPoolLiveAllocations": ("process", "called by graph trees, between replays"),
@@ -140,5 +143,6 @@ NOT_EVERYWHERE = frozenset(
         "torch.cuda.MemPoolContext",
         "torch.cuda.profiler.init",
         "torch.cuda.tunable.write_file*",
+        "the device of each sub-process of max-autotune *",
     }
 )

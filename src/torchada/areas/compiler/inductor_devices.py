@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from torchada.redirect.types import R
 
-    Find = Callable[[str, str, str], type[TemplateConfigHeuristics] | None]
+    Find = Callable[[str, str, str | None], type[TemplateConfigHeuristics] | None]
     Make = Callable[[str, str, str], TemplateConfigHeuristics]
 
 
@@ -98,34 +98,31 @@ def _get_cuda_device_context(
 
 def heuristics(context: Context) -> Iterator[Patch]:
     """max-autotune tries CUDA's configurations for a backend that has none of its own."""
-    yield from _configurations(context, import_module("torch._inductor.template_heuristics.registry"))
+    registry = import_module("torch._inductor.template_heuristics.registry")
+    if not hasattr(registry, "get_registered_heuristic_class"):
+        raise Skip("this torch finds them where it makes them; see candidates")
+    yield from _configurations(context, registry, "get_registered_heuristic_class")
 
 
 def moved_heuristics(context: Context) -> Iterator[Patch]:
-    """The same in torch 2.15, which keeps them elsewhere."""
-    yield from _configurations(context, import_module("torch._inductor.heuristics.registry"))
+    """The same in torch 2.15, which keeps them elsewhere, and has one function under all that look for them."""
+    yield from _configurations(context, import_module("torch._inductor.heuristics.registry"), "_lookup")
 
 
-def _configurations(context: Context, registry: Any) -> Iterator[Patch]:
-    if not hasattr(registry, "get_registered_heuristic_class"):
-        raise Skip("this torch finds them where it makes them; see candidates")
-    find = _find(context, registry.get_registered_heuristic_class)
+def _configurations(context: Context, registry: Any, name: str) -> Iterator[Patch]:
+    find = _find(context, getattr(registry, name))
     note = "max-autotune's configurations for CUDA"
-    yield Patch(
-        registry, "get_registered_heuristic_class", find, None, note=note, refresh=registry._HEURISTIC_CACHE.clear
-    )
+    yield Patch(registry, name, find, None, note=note, refresh=registry._HEURISTIC_CACHE.clear)
 
 
 def _find(context: Context, original: Find) -> Find:
     ours = context.backend.device_type
 
-    def get_registered_heuristic_class(
-        template_name: str, device_type: str, op_name: str
-    ) -> type[TemplateConfigHeuristics] | None:
-        found = original(template_name, device_type, op_name)
-        return original(template_name, "cuda", op_name) if found is None and device_type == ours else found
+    def find(name: str, device_type: str, op_name: str | None) -> type[TemplateConfigHeuristics] | None:
+        found = original(name, device_type, op_name)
+        return original(name, "cuda", op_name) if found is None and device_type == ours else found
 
-    return disguise(get_registered_heuristic_class, original)
+    return disguise(find, original)
 
 
 def candidates(context: Context) -> Iterator[Patch]:

@@ -31,10 +31,11 @@ _OFF: dict[str, object] = {
     "is_enabled": False,
     "tuning_is_enabled": False,
     "record_untuned_is_enabled": False,
+    "wildcard_fallback_is_enabled": False,
     "get_results": (),
     "get_validators": (),
 }
-_SWITCHES = frozenset({"enable", "tuning_enable", "record_untuned_enable"})
+_SWITCHES = frozenset({"enable", "tuning_enable", "record_untuned_enable", "wildcard_fallback_enable"})
 
 
 def patches(context: Context) -> Iterator[Patch]:

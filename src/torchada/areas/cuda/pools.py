@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from torchada._warnings import warn
 from torchada.areas.cuda._graph_class import takes
 from torchada.areas.cuda._memory_history import History
+from torchada.areas.cuda._native_names import native_names
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import unsupported
@@ -26,6 +27,12 @@ _UNSUPPORTED = {
     "_set_memory_metadata": "its allocator keeps no text with an allocation",
     "_get_memory_metadata": "its allocator keeps no text with an allocation",
     "_use_uvm": "managed memory is allocated by CUDA's driver",
+}
+# What torch has renamed since the adapter took its names: the same function for pools, by an older name.
+_RENAMED = {
+    "_cuda_beginAllocateCurrentThreadToPool": "_cuda_beginAllocateToPool",
+    "_cuda_endAllocateToPool": "_cuda_endAllocateCurrentStreamToPool",
+    "_cuda_releasePool": "_cuda_releasePool",
 }
 
 
@@ -54,6 +61,7 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
     pool = context.namespace.MemPool
     for owner in (context.torch._C, context.torch.cuda.memory):
         yield Patch(owner, "_MemPool", pool.__base__, "torch._C._MemPool")
+        yield from _switches(context, owner)
     if not takes(pool.__init__, "use_on_oom"):
         yield Patch(pool, "__init__", _pool_init(context, pool.__init__), "torch.cuda.MemPool(use_on_oom=, no_split=)")
     if not hasattr(pool, "snapshot"):
@@ -61,6 +69,17 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
     if not hasattr(pool, "use_count"):
         api, why = "torch.cuda.MemPool.use_count", "its pools do not report how many users they have"
         yield Patch(pool, "use_count", unsupported(context, api, why), api, kind="unsupported")
+
+
+def _switches(context: Context, owner: object) -> Iterator[Patch]:
+    """What use_mem_pool is made of. Compiled code of torch 2.15 finds it in torch.cuda.memory, libraries in torch._C."""
+    names = native_names(context)
+    done = names.keys() if owner is context.torch._C else ()  # by the area c_functions
+    for name in sorted(_RENAMED.keys() & vars(owner).keys() - done):
+        own, function = names.get(name) or names.get(_RENAMED[name]) or (None, None)
+        if own is not None:
+            to = f"torch.{context.backend.namespace}.{context.backend.native.module}.{own}"
+            yield Patch(owner, name, function, f"torch._C.{name}", kind="same", to=to)
 
 
 def _pool_init(context: Context, original: AnyFunction) -> AnyFunction:
