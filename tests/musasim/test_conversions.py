@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from musasim.toolkit.device_symbols import MARK
 from musasim.toolkit.rewrite import rewrite
 
 
 def rewritten(code: str) -> str:
     """The code after mcc has looked at it as a device function's, with `to<T>` for the function that converts."""
     opening = "void f() {"
-    result = rewrite(f"__device__ {opening}{code}}}", "31").strip()
+    result = rewrite(f"__device__ {opening}{code}}}", "31").replace(MARK, "").strip()
     return result.removeprefix(opening).removesuffix("}").replace("::musasim::converted<", "to<")
 
 
