@@ -36,6 +36,8 @@ if VENDOR_PYTHON:
     sys.path.insert(0, VENDOR_PYTHON)
     vendor_python.provide_toolkit()
 os.environ["TORCHADA_STRICT"] = "1"
+# Workers share few cores, and threads of OpenMP that wait for one that has no core took three times the processor time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 PLATFORM = {} if REAL_MUSA else platforms.ENVIRONMENT[os.environ.get(platforms.VARIABLE, "musa")]
 os.environ.update(PLATFORM)
 # A change is judged by the same examples as the one before it; --hypothesis-profile=default looks for new ones.

@@ -96,6 +96,7 @@ def test_source_distribution_has_every_file_of_the_tree(tree: Path, sdist: Path)
     assert {name for name in found - ours if ".egg-info/" not in name} == {"PKG-INFO", "setup.cfg"}
 
 
+@pytest.mark.slow
 @pytest.mark.musa
 def test_tests_of_the_source_distribution_run_from_where_it_is_unpacked(
     sdist: Path, wheel: Path, make_venv: MakeVenv, tmp_path: Path

@@ -24,7 +24,7 @@ TELL = f"import sys; print({HOOKED})"
 # ---------------------------------------------------------------- installed, and uninstalled
 
 
-@pytest.mark.parametrize("archive", ["wheel", "sdist"])
+@pytest.mark.parametrize("archive", ["wheel", pytest.param("sdist", marks=pytest.mark.slow)])
 @pytest.mark.musa
 def test_uninstall_leaves_the_environment_byte_by_byte_as_it_was(
     make_venv: MakeVenv, archive: str, request: pytest.FixtureRequest

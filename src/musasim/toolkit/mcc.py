@@ -12,7 +12,7 @@ from pathlib import Path
 
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import find_compiler
-from musasim.toolkit import guarantees
+from musasim.toolkit import device_symbols, guarantees
 from musasim.toolkit.gcc_errors import compile_as_clang
 from musasim.toolkit.options import Input, Options, UsageError, parse
 from musasim.toolkit.rewrite import RewriteError, rewrite
@@ -135,6 +135,8 @@ class _Driver:
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
         self._execute(command, _run if self._is_clang else compile_as_clang)
+        if mode == ["-c"] and not self._options.relocatable:
+            device_symbols.keep_apart(self._compiler, output, text)
 
     def _is_checked(self) -> bool:
         return _memcheck() and not self._is_clang

@@ -38,7 +38,7 @@ _COMPILER_PREFIXES = (
 # ignored. Contraction is not: where the processor can fuse, the sum is another one.
 _IGNORED = re.compile(
     r"-mtgpu.*|-fmusa-.*|-f(no-)?fast-math|-ffast-math|-f(no-)?associative-math|-f(no-)?reciprocal-math|-f(no-)?signed-zeros"
-    r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-f(no-)?gpu-rdc|-f(no-)?slp-vectorize"
+    r"|-f(no-)?finite-math-only|-funsafe-math-optimizations|-f(no-)?slp-vectorize"
     r"|-f(no-)?vectorize|-Qunused-arguments|--musa-path=.*|-nomusainc|-nomusalib|-f(no-)?gpu-.*|-f(no-)?c(aret|olor)-diagnostics"
     r"|-ferror-limit=.*|-fopenmp=.*|--save-temps|-save-temps.*"
 )
@@ -78,6 +78,7 @@ class Options:
     link: list[str] = field(default_factory=list)  # in order, with "<input N>" where an input stands
     dependencies: list[str] = field(default_factory=list)
     standard: str | None = None
+    relocatable: bool = False  # device code, by -fgpu-rdc
     verbose: bool = False
     dry: bool = False
     show_version: bool = False
@@ -232,6 +233,8 @@ class _Parser:
             options.link.append(argument)
         elif argument.startswith(("-Wp,", "-Wa,")):
             options.compile.append(argument)
+        elif argument in ("-fgpu-rdc", "-fno-gpu-rdc"):
+            options.relocatable = argument == "-fgpu-rdc"
         elif _IGNORED.fullmatch(argument):
             pass
         elif argument in _LINKER or argument in _COMPILER:

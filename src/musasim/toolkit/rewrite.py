@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from musasim.toolkit import device_symbols
 from musasim.toolkit.conversions import conversions
 from musasim.toolkit.declarations import (
     CALL_LIKE,
@@ -329,9 +330,12 @@ class _Rewriter:
         words = {token.text for token in self._source.tokens(self._source.statement_begin(begin), begin)}
         name = head[-1].text if head else ""
         self.device_functions.add(name)
+        device_only = bool(name) and "__host__" not in words | {token.text for token in head}
+        if device_only and not self._source.in_system_header(head[-1].begin):  # the word itself is a macro of one
+            self._insert(end, f" {device_symbols.MARK} ")
         if body is not None:
             self._bodies.append((body[0].begin, body[-1].end))
-            if "__host__" not in words | {token.text for token in head} and name:
+            if device_only:
                 self.device_only.append(Body(name, "__device__", body[0].begin, body[-1].end))
 
     def _is_second_word(self, begin: int) -> bool:

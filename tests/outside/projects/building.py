@@ -68,8 +68,9 @@ def environment(project: Project, folder: Path) -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("TORCHADA_NATIVE", "MUSASIM_MEMCHECK") if name in os.environ}
     path = [str(folder / project.folder / each) for each in project.path]
     python = os.pathsep.join(filter(None, [*path, mine.get("PYTHONPATH", "")]))
-    # Without debugging information, PyTorch's headers compile in two thirds of the time.
-    cheap = {"MAX_JOBS": "1", "CFLAGS": "-g0", "CXXFLAGS": "-g0", "NVCC_APPEND_FLAGS": "-O1"}
+    # Without debugging information, PyTorch's headers compile in two thirds of the time. NDEBUG is among the flags of Python's
+    # that CFLAGS replaces.
+    cheap = {"MAX_JOBS": "1", "CFLAGS": "-g0 -DNDEBUG", "CXXFLAGS": "-g0 -DNDEBUG", "NVCC_APPEND_FLAGS": "-O1"}
     return {**cheap, **mine, **kept, "TORCHADA_SIMULATE": "1", "PYTHONPATH": python, **project.env}
 
 
