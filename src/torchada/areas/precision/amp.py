@@ -48,7 +48,7 @@ def patches(context: Context) -> Iterator[Patch]:
 def _cast(context: Context, original: AnyFunction) -> AnyFunction:
     table = context.devices.table
 
-    # Not calls.positional: up to torch 2.11, torch.compile cannot trace a dictionary's method that is a variable.
+    # Not calls.positional: torch.compile of torch 2.9 and 2.11 cannot trace a dictionary's method that is a variable.
     def cast(value: object, device_type: str, dtype: DType) -> object:
         return original(value, table.get(device_type, device_type), dtype)
 
