@@ -30,6 +30,8 @@ OLDER = TORCH < (2, 13)
 OF_OLDER = {
     "handles": "torch 2.7 takes CUDA's events into graphs, and loses what it did with them before its graph breaks",
 }
+if TORCH == (2, 9):
+    OF_OLDER["events"] = "after a graph break it goes on with the events of its tracing, which no graph has recorded"
 # What the newest torch does that the ones before it do not: its faults, so native code has them as well, and is what counts.
 OF_NEWER = {
     "generic_event": "torch 2.15 answers with the device that an event has before it is recorded, which has no index",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from torchada.redirect.calls import disguise, method, positional
+from torchada.redirect.calls import disguise, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
@@ -38,12 +38,21 @@ def patches(context: Context) -> Iterator[Patch]:
         for owner in (mode, torch.amp):
             yield Patch(owner, name, call, f'torch.amp.{name}(device_type="cuda")')
     # What custom_fwd casts by; torch.cuda.amp.autocast_mode._cast(x, dtype), which apex calls, gives it "cuda".
-    cast = positional(mode._cast, devices, 1, "device_type")
-    yield Patch(mode, "_cast", cast, 'torch.amp.autocast_mode._cast("cuda")')
+    yield Patch(mode, "_cast", _cast(context, mode._cast), 'torch.amp.autocast_mode._cast("cuda")')
     made: dict[int, AnyFunction] = {}
     for owner in (torch._C, torch):
         yield from _state(context, owner, made)
     yield from _availability(context)
+
+
+def _cast(context: Context, original: AnyFunction) -> AnyFunction:
+    table = context.devices.table
+
+    # Not calls.positional: torch.compile of torch 2.9 and 2.11 cannot trace a dictionary's method that is a variable.
+    def cast(value: object, device_type: str, dtype: DType) -> object:
+        return original(value, table.get(device_type, device_type), dtype)
+
+    return disguise(cast, original)
 
 
 def _availability(context: Context) -> Iterator[Patch]:
