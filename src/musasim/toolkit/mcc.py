@@ -135,7 +135,8 @@ class _Driver:
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
         self._execute(command, _run if self._is_clang else compile_as_clang)
-        if mode == ["-c"] and not self._options.relocatable:
+        # Builds that only try a flag compile to /dev/null.
+        if mode == ["-c"] and not self._options.relocatable and Path(output).is_file():
             device_symbols.keep_apart(self._compiler, output, text)
 
     def _is_checked(self) -> bool:
