@@ -99,6 +99,25 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ("int n = MUSA_NUM_THREADS + CUDA_NUM_THREADS;", "int n = MUSA_NUM_THREADS + MUSA_NUM_THREADS;"),
         ("int CUDA_NUM_THREADS = MUSA_NUM_THREADS == 1;", "int MUSA_NUM_THREADS = MUSA_NUM_THREADS == 1;"),
         (
+            "at::autocast::cached_cast(at::kFloat, x.to(a, b));",
+            "at::autocast::cached_cast(at::kFloat, x.to(a, b), at::kPrivateUse1);",
+        ),
+        (
+            "autocast::cached_cast (\n  at::kFloat,\n  x)",
+            "autocast::cached_cast (\n  at::kFloat,\n  x, at::kPrivateUse1)",
+        ),
+        (
+            "f(autocast::cached_cast(k, x), at::autocast::is_eligible(x), my_autocast::is_eligible(x))",
+            "f(autocast::cached_cast(k, x, at::kPrivateUse1), at::autocast::is_eligible(x, at::kPrivateUse1), "
+            "my_autocast::is_eligible(x))",
+        ),
+        ("at::autocast::cached_cast(at::kFloat, x, kind); using at::autocast::cached_cast;",) * 2,
+        ("if (at::autocast::is_enabled()) f();", "if (at::autocast::is_autocast_enabled(at::kPrivateUse1)) f();"),
+        (
+            "at::autocast::set_enabled( false); at::autocast::get_autocast_gpu_dtype();",
+            "at::autocast::set_autocast_enabled(at::kPrivateUse1, false); at::autocast::get_autocast_dtype(at::kPrivateUse1);",
+        ),
+        (
             "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastCUDA, m)",
             "TORCH_LIBRARY_IMPL_EXPAND(\n  CAT(a, b), AutocastPrivateUse1, m)",
         ),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from torchada.porting.rules.dispatch import DISPATCH_NAMES
+from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.source import Place, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
@@ -22,6 +22,9 @@ _POINTED = (b".", b"->")
 _POINTING = (b".", b">")
 _MOST_CALLS = 5
 _DECLARING = (b":", b"e")
+_ARGUMENT_MARKS = re.compile(rb"[()\[\]{},;\"']")
+_LONGEST_CALL = 1000
+_OPENED = re.compile(rb"\([ \t]*")
 _TENSOR_MOVED = re.compile(rb"\s*\(\s*\)")
 
 
@@ -104,6 +107,50 @@ def _dispatch_key(word: str, place: Place) -> Change | None:
     return None
 
 
+def _arguments(text: bytes, start: int) -> tuple[int, int] | None:
+    """How many arguments the call has that begins at `start`, and where its closing bracket is."""
+    if not text.startswith(b"(", start):
+        return None
+    depth, commas = 0, 0
+    for found in _ARGUMENT_MARKS.finditer(text, start, start + _LONGEST_CALL):
+        mark = found[0]
+        if mark in (b"(", b"[", b"{"):
+            depth += 1
+        elif mark in (b")", b"]", b"}"):
+            depth -= 1
+            if depth == 0:
+                return commas + 1, found.start()
+        elif mark != b",":
+            return None
+        elif depth == 1:
+            commas += 1
+    return None
+
+
+def _autocast(word: str, place: Place) -> Change | None:
+    """ATen's autocast::cached_cast(type, x) and is_enabled() mean CUDA, so they get the device that they take, last or first."""
+    name = word.removeprefix("autocast::")
+    if name in AUTOCAST_OF_CUDA:
+        return _given_first(f"autocast::{AUTOCAST_OF_CUDA[name]}(at::k{DEVICE_KEY}", place)
+    found = _arguments(place.text, place.next)
+    if found is None or found[0] != AUTOCAST_ARGUMENTS[name]:
+        return None
+    call = place.text[place.start : found[1]]
+    if b"cuda" in call.lower():
+        return Change(place.start, place.end, word.encode(), f"without a device, {word} looks at CUDA's tensors alone")
+    return Change(place.start, found[1], b"%b, at::k%b" % (call, DEVICE_KEY.encode()))
+
+
+def _given_first(call: str, place: Place) -> Change | None:
+    """A call's beginning with its first argument, before those that it has."""
+    opened = _OPENED.match(place.text, place.next)
+    if opened is None:
+        return None
+    return Change(
+        place.start, opened.end(), call.encode() + (b"" if place.text.startswith(b")", opened.end()) else b", ")
+    )
+
+
 def _is_cuda(word: str, place: Place) -> Change | None:
     """Tensor::is_cuda and Device::is_cuda. What type() answers has no such question for MUSA, what device() answers has."""
     before = place.before
@@ -137,6 +184,7 @@ CONTEXTS: dict[str, Callable[[str, Place], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
+    **dict.fromkeys(AUTOCAST_WORDS, _autocast),
     "is_cuda": _is_cuda,
     "kDLCUDA": _dlpack_type,
 }

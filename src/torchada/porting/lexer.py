@@ -30,6 +30,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from torchada.porting.rules.dispatch import AUTOCAST_WORDS
+
 (
     COMMENT,
     DELIMITER,
@@ -48,7 +50,7 @@ from collections.abc import Iterable, Iterator
     WORD,
 ) = range(1, 16)
 RAW = 0
-RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__", b"Autocast")
+RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__", b"Autocast", b"autocast::")
 _APART = re.compile(rb"<<\s{1,80}<")
 
 NAME = rb"[\w$\x80-\xff]"
@@ -97,6 +99,7 @@ _RARE_ONES = (
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
     rb"A" + _FIRST % b"A" + rb"(utocast)(?!" + NAME + rb")",
+    rb"a" + _FIRST % b"a" + rb"(%b)(?!" % "|".join(word[1:] for word in AUTOCAST_WORDS).encode() + NAME + rb")",
 )
 
 
