@@ -51,7 +51,7 @@ def test_the_page_shows_the_files_of_the_example() -> None:
     assert {str(path.relative_to(EXAMPLE)): path.read_text() for path in files} == TOY
 
 
-@pytest.mark.parametrize("native", ["0", "1"])
+@pytest.mark.parametrize("native", [pytest.param("0", marks=pytest.mark.slow), "1"])
 def test_the_page_works_at_the_first_try(followed: tuple[Path, Venv], native: str) -> None:
     folder, venv = followed
     for block, expected in COMMANDS:

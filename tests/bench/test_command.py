@@ -47,6 +47,7 @@ def test_the_cpu_beside_itself_is_measured_without_a_device(plain: Interpreter) 
     assert "elementwise" in out and "B/s" in out and text.NO_MEANING not in out
 
 
+@pytest.mark.slow
 @pytest.mark.musa
 @pytest.mark.once
 def test_one_that_fails_does_not_keep_the_others_from_being_measured(musa: Interpreter, tmp_path: Path) -> None:

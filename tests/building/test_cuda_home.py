@@ -17,6 +17,8 @@ from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
 from torchada.building.toolkit import Toolkit
 
+pytestmark = pytest.mark.once
+
 ANOTHER = 54321
 PLANTED = "#!/bin/sh\necho planted\n"
 

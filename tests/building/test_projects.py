@@ -96,6 +96,7 @@ def test_in_place(name: str, env: dict[str, str], said: str, build: Interpreter,
     check(built(folder, name))
 
 
+@pytest.mark.slow
 def test_sources_and_headers_outside_of_the_project(build: Interpreter, tmp_path: Path) -> None:
     """Ported where the build is and nowhere else; a second build does nothing; a changed header is noticed, and errors are ours."""
     tree = copied("outside", tmp_path)
@@ -114,6 +115,7 @@ def test_sources_and_headers_outside_of_the_project(build: Interpreter, tmp_path
     assert f"{header}:2:" in failed.stdout + failed.stderr
 
 
+@pytest.mark.slow
 def test_a_new_header_compiles_only_what_includes_it(build: Interpreter, tmp_path: Path) -> None:
     """Which files there are matters to how each is ported; what comes out the same is not compiled again."""
     tree = copied("outside", tmp_path)

@@ -10,7 +10,7 @@ import pytest
 from support import vendor_python
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 MODULES = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 # Packages of torchada that `import torch` does not need unless they are asked for.

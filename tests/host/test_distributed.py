@@ -104,6 +104,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_batch_norm_over_all_processes(host: Interpreter, tmp_path: Path) -> None:
     """Statistics and gradients are those of one process with the whole batch."""
     (tmp_path / "program.py").write_text(SYNCED + END)

@@ -32,6 +32,7 @@ def benchmarks(monkeypatch: pytest.MonkeyPatch) -> Any:
             del sys.modules[name]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(torch.version.cuda is not None, reason="what fails in this table works in a build for CUDA")
 def test_names_are_called_in_three_processes(musa: Interpreter, tmp_path: Path) -> None:
     old = tmp_path / "old"  # in the place of 0.1.103, a torchada that changes nothing

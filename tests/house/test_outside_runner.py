@@ -44,6 +44,7 @@ def suite(tmp_path: Path) -> tuple[Suite, Path]:
     return Suite("any", "tests", ("test_*.py",), "nothing"), folder.parent
 
 
+@pytest.mark.slow
 def test_each_test_gets_its_verdict(suite: tuple[Suite, Path], tmp_path: Path) -> None:
     bounds = Bounds(gibibytes=4, seconds=15)
     ((_, verdicts),) = running.run(*suite, tmp_path / "results", bounds)

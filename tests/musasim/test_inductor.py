@@ -25,6 +25,7 @@ def compiled(code: str, cache: Path) -> str:
     return run(PRELUDE + code, TORCHINDUCTOR_CACHE_DIR=str(cache))
 
 
+@pytest.mark.slow
 def test_kernels_and_graphs(inductor_cache: Path) -> None:
     compiled(
         """

@@ -63,6 +63,7 @@ def reason(rank: int, size: int, address: str) -> str:
     return str(tensor.tolist())
 
 
+@pytest.mark.slow
 def test_a_late_rank_causes_a_timeout(two: Ranks) -> None:
     (first, second), (other,) = two.run(late, meeting_point())
     assert "[Rank 0] Watchdog caught collective operation timeout: WorkMCCL(SeqNum=1, OpType=ALLREDUCE" in first

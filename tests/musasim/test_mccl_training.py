@@ -99,6 +99,7 @@ def ddp(rank: int, size: int) -> None:
     network(inputs).sum().backward()
 
 
+@pytest.mark.slow
 def test_ddp(two: Ranks) -> None:
     two.run(ddp)
 

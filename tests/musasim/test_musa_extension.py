@@ -325,6 +325,7 @@ KERNELS = """
 """
 
 
+@pytest.mark.slow
 def test_a_project_with_the_headers_of_torch_and_torch_musa(tmp_path: Path) -> None:
     """Host code and kernels, built by ninja, give the CPU's numbers on both devices and on other streams."""
     for source in SOURCES.iterdir():

@@ -187,6 +187,7 @@ def wait_for(events: mp.SimpleQueue, answers: mp.SimpleQueue) -> None:
     answers.put("recorded")
 
 
+@pytest.mark.slow
 def test_an_event_is_the_same_in_both_processes() -> None:
     spawn = mp.get_context("spawn")
     events, answers = spawn.SimpleQueue(), spawn.SimpleQueue()

@@ -116,6 +116,7 @@ def test_tests_of_the_source_distribution_run_from_where_it_is_unpacked(
 # ---------------------------------------------------------------- the same bytes
 
 
+@pytest.mark.slow
 def test_archives_built_elsewhere_and_later_have_the_same_bytes(
     tree: Path, wheel: Path, sdist: Path, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from torchada.triton.autotune.fused_moe.utils import get_config_filename, merge_
 from torchada.triton.runtime.fused_moe.config import get_config, override_config
 from torchada.utils import cpp_extension
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 
 def deprecated(name: str) -> Any:

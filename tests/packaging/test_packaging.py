@@ -51,6 +51,7 @@ def test_installation_from_the_tree_puts_the_hook_in_force(make_venv: MakeVenv, 
     assert made.top() == TOP and made.tells(HOOKED) is True
 
 
+@pytest.mark.slow
 @pytest.mark.musa
 def test_installation_without_a_compiler_succeeds_and_status_says_so(
     make_venv: MakeVenv, tree: Path, tmp_path: Path

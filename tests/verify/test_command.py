@@ -59,6 +59,7 @@ def test_one_report_is_text_json_and_a_page(musa: Interpreter, tmp_path: Path) -
     assert "pointwise.add" in page and "No fault found" in page and "simulated" in page
 
 
+@pytest.mark.slow
 @pytest.mark.musa
 @pytest.mark.once
 def test_names_choose_groups_subjects_and_checks(musa: Interpreter) -> None:

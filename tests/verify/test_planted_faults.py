@@ -115,8 +115,10 @@ def test_an_operator_that_ends_the_process_is_a_result(
 
 @pytest.mark.parametrize(
     ("fault", "orders"),
-    [(STREAM_RACE, ["event", "wait_stream"]), (EVENT_RACE, ["event", "wait_stream", "event_wait"])],
-    ids=["streams", "events"],
+    [
+        pytest.param(STREAM_RACE, ["event", "wait_stream"], id="streams", marks=pytest.mark.slow),
+        pytest.param(EVENT_RACE, ["event", "wait_stream", "event_wait"], id="events"),
+    ],
 )
 def test_a_stream_that_does_not_wait_is_found(musa: Interpreter, tmp_path: Path, fault: str, orders: list[str]) -> None:
     """The simulator computes at once, so the values are right; the events' times and the sanitizer show it."""
@@ -126,6 +128,7 @@ def test_a_stream_that_does_not_wait_is_found(musa: Interpreter, tmp_path: Path,
     assert "two streams use a tensor in no order, although one waits for the other" in " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_a_broken_collective_is_found(musa: Interpreter, tmp_path: Path) -> None:
     code, found, _ = verify(musa, tmp_path, BROKEN_COLLECTIVE, "--only", "collectives")
     assert code == 1

@@ -10,6 +10,7 @@ import pytest
 from support.interpreter import TORCH, Interpreter
 
 pytestmark = [
+    pytest.mark.once,
     pytest.mark.musa,
     pytest.mark.skipif(find_spec("triton") is None, reason="triton is not installed"),
 ]

@@ -6,6 +6,8 @@ import pytest
 
 from support.interpreter import Interpreter
 
+pytestmark = pytest.mark.once
+
 CALLBACKS = """
 import torch
 import torch.cuda._gpu_trace as trace

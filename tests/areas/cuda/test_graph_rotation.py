@@ -60,6 +60,7 @@ def test_a_cap_by_the_variable(musa: Interpreter) -> None:
     musa.run(START + "check(many(30))", env={"MUSASIM_GRAPH_EXECUTABLES": "3", "TORCHADA_GRAPH_EXEC_CAP": "2"})
 
 
+@pytest.mark.slow
 def test_a_cap_by_a_trial(musa: Interpreter) -> None:
     code = START + "captured(lambda: x + 1)\n" + FOUND + "print(rotation().cap)"
     env = {"MUSASIM_GRAPH_EXECUTABLES": "90", "TORCHADA_GRAPH_AUTOPROBE": "1", "TORCHADA_GRAPH_EXEC_MARGIN": "20"}

@@ -69,6 +69,7 @@ def test_shards_go_on_on_another_number_of_ranks(reference: Reference, tmp_path:
     close(tmp_path / "digits_fsdp.pt", folder / "digits_fsdp.pt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_training_goes_on_where_a_killed_rank_left_it(reference: Reference, tmp_path: Path, kind: str) -> None:
     """Rank 1 is killed in the second epoch; torchrun starts both again, and they begin that epoch anew."""

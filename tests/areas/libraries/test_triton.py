@@ -11,6 +11,8 @@ import pytest
 
 from support.interpreter import Interpreter
 
+pytestmark = pytest.mark.once
+
 QUICK = True
 NEEDS = ("triton",)
 OLD = find_spec("triton") is not None and version("triton").startswith("3.3.")

@@ -19,6 +19,8 @@ from torchada.backends.descriptor import Backend, Native, NativeLibrary
 from torchada.backends.musa import MUSA
 from torchada.redirect.names.libraries import NativeLibraries
 
+pytestmark = pytest.mark.once
+
 CUDART = ("libcudart.so", "libcudart.so.12", "libcudart.so.11.0", "libcudart-d0da41ae.so.11.0")
 
 

@@ -16,7 +16,7 @@ from torch.utils import cpp_extension
 import torchada
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 # What torch's own file says, whoever has changed the module: None of a build for the CPU.
 COMPILED_FOR = re.search(r"^cuda\b.*= (.+)$", Path(torch.version.__file__).read_text(), re.MULTILINE)[1]  # type: ignore[index]

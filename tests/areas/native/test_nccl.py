@@ -9,11 +9,12 @@ import pytest
 from support.interpreter import Interpreter
 from support.launch import WAYS, torchrun
 
+pytestmark = pytest.mark.once
+
 PROGRAM = Path(__file__).parent / "programs" / "nccl_by_ctypes.py"
 RIGHT = "all-reduce, reduce, all-gather, reduce-scatter, broadcast, send and receive, in a graph, NCCL error: invalid argument"
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("way", WAYS)
 def test_every_operation_of_a_wrapper_on_two_ranks(tmp_path: Path, way: str) -> None:
     said = torchrun(PROGRAM, folder=tmp_path, way=way).must_succeed().output

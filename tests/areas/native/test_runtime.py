@@ -15,6 +15,8 @@ from torchada.areas.native import runtime as area
 from torchada.backends.musa import MUSA
 from torchada.redirect.unsupported import UnsupportedError
 
+pytestmark = pytest.mark.once
+
 
 def test_the_functions_of_torchs_binding_are_all_there() -> None:
     runtime = torch.cuda.cudart()

@@ -15,6 +15,8 @@ from support.interpreter import Interpreter
 from torchada.building.cuda_home_files import VERSION
 from torchada.redirect.unsupported import UnsupportedError
 
+pytestmark = pytest.mark.once
+
 cuda: Any = torch.backends.cuda
 cudnn: Any = torch.backends.cudnn
 mudnn: Any = torch.backends.mudnn  # type: ignore[attr-defined]
