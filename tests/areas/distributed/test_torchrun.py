@@ -88,9 +88,10 @@ def test_training_goes_on_where_a_killed_rank_left_it(reference: Reference, tmp_
     ("sent", "timeout", "message"),
     [
         ("SIGKILL", 60, "remote process exited or there was a network error"),
-        pytest.param("SIGSTOP", 5, "Watchdog caught collective operation timeout", marks=pytest.mark.slow),
+        ("SIGSTOP", 5, "Watchdog caught collective operation timeout"),
     ],
 )
+@pytest.mark.slow
 def test_the_others_end_with_an_error(tmp_path: Path, sent: str, timeout: float, message: str) -> None:
     """Without torchrun, which would end them: the rank that is left says why, at once or when the timeout is over."""
     command = (PROGRAMS / "struck.py", sent, 5, DDP, "--timeout", timeout)

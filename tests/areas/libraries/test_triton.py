@@ -44,7 +44,13 @@ def program(musa: Interpreter, tmp_path: Path) -> Interpreter:
     return musa
 
 
-@pytest.mark.parametrize("way", [(), ("-m", "torchada", "run")], ids=["script", "torchada run"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param((), id="script"),
+        pytest.param(("-m", "torchada", "run"), id="torchada run", marks=pytest.mark.slow),
+    ],
+)
 def test_the_kernels_of_tritons_tutorials(program: Interpreter, way: tuple[str, ...]) -> None:
     done = program.run(["-W", "error", *way, str(TUTORIALS)], timeout=900)
     errors = json.loads(done.stdout.strip().splitlines()[-1])

@@ -15,7 +15,7 @@ from support.interpreter import Interpreter
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 
-@pytest.fixture(params=["vendor", "stock"])
+@pytest.fixture(params=[pytest.param("vendor", marks=pytest.mark.slow), "stock"])
 def torch_of(request: pytest.FixtureRequest, musa: Interpreter) -> Interpreter:
     musa.env["MUSASIM_STOCK_TORCH"] = str(int(request.param == "stock"))
     return musa
