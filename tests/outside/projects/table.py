@@ -57,8 +57,6 @@ class Project:
     cwd: str = "."
     #: Of the project's tests so many, evenly spread; 0 for all.
     sample: int = 0
-    #: False if there are no figures yet; such a row is run only if it is named.
-    tried: bool = True
     #: What its tests show under MUSASIM_MEMCHECK=1, as `memcheck.read` writes it; None if that has not been tried.
     faults: tuple[str, ...] | None = None
     #: The command and its figures under MUSASIM_MEMCHECK=1, where `test` would take hours.
