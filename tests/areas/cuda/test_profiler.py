@@ -51,7 +51,6 @@ def _first_use() -> None:
 def _known_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*(is deprecated|will be deprecated)", category=FutureWarning)
-        warnings.filterwarnings("ignore", message=".*Profiler clears events at the end of each cycle")
         yield
 
 
