@@ -182,6 +182,25 @@ def test_convolutions_of_several_devices_are_refused_in_torch_musas_words() -> N
         torch.ops.aten.convolution_backward(grad, x.detach(), weight.to("musa"), *arguments)
 
 
+@pytest.mark.parametrize("dtype", [torch.double, torch.int32, torch.complex64], ids=str)
+def test_convolutions_of_types_that_mudnn_lacks_are_refused_in_torch_musas_words(dtype: torch.dtype) -> None:
+    x, weight = torch.ones(1, 2, 4, 4, device="musa").to(dtype), torch.ones(3, 2, 3, 3, device="musa").to(dtype)
+    arguments = (None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
+    with pytest.raises(RuntimeError, match="Convolution only support Float32 and Half/BFloat16, but now it is"):
+        torch.ops.aten.convolution_overrideable(x, weight, *arguments)
+    with pytest.raises(RuntimeError, match="Convolution Backward only support Float32 and Float16/Bfloat16, but now"):
+        torch.ops.aten.convolution_backward_overrideable(x[:, :, :2, :2], x, weight, *arguments[1:], [True] * 3)
+
+
+def test_convolutions_of_two_types_are_refused_in_torch_musas_words() -> None:
+    x, weight = torch.ones(1, 2, 4, 4, device="musa").half(), torch.ones(3, 2, 3, 3, device="musa")
+    with pytest.raises(RuntimeError, match="input dtype and weight dtype must be the same in Convolution"):
+        torch.nn.functional.conv2d(x, weight)
+    with pytest.raises(RuntimeError, match="must be the same in ConvolutionBwd"):
+        arguments = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
+        torch.ops.aten.convolution_backward_overrideable(x, x, weight, *arguments)
+
+
 def test_time_between_events_of_two_devices_is_not_defined() -> None:
     events = [torch.musa.Event(enable_timing=True) for _ in range(2)]
     for index, event in enumerate(events):

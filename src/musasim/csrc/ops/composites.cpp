@@ -20,17 +20,28 @@ const c10::OperatorHandle& find_operator(const char* name) {
   return *new c10::OperatorHandle(c10::Dispatcher::singleton().findSchemaOrThrow(name, ""));
 }
 
+// muDNN convolves these only; the CPU takes double, integers and complex numbers too.
+bool is_type_of_convolutions(at::ScalarType type) {
+  return type == at::kFloat || type == at::kHalf || type == at::kBFloat16;
+}
+
 // Same arguments as aten::convolution, which picks the CPU's implementation.
 void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   static const auto& kernel = find_operator("aten::convolution");
   const auto* arguments = stack->data() + (stack->size() - op.schema().arguments().size());
-  const auto input = arguments[0].toTensor().device(), weight = arguments[1].toTensor().device();
+  const auto input = arguments[0].toTensor(), weight = arguments[1].toTensor();
   TORCH_CHECK(
-      weight == input,
+      weight.device() == input.device(),
       "Expected weight tensor and input tensor to be on the same MUSA device, but got weight on ",
-      weight,
+      weight.device(),
       " and input on ",
-      input);
+      input.device());
+  TORCH_CHECK(
+      is_type_of_convolutions(weight.scalar_type()),
+      "Dtype of weight tensor of Convolution only support Float32 and Half/BFloat16, but now it is ",
+      weight.scalar_type());
+  TORCH_CHECK(
+      input.scalar_type() == weight.scalar_type(), "input dtype and weight dtype must be the same in Convolution");
   run_on_cpu_as(op, kernel, stack);
 }
 
@@ -72,6 +83,13 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward(
       input.device(),
       " and grad_output on ",
       grad_output.device());
+  TORCH_CHECK(
+      is_type_of_convolutions(weight.scalar_type()),
+      "Dtype of weight tensor of Convolution Backward only support Float32 and Float16/Bfloat16, but now is ",
+      weight.scalar_type());
+  TORCH_CHECK(
+      weight.scalar_type() == input.scalar_type() && weight.scalar_type() == grad_output.scalar_type(),
+      "input's dtype, weight's dtype and grad_output's dtype must be the same in ConvolutionBwd");
   const auto channels = transposed ? weight.size(1) * groups : weight.size(0);
   torch::jit::Stack stack;
   torch::jit::push(
