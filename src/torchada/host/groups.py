@@ -25,6 +25,10 @@ def patches(context: Context) -> Iterator[Patch]:
         _with_the_cpu(c10d.BackendConfig.get_device_backend_map), c10d.BackendConfig.get_device_backend_map
     )
     yield Patch(c10d.BackendConfig, "get_device_backend_map", devices, None, note=note)
+    if hasattr(c10d, "_nccl2_device"):
+        yield Patch(
+            c10d, "_nccl2_device", _no_device, None, note=f"{note}, of torch 2.15 too, which binds them to a device"
+        )
     init = EntryPoint(c10d.init_process_group, _without_device(c10d.init_process_group))
     for owner in (distributed, c10d):
         yield Patch(owner, "init_process_group", init, "torch.distributed.init_process_group(device_id)")
@@ -45,6 +49,10 @@ def _with_the_cpu(original: Callable[[Any], dict[str, Any]]) -> Callable[[Any], 
         return {**served, "cpu": served["cuda"]} if "cuda" in served and "cpu" not in served else served
 
     return get_device_backend_map
+
+
+def _no_device(*args: object) -> None:
+    """The device that a group is bound to."""
 
 
 def _flat(original: Callable[..., Any]) -> Callable[..., Any]:
