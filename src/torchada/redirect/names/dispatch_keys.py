@@ -34,8 +34,11 @@ class DispatchKeys:
         self.members = {existing[name]: existing[own] for name, own in self.names.items()}
         self.cuda = {own: name for name, own in self.names.items()}
         self._table: dict[Any, Any] = {**self.names, **self.members}
-        missing = [name for name in of_cuda if name not in self.names]
-        self._missing = [key for name in missing for key in (name, existing[name])]
+        # A dictionary, because a key of torch 2.15 that is compared with a string parses it, and raises where it is no key's.
+        self._missing: dict[Any, str] = {}
+        for name in of_cuda:
+            if name not in self.names:
+                self._missing[name] = self._missing[existing[name]] = name
 
     def translate(self, key: T) -> T:
         """The backend's key for one of CUDA's, for queries; anything else, unhashable values too, comes back unchanged."""
@@ -47,8 +50,11 @@ class DispatchKeys:
 
     def registered(self, key: T) -> T:
         """The same for a kernel that is registered: UnsupportedError where no kernel for that key would ever be called."""
-        if key in self._missing:
-            name = getattr(key, "name", key)
+        try:
+            name = self._missing.get(key)
+        except TypeError:
+            return key
+        if name is not None:
             raise error(self._context, f"dispatch key {name}", "no key of its device corresponds to it")
         return self.translate(key)
 
