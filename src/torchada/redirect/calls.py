@@ -84,6 +84,13 @@ def plain(method: Function) -> Function:
     return call
 
 
+def unwrappable(call: Function, function: Function) -> Function:
+    """`call`, which does what `function` does, with `function`'s `__wrapped__`: torch 2.15 reads torch.cuda.use_mem_pool's."""
+    if hasattr(function, "__wrapped__"):
+        call.__wrapped__ = function.__wrapped__  # type: ignore[attr-defined]
+    return call
+
+
 def disguise(function: Function, original: Any, path: str | None = None) -> Function:
     """Give `function` the names of `original`, or `path` within torch, so that pickle and repr find it where the original was.
 

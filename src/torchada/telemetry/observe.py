@@ -171,8 +171,7 @@ def has_own_constructor(cls: type) -> bool:
 def _dressed(call: Function, function: Function, patch: Patch) -> Function:
     """`call` with the names and attributes of `function`, or with the name of its place if pickle finds it by that name."""
     for name, value in getattr(function, "__dict__", {}).items():
-        if name != "__wrapped__":
-            setattr(call, name, value)
+        setattr(call, name, value)
     for name in ("cache_clear", "cache_info", "cache_parameters") if isinstance(function, _CACHED) else ():
         if hasattr(function, name):
             setattr(call, name, getattr(function, name))

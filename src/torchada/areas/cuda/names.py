@@ -7,7 +7,7 @@ from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._device_count import device_count
-from torchada.redirect.calls import disguise, plain
+from torchada.redirect.calls import disguise, plain, unwrappable
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
@@ -68,7 +68,7 @@ def _aliases(context: Context) -> Iterator[tuple[str, AnyFunction]]:
             continue
         if _is_torchs(context) and isinstance(own, FunctionType):
             # Dynamo knows the functions of PyTorch's own devices by identity, and has other rules for some than for torch.cuda's.
-            yield name, disguise(plain(own), vars(cuda)[name])
+            yield name, unwrappable(disguise(plain(own), vars(cuda)[name]), own)
         elif name not in renames or isinstance(own, FunctionType):
             yield name, own
 
