@@ -111,6 +111,7 @@ def test_4_the_adapter_cannot_be_imported(environment: Make, error: str, said: s
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_5_there_is_no_startup_file(environment: Make) -> None:
     made = environment()
     made.start_file.unlink()
@@ -128,6 +129,7 @@ def test_6_the_startup_file_is_damaged(environment: Make) -> None:
     is_healthy(made)
 
 
+@pytest.mark.slow
 def test_7_another_torchada_is_installed(environment: Make) -> None:
     made = environment()
     other = made.folder / "other"
@@ -159,6 +161,7 @@ def test_8_transfer_to_npu_is_active(environment: Make) -> None:
     assert "transfer-to-npu" not in problems(made.doctor()[1])
 
 
+@pytest.mark.slow
 def test_9_torchvision_is_for_cuda(environment: Make) -> None:
     with torchada.disabled():
         if torch.version.cuda is not None:

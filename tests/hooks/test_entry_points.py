@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
+from support.tiers import rarely
 
 pytestmark = pytest.mark.once
 
@@ -93,7 +94,7 @@ def test_a_third_party_backend_is_used(toy: Interpreter) -> None:
     assert done.stdout.strip() == "cuda:1 toy" and done.stderr == ""
 
 
-@pytest.mark.parametrize("first", ["torch_toy", "torchada", "torchada, torch_toy"])
+@pytest.mark.parametrize("first", rarely(["torch_toy", "torchada", "torchada, torch_toy"], "torchada, torch_toy"))
 def test_the_adapter_of_a_third_party_may_be_imported_first(toy: Interpreter, first: str) -> None:
     """The adapter's name is not known at start-up, so its execution has begun already when torch arrives in the middle of it."""
     done = toy.run(f"import {first}, torch; print(torch.zeros(1).is_cuda, torch.cuda.synchronize())")

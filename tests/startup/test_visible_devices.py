@@ -54,8 +54,15 @@ def test_a_copy_that_the_program_removes_does_not_remove_the_users_setting(musa:
     assert musa.run(code, env={"MUSA_VISIBLE_DEVICES": "1"}).stdout.strip() == "1 1 None"
 
 
-@pytest.mark.parametrize("ours", ["CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"])
-@pytest.mark.parametrize("set_by", ["CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"])
+@pytest.mark.parametrize(
+    ("ours", "set_by"),
+    [
+        ("CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"),
+        ("MUSA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"),
+        pytest.param("CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", marks=pytest.mark.slow),
+        pytest.param("MUSA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES", marks=pytest.mark.slow),
+    ],
+)
 def test_a_child_with_another_value_is_not_bound_by_our_copy(musa: Interpreter, ours: str, set_by: str) -> None:
     code = f"""
 import os, subprocess, sys, torch

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from support.interpreter import Interpreter
+from support.tiers import rarely
 from torchada import pages
 from torchada.telemetry import page, report
 
@@ -257,7 +258,7 @@ CHILDREN = {
 
 
 @pytest.mark.musa
-@pytest.mark.parametrize("way", CHILDREN)
+@pytest.mark.parametrize("way", rarely(CHILDREN, "multiprocessing", "forkserver"))
 def test_child_processes_are_reported_once(musa: Interpreter, way: str) -> None:
     """The child's part is there, and what it inherited from its parent is not counted twice."""
     body = "".join(f"    {line}\n" for line in ("torch.cuda.manual_seed_all(0)", *CHILDREN[way].splitlines()))

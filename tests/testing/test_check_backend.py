@@ -82,10 +82,9 @@ ALONE = {"TORCHADA_PLATFORM": "cpu"}
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """The checks that have found each fault, those of its subject being tried."""
+    """The checks that have found each fault, only its own being tried."""
     toy = toy_interpreter(tmp_path_factory.mktemp("faults"))
-    asked = [(code, check.partition(".")[0]) for code, check in FAULTS.values()]
-    return dict(zip(FAULTS, toy.json(BREAK, env=ALONE, stdin=json.dumps(asked))))
+    return dict(zip(FAULTS, toy.json(BREAK, env=ALONE, stdin=json.dumps(list(FAULTS.values())))))
 
 
 @pytest.fixture
@@ -96,7 +95,9 @@ def toy(tmp_path: Path) -> Interpreter:
 @pytest.mark.musa
 def test_torch_musa_has_no_fault(musa: Interpreter) -> None:
     done = musa.run([*CHECK, "musa"])
-    assert done.stdout.strip().endswith(": 0 faults") and "lacks" not in done.stdout and done.stderr == ""
+    assert done.stdout.strip().endswith(": 0 faults") and "lacks" not in done.stdout
+    # A CUDA build of torch says the former on a machine with nvcc.
+    assert [line for line in done.stderr.splitlines() if "No CUDA runtime is found" not in line] == []
 
 
 # On the host, the CPU's allocator, autograd and rules for mixed tensors answer, and torchada itself sees tensors on the CPU. The

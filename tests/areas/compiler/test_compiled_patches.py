@@ -52,7 +52,7 @@ OF_INDUCTOR = {
 }
 # Inductor's kernels draw random numbers in an order of their own, so only their types are those of eager code.
 DRAWN_BY_INDUCTOR = {"rand", "rand_like", "randint", "randint_like", "randn", "randn_like"}
-pytestmark = [pytest.mark.musa]
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 
 def _start(spelling: str, backend: str, *names: str) -> subprocess.Popen[str]:

@@ -30,8 +30,8 @@ print(sorted(name for name in globals() if name.startswith("TestAdd")))
     [
         ({}, ["TestAddCPU", "TestAddCUDA"]),
         ({"only_for": "cuda"}, ["TestAddCUDA"]),
-        ({"only_for": "musa"}, ["TestAddPRIVATEUSE1"]),
-        ({"except_for": "cuda"}, ["TestAddCPU", "TestAddPRIVATEUSE1"]),
+        pytest.param({"only_for": "musa"}, ["TestAddPRIVATEUSE1"], marks=pytest.mark.slow),
+        pytest.param({"except_for": "cuda"}, ["TestAddCPU", "TestAddPRIVATEUSE1"], marks=pytest.mark.slow),
     ],
     ids=str,
 )

@@ -322,7 +322,11 @@ print("right")
 
 
 @pytest.mark.parametrize(
-    "compiled", ["module", pytest.param("compile_fx(module, list(inputs))", marks=pytest.mark.slow)]
+    "compiled",
+    [
+        pytest.param("module", marks=pytest.mark.slow),
+        pytest.param("compile_fx(module, list(inputs))", marks=pytest.mark.slow),
+    ],
 )
 def test_pieces_of_a_compiled_model_are_captured_with_one_pool_and_custom_operators_between(
     musa: Interpreter, compiled: str

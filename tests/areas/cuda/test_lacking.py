@@ -11,7 +11,10 @@ from support.interpreter import ROOT, Interpreter
 from support.toy import IS_POSSIBLE, toy_interpreter
 from torchada.areas.cuda.lacking import HARMLESS
 
-pytestmark = pytest.mark.skipif(not IS_POSSIBLE, reason="this torch has no devices in Python")
+pytestmark = [
+    pytest.mark.once,  # the fixture sets the mechanism
+    pytest.mark.skipif(not IS_POSSIBLE, reason="this torch has no devices in Python"),
+]
 
 # What torch itself needs, and nothing else.
 MINIMAL = """

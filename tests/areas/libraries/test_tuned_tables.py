@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
+from support.tiers import rarely
 
 QUICK = True
 pytestmark = pytest.mark.once
@@ -64,6 +65,7 @@ def test_tables_for_this_chip(musa: Interpreter, packages: Path, tmp_path: Path)
     assert _variable(musa, packages, VLLM, folder) == [of_version, None, True]
 
 
+@pytest.mark.slow
 def test_tables_of_another_version_of_triton(musa: Interpreter, packages: Path, tmp_path: Path) -> None:
     """SGLang chooses among versions by itself."""
     folder = _tables(tmp_path, "triton_3_1_0", THIS)
@@ -71,7 +73,7 @@ def test_tables_of_another_version_of_triton(musa: Interpreter, packages: Path, 
     assert _variable(musa, packages, VLLM, folder)[0] is None
 
 
-@pytest.mark.parametrize("module", [SGLANG, VLLM])
+@pytest.mark.parametrize("module", rarely([SGLANG, VLLM], VLLM))
 def test_nothing_is_set_without_a_table_for_this_chip(
     musa: Interpreter, packages: Path, tmp_path: Path, module: str
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
+from support.tiers import rarely
 
 pytestmark = pytest.mark.musa
 
@@ -28,7 +29,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", rarely(["spawn", "forkserver"], "forkserver"))
 def test_multiprocessing(musa: Interpreter, tmp_path: Path, method: str) -> None:
     script = tmp_path / "train.py"
     script.write_text(SPAWN.replace("{method}", method))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
+from support.tiers import rarely
 
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 
@@ -67,7 +68,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("method", rarely(["spawn", "forkserver"], "forkserver"))
 def test_both_see_what_either_writes(torch_of: Interpreter, tmp_path: Path, method: str) -> None:
     assert run(torch_of, tmp_path, QUEUE.replace("METHOD", method)) == "shared"
 
@@ -113,6 +114,7 @@ if __name__ == "__main__":
     assert run(torch_of, tmp_path, script) == "done"
 
 
+@pytest.mark.slow
 def test_events_between_processes(torch_of: Interpreter, tmp_path: Path) -> None:
     script = """
 import torch
