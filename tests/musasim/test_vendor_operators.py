@@ -196,8 +196,8 @@ def test_convolutions_of_two_types_are_refused_in_torch_musas_words() -> None:
     x, weight = torch.ones(1, 2, 4, 4, device="musa").half(), torch.ones(3, 2, 3, 3, device="musa")
     with pytest.raises(RuntimeError, match="input dtype and weight dtype must be the same in Convolution"):
         torch.nn.functional.conv2d(x, weight)
+    arguments = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
     with pytest.raises(RuntimeError, match="must be the same in ConvolutionBwd"):
-        arguments = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1, [True] * 3)
         torch.ops.aten.convolution_backward_overrideable(x, x, weight, *arguments)
 
 
