@@ -82,6 +82,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.jit.*": ("process", "TorchScript's own: what parses a program, and what writes a file"),
     "torch._C.import_ir_module*": ("process", "reads a TorchScript file"),
     "torch.export.passes.move_to_device_pass": ("process", "changes an exported program"),
+    "torch.compile(backend=*": ("process", "compiles: areas/compiler/test_graph_backend.py"),
+    "torch._dynamo.backends.cudagraphs.*": ("process", "compiles: areas/compiler/test_graph_backend.py"),
     "torch._functorch._aot_autograd.autograd_cache.*": ("table", "what may be kept: areas/compiler/test_inductor.py"),
     "torch._inductor.*": ("table", "Inductor's own, which makes code of graphs: areas/compiler/test_inductor.py"),
     "torch_musa.random": ("table", "a module that others look for by its name"),

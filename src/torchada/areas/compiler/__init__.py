@@ -3,6 +3,7 @@
 AREAS = {
     "torch": ("jit", "script_archives"),
     "torch._dynamo": ("dynamo", "dynamo_constants", "dynamo_views"),
+    "torch._dynamo.backends.cudagraphs": ("inductor_graphs.dynamos_backend",),
     "torch._dynamo.device_interface": ("device_interface",),
     "torch._functorch._aot_autograd.autograd_cache": ("autograd_cache",),
     "torch._inductor.codegen.common": ("inductor_devices.tables",),

@@ -1,4 +1,4 @@
-"""CUDA graph trees (`mode="reduce-overhead"`), if the backend has its own module for them."""
+"""CUDA graph trees (`mode="reduce-overhead"`, `backend="cudagraphs"`), if the backend has its own module for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
+    import torch
+    from torch.fx import GraphModule, Node
+
     from torchada.redirect.types import P, R
+
+    Nodes = dict[torch.device, Node]
 
 Stash = Callable[[str, object], None]
 
@@ -67,6 +72,41 @@ def _stash(context: Context, trees: ModuleType) -> None:
 
 def _spelled(name: str, device_type: str) -> str:
     return name.replace("cuda", device_type).replace("CUDA", device_type.upper())
+
+
+def dynamos_backend(context: Context) -> Iterator[Patch]:
+    """Dynamo's backend "cudagraphs" captures what is on one device, which has to be CUDA's."""
+    import torch._dynamo.backends.cudagraphs as cudagraphs
+
+    _counterpart(context)
+    own = context.backend.device_type
+    index = _index(own, cudagraphs.get_device_index, cudagraphs.get_device_node_mapping)
+    yield Patch(cudagraphs, "get_device_index", index, 'torch.compile(backend="cudagraphs")')
+    name = "check_multiple_devices_or_any_cpu_nodes"
+    check = _accept(own, getattr(cudagraphs, name))
+    yield Patch(cudagraphs, name, check, None, note='what backend="cudagraphs" captures')
+
+
+def _index(
+    own: str, original: Callable[[GraphModule], int], nodes: Callable[[GraphModule], Nodes]
+) -> Callable[[GraphModule], int]:
+    def get_device_index(gm: GraphModule) -> int:
+        device = next(iter(nodes(gm)))
+        return int(device.index) if device.type == own else original(gm)
+
+    return disguise(get_device_index, original)
+
+
+def _accept(own: str, original: Callable[[Nodes], str | None]) -> Callable[[Nodes], str | None]:
+    def check_multiple_devices_or_any_cpu_nodes(device_node_mapping: Nodes) -> str | None:
+        reason = original(device_node_mapping)  # which takes out the devices that do not matter
+        return (
+            None
+            if {device.type for device in device_node_mapping} == {own} and len(device_node_mapping) == 1
+            else reason
+        )
+
+    return disguise(check_multiple_devices_or_any_cpu_nodes, original)
 
 
 def backward(context: Context) -> Iterator[Patch]:
