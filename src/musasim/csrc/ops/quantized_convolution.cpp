@@ -1,4 +1,5 @@
 // torch.ao.nn.quantized.Conv2d, and its fusions with an addition and an activation: signed eight bits, without zero points.
+#include "fallback.h"
 #include "quantized.h"
 
 #include <ATen/native/quantized/PackedParams.h>
@@ -19,6 +20,27 @@ struct Window {
   Numbers stride, padding, output_padding, dilation;
   int64_t groups;
 };
+
+// Sums of whole numbers in double, which are exact. at::conv2d refuses doubles on this device, as muDNN does.
+Tensor exact_sums(const Tensor& input, const Tensor& weight, const Window& window) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  static const auto op = dispatcher.findSchemaOrThrow("aten::convolution_overrideable", "");
+  static const auto kernel = dispatcher.findSchemaOrThrow("aten::convolution", "");
+  torch::jit::Stack stack;
+  torch::jit::push(
+      stack,
+      whole_numbers(input),
+      whole_numbers(weight),
+      c10::IValue(),
+      window.stride,
+      window.padding,
+      window.dilation,
+      false,
+      window.output_padding,
+      window.groups);
+  run_on_cpu_as(op, kernel, &stack);
+  return torch::jit::pop(stack).toTensor();
+}
 
 class PackedConvolution final : public ConvPackedParamsBase<2> {
  public:
@@ -75,14 +97,7 @@ class PackedConvolution final : public ConvPackedParamsBase<2> {
         !accumulated.has_value() || accumulated->is_quantized(), "accum tensor in qconv must be a quantized Tensor");
     const bool addition = !accumulated.has_value() || symmetric(*accumulated);
     check_mudnn(symmetric(input) && addition && zero_point == 0, "RunFusion");
-    const auto sums = at::conv2d(
-        whole_numbers(input),
-        whole_numbers(weight_),
-        {},
-        window_.stride.vec(),
-        window_.padding.vec(),
-        window_.dilation.vec(),
-        window_.groups);
+    const auto sums = exact_sums(input, weight_, window_);
     const auto factor = input.q_scale() * weight_.q_scale();
     return requantize(sums, factor, addend(accumulated), activation, scale, at::MemoryFormat::ChannelsLast);
   }
