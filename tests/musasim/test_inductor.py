@@ -25,6 +25,21 @@ def compiled(code: str, cache: Path) -> str:
     return run(PRELUDE + code, TORCHINDUCTOR_CACHE_DIR=str(cache))
 
 
+def test_what_draws_while_torch_compiles_leaves_the_devices_random_numbers(inductor_cache: Path) -> None:
+    """By the vendor's change of torch's function, which knows CUDA alone."""
+    compiled(
+        """
+    from torch._dynamo.utils import preserve_rng_state
+    before = torch.musa.get_rng_state()
+    with preserve_rng_state():
+        torch.rand(4, device="musa")
+        assert not torch.equal(torch.musa.get_rng_state(), before)
+    assert torch.equal(torch.musa.get_rng_state(), before)
+    """,
+        inductor_cache,
+    )
+
+
 @pytest.mark.slow
 def test_kernels_and_graphs(inductor_cache: Path) -> None:
     compiled(

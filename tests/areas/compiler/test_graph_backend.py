@@ -67,3 +67,15 @@ def test_a_function_of_two_devices_is_not_captured(
     for _ in range(3):
         torch.testing.assert_close(fast(x, y), function(x, y))
     assert graphs(0) == []
+
+
+def test_graphs_draw_the_random_numbers_of_eager_code() -> None:
+    def sample() -> torch.Tensor:
+        return torch.rand(8, device="cuda")
+
+    fast, drawn = torch.compile(sample, backend="cudagraphs"), []
+    for draw in (sample, fast):
+        torch.cuda.manual_seed(1)
+        drawn.append([draw().tolist() for _ in range(4)])
+    assert drawn[0] == drawn[1]
+    assert graphs(0) == [torch.cuda.CUDAGraph]

@@ -98,6 +98,21 @@ def test_reduce_overhead() -> None:
         first.sum()
 
 
+def test_reduce_overhead_with_sizes_that_change() -> None:
+    """Sizes are numbers among the inputs of a graph, whose addresses are compared before each replay."""
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x * x.shape[0]
+
+    fast = torch.compile(function, mode="reduce-overhead", dynamic=True)
+    for size in (3, 4, 3, 4, 3, 4):
+        x = torch.rand(size, device="cuda")
+        torch.testing.assert_close(fast(x), function(x))
+    import torch._inductor.cudagraph_trees as trees
+
+    assert len(list(trees.get_manager(0).get_roots())) == 2
+
+
 def test_objects_left_for_threads_of_autograd_live_as_long_as_they_are_held() -> None:
     """Two modules of graph trees leave theirs in one place; torch 2.7 itself counts no reference, and would free the first's."""
     import torch._inductor.compile_fx

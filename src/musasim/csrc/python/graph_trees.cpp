@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -28,21 +27,12 @@ c10::StorageImpl* storage_at(size_t address) {
   return reinterpret_cast<c10::StorageImpl*>(address); // NOLINT
 }
 
-bool same_addresses(
-    const std::vector<std::optional<at::Tensor>>& tensors,
-    const std::vector<std::optional<size_t>>& addresses,
-    const std::vector<size_t>& indices) {
-  for (const size_t index : indices) {
-    const auto& tensor = tensors.at(index);
-    const auto& address = addresses.at(index);
-    if (tensor.has_value() != address.has_value()) {
-      return false;
-    }
-    if (tensor.has_value() && reinterpret_cast<size_t>(tensor->const_data_ptr()) != *address) {
-      return false;
-    }
-  }
-  return true;
+// The inputs of a graph of dynamic shapes are tensors and numbers; only tensors are asked for.
+bool same_addresses(const py::list& tensors, const py::list& addresses, const py::list& indices) {
+  return std::all_of(indices.begin(), indices.end(), [&](const py::handle& each) {
+    const auto index = each.cast<size_t>();
+    return reinterpret_cast<size_t>(tensors[index].cast<at::Tensor>().data_ptr()) == addresses[index].cast<size_t>();
+  });
 }
 
 at::Tensor tensor_on(const py::dict& metadata, const c10::Storage& storage) {

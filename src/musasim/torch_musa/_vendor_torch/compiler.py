@@ -5,10 +5,13 @@ torch._dynamo and torch._inductor take longer to import than everything else tog
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -20,6 +23,7 @@ from .rewriting import rewrite
 
 def install() -> None:
     after_import("torch._dynamo.device_interface", _name_the_interface)
+    after_import("torch._dynamo.utils", _preserve_the_random_numbers)
     traced_autocast.install()
     after_import("torch._inductor.config", _set_defaults)
     after_import("torch._inductor.utils", _call_it_a_gpu)
@@ -42,6 +46,31 @@ def _name_the_interface(module: Any) -> None:
     from .._dynamo.device_interface import register
 
     register()
+
+
+def _preserve_the_random_numbers(utils: Any) -> None:
+    """torch preserves those of the host, of CUDA and of XPU while it traces, tunes and records."""
+    preserve_others: Callable[[], AbstractContextManager[None]] = utils.preserve_rng_state
+    torch_musa: Any = sys.modules["torch_musa"]
+
+    @contextlib.contextmanager
+    def preserve_rng_state() -> Iterator[None]:
+        with preserve_others(), _preserve(torch_musa) if torch_musa.is_available() else contextlib.nullcontext():
+            yield
+
+    utils.preserve_rng_state = preserve_rng_state
+
+
+@contextlib.contextmanager
+def _preserve(torch_musa: Any) -> Iterator[None]:
+    modes_off = torch.utils._python_dispatch._disable_current_modes
+    with modes_off(), torch._C._DisableFuncTorch():
+        state = torch_musa.get_rng_state().clone()
+    try:
+        yield
+    finally:
+        with modes_off():
+            torch_musa.set_rng_state(state)
 
 
 def _set_defaults(config: Any) -> None:
