@@ -32,8 +32,8 @@ def torchada_cuda_only() -> None:
     torchada()
 
 
-def torchada_triton() -> None:
-    """As `torchada`; the kernels that the tests launch are the checkout's, because those of another version are others."""
+def torchada_inductor() -> None:
+    """As `torchada`; whether Inductor has a GPU goes by the names that the question had until torch 2.8, too."""
     torchada()
     # torch decides once whether there is a GPU, by the view of who imports this first: a test, and not this package.
     exec("import torch.testing._internal.inductor_utils", {"__name__": "test", "__file__": os.environ["OUTSIDE_FILE"]})
@@ -42,6 +42,11 @@ def torchada_triton() -> None:
     for name in ("HAS_CUDA", "HAS_XPU"):  # their names until 2.8
         if not hasattr(inductor_utils, name):
             setattr(inductor_utils, name, getattr(inductor_utils, f"{name}_AND_TRITON"))
+
+
+def torchada_triton() -> None:
+    """As `torchada_inductor`; the kernels that are launched are the checkout's, because those of another version are others."""
+    torchada_inductor()
     name = "torch.testing._internal.triton_utils"
     path = Path(os.environ["OUTSIDE_CHECKOUT"], *name.split(".")).with_suffix(".py")
     spec = importlib.util.spec_from_file_location(name, path)
@@ -88,6 +93,7 @@ def prepare() -> None:
         "vendor": vendor,
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,
+        "torchada_inductor": torchada_inductor,
         "torchada_triton": torchada_triton,
         "earlier": earlier,
     }

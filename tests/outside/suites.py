@@ -98,11 +98,19 @@ def _startup() -> list[str]:
 _PLAIN = {"TORCHADA_DISABLE": "1"}
 
 
-def _pytorch(name: str, *files: str, harness: str = "torchada", without: str = "", **env: str) -> Suite:
+def _pytorch(
+    name: str,
+    *files: str,
+    harness: str = "torchada",
+    without: str = "",
+    sources: tuple[str, ...] = (),
+    arguments: tuple[str, ...] = (),
+    **env: str,
+) -> Suite:
     # PyTorch's own conftest.py is for the pytest of its time.
-    arguments = ("--noconftest", *(("-k", f"not ({without})") if without else ()))
+    arguments = ("--noconftest", *(("-k", f"not ({without})") if without else ()), *arguments)
     env = {"TORCHADA_SIMULATE": "1", **env}
-    return Suite(name, "test", files, harness, arguments, env=env)
+    return Suite(name, "test", files, harness, arguments, sources, env)
 
 
 def _own(mechanism: str, native: str) -> Suite:
@@ -140,6 +148,14 @@ SUITES = {
         _pytorch("test-cuda-context", "test_cuda_primary_ctx.py", "test_cuda_nvml_based_avail.py"),
         _pytorch("test-autocast", "test_autocast.py"),
         _pytorch("test-cuda-multigpu", "test_cuda_multigpu.py"),
+        _pytorch("test-nccl", "distributed/test_c10d_nccl.py", sources=("test/distributed",)),
+        # Its tests read warnings from stderr, where Python itself writes them unless pytest takes them.
+        _pytorch(
+            "test-cudagraph-trees",
+            "inductor/test_cudagraph_trees.py",
+            harness="torchada_inductor",
+            arguments=("-p", "no:logging"),
+        ),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
         Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
