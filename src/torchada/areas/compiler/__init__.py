@@ -6,7 +6,7 @@ AREAS = {
     "torch._dynamo.backends.cudagraphs": ("inductor_graphs.dynamos_backend",),
     "torch._dynamo.device_interface": ("device_interface",),
     "torch._functorch._aot_autograd.autograd_cache": ("autograd_cache",),
-    "torch._inductor.codegen.common": ("inductor_devices.tables",),
+    "torch._inductor.codegen.common": ("inductor_devices.cpu", "inductor_devices.tables"),
     "torch._inductor.choices": ("inductor_devices.candidates",),
     "torch._inductor.compile_fx": ("inductor_graphs.stash", "inductor_devices.current_device"),
     "torch._inductor.output_code": ("inductor_graphs.backward",),

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib import import_module
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
@@ -50,6 +50,28 @@ def tables(context: Context) -> Iterator[Patch]:
         if original is not None:
             call = _of_the_backend(context, original)
             yield Patch(common, name, call, f'torch._inductor.codegen.common.{name}("cuda")')
+
+
+def cpu(context: Context) -> Iterator[Patch]:
+    """torch.compile for the CPU. Up to torch 2.10, what Inductor has to know of it is loaded only if no device is known yet.
+
+    Where the backend has registered itself before, compiled code for the CPU fails with KeyError: 'cpu'.
+    """
+    import torch._inductor.codegen.common as common
+
+    known: dict[str, object] | None = getattr(common, "device_op_overrides_dict", None)
+    if known is None or _is_completed(common):
+        raise Skip("this torch knows the CPU in any case")
+    from torch._inductor.codegen.cpu_device_op_overrides import CpuDeviceOpOverrides
+
+    note = "what Inductor knows of the CPU, where the backend registered itself first"
+    yield Patch(known, "cpu", CpuDeviceOpOverrides(), None, until="torch 2.11", note=note)
+
+
+def _is_completed(common: ModuleType) -> bool:
+    """Whether a device that is missing is added when it is asked for: torch 2.11 and newer."""
+    names = common.get_device_op_overrides.__code__.co_names
+    return "register_device_op_overrides" in names or "_initialize_device_op_overrides" in names
 
 
 def _of_the_backend(context: Context, original: Callable[..., R]) -> Callable[..., R]:
