@@ -2,6 +2,7 @@
 
 #include "capture.h"
 #include "gpu_trace.h"
+#include "launches.h"
 
 #include <c10/util/Exception.h>
 
@@ -147,6 +148,7 @@ void wait_for(c10::Stream stream, int64_t when_ns) {
 
 bool is_idle(c10::Stream stream) {
   refuse_during_capture(stream);
+  finish_launches_of(stream);
   return stream_state(stream).busy_until.load() <= now_ns();
 }
 
@@ -157,6 +159,7 @@ void synchronize_stream(c10::Stream stream) {
 }
 
 void wait_for_results(c10::Stream stream) {
+  finish_launches_of(stream);
   tell_gpu_trace([&](const auto& python) {
     python.trace_gpu_stream_synchronization(kMusa, as_number(stream_handle(stream)));
   });
@@ -167,6 +170,7 @@ void wait_for_results(c10::Stream stream) {
 void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
+  finish_launches();
   device = resolve_device(device);
   tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
@@ -175,6 +179,7 @@ void synchronize_device(c10::DeviceIndex device) {
 
 void record_event(EventState& event, c10::Stream stream) {
   refuse_after_fork();
+  finish_launches_of(stream);
   musart::record_event(event, stream_state(stream));
 }
 
