@@ -52,7 +52,7 @@ class Mirror:
 
     @property
     def seen(self) -> float:
-        return self.host.item()
+        return float(self.host.item())
 
 
 def sums(musa: Any, *, shared: bool, ordered: bool) -> tuple[float, float]:

@@ -23,6 +23,7 @@ constexpr c10::StreamId slot_id(int slot) {
 struct DeviceStreams {
   std::array<StreamState, kPriorities * kStreamsPerPool> pool;
   std::array<std::atomic<unsigned>, kPriorities> next{};
+  std::atomic<bool> told{false};
   std::mutex mutex;
   std::map<void*, StreamState*> foreign;
 };
@@ -46,6 +47,17 @@ DeviceStreams& streams_of(c10::DeviceIndex device) {
     return made;
   }();
   return (*all)[device];
+}
+
+// A device's pool is made as a whole, when a program asks for the first stream of it.
+void tell_of_creation(DeviceStreams& streams) {
+  if (!streams.told.exchange(true)) {
+    tell_gpu_trace([&](const auto& python) {
+      for (const auto& state : streams.pool) {
+        python.trace_gpu_stream_creation(kMusa, as_number(&state));
+      }
+    });
+  }
 }
 
 thread_local std::array<c10::StreamId, kMaxDevices> t_current{};
@@ -94,6 +106,7 @@ c10::Stream pool_stream(c10::DeviceIndex device, int priority) {
   refuse_after_fork();
   const int level = priority < 0 ? 1 : 0;
   auto& streams = streams_of(device);
+  tell_of_creation(streams);
   const int slot = level * kStreamsPerPool + static_cast<int>(streams.next[level]++ % kStreamsPerPool);
   return make_stream(device, slot_id(slot));
 }
