@@ -111,6 +111,17 @@ def test_empty_cache_returns_memory_to_the_driver() -> None:
     assert torch.musa.mem_get_info(1)[1] == torch.musa.get_device_properties(1).total_memory
 
 
+def test_emptying_the_cache_waits_for_all_streams_and_is_counted() -> None:
+    names = ("num_sync_all_streams", "num_device_alloc", "num_device_free")
+    torch.empty(30 * MIB, dtype=torch.uint8, device="musa")
+    before = torch.musa.memory_stats()
+    torch.musa.empty_cache()
+    after = torch.musa.memory_stats()
+    assert after[names[0]] == before[names[0]] + 1 and after[names[2]] > before[names[2]]
+    torch.musa.reset_accumulated_memory_stats()
+    assert [torch.musa.memory_stats()[name] for name in names] == [0, 0, 0]
+
+
 def test_out_of_memory_and_limits() -> None:
     with pytest.raises(torch.OutOfMemoryError, match=r"^MUSA out of memory. Tried to allocate"):
         torch.empty(1 << 50, dtype=torch.uint8, device="musa")

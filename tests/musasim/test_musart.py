@@ -149,12 +149,13 @@ class TestErrors:
 class TestMemory:
     def test_memory_counts_with_that_of_torch(self, musart: Any, memory: Callable[[int], int]) -> None:
         before, total = torch.musa.mem_get_info()
+        other = torch.musa.mem_get_info(1)
         memory(64 << 20)
         assert torch.musa.mem_get_info() == (before - (64 << 20), total)
         free, capacity = ctypes.c_size_t(), ctypes.c_size_t()
         assert musart.musaMemGetInfo(ctypes.byref(free), ctypes.byref(capacity)) == 0
         assert (free.value, capacity.value) == torch.musa.mem_get_info()
-        assert torch.musa.mem_get_info(1)[0] == total or torch.musa.memory_reserved(1) > 0
+        assert torch.musa.mem_get_info(1) == other
 
     def test_freed_memory_is_free(self, musart: Any) -> None:
         before = torch.musa.mem_get_info()
@@ -175,7 +176,7 @@ class TestMemory:
             try:
                 torch.empty(100 << 20, dtype=torch.uint8, device="musa")
             except torch.OutOfMemoryError as error:
-                print("of which 56.00 MiB is free" in str(error))
+                print("of which 55.00 MiB is free" in str(error))
             lib.musaFree(pointer)
             print(torch.empty(100 << 20, dtype=torch.uint8, device="musa").numel() >> 20)
             """,

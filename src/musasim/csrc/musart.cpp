@@ -8,6 +8,7 @@
 #include "musart/fiber.cpp"
 #include "musart/event.cpp"
 #include "musart/graph.cpp"
+#include "musart/graph_launches.cpp"
 #include "musart/host_memory.cpp"
 #include "musart/ipc.cpp"
 #include "musart/kernel_node.cpp"

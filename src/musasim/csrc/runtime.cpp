@@ -13,6 +13,7 @@
 #include "runtime/pluggable.cpp"
 #include "runtime/replay_memory.cpp"
 #include "runtime/ipc.cpp"
+#include "runtime/launches.cpp"
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"

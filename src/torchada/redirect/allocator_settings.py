@@ -21,6 +21,31 @@ if TYPE_CHECKING:
 
 # torch reads the second one where the first is not set.
 SOURCES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
+# CUDA's options, of all versions of torch. Of these, the backend's allocator has some.
+OPTIONS = frozenset(
+    {
+        "backend",
+        "expandable_segments",
+        "garbage_collection_threshold",
+        "graph_capture_record_stream_reuse",
+        "large_segment_size_mb",
+        "max_non_split_rounding_mb",
+        "max_split_size_mb",
+        "per_process_memory_fraction",
+        "pinned_free_catch_all",
+        "pinned_max_cached_size_mb",
+        "pinned_max_round_threshold_mb",
+        "pinned_num_register_threads",
+        "pinned_reserve_segment_size_mb",
+        "pinned_use_background_threads",
+        "pinned_use_cuda_host_register",
+        "pinned_use_hip_host_register",
+        "release_lock_on_cudamalloc",
+        "release_lock_on_hipmalloc",
+        "roundup_power2_divisions",
+        "throw_on_cudamalloc_oom",
+    }
+)
 _BETWEEN_OPTIONS = re.compile(r",(?![^\[]*\])")  # roundup_power2_divisions:[256:1,512:2] is one option
 
 
@@ -58,9 +83,13 @@ class AllocatorSettings:
 
         return unsetenv
 
-    def translated(self, settings: str, where: str) -> str:
-        """`settings` in the backend's words. What the backend lacks is left out and named, once, as an option of `where`."""
-        options = [(option, self._own(option)) for option in _BETWEEN_OPTIONS.split(settings) if option.strip()]
+    def translated(self, settings: str, where: str, *, refused: bool = False) -> str:
+        """`settings` in the backend's words. What the backend lacks is left out and named, once, as an option of `where`.
+
+        With `refused`, what CUDA lacks as well stays, so that the backend's allocator refuses it as CUDA's does.
+        """
+        given = [option for option in _BETWEEN_OPTIONS.split(settings) if option.strip()]
+        options = [(option, option if refused and _is_none_of_cuda(option) else self._own(option)) for option in given]
         lacking = [option.strip() for option, own in options if own is None]
         if lacking:
             warn_once(f"{where}: {', '.join(lacking)} is left out, because {self._allocator.name} has no such option")
@@ -91,6 +120,10 @@ class AllocatorSettings:
         for source in SOURCES:
             if source in environ:
                 yield self.translated(environ[source], source)
+
+
+def _is_none_of_cuda(option: str) -> bool:
+    return option.partition(":")[0].strip() not in OPTIONS
 
 
 def _ours() -> str | None:

@@ -42,6 +42,23 @@ def test_options_that_the_allocator_lacks_are_left_out_and_named_once(musa: Inte
     assert done.stderr.count(what) == 1
 
 
+def test_options_that_cuda_lacks_too_are_refused_when_a_program_sets_them(musa: Interpreter) -> None:
+    code = """
+    import torch
+    change = torch.cuda.memory._set_allocator_settings
+    for settings in ("foo:1,bar:2", "max_split_size_mb:64,foo:1"):
+        try:
+            change(settings)
+        except RuntimeError as error:
+            print("foo" in str(error))
+    change("throw_on_cudamalloc_oom:True,max_split_size_mb:48")
+    print(torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"])
+    """
+    done = musa.run(code)
+    assert done.stdout.split() == ["True", "True", str(48 << 20)]
+    assert "throw_on_cudamalloc_oom:True is left out" in done.stderr
+
+
 def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpreter) -> None:
     code = f"import os, torch; os.environ[{CUDA!r}] = 'max_split_size_mb:48'\n" + SHOW
     assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["max_split_size_mb:48"]

@@ -73,6 +73,25 @@ def test_reading_a_value_synchronizes_its_stream(musa: Interpreter) -> None:
     )
 
 
+def test_the_streams_of_a_device_are_reported_when_the_first_is_asked_for(musa: Interpreter) -> None:
+    """As a pool, which torch_musa makes as a whole."""
+    code = """
+    import torch
+    import torch.cuda._gpu_trace as trace
+    torch._C._activate_gpu_trace()
+    made = []
+    trace.register_callback_for_stream_creation(made.append)
+    torch.zeros(2, device="cuda") + 1
+    assert not made
+    streams = [torch.cuda.Stream(priority=priority) for priority in (0, -1, 0)]
+    first = len(made)
+    assert len({stream.cuda_stream for stream in streams} & set(made)) == 3
+    other = torch.cuda.Stream("cuda:1")
+    assert len(set(made)) == len(made) == 2 * first and other.cuda_stream in made[first:]
+    """
+    musa.run(code)
+
+
 @pytest.mark.parametrize(
     ("order", "found"),
     [("", "race 1 True True"), ("stream.wait_stream(torch.cuda.current_stream())", "none")],

@@ -189,6 +189,28 @@ int main() {
   CHECK(musaGraphLaunch(executable, stream) == musaErrorInvalidValue);
   CHECK(musaGetLastError() == musaErrorInvalidValue);
 
+  // graphs on two streams run in turns, unless something orders them
+  musaStream_t beside[2];
+  musaGraphExec_t turns[2];
+  for (int at = 0; at < 2; ++at) {
+    OK(musaStreamCreate(&beside[at]));
+    OK(musaStreamBeginCapture(beside[at], musaStreamCaptureModeGlobal));
+    add<<<1, 1, 0, beside[at]>>>(p, at + 1);
+    OK(musaMemcpyAsync(p + 1 + at, p, sizeof(int), musaMemcpyDeviceToDevice, beside[at]));
+    OK(musaStreamEndCapture(beside[at], &graph));
+    OK(musaGraphInstantiate(&turns[at], graph, nullptr, nullptr, 0));
+    OK(musaGraphDestroy(graph));
+  }
+  for (bool ordered : {true, false}) {
+    OK(musaMemset(p, 0, 4096));
+    OK(musaGraphLaunch(turns[0], beside[0]));
+    if (ordered) {
+      OK(musaStreamSynchronize(beside[0]));
+    }
+    OK(musaGraphLaunch(turns[1], beside[1]));
+    CHECK(value_of(p) == 3 && value_of(p, 1) == (ordered ? 1 : 3) && value_of(p, 2) == 3);
+  }
+
   // dynamic shared memory beyond the usual
   big_shared<<<1, 1, 100 * 1024>>>(p);
   CHECK(musaGetLastError() == musaErrorInvalidValue);

@@ -1,6 +1,7 @@
 #include "process_group.h"
 
 #include "../runtime/capture.h"
+#include "../runtime/launches.h"
 #include "../runtime/device.h"
 #include "../runtime/stream.h"
 #include "point_to_point.h"
@@ -144,6 +145,7 @@ WorkPtr ProcessGroupMCCL::message(Request request, Lane& lane, std::function<voi
 
 WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::function<void(Deadline)> job) {
   refuse_after_fork();
+  finish_launches();
   health_->check();
   used_ = true;
   const auto device = device_of(request.inputs, request.outputs);
@@ -159,7 +161,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
   auto work = make();
   if (auto* capture = active_capture()) {
-    capture->add(request.title, [make, job] {
+    capture->add_at_once(request.title, [make, job] {
       const auto replayed = make();
       replayed->runner(job)();
       replayed->wait(kNoTimeout);

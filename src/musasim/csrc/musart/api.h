@@ -13,6 +13,9 @@ musaError_t remember(musaError_t error) noexcept;
 // on the device, this returns that kernel's error.
 musaError_t enter();
 
+// Like enter(), for a launch of a graph: it lets those that wait do so. Every other call makes them run.
+musaError_t enter_to_launch();
+
 // Like enter(), for calls that no capture permits. It invalidates a capture that is running.
 musaError_t enter_unsafe();
 

@@ -106,6 +106,7 @@ struct Capture {
     std::string name;
     std::function<void()> run;
     std::shared_ptr<KernelNode> kernel; // what `run` launches, where that is a kernel whose parameters are known
+    bool at_once = false; // it waits for another thread of the program, or reads what the host may change, such as a generator
   };
 
   CaptureMode mode;
@@ -118,14 +119,14 @@ struct Capture {
 
   void add(Node node, const Stream& stream);
   void add(std::string name, std::function<void()> run, const Stream& stream) {
-    add({std::move(name), std::move(run), nullptr}, stream);
+    add({std::move(name), std::move(run)}, stream);
   }
   bool has_unjoined_work(const Stream& origin) const;
 };
 
 // A graph of the runtime API that does these operations, as its handle, and the operations of a graph or of an executable of one.
 void* make_graph(std::vector<Capture::Node> nodes);
-const std::vector<Capture::Node>* nodes_of(const void* handle); // nullptr: there is no such graph
+std::shared_ptr<const std::vector<Capture::Node>> nodes_of(const void* handle); // nullptr: there is no such graph
 
 extern std::atomic<int> running_captures; // usually 0, and then no other check is needed
 

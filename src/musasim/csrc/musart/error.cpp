@@ -1,5 +1,6 @@
 #include "api.h"
 #include "block.h"
+#include "graph_launches.h"
 
 namespace musart {
 namespace {
@@ -73,6 +74,11 @@ musaError_t remember(musaError_t error) noexcept {
 }
 
 musaError_t enter() {
+  finish_launches();
+  return enter_to_launch();
+}
+
+musaError_t enter_to_launch() {
   if (in_bad_fork()) {
     return musaErrorInitializationError;
   }

@@ -1,5 +1,6 @@
 // Graphs of the runtime API. They repeat the work that a stream was given between two calls.
 #include "api.h"
+#include "graph_launches.h"
 #include "kernel_node.h"
 
 #include <algorithm>
@@ -131,9 +132,9 @@ const Capture::Node* find_node_of(const void* executable, const void* handle) {
   return origin == nullptr ? nullptr : &(*graph->nodes)[origin - graph->origin->data()];
 }
 
-const std::vector<Capture::Node>* nodes_of(const void* handle) {
+std::shared_ptr<const std::vector<Capture::Node>> nodes_of(const void* handle) {
   const auto* graph = find_graph(handle);
-  return graph == nullptr ? nullptr : graph->nodes.get();
+  return graph == nullptr ? nullptr : graph->nodes;
 }
 
 } // namespace musart
@@ -217,7 +218,7 @@ musaError_t musaGraphInstantiate(musaGraphExec_t* executable, musaGraph_t handle
 }
 
 musaError_t musaGraphLaunch(musaGraphExec_t handle, musaStream_t on) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_launch()) {
     return remember(error);
   }
   auto* stream = stream_of(on);
@@ -225,8 +226,12 @@ musaError_t musaGraphLaunch(musaGraphExec_t handle, musaStream_t on) {
   if (stream == nullptr || graph == nullptr) {
     return remember(stream == nullptr ? musaErrorInvalidResourceHandle : musaErrorInvalidValue);
   }
-  for (const auto& node : *graph->nodes) {
-    run_on(stream, node.name.c_str(), node.run);
+  if (auto* capture = stream->capture.load()) {
+    for (const auto& node : *graph->nodes) {
+      capture->add({node.name, node.run, nullptr, node.at_once}, *stream);
+    }
+  } else {
+    launch_graph(graph, graph->nodes, *stream);
   }
   return remember(static_cast<musaError_t>(device_fault(stream->device)));
 }

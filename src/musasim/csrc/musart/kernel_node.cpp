@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api.h"
+#include "graph_launches.h"
 
 namespace musart {
 namespace {
@@ -123,6 +124,7 @@ musaError_t musaGraphKernelNodeGetParams(musaGraphNode_t handle, musaKernelNodeP
 
 musaError_t musaGraphExecKernelNodeSetParams(
     musaGraphExec_t executable, musaGraphNode_t handle, const musaKernelNodeParams* parameters) {
+  finish_launches(); // the new parameters are for later ones
   const auto* node = find_node_of(executable, handle);
   if (node == nullptr || parameters == nullptr) {
     return remember(musaErrorInvalidValue);

@@ -344,7 +344,7 @@ musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void*
     return remember(musaErrorInvalidValue);
   }
   if (auto* capture = stream->capture.load()) {
-    capture->add("musaLaunchHostFunc", [=] { function(data); }, *stream);
+    capture->add({"musaLaunchHostFunc", [=] { function(data); }, nullptr, /*at_once=*/true}, *stream);
     return musaSuccess;
   }
   wait_until(stream->busy_until.load());

@@ -36,6 +36,12 @@ size_t whole_pages(size_t bytes) {
   return (wanted + kPage - 1) / kPage * kPage;
 }
 
+// What programs can have of a device: the driver keeps a part for itself, as the context of each program takes on a device.
+size_t usable_memory() {
+  const size_t total = device_properties().total_memory;
+  return total - total / 256;
+}
+
 using Position = std::map<const char*, Allocation>::iterator;
 
 void give_back(Memory& all, Position at) {
@@ -76,8 +82,8 @@ bool move_to_file(const Allocation& allocation, int file) {
 void* allocate(int device, size_t bytes, Owner owner) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const size_t total = device_properties().total_memory;
-  if (bytes > total || all.used[device] + whole_pages(bytes) > total) {
+  const size_t usable = usable_memory();
+  if (bytes > usable || all.used[device] + whole_pages(bytes) > usable) {
     return nullptr;
   }
   // The host commits pages on first use, so a nominal 16 GiB device costs nothing until it is used.
@@ -152,8 +158,8 @@ std::optional<Allocation> find_allocation(const void* pointer) {
 std::pair<size_t, size_t> memory_info(int device) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const size_t total = device_properties().total_memory;
-  return {total - std::min(total, all.used[device]), total};
+  const size_t usable = usable_memory();
+  return {usable - std::min(usable, all.used[device]), device_properties().total_memory};
 }
 
 int share(const Allocation& allocation) {

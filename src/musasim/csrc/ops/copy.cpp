@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/host_allocator.h"
+#include "../runtime/launches.h"
 #include "../runtime/trace.h"
 #include "../runtime/replay_memory.h"
 #include "alias.h"
@@ -59,9 +60,7 @@ bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool no
 }
 
 void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& destination) {
-  if (on_musa(destination)) {
-    capture.save(destination.storage());
-  }
+  capture.save(destination.storage());
   Unowned unowned(capture);
   capture.add("aten::_copy_from", [from = unowned.of(source), to = unowned.of(destination)] {
     const FollowAllocations from_the_host(kNothingPlanned);
@@ -91,6 +90,7 @@ void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool n
 
 at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   refuse_after_fork();
+  finish_launches();
   TORCH_CHECK(source.defined() && destination.defined(), "copy: source and destination must be defined");
   if (auto* capture = active_capture()) {
     if (needs_host(source, destination, non_blocking)) {
@@ -112,6 +112,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& dest
 at::Scalar local_scalar_dense(const at::Tensor& tensor) {
   refuse_after_fork();
   refuse_host_access();
+  finish_launches();
   wait_for_results(current_stream(tensor.device().index()));
   AliasTable aliases(tensor.device());
   return at::_local_scalar_dense(aliases.to_cpu(tensor));

@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
+#include "../runtime/launches.h"
 #include "../runtime/trace.h"
 #include "alias.h"
 #include "record.h"
@@ -333,6 +334,7 @@ void compute(
 
 void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& kernel, Stack* stack) {
   refuse_after_fork();
+  finish_launches();
   const auto& signature = signature_of(op);
   DeviceCheck check(op, signature);
   check.run(stack->data() + (stack->size() - signature.arguments));

@@ -1,6 +1,7 @@
 #include "graph.h"
 
 #include "../runtime/generator.h"
+#include "../runtime/launches.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/DeviceGuard.h>
@@ -166,6 +167,7 @@ void MusaGraph::instantiate() {
 
 void MusaGraph::destroy_executable() {
   if (has_graph_exec_) {
+    musart::finish_launches();
     check(musaGraphExecDestroy(std::exchange(graph_exec_, nullptr)));
     has_graph_exec_ = false;
   }
@@ -208,15 +210,13 @@ void MusaGraph::replay() {
   TORCH_CHECK(has_graph_exec_, "Called MUSAGraph::replay without a preceding successful capture.");
   TORCH_CHECK_NOT_IMPLEMENTED(active_capture() == nullptr, "musasim: a graph cannot be replayed into a capture");
   const c10::DeviceGuard guard(c10::Device(kMusa, device_));
-  const auto* nodes = musart::nodes_of(graph_exec_);
+  auto nodes = musart::nodes_of(graph_exec_);
   if (nodes == nullptr) {
     raise_musa_error("invalid argument");
   }
   require_places();
   check_fault(device_);
-  for (const auto& node : *nodes) {
-    node.run();
-  }
+  musart::launch_graph(graph_exec_, std::move(nodes), stream_state(current_stream(device_)));
 }
 
 void MusaGraph::reset() {
@@ -260,7 +260,8 @@ void MusaGraph::debug_dump(const std::string& path) {
     return;
   }
   file << "digraph musa_graph {\n";
-  const auto& nodes = *musart::nodes_of(graph_);
+  const auto all = musart::nodes_of(graph_);
+  const auto& nodes = *all;
   for (size_t i = 0; i < nodes.size(); ++i) {
     file << "  n" << i << " [label=\"" << nodes[i].name << "\"];\n";
     if (i > 0) {

@@ -115,8 +115,7 @@ void record_and_run(
   Stack results(stack.end() - static_cast<std::ptrdiff_t>(op.schema().returns().size()), stack.end());
   auto plan = plan_for(std::move(noted), arguments, results);
   Unowned unowned(capture); // after the run, which may have resized an argument
-  capture.add(
-      op.schema().name(),
+  auto again =
       [run = std::move(run), plan = std::move(plan), inputs = unowned.of(arguments), outputs = unowned.of(results)] {
         at::AutoDispatchBelowADInplaceOrView below_autograd;
         const FollowAllocations follow(plan);
@@ -124,7 +123,9 @@ void record_and_run(
         run(&again);
         const FollowAllocations from_the_host(kNothingPlanned);
         copy_results(outputs, again);
-      });
+      };
+  const bool draws = signature.seeded || signature.generators != 0;
+  draws ? capture.add_at_once(op.schema().name(), std::move(again)) : capture.add(op.schema().name(), std::move(again));
 }
 
 } // namespace musasim

@@ -1,6 +1,7 @@
 #include "parts.h"
 
 #include "../ops/graph.h"
+#include "../runtime/launches.h"
 #include "../runtime/version.h"
 
 #include <pybind11/stl.h>
@@ -68,10 +69,28 @@ void register_accelerator_graph() {
 #endif
 }
 
+// A thread that waits for launches of graphs does not keep Python from those that run them.
+void without_interpreter_lock(const std::function<void()>& work) {
+  if (PyGILState_Check() != 0) {
+    const py::gil_scoped_release release;
+    work();
+  } else {
+    work();
+  }
+}
+
+// Those that still wait when the program ends run while Python is whole. Nobody hears of their errors any more, as on a device.
+void finish_at_exit() {
+  const auto finish = py::cpp_function(&musart::finish_launches, py::call_guard<py::gil_scoped_release>());
+  py::module_::import("atexit").attr("register")(finish);
+}
+
 } // namespace
 
 void add_graph_types(py::module_& module) {
   register_accelerator_graph();
+  musart::launch_hooks.without_locks = &without_interpreter_lock;
+  finish_at_exit();
   py::class_<MusaGraph, std::shared_ptr<MusaGraph>>(module, "_MUSAGraph")
       .def(py::init<>())
       .def(

@@ -5,6 +5,7 @@
 #include "../runtime/device.h"
 #include "../runtime/guard.h"
 #include "../runtime/hooks.h"
+#include "../runtime/launches.h"
 #include "../runtime/host_allocator.h"
 #include "../runtime/profiler.h"
 
@@ -35,6 +36,7 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::register_guard();
   musasim::register_hooks();
   musasim::register_profiler();
+  musasim::register_launches();
   musasim::add_device_functions(module);
   musasim::add_stream_types(module);
   musasim::add_memory_functions(module);

@@ -6,6 +6,7 @@
 #include "pluggable.h"
 #include "replay_memory.h"
 #include "ipc.h"
+#include "launches.h"
 
 #include <c10/util/Exception.h>
 #include <c10/util/flat_hash_map.h>
@@ -209,7 +210,9 @@ using AllocatorBase = c10::Allocator;
 #endif
 
 struct MusaAllocator final : AllocatorBase {
+  // A device that is full gives memory back that graphs may use. Operators, whose results do not come this way, have seen to it.
   c10::DataPtr allocate(size_t bytes) override {
+    finish_launches();
     const auto device = current_device();
     return lease_memory(device, bytes, c10::Device(kMusa, device));
   }
@@ -313,6 +316,7 @@ c10::Device device_of_pointer(const void* ptr) {
 
 void empty_cache() {
   refuse_after_fork();
+  finish_launches();
   collect_sent();
   for (int i = 0; i < device_count(); ++i) {
     caches()[i].empty();

@@ -1,5 +1,7 @@
 #include "capture.h"
 
+#include "launches.h"
+
 #include <c10/util/Exception.h>
 
 namespace musasim {
@@ -27,6 +29,10 @@ void Capture::add(std::string name, std::function<void()> run) {
   musart::Capture::add(std::move(name), std::move(run), stream_state(current_stream(-1)));
 }
 
+void Capture::add_at_once(std::string name, std::function<void()> run) {
+  musart::Capture::add({std::move(name), std::move(run), nullptr, /*at_once=*/true}, stream_state(current_stream(-1)));
+}
+
 bool Capture::has_unjoined_work() const {
   return musart::Capture::has_unjoined_work(stream_state(origin));
 }
@@ -52,6 +58,7 @@ void Capture::keep_contents(void* address, size_t bytes) {
 }
 
 void begin_capture(Capture& capture) {
+  finish_launches();
   TORCH_CHECK(
       musart::begin_capture(capture, stream_state(capture.origin)),
       "MUSA error: operation not permitted when stream is capturing");

@@ -26,6 +26,7 @@ struct Capture : musart::Capture {
 
   // Adds work of the current stream.
   void add(std::string name, std::function<void()> run);
+  void add_at_once(std::string name, std::function<void()> run); // a launch does not wait with it (musart's Node)
   bool has_unjoined_work() const;
   void save(const c10::Storage& storage);
   void note_place(const void* data);

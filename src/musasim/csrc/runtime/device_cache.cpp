@@ -348,6 +348,7 @@ void DeviceCache::collect_pending(const Context& context) {
 }
 
 void DeviceCache::release_cached(const Context& context) {
+  ++stats_.num_sync_all_streams; // a device waits for all streams here
   std::vector<Segment*> idle;
   for (const auto& [address, segment] : segments_) {
     const bool pool_in_use = segment->pool->is_private() && private_.count(segment->pool->owner) != 0 &&
@@ -526,6 +527,9 @@ void DeviceCache::reset_accumulated() {
   for_each_stat(stats_, [](auto& stat) { stat.reset_accumulated(); });
   stats_.num_alloc_retries = 0;
   stats_.num_ooms = 0;
+  stats_.num_sync_all_streams = 0;
+  stats_.num_device_alloc = 0;
+  stats_.num_device_free = 0;
 }
 
 void DeviceCache::set_fraction(double fraction) {

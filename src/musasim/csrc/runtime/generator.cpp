@@ -115,7 +115,7 @@ at::PhiloxMusaState MusaGenerator::philox_musa_state(uint64_t increment) {
   const auto step = (increment + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;
   if (auto* capture = active_capture()) {
     auto drawn = std::make_shared<State>();
-    capture->add("musasim::draw", [state = state_, drawn, step] {
+    capture->add_at_once("musasim::draw", [state = state_, drawn, step] {
       *drawn = *state;
       state->offset += step;
     });

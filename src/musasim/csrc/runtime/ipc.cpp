@@ -2,6 +2,7 @@
 
 #include "allocator.h"
 #include "device.h"
+#include "launches.h"
 
 #include <c10/util/Exception.h>
 
@@ -76,6 +77,7 @@ void reuse_shared_number(int64_t index) {
 
 SentStorage send_storage(const c10::Storage& storage) {
   refuse_after_fork();
+  finish_launches();
   collect_sent();
   TORCH_CHECK(storage.device().type() == kMusa, "_share_musa_: only available on MUSA");
   TORCH_CHECK(

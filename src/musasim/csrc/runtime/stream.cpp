@@ -2,6 +2,7 @@
 
 #include "capture.h"
 #include "gpu_trace.h"
+#include "launches.h"
 
 #include <c10/util/Exception.h>
 
@@ -22,6 +23,7 @@ constexpr c10::StreamId slot_id(int slot) {
 struct DeviceStreams {
   std::array<StreamState, kPriorities * kStreamsPerPool> pool;
   std::array<std::atomic<unsigned>, kPriorities> next{};
+  std::atomic<bool> told{false};
   std::mutex mutex;
   std::map<void*, StreamState*> foreign;
 };
@@ -45,6 +47,17 @@ DeviceStreams& streams_of(c10::DeviceIndex device) {
     return made;
   }();
   return (*all)[device];
+}
+
+// A device's pool is made as a whole, when a program asks for the first stream of it.
+void tell_of_creation(DeviceStreams& streams) {
+  if (!streams.told.exchange(true)) {
+    tell_gpu_trace([&](const auto& python) {
+      for (const auto& state : streams.pool) {
+        python.trace_gpu_stream_creation(kMusa, as_number(&state));
+      }
+    });
+  }
 }
 
 thread_local std::array<c10::StreamId, kMaxDevices> t_current{};
@@ -93,6 +106,7 @@ c10::Stream pool_stream(c10::DeviceIndex device, int priority) {
   refuse_after_fork();
   const int level = priority < 0 ? 1 : 0;
   auto& streams = streams_of(device);
+  tell_of_creation(streams);
   const int slot = level * kStreamsPerPool + static_cast<int>(streams.next[level]++ % kStreamsPerPool);
   return make_stream(device, slot_id(slot));
 }
@@ -147,6 +161,7 @@ void wait_for(c10::Stream stream, int64_t when_ns) {
 
 bool is_idle(c10::Stream stream) {
   refuse_during_capture(stream);
+  finish_launches_of(stream);
   return stream_state(stream).busy_until.load() <= now_ns();
 }
 
@@ -157,6 +172,7 @@ void synchronize_stream(c10::Stream stream) {
 }
 
 void wait_for_results(c10::Stream stream) {
+  finish_launches_of(stream);
   tell_gpu_trace([&](const auto& python) {
     python.trace_gpu_stream_synchronization(kMusa, as_number(stream_handle(stream)));
   });
@@ -167,6 +183,7 @@ void wait_for_results(c10::Stream stream) {
 void synchronize_device(c10::DeviceIndex device) {
   refuse_after_fork();
   refuse_during_any_capture(device);
+  finish_launches();
   device = resolve_device(device);
   tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
@@ -175,6 +192,7 @@ void synchronize_device(c10::DeviceIndex device) {
 
 void record_event(EventState& event, c10::Stream stream) {
   refuse_after_fork();
+  finish_launches_of(stream);
   musart::record_event(event, stream_state(stream));
 }
 

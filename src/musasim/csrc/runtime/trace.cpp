@@ -1,6 +1,7 @@
 #include "trace.h"
 
 #include "capture.h"
+#include "launches.h"
 #include "stream.h"
 
 #include <chrono>
@@ -47,6 +48,7 @@ const char* short_name(const char* name) {
 } // namespace
 
 void start_trace() {
+  musart::finish_launches();
   std::lock_guard<std::mutex> lock(g_trace_mutex);
   trace_records().clear();
   ++g_trace_number;
@@ -54,6 +56,7 @@ void start_trace() {
 }
 
 std::vector<WorkRecord> stop_trace() {
+  musart::finish_launches();
   std::lock_guard<std::mutex> lock(g_trace_mutex);
   g_tracing = false;
   return std::exchange(trace_records(), {});

@@ -30,6 +30,6 @@ def _set_allocator_settings(
     settings: AllocatorSettings, own: Callable[[str], None], original: Callable[[str], None]
 ) -> Callable[[str], None]:
     def _set_allocator_settings(env: str) -> None:
-        own(settings.translated(env, "_set_allocator_settings"))
+        own(settings.translated(env, "_set_allocator_settings", refused=True))
 
     return disguise(_set_allocator_settings, original)
