@@ -504,9 +504,7 @@ def test_sums_of_sparse_matrices(sparse: Library, letter: str) -> None:
     stored = [csr(a, 0), csr(b, 1)]
     (first, second, third) = (described(sparse, base) for base in (0, 1, 1))
     nnz, offsets = ctypes.c_int(), torch.zeros(6, dtype=torch.int32, device="musa")
-    structure = [
-        (matrix, len(parts[0]), *parts[1:]) for matrix, parts in zip((first, second), stored)
-    ]
+    structure = [(matrix, len(parts[0]), *parts[1:]) for matrix, parts in zip((first, second), stored)]
     sparse.must(
         "musparseXcsrgeam2Nnz", handle, 5, 4, *structure[0], *structure[1], third, offsets, ctypes.byref(nnz), None
     )

@@ -59,7 +59,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--smallest", type=int, default=0, metavar="N", help="of each test the N with the smallest sizes"
     )
-    parser.add_argument("--clang", default="", metavar="COMPILER", help="for `headers`: what is behind the vendor's mcc")
+    parser.add_argument(
+        "--clang", default="", metavar="COMPILER", help="for `headers`: what is behind the vendor's mcc"
+    )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
     return parser.parse_args()

@@ -38,7 +38,7 @@ class _Side:
     folders: list[str]
 
     def error(self, headers: list[str], folder: Path, on_device: bool, clang: str = "") -> str:
-        """The compiler's first message about a ported source that includes `headers`, or "". mcc has `clang` behind it, if given."""
+        """The compiler's first message about a ported source that includes `headers`, or "". `clang`: what mcc has behind it."""
         source = folder / ("headers.mu" if on_device else "headers.cpp")
         source.write_bytes(_ported("".join(f"#include <{header}>\n" for header in headers)))
         compiler = [str(_toolkit() / "bin" / "mcc")] if on_device else ["c++"]

@@ -38,7 +38,6 @@ DIFFERENT: dict[str, str] = {
 HEADERS = (
     "ATen/cuda/Atomic.cuh",
     "ATen/cuda/CUDADataType.h",
-    "ATen/cuda/CUDAEvent.h",
     "ATen/cuda/CUDAGeneratorImpl.h",
     "ATen/cuda/CUDAUtils.h",
     "c10/cuda/CUDACachingAllocator.h",

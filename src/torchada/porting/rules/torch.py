@@ -1,7 +1,7 @@
 """What PyTorch's C++ calls after CUDA: at::cuda::getCurrentCUDAStream, CUDAGuard, C10_CUDA_CHECK, kCUDA.
 
-Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, USE_CUDA) are not among them, and stay. So do names that
-have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, CUDA_NUM_THREADS, getCudaDataType, getCurrentCUDASparseHandle.
+Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, USE_CUDA) are not among them, and stay. So do names
+that have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, CUDA_NUM_THREADS, getCudaDataType, getCurrentCUDASparseHandle.
 """
 
 from torchada.porting.rules.library import Library
@@ -53,7 +53,7 @@ TORCH = Library(
     },
     headers={
         # What torch_musa has written anew is included from its sources, as torch_musa's own tool does it: the header that the tool
-        # makes of CUDA's declares the same again. For events and graphs, the tool does not, and its headers have CUDAEvent and CUDAGraph.
+        # makes of CUDA's declares the same again. It does not do it for events and graphs: its headers have CUDAEvent, CUDAGraph.
         **{f"ATen/cuda/{cuda}": f"{_CSRC}/{musa}" for cuda, musa in _ATEN.items()},
         **{f"c10/cuda/{cuda}": f"{_CSRC}/core/{musa}" for cuda, musa in _C10.items()},
         # The tool leaves these names.
