@@ -41,7 +41,7 @@ _SUFFIXES = {".h": ".h", ".hpp": ".hpp", ".cuh": ".muh"}
 # The tool renames the words of its tables and leaves all others, so that most of PyTorch's own names keep CUDA's spelling:
 # CUDA_KERNEL_LOOP, getCudaDataType, CUDAEvent, at_cuda_detail. Its tables have the names of the toolkit, and these of PyTorch.
 _TOOLKIT = re.compile(
-    r"cuda|cuda[A-Z]\w*|CUDA_[CR]_(?:16BF|\d+[FIU])|CUDA_(?:SUCCESS|ERROR_\w+)|CUDART_\w+|__CUDA\w*__"
+    r"cuda|cuda[A-Z]\w*|CUDA_[CR]_\d+[BFIU]\w*|CUDA_(?:SUCCESS|ERROR_\w+)|CUDART_\w+|__CUDA\w*__"
     r"|cublas[A-Z]\w*|CUBLAS_(?!WORKSPACE)\w+|cusparse[A-Z]\w*|CUSPARSE_\w+(?<!_ARGTYPES)|cusolver(?!GetErrorMessage)[A-Z]\w*|CUSOLVER_\w+"
     r"|cufft[A-Z]\w*|CUFFT_(?!CHECK|MAX_PLAN_NUM|DEFAULT_CACHE_SIZE)\w+|curand\w*|CURAND_\w+|__nv_bfloat162?"
     r"|CU[a-z]\w*|cu(?:DeviceGet|GetError|Mem|Stream)[A-Za-z]\w*(?<!_)"

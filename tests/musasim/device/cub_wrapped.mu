@@ -11,6 +11,7 @@
 #include <thrust/execution_policy.h>
 #include <thrust/iterator/constant_iterator.h>
 #include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/discard_iterator.h>
 #include <thrust/transform_reduce.h>
 
 #include "on_device.h"
@@ -65,6 +66,7 @@ struct Twice {
 
 extern "C" int thrust_beside_it(int* out, long n) {
   const thrust::counting_iterator<int> first(0);
+  *thrust::discard_iterator<>() = *first;
   *out = thrust::transform_reduce(thrust::device, first, first + n, Twice(), *thrust::constant_iterator<int>(100), thrust::plus<int>());
   return finished();
 }

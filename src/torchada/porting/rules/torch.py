@@ -1,7 +1,7 @@
 """What PyTorch's C++ calls after CUDA: at::cuda::getCurrentCUDAStream, CUDAGuard, C10_CUDA_CHECK, kCUDA.
 
 Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, USE_CUDA) are not among them, and stay. So do names
-that have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, CUDA_NUM_THREADS, getCudaDataType, getCurrentCUDASparseHandle.
+that have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, getCudaDataType, getCurrentCUDASparseHandle.
 """
 
 from torchada.porting.rules.library import Library

@@ -41,8 +41,9 @@ musasim::ConstantInputIterator<T> make_constant_iterator(T value) {
   return musasim::ConstantInputIterator<T>(value);
 }
 
+template <class System = void>
 using discard_iterator = musasim::DiscardOutputIterator<>;
-inline discard_iterator make_discard_iterator() { return discard_iterator(); }
+inline discard_iterator<> make_discard_iterator() { return discard_iterator<>(); }
 
 template <class Function, class Iterator,
           class T = std::decay_t<decltype(std::declval<Function&>()(*std::declval<typename detail::Inside<Iterator>::type&>()))>>
