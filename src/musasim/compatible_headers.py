@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,8 @@ _BY_HAND = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_comp
 _CSRC = Path(__file__).parent / "torch_musa" / "csrc"
 _PLACE = Path("torch_musa") / "share" / "generated_cuda_compatible" / "include"
 _FOLDERS = ("ATen/cuda", "ATen/native/cuda", "c10/cuda")
-_FILES = ("ATen/detail/CUDAHooksInterface.h",)  # what the folders' headers include
+# What the folders' headers include, and what includes the first of these.
+_FILES = ("ATen/detail/CUDAHooksInterface.h", "ATen/Context.h", "ATen/native/ConvUtils.h")
 # Headers in every build that offer kernels more than host code: C10_LAUNCH_BOUNDS, __half for c10::Half, RestrictPtrTraits. The
 # folder of some of them depends on the release of PyTorch.
 _FOR_KERNELS = (
@@ -36,13 +38,38 @@ _FOR_KERNELS = (
 )
 _SUFFIXES = {".h": ".h", ".hpp": ".hpp", ".cuh": ".muh"}
 
-# Whole words that are exceptions to the rule. Some of them have CUDA's name in every build of PyTorch, and keep it.
+# The tool renames the words of its tables and leaves all others, so that most of PyTorch's own names keep CUDA's spelling:
+# CUDA_KERNEL_LOOP, getCudaDataType, CUDAEvent, at_cuda_detail. Its tables have the names of the toolkit, and these of PyTorch.
+_TOOLKIT = re.compile(
+    r"cuda|cuda[A-Z]\w*|CUDA_[CR]_\d+[BFIU]\w*|CUDA_(?:SUCCESS|ERROR_\w+)|CUDART_\w+|__CUDA\w*__"
+    r"|cublas[A-Z]\w*|CUBLAS_(?!WORKSPACE)\w+|cusparse[A-Z]\w*|CUSPARSE_\w+(?<!_ARGTYPES)|cusolver(?!GetErrorMessage)[A-Z]\w*|CUSOLVER_\w+"
+    r"|cufft[A-Z]\w*|CUFFT_(?!CHECK|MAX_PLAN_NUM|DEFAULT_CACHE_SIZE)\w+|curand\w*|CURAND_\w+|__nv_bfloat162?"
+    r"|CU[a-z]\w*|cu(?:DeviceGet|GetError|Mem|Stream)[A-Za-z]\w*(?<!_)"
+)
+_OF_PYTORCH = re.compile(
+    r"AT_CUDA_CHECK|TORCH_CUDABLAS_CHECK|TORCH_CUSOLVER_CHECK|C10_CUDA_(?:API|CHECK|EXPORT|IMPORT|BUILD_SHARED_LIBS)"
+    r"|C10_CUDA_(?:ERROR_HANDLED|IGNORE_ERROR|KERNEL_LAUNCH_CHECK)|c10_cuda_check_implementation|CUDABLAS_BGEMM_ARGTYPES"
+    r"|CUDA(?:CachingAllocator|GeneratorImpl|Guard|Stream)|OptionalCUDA(?:Stream)?Guard|PhiloxCudaState|philox_cuda_state"
+    r"|(?:get(?:Current|Default)|setCurrent)CUDAStream|getDefaultCUDAGenerator|getCUDADeviceAllocator|empty_cuda"
+)
 _WORDS = {
+    "C10_CUDA_BUILD_MAIN_LIB": "C10_MUSA_BUILD_MAUN_LIB",
+    "C10_CUDA_CHECK_WARN": "TORCH_MUSA_WARN",
+    "CUDA_VERSION": "MUSA_COMP_VERSION",
+    "curandStatePhilox4_32_10_t": "murand_state_philox4x32_10",
+}
+# Where the tool looks at more than a word.
+_IN_CONTEXT = (
+    (re.compile(r"(?<!case )(?<!case c10::)DeviceType::CUDA\b"), "DeviceType::PrivateUse1"),
+    (re.compile(r"\.is_cuda\(\)"), ".is_privateuseone()"),
+    (re.compile(r"\bDevice\(kCUDA, current_device\(\)\)"), "Device(kMUSA, current_device())"),
+    (re.compile(r"\bimpl::CUDAGuardImpl\b"), "impl::MUSAGuardImpl"),
+)
+# Headers that torch_musa has written anew have MUSA's names throughout; these are the exceptions to that.
+_ANEW = {
     "CUDA": "PrivateUse1",
     "kCUDA": "kPrivateUse1",
     "is_cuda": "is_privateuseone",
-    "cublas_v2": "mublas",
-    "curand_philox4x32_x": "murand_philox4x32_10",
     "TORCH_CUDA_CPP_API": "TORCH_CUDA_CPP_API",
     "TORCH_CUDA_CU_API": "TORCH_CUDA_CU_API",
     "CUDA_KERNEL_ASSERT": "CUDA_KERNEL_ASSERT",
@@ -51,6 +78,7 @@ _WORDS = {
     "nv_bfloat16": "__mt_bfloat16",
     "nv_bfloat162": "__mt_bfloat162",
 }
+_IN_INCLUDES = {"cublas_v2": "mublas", "curand_philox4x32_x": "murand_philox4x32_10"}
 _SPELLINGS = {
     "CUDA": "MUSA",
     "Cuda": "Musa",
@@ -70,7 +98,6 @@ _OWN = {
     "ATen/musa/MUSADevice.h": "core/Device.h",
     "ATen/musa/Exceptions.h": "aten/musa/Exceptions.h",
     "ATen/musa/MUSAGeneratorImpl.h": "aten/musa/MUSAGeneratorImpl.h",
-    "ATen/musa/MUSAGraphsUtils.muh": "aten/musa/MUSAGraphsUtils.muh",
     "ATen/musa/CachingHostAllocator.h": "core/CachingHostAllocator.h",
     "ATen/musa/PinnedMemoryAllocator.h": "core/PinnedMemoryAllocator.h",
     "ATen/musa/detail/PhiloxMusaStateRaw.muh": "aten/musa/PhiloxMusaStateRaw.muh",
@@ -85,6 +112,8 @@ _OWN = {
     "c10/musa/MUSAStream.h": "core/MUSAStream.h",
     "c10/musa/impl/MUSAGuardImpl.h": "core/GuardImpl.h",
 }
+# These as well, but the tool does not know it: where they are included, it is the generated one.
+_OWN_BESIDE = {"ATen/musa/MUSAGraph.h": "aten/musa/MUSAGraph.h"}
 _KERNEL_WORDS = {"__CUDACC__": "__MUSACC__", "cuda": "musa", "cuda_fp16": "musa_fp16", "cuda_bf16": "musa_bf16"}
 _KERNEL_WORDS["__nv_bfloat16"] = "__mt_bfloat16"
 _JIT = "ATen/jit_macros.h"
@@ -96,7 +125,7 @@ _OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
 # Types and functions of the driver: CUmodule, cuMemCreate.
-_OF_DRIVER = re.compile(r"CU(?=[a-z])|cu(?=(?:DeviceGet|GetError|Mem|Multicast)[A-Z])")
+_OF_DRIVER = re.compile(r"CU(?=[a-z])|cu(?=(?:DeviceGet|GetError|Mem|Multicast|Stream)[A-Za-z])")
 _INCLUDED = re.compile(r'(#\s*include\s*)[<"]([^>"\n]+)[>"]')
 # Files whose names torch_musa's tool leaves: it renames words of its tables alone.
 _NAMES = {"PhiloxMusaState": "PhiloxCudaState", "PhiloxMusaStateRaw": "PhiloxCudaStateRaw", "LazyMTRTC": "LazyNVRTC"}
@@ -109,14 +138,23 @@ def folders() -> list[str]:
     return [str(root / _PLACE), str(root)]
 
 
-def translate(text: str) -> str:
-    """Return the text of a header with MUSA's names."""
-    return _INCLUDED.sub(_include, _WORD.sub(lambda word: _rename(word[0]), text))
+def translate(text: str, rename: Callable[[str], str] | None = None) -> str:
+    """Return the text of a header as torch_musa's tool makes it; with `rename`, each word of it is what that returns."""
+    return "".join(_line(line, rename) for line in text.splitlines(keepends=True))
+
+
+def _line(line: str, rename: Callable[[str], str] | None) -> str:
+    if _INCLUDED.search(line):
+        return _INCLUDED.sub(_include, line)
+    for pattern, replacement in () if rename else _IN_CONTEXT:
+        line = pattern.sub(replacement, line)
+    return _renamed(line, rename or _by_table)
 
 
 def _include(found: re.Match[str]) -> str:
     own = found[2].startswith(("ATen/", "c10/"))
-    path = re.sub(r"\.cuh$", ".muh", found[2]) if own else found[2]
+    path = _WORD.sub(lambda word: _IN_INCLUDES.get(word[0]) or _spelled(word[0]), found[2])
+    path = re.sub(r"\.cuh$", ".muh", path) if own else path
     if path in _OWN:
         return f'{found[1]}"torch_musa/csrc/{_OWN[path]}"'
     folder, _, name = path.rpartition("/")
@@ -126,10 +164,25 @@ def _include(found: re.Match[str]) -> str:
     return f"{found[1]}{quotes[0]}{path}{quotes[1]}"
 
 
-def _rename(word: str) -> str:
-    if word not in _WORDS and (driver := _OF_DRIVER.match(word)):
+def _renamed(text: str, rename: Callable[[str], str]) -> str:
+    return _WORD.sub(lambda word: rename(word[0]), text)
+
+
+def _by_table(word: str) -> str:
+    """What torch_musa's tool makes of a word."""
+    known = _TOOLKIT.fullmatch(word) or _OF_PYTORCH.fullmatch(word)
+    return _WORDS.get(word) or (_spelled(word) if known else word)
+
+
+def _anew(word: str) -> str:
+    """What a header that torch_musa has written anew calls it."""
+    return _ANEW.get(word) or _spelled(word)
+
+
+def _spelled(word: str) -> str:
+    if driver := _OF_DRIVER.match(word):
         return ("MU" if driver[0] == "CU" else "mu") + word[2:]
-    return _WORDS.get(word) or _SPELLING.sub(lambda part: _SPELLINGS[part[0]], word)
+    return _SPELLING.sub(lambda part: _SPELLINGS[part[0]], word)
 
 
 def _version() -> str:
@@ -151,14 +204,16 @@ def _write_all(source: Path, target: Path) -> None:
             continue
         name = _rename_path(path.relative_to(source))
         for file in _files(name, target):
+            rename = None if file.is_relative_to(target) else _anew
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(translate(path.read_text(encoding="utf-8")), encoding="utf-8")
+            file.write_text(translate(path.read_text(encoding="utf-8"), rename), encoding="utf-8")
 
 
 def _files(name: Path, target: Path) -> list[Path]:
     """Where the translation of the header that becomes `name` goes: also to the place of torch_musa's own, if there is none."""
     files = [] if (_BY_HAND / name).exists() else [target / name]
-    own = _OWN.get(str(name)) or _OWN.get(str(name).replace("PhiloxCuda", "PhiloxMusa"))
+    known = {**_OWN, **_OWN_BESIDE}
+    own = known.get(str(name)) or known.get(str(name).replace("PhiloxCuda", "PhiloxMusa"))
     if own is not None and not (_CSRC / own).exists():
         files.append(target.parents[2] / "csrc" / own)
     return files
@@ -177,13 +232,13 @@ def _write_for_kernels(source: Path, target: Path) -> None:
 def _write_stable_abi(source: Path, target: Path) -> None:
     """The header of the stable ABI, whose part for CUDA has MUSA's names and does not depend on how PyTorch was built."""
     text = (source / _STABLE_ABI).read_text(encoding="utf-8")
-    text = _OF_CUDA.sub(lambda part: "#if 1" + _renamed(part[1]), text)
+    text = _OF_CUDA.sub(lambda part: "#if 1" + _renamed(part[1], _anew), text)
     (target / _STABLE_ABI).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_ABI).write_text(text, encoding="utf-8")
     if not (source / _STABLE_C).exists():
         return
     text = (source / _STABLE_C).read_text(encoding="utf-8")
-    text = _OF_CUDA.sub(lambda part: "\n\n".join(_HANDLES.findall(_renamed(part[1]))), text)
+    text = _OF_CUDA.sub(lambda part: "\n\n".join(_HANDLES.findall(_renamed(part[1], _anew))), text)
     (target / _STABLE_C).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_C).write_text(text, encoding="utf-8")
 
@@ -195,11 +250,7 @@ def _write_without_jiterator(source: Path, target: Path) -> None:
     (target / _JIT).write_text(text, encoding="utf-8")
 
 
-def _renamed(text: str) -> str:
-    return _WORD.sub(lambda word: _rename(word[0]), text)
-
-
 def _rename_path(path: Path) -> Path:
-    parts = [_WORD.sub(lambda word: _rename(word[0]), part) for part in path.with_suffix("").parts]
+    parts = [_renamed(part, _spelled) for part in path.with_suffix("").parts]
     parts[-1] = _NAMES.get(parts[-1], parts[-1])
     return Path(*parts).with_suffix(_SUFFIXES[path.suffix])

@@ -119,3 +119,31 @@ def test_device_algorithms_follow_their_stream(cub: Kernels) -> None:
     values = torch.ones(5000, dtype=torch.int32)
     cub.run("ordered_by_stream", values, 5000)
     assert torch.equal(values, torch.arange(1, 5001, dtype=torch.int32))
+
+
+@pytest.fixture(scope="module", params=[(), ("-DCUB_WRAPPED_NAMESPACE=wrapped",)], ids=["prefix", "wrapped"])
+def wrapped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    """CUB in the namespace `wrapped`, by either of the two ways to put it there."""
+    return Kernels(compile_kernels("cub_wrapped.mu", tmp_path_factory.mktemp("wrapped"), "-O1", *request.param))
+
+
+def test_in_another_namespace_it_does_not_meet_ones_own(wrapped: Kernels) -> None:
+    keys = torch.tensor([4, 4, 1, 7, 7, 7, 4], dtype=torch.int32)
+    values = torch.arange(7, dtype=torch.int32) + 10
+    out, count = torch.zeros(2, 7, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    wrapped.run("unique_by_key", keys, values, out, count, 7)
+    assert count.item() == 4
+    assert out[0, :4].tolist() == [4, 1, 7, 4]
+    assert out[1, :4].tolist() == [10, 12, 13, 16]
+
+
+def test_a_scan_begins_with_a_value_that_is_written_later(wrapped: Kernels) -> None:
+    given, result = torch.arange(1, 6, dtype=torch.int32), torch.zeros(5, dtype=torch.int32)
+    wrapped.run("scan_from_a_future_value", given, result, 40, 5)
+    assert result.tolist() == [40, 41, 43, 46, 50]
+
+
+def test_thrust_does_not_need_it_where_it_was(wrapped: Kernels) -> None:
+    result = torch.zeros(1, dtype=torch.int32)
+    wrapped.run("thrust_beside_it", result, 10)
+    assert result.item() == 190

@@ -8,6 +8,7 @@ import pytest
 
 import musasim
 from musasim import compatible_headers
+from musasim.toolchain import find_torch
 from support.interpreter import TORCH
 
 pytestmark = pytest.mark.once
@@ -20,7 +21,7 @@ LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/c/shim.h"
 # The list is of torch 2.13's headers; of those of torch 2.7, torch_musa's tool makes this as well.
 EARLIER = {"ATen/native/musa/cutlass_utils.muh"}
 # Headers of PyTorch that torch_musa has too, changed; the list has those with CUDA's name.
-FOR_KERNELS = {*compatible_headers._FOR_KERNELS, compatible_headers._JIT}
+CHANGED = {*compatible_headers._FOR_KERNELS, *compatible_headers._FILES, compatible_headers._JIT}
 
 
 def _real() -> set[str]:
@@ -39,7 +40,7 @@ def _files(folder: Path) -> set[str]:
 
 def test_there_is_no_header_that_the_real_package_lacks() -> None:
     generated, root = map(Path, compatible_headers.folders())
-    ours = _files(PACKAGE / GENERATED) | (_files(generated) - FOR_KERNELS)
+    ours = _files(PACKAGE / GENERATED) | (_files(generated) - CHANGED)
     ours |= {f"torch_musa/csrc/{name}" for name in _files(PACKAGE / "csrc") | _files(root / "torch_musa" / "csrc")}
     assert ours - _real() - LATER - (EARLIER if TORCH < (2, 8) else set()) == set()
     assert {"ATen/musa/PhiloxCudaState.h", "torch_musa/csrc/core/MUSAGraphsC10Utils.h"} <= ours
@@ -62,6 +63,49 @@ def test_names_of_the_driver_and_headers_of_the_toolkit() -> None:
     assert lines[0] == "#include <cub/version.cuh>", "the toolkit's own, which has this name"
     assert lines[1] == "#include <ATen/musa/cub.muh>"
     assert lines[2] == "MUmodule m; MUresult r = muMemCreate(MUSA_SUCCESS);"
+
+
+@pytest.mark.parametrize(
+    ("cuda", "musa"),
+    [
+        ("CUDA_KERNEL_LOOP(i, CUDA_NUM_THREADS)", "CUDA_KERNEL_LOOP(i, CUDA_NUM_THREADS)"),
+        ("at_cuda_detail::cub::f(getCudaDataType<T>())", "at_cuda_detail::cub::f(getCudaDataType<T>())"),
+        ("struct CUDAEvent { cudaEvent_t e; };", "struct CUDAEvent { musaEvent_t e; };"),
+        ("TORCH_CUDASPARSE_CHECK(cusparseDestroy(h));", "TORCH_CUDASPARSE_CHECK(musparseDestroy(h));"),
+        ("CUFFT_CHECK(cufftExecC2C(p)); CUFFT_SUCCESS", "CUFFT_CHECK(mufftExecC2C(p)); MUFFT_SUCCESS"),
+        ("#define CUSPARSE_BSRMM_ARGTYPES cusparseHandle_t", "#define CUSPARSE_BSRMM_ARGTYPES musparseHandle_t"),
+        (
+            "at::cuda::getCurrentCUDAStream(); C10_CUDA_CHECK(e);",
+            "at::musa::getCurrentMUSAStream(); C10_MUSA_CHECK(e);",
+        ),
+        ("curandStatePhilox4_32_10_t s;", "murand_state_philox4x32_10 s;"),
+        ("#if CUDA_VERSION >= 12000", "#if MUSA_COMP_VERSION >= 12000"),
+        (
+            "if (t.is_cuda() && type == DeviceType::CUDA)",
+            "if (t.is_privateuseone() && type == DeviceType::PrivateUse1)",
+        ),
+        ("case DeviceType::CUDA: return Backend::CUDA;", "case DeviceType::CUDA: return Backend::CUDA;"),
+        ("#include <curand_philox4x32_x.h>", "#include <murand_philox4x32_10.h>"),
+    ],
+)
+def test_words_that_the_tool_does_not_know_stay(cuda: str, musa: str) -> None:
+    assert compatible_headers.translate(cuda) == musa
+
+
+def test_what_torch_musa_has_written_anew_has_its_names_throughout() -> None:
+    generated, root = map(Path, compatible_headers.folders())
+    graph = "torch_musa/csrc/aten/musa/MUSAGraph.h"
+    assert "struct TORCH_CUDA_CPP_API MUSAGraph" in (root / graph).read_text(encoding="utf-8")
+    assert "struct TORCH_CUDA_CPP_API CUDAGraph" in (generated / "ATen/musa/MUSAGraph.h").read_text(encoding="utf-8")
+
+
+def test_a_header_brings_along_only_what_the_real_one_does() -> None:
+    """Nothing that PyTorch's own lacks, and no events where torch_musa's context has none."""
+    original = find_torch().folder / "include" / "ATen/cuda/PhiloxUtils.cuh"
+    philox = Path(compatible_headers.folders()[0], "ATen/musa/PhiloxUtils.muh")
+    included = [path.read_text(encoding="utf-8").count("#include") for path in (original, philox)]
+    assert included[0] == included[1] > 0
+    assert "MUSAEvent.h" not in (PACKAGE / "csrc/aten/musa/MUSAContext.h").read_text(encoding="utf-8")
 
 
 def test_no_kernel_is_generated_at_run_time() -> None:

@@ -459,6 +459,156 @@ def test_sparse_products(torch_musa: Any, dtype: torch.dtype, compressed: bool) 
     torch.testing.assert_close(y.cpu(), (dense.mT.to(exact) @ x.cpu().to(exact)).to(dtype))
 
 
+# --- muSPARSE's older functions ----------
+
+BLOCK = 2
+
+
+@pytest.fixture
+def sparse(torch_musa: Any) -> Library:
+    return Library("musparse")
+
+
+def described(sparse: Library, base: int = 0, **modes: int) -> ctypes.c_void_p:
+    """The description of a matrix whose indices count from `base`."""
+    made = sparse.handle("musparseCreateMatDescr")
+    for name, value in {"IndexBase": base, **modes}.items():
+        sparse.must(f"musparseSetMat{name}", made, value)
+        assert sparse(f"musparseGetMat{name}", made) == value
+    return made
+
+
+def csr(dense: torch.Tensor, base: int) -> list[torch.Tensor]:
+    """Values, offsets and columns on the device."""
+    found = dense != 0
+    offsets = torch.cat([torch.zeros(1, dtype=torch.long), found.sum(1).cumsum(0)]) + base
+    return [dense[found].to("musa"), offsets.int().to("musa"), (found.nonzero()[:, 1] + base).int().to("musa")]
+
+
+def bsr(dense: torch.Tensor, base: int, direction: int) -> list[torch.Tensor]:
+    """The same by blocks, of which those without a number are left out."""
+    size = dense.shape[0] // BLOCK
+    blocks = dense.view(size, BLOCK, dense.shape[1] // BLOCK, BLOCK).transpose(1, 2)
+    kept = (blocks != 0).flatten(2).any(2)
+    offsets = torch.cat([torch.zeros(1, dtype=torch.long), kept.sum(1).cumsum(0)]) + base
+    values = blocks[kept] if direction == 0 else blocks[kept].mT
+    return [values.contiguous().to("musa"), offsets.int().to("musa"), (kept.nonzero()[:, 1] + base).int().to("musa")]
+
+
+@pytest.mark.parametrize("letter", TYPES)
+def test_sums_of_sparse_matrices(sparse: Library, letter: str) -> None:
+    handle, dtype = sparse.handle("musparseCreate"), TYPES[letter]
+    a, b = (torch.randn(5, 4).to(dtype) * (torch.rand(5, 4) < 0.4) for _ in range(2))
+    a[0, 0], b[0, 0] = 1, -3  # the sum is zero, and has its place all the same
+    alpha, beta = torch.tensor([1.5, 0.5], dtype=dtype)
+    stored = [csr(a, 0), csr(b, 1)]
+    (first, second, third) = (described(sparse, base) for base in (0, 1, 1))
+    nnz, offsets = ctypes.c_int(), torch.zeros(6, dtype=torch.int32, device="musa")
+    structure = [(matrix, len(parts[0]), *parts[1:]) for matrix, parts in zip((first, second), stored)]
+    sparse.must(
+        "musparseXcsrgeam2Nnz", handle, 5, 4, *structure[0], *structure[1], third, offsets, ctypes.byref(nnz), None
+    )
+    assert nnz.value == int(((a != 0) | (b != 0)).sum())
+    values, columns = torch.empty(nnz.value, dtype=dtype).to("musa"), torch.empty(nnz.value).int().to("musa")
+    (av, ao, ac), (bv, bo, bc) = stored
+    parts = [alpha, first, len(av), av, ao, ac, beta, second, len(bv), bv, bo, bc, third, values, offsets, columns]
+    needed = ctypes.c_size_t(7)
+    sparse.must(f"musparse{letter}csrgeam2_bufferSizeExt", handle, 5, 4, *parts, ctypes.byref(needed))
+    assert needed.value == 0
+    sparse.must(f"musparse{letter}csrgeam2", handle, 5, 4, *parts, None)
+    dense = torch.zeros(5, 4, dtype=dtype)
+    rows = torch.repeat_interleave(torch.arange(5), offsets.cpu().diff())
+    dense[rows, columns.cpu().long() - 1] = values.cpu()
+    torch.testing.assert_close(dense, alpha * a + beta * b)
+    assert values[0].item() == 0
+
+
+@pytest.mark.parametrize("letter", TYPES)
+@pytest.mark.parametrize("direction", [0, 1])
+def test_products_with_blocks(sparse: Library, letter: str, direction: int) -> None:
+    handle, dtype = sparse.handle("musparseCreate"), TYPES[letter]
+    dense = torch.randn(6, 4).to(dtype)
+    dense[2:4, :2] = 0
+    right, before = torch.randn(4, 3).to(dtype), torch.randn(6, 3).to(dtype)
+    alpha, beta = torch.tensor([1.5, -0.5], dtype=dtype)
+    values, offsets, indices = bsr(dense, 1, direction)
+    matrix = [alpha, described(sparse, 1), values, offsets, indices, BLOCK]
+    expected = alpha * dense @ right + beta * before
+    for op, given, ld in ((N, columns(right), 4), (T, right.to("musa"), 3)):
+        out = columns(before)
+        extents = [direction, N, op, 3, 3, 2, len(values)]
+        sparse.must(f"musparse{letter}bsrmm", handle, *extents, *matrix, given, ld, beta, out, 6)
+        torch.testing.assert_close(back(out), expected)
+    x, y = right[:, 0].contiguous().to("musa"), before[:, 0].contiguous().to("musa")
+    sparse.must(f"musparse{letter}bsrmv", handle, direction, N, 3, 2, len(values), *matrix, x, beta, y)
+    torch.testing.assert_close(y.cpu(), expected[:, 0])
+    assert sparse(f"musparse{letter}bsrmv", handle, direction, T, 3, 2, len(values), *matrix, x, beta, y) == 10
+
+
+@pytest.mark.parametrize("letter", TYPES)
+@pytest.mark.parametrize("op", [N, T, C])
+@pytest.mark.parametrize(("upper", "unit"), [(0, 0), (1, 0), (1, 1)])
+def test_triangles_of_blocks(sparse: Library, letter: str, op: int, upper: int, unit: int) -> None:
+    handle, dtype = sparse.handle("musparseCreate"), TYPES[letter]
+    dense = torch.randn(6, 6).to(dtype) + 4 * torch.eye(6)
+    dense[4:, :2] = dense[:2, 4:] = 0
+    triangle = dense.triu() if upper else dense.tril()
+    if unit:
+        triangle = triangle - triangle.diagonal().diag() + torch.eye(6)
+    right, alpha = torch.randn(6, 3).to(dtype), torch.tensor(1.5, dtype=dtype)
+    expected = torch.linalg.solve(transposed(triangle, op), alpha * right)
+    values, offsets, indices = bsr(dense, 0, 0)
+    description = described(sparse, FillMode=upper, DiagType=unit)
+    stored = [description, values, offsets, indices, BLOCK]
+    info, sizes, size = sparse.handle("musparseCreateBsrsv2Info"), [0, op, 3, len(values)], ctypes.c_int(7)
+    sparse.must(f"musparse{letter}bsrsv2_bufferSize", handle, *sizes, *stored, info, ctypes.byref(size))
+    assert size.value == 0
+    sparse.must(f"musparse{letter}bsrsv2_analysis", handle, *sizes, *stored, info, 0, None)
+    x, y = right[:, 0].contiguous().to("musa"), torch.empty(6, dtype=dtype, device="musa")
+    sparse.must(f"musparse{letter}bsrsv2_solve", handle, *sizes, alpha, *stored, info, x, y, 1, None)
+    torch.testing.assert_close(y.cpu(), expected[:, 0])
+    sparse.must("musparseDestroyBsrsv2Info", info)
+    info = sparse.handle("musparseCreateBsrsm2Info")
+    for opx, given, ld in ((N, columns(right), 6), (T, right.to("musa"), 3)):
+        sizes, out = [0, op, opx, 3, 3, len(values)], torch.empty_like(given)
+        sparse.must(f"musparse{letter}bsrsm2_analysis", handle, *sizes, *stored, info, 0, None)
+        sparse.must(f"musparse{letter}bsrsm2_solve", handle, *sizes, alpha, *stored, info, given, ld, out, ld, 0, None)
+        torch.testing.assert_close(back(out) if opx == N else out.cpu(), expected)
+    sparse.must("musparseDestroyBsrsm2Info", info)
+
+
+def test_a_zero_on_the_diagonal_is_found(sparse: Library) -> None:
+    handle, position = sparse.handle("musparseCreate"), ctypes.c_int()
+    dense = torch.eye(6)
+    dense[3, 3] = 0
+    values, offsets, indices = bsr(dense, 0, 0)
+    stored = [described(sparse, FillMode=0, DiagType=0), values, offsets, indices, BLOCK]
+    info = sparse.handle("musparseCreateBsrsv2Info")
+    sparse.must("musparseSbsrsv2_analysis", handle, 0, N, 3, len(values), *stored, info, 0, None)
+    zero_pivot = 9
+    assert sparse("musparseXbsrsv2_zeroPivot", handle, info, ctypes.byref(position)) == zero_pivot
+    assert position.value == 1
+    sparse.must("musparseSetMatDiagType", stored[0], 1)
+    sparse.must("musparseSbsrsv2_analysis", handle, 0, N, 3, len(values), *stored, info, 0, None)
+    sparse.must("musparseXbsrsv2_zeroPivot", handle, info, ctypes.byref(position))
+    assert position.value == -1
+
+
+def test_numbers_other_than_zero_are_counted(sparse: Library) -> None:
+    handle, dense = sparse.handle("musparseCreate"), torch.tensor([[1.0, 0, 2], [0, 0, 3]])
+    for direction, expected in ((0, [2, 1]), (1, [1, 0, 2])):
+        counts, total = torch.empty(len(expected)).int().to("musa"), ctypes.c_int()
+        matrix = [described(sparse), columns(dense), 2]
+        sparse.must("musparseSnnz", handle, direction, 2, 3, *matrix, counts, ctypes.byref(total))
+        assert (counts.tolist(), total.value) == (expected, 3)
+
+
+def test_a_matrix_that_is_not_general_is_refused(sparse: Library) -> None:
+    handle, other = sparse.handle("musparseCreate"), described(sparse, Type=1)
+    not_supported, total = 8, ctypes.c_int()
+    assert sparse("musparseSnnz", handle, 0, 2, 3, other, None, 2, None, ctypes.byref(total)) == not_supported
+
+
 # --- muFFT ----------
 
 LENGTHS = [(1,), (2,), (8,), (12,), (17,), (30,), (97,), (6, 10), (5, 7), (3, 4, 6), (2, 9, 5)]

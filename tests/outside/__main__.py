@@ -26,7 +26,7 @@ def main() -> int:
     if options.score:
         runs: Iterable[tuple[Path, list[running.Verdict]]] = ()
     elif options.suite == headers.NAME:
-        runs, verdicts = headers.run(checkout, results, options.only), running.recorded(results)
+        runs, verdicts = headers.run(checkout, results, options.only, options.clang), running.recorded(results)
     else:
         runs = running.run(SUITES[options.suite], checkout, results, bounds, options.only)
     for path, found in runs:
@@ -58,6 +58,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
     parser.add_argument(
         "--smallest", type=int, default=0, metavar="N", help="of each test the N with the smallest sizes"
+    )
+    parser.add_argument(
+        "--clang", default="", metavar="COMPILER", help="for `headers`: what is behind the vendor's mcc"
     )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")

@@ -3,7 +3,8 @@
 The vendor's headers are made as by its build: its tool (`tools/cuda_porting`, which needs the package pyahocorasick) ports the
 headers of the torch that is installed, and those that it has written itself come from the checkout. Toolkit and compiler are the
 simulator's for both. Headers are compiled several at a time, and each by itself where some of these do not compile; what the host's
-compiler takes on neither side is tried with mcc.
+compiler takes on neither side is tried with mcc. The vendor's mcc is a clang: where only torch_musa's headers do not compile, they
+are tried once more with `--clang` behind the simulated mcc, if that is given.
 """
 
 from __future__ import annotations
@@ -36,13 +37,15 @@ class _Side:
     name: str
     folders: list[str]
 
-    def error(self, headers: list[str], folder: Path, on_device: bool) -> str:
-        """The compiler's first message about a ported source that includes `headers`, or ""."""
+    def error(self, headers: list[str], folder: Path, on_device: bool, clang: str = "") -> str:
+        """The compiler's first message about a ported source that includes `headers`, or "". `clang`: what mcc has behind it."""
         source = folder / ("headers.mu" if on_device else "headers.cpp")
         source.write_bytes(_ported("".join(f"#include <{header}>\n" for header in headers)))
         compiler = [str(_toolkit() / "bin" / "mcc")] if on_device else ["c++"]
         flags = ["-std=c++17", "-fsyntax-only", "-w", *(f"-I{path}" for path in self.folders)]
-        run = subprocess.run([*compiler, *flags, str(source)], capture_output=True, text=True, timeout=600)
+        environment = {**os.environ, "CXX": clang} if clang else None
+        command = [*compiler, *flags, str(source)]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
         return "" if run.returncode == 0 else _first_message(run.stderr)
 
 
@@ -59,7 +62,7 @@ def headers() -> list[str]:
     return sorted(found)
 
 
-def run(checkout: Path, results: Path, only: str = "") -> Iterator[tuple[Path, list[Verdict]]]:
+def run(checkout: Path, results: Path, only: str = "", clang: str = "") -> Iterator[tuple[Path, list[Verdict]]]:
     """The verdict for each header, several at a time. `results` keeps them, and the vendor's headers."""
     import torch
 
@@ -69,7 +72,7 @@ def run(checkout: Path, results: Path, only: str = "") -> Iterator[tuple[Path, l
     record = results / f"{NAME}.jsonl"
     done = {json.loads(line)["test"] for line in record.read_text().splitlines()} if record.exists() else set()
     for group in _groups([header for header in headers() if only in header and header not in done]):
-        verdicts = _verdicts(group, sides, include, record)
+        verdicts = _verdicts(group, sides, include, record, clang)
         yield Path(group[0]), verdicts
         with record.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(vars(each)) + "\n" for each in verdicts)
@@ -81,7 +84,7 @@ def _groups(names: list[str]) -> Iterator[list[str]]:
         yield from (alike[i : i + _AT_A_TIME] for i in range(0, len(alike), _AT_A_TIME))
 
 
-def _verdicts(group: list[str], sides: list[_Side], include: Path, record: Path) -> list[Verdict]:
+def _verdicts(group: list[str], sides: list[_Side], include: Path, record: Path, clang: str) -> list[Verdict]:
     there = [header for header in group if (include / header).exists()]
     absent = [Verdict(header, "skipped", "this torch has no such header") for header in group if header not in there]
     with tempfile.TemporaryDirectory(dir=record.parent) as name:
@@ -89,14 +92,17 @@ def _verdicts(group: list[str], sides: list[_Side], include: Path, record: Path)
         together = [side.error(there, Path(name), on_device) for side in sides] if there else []
         if not any(together):
             return absent + [Verdict(header, "passed") for header in there]
-        return absent + [_verdict(header, sides, Path(name)) for header in there]
+        return absent + [_verdict(header, sides, Path(name), clang) for header in there]
 
 
-def _verdict(header: str, sides: list[_Side], folder: Path) -> Verdict:
+def _verdict(header: str, sides: list[_Side], folder: Path, clang: str) -> Verdict:
     errors = {side.name: side.error([header], folder, header.endswith(".cuh")) for side in sides}
     if all(errors.values()) and header.endswith(".h"):  # some are for kernels alone
         on_device = {side.name: side.error([header], folder, True) for side in sides}
         errors = errors if all(on_device.values()) else on_device
+    real, simulated = sides
+    if clang and errors[real.name] and not errors[simulated.name]:
+        errors[real.name] = real.error([header], folder, True, clang)
     if not any(errors.values()):
         return Verdict(header, "passed")
     alone = "" if all(errors.values()) else " alone"

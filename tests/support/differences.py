@@ -31,13 +31,13 @@ DIFFERENT: dict[str, str] = {
     **dict.fromkeys(map("cublas{}_v2".format, ("SetPointerMode", "GetPointerMode", "Sgemm", "Dgemm")), _VERSIONED),
     **dict.fromkeys(("CUBLAS_GEMM_DEFAULT_TENSOR_OP", "CUBLAS_TF32_TENSOR_OP_MATH"), _GGML),
     "CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED": _GGML,
+    **dict.fromkeys(("CUDA_KERNEL_LOOP", "CUDA_NUM_THREADS"), "ATen/musa/detail/KernelUtils.h has CUDA's names"),
     "CUDA_VERSION": "the table's MUSA_COMP_VERSION is defined by torch_musa's own build only; MUSA_VERSION by musa.h",
 }
 # torch_musa's tool replaces these once more after its tables, or the tables name the same file by a longer path.
 HEADERS = (
     "ATen/cuda/Atomic.cuh",
     "ATen/cuda/CUDADataType.h",
-    "ATen/cuda/CUDAEvent.h",
     "ATen/cuda/CUDAGeneratorImpl.h",
     "ATen/cuda/CUDAUtils.h",
     "c10/cuda/CUDACachingAllocator.h",

@@ -21,6 +21,7 @@ _MUSART = _CSRC / "musart"
 _DRIVER = _PACKAGE / "driver" / "musa.cpp"
 # The host APIs of muBLAS and others.
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
+_MORE_SOURCES = {"musparse": ("musparse_described",)}
 _PROGRAMS = {
     "mcc": "musasim.toolkit.mcc",
     "musaInfo": "musasim.toolkit.musa_info",
@@ -80,7 +81,8 @@ def _compile_libraries(runtime: Path, place: Path) -> None:
     _compile_library([_DRIVER], place / "libmusa.so", *link)
     for name in _LIBRARIES:
         needs = ["-lmublas"] if name == "musolver" else []
-        _compile_library([_PACKAGE / "libraries" / f"{name}.cpp"], place / f"lib{name}.so", *link, *needs)
+        sources = [_PACKAGE / "libraries" / f"{each}.cpp" for each in (name, *_MORE_SOURCES.get(name, ()))]
+        _compile_library(sources, place / f"lib{name}.so", *link, *needs)
     shutil.rmtree(include)
 
 

@@ -5,6 +5,7 @@
 #include <ATen/ops/tensor.h>
 #include "torch_musa/csrc/aten/musa/MUSAContext.h"
 #include "torch_musa/csrc/core/MUSACachingAllocator.h"
+#include "torch_musa/csrc/core/MUSAEvent.h"
 #include "torch_musa/csrc/core/MUSAGuard.h"
 #include <torch/library.h>
 

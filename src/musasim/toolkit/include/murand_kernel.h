@@ -19,6 +19,7 @@ struct murandStatePhilox4_32_10 {
   float boxmuller_extra;
 };
 typedef murandStatePhilox4_32_10 murandStatePhilox4_32_10_t;
+typedef murandStatePhilox4_32_10 murand_state_philox4x32_10;  // what the vendor's tools call it in ported code
 
 inline uint4 murand_Philox4x32_10(uint4 counter, uint2 key) {
   for (int round = 0; round < 10; ++round) {

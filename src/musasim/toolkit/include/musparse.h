@@ -1,4 +1,5 @@
-// The host API of muSPARSE, as far as extensions call it: products of sparse matrices (CSR, COO) with vectors and dense matrices.
+// The host API of muSPARSE, as far as extensions call it: products of sparse matrices (CSR, COO) with vectors and dense matrices,
+// and of the older functions, whose matrices are arrays with a description, those that PyTorch's headers name.
 #pragma once
 
 #include "library_types.h"
@@ -15,6 +16,13 @@ struct musparseDnMatDescr;
 typedef struct musparseDnMatDescr* musparseDnMatDescr_t;
 struct musparseDnVecDescr;
 typedef struct musparseDnVecDescr* musparseDnVecDescr_t;
+
+struct musparseMatDescr;
+typedef struct musparseMatDescr* musparseMatDescr_t;
+struct bsrsv2Info;
+typedef struct bsrsv2Info* bsrsv2Info_t;
+struct bsrsm2Info;
+typedef struct bsrsm2Info* bsrsm2Info_t;
 
 enum musparseStatus_t {
   MUSPARSE_STATUS_SUCCESS = 0,
@@ -38,6 +46,16 @@ enum musparseOperation_t {
 enum musparseIndexType_t { MUSPARSE_INDEX_16U = 1, MUSPARSE_INDEX_32I = 2, MUSPARSE_INDEX_64I = 3 };
 enum musparseIndexBase_t { MUSPARSE_INDEX_BASE_ZERO = 0, MUSPARSE_INDEX_BASE_ONE = 1 };
 enum musparseOrder_t { MUSPARSE_ORDER_COL = 1, MUSPARSE_ORDER_ROW = 2 };
+enum musparseMatrixType_t {
+  MUSPARSE_MATRIX_TYPE_GENERAL = 0,
+  MUSPARSE_MATRIX_TYPE_SYMMETRIC = 1,
+  MUSPARSE_MATRIX_TYPE_HERMITIAN = 2,
+  MUSPARSE_MATRIX_TYPE_TRIANGULAR = 3
+};
+enum musparseFillMode_t { MUSPARSE_FILL_MODE_LOWER = 0, MUSPARSE_FILL_MODE_UPPER = 1 };
+enum musparseDiagType_t { MUSPARSE_DIAG_TYPE_NON_UNIT = 0, MUSPARSE_DIAG_TYPE_UNIT = 1 };
+enum musparseDirection_t { MUSPARSE_DIRECTION_ROW = 0, MUSPARSE_DIRECTION_COLUMN = 1 };
+enum musparseSolvePolicy_t { MUSPARSE_SOLVE_POLICY_NO_LEVEL = 0, MUSPARSE_SOLVE_POLICY_USE_LEVEL = 1 };
 enum musparsePointerMode_t { MUSPARSE_POINTER_MODE_HOST = 0, MUSPARSE_POINTER_MODE_DEVICE = 1 };
 enum musparseSpMVAlg_t { MUSPARSE_SPMV_ALG_DEFAULT = 0, MUSPARSE_SPMV_COO_ALG1 = 1, MUSPARSE_SPMV_CSR_ALG1 = 2, MUSPARSE_SPMV_CSR_ALG2 = 3 };
 enum musparseSpMMAlg_t { MUSPARSE_SPMM_ALG_DEFAULT = 0, MUSPARSE_SPMM_COO_ALG1 = 1, MUSPARSE_SPMM_CSR_ALG1 = 4, MUSPARSE_SPMM_CSR_ALG2 = 6 };
@@ -81,4 +99,79 @@ MUSPARSEAPI musparseStatus_t musparseXcoo2csr(musparseHandle_t, const int* row_i
                                               musparseIndexBase_t base);
 MUSPARSEAPI musparseStatus_t musparseXcsr2coo(musparseHandle_t, const int* offsets, int nnz, int rows, int* row_indices,
                                               musparseIndexBase_t base);
+
+MUSPARSEAPI musparseStatus_t musparseCreateMatDescr(musparseMatDescr_t* matrix);
+MUSPARSEAPI musparseStatus_t musparseDestroyMatDescr(musparseMatDescr_t matrix);
+MUSPARSEAPI musparseStatus_t musparseSetMatType(musparseMatDescr_t matrix, musparseMatrixType_t type);
+MUSPARSEAPI musparseMatrixType_t musparseGetMatType(const musparseMatDescr_t matrix);
+MUSPARSEAPI musparseStatus_t musparseSetMatFillMode(musparseMatDescr_t matrix, musparseFillMode_t mode);
+MUSPARSEAPI musparseFillMode_t musparseGetMatFillMode(const musparseMatDescr_t matrix);
+MUSPARSEAPI musparseStatus_t musparseSetMatDiagType(musparseMatDescr_t matrix, musparseDiagType_t type);
+MUSPARSEAPI musparseDiagType_t musparseGetMatDiagType(const musparseMatDescr_t matrix);
+MUSPARSEAPI musparseStatus_t musparseSetMatIndexBase(musparseMatDescr_t matrix, musparseIndexBase_t base);
+MUSPARSEAPI musparseIndexBase_t musparseGetMatIndexBase(const musparseMatDescr_t matrix);
+MUSPARSEAPI musparseStatus_t musparseCreateBsrsv2Info(bsrsv2Info_t* info);
+MUSPARSEAPI musparseStatus_t musparseDestroyBsrsv2Info(bsrsv2Info_t info);
+MUSPARSEAPI musparseStatus_t musparseXbsrsv2_zeroPivot(musparseHandle_t, bsrsv2Info_t info, int* position);
+MUSPARSEAPI musparseStatus_t musparseCreateBsrsm2Info(bsrsm2Info_t* info);
+MUSPARSEAPI musparseStatus_t musparseDestroyBsrsm2Info(bsrsm2Info_t info);
+MUSPARSEAPI musparseStatus_t musparseXbsrsm2_zeroPivot(musparseHandle_t, bsrsm2Info_t info, int* position);
+
+// The number of columns in each row of A + B, where either of them has one, as offsets, and their sum.
+MUSPARSEAPI musparseStatus_t musparseXcsrgeam2Nnz(musparseHandle_t, int rows, int columns, const musparseMatDescr_t a, int a_nnz,
+                                                  const int* a_offsets, const int* a_columns, const musparseMatDescr_t b, int b_nnz,
+                                                  const int* b_offsets, const int* b_columns, const musparseMatDescr_t c, int* c_offsets,
+                                                  int* nnz, void* buffer);
+
+// C = alpha A + beta B, all of CSR; y = alpha A x + beta y and C = alpha A op(B) + beta C with A of blocks; op(A) y = alpha x and
+// op(A) op(X) = alpha op(B) with a triangle of A of blocks; the numbers other than zero in each row or column of a dense matrix.
+#define MUSPARSE_DESCRIBED(letter, T)                                                                                              \
+  MUSPARSEAPI musparseStatus_t musparse##letter##csrgeam2_bufferSizeExt(                                                           \
+      musparseHandle_t, int rows, int columns, const T* alpha, const musparseMatDescr_t a, int a_nnz, const T* a_values,           \
+      const int* a_offsets, const int* a_columns, const T* beta, const musparseMatDescr_t b, int b_nnz, const T* b_values,         \
+      const int* b_offsets, const int* b_columns, const musparseMatDescr_t c, const T* c_values, const int* c_offsets,             \
+      const int* c_columns, size_t* bytes);                                                                                        \
+  MUSPARSEAPI musparseStatus_t musparse##letter##csrgeam2(                                                                         \
+      musparseHandle_t, int rows, int columns, const T* alpha, const musparseMatDescr_t a, int a_nnz, const T* a_values,           \
+      const int* a_offsets, const int* a_columns, const T* beta, const musparseMatDescr_t b, int b_nnz, const T* b_values,         \
+      const int* b_offsets, const int* b_columns, const musparseMatDescr_t c, T* c_values, int* c_offsets, int* c_columns,         \
+      void* buffer);                                                                                                               \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrmv(                                                                            \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t op, int rows, int columns, int nnz, const T* alpha,     \
+      const musparseMatDescr_t a, const T* values, const int* offsets, const int* indices, int block, const T* x, const T* beta,   \
+      T* y);                                                                                                                       \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrmm(                                                                            \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t opa, musparseOperation_t opb, int rows, int n,          \
+      int columns, int nnz, const T* alpha, const musparseMatDescr_t a, const T* values, const int* offsets, const int* indices,   \
+      int block, const T* b, int ldb, const T* beta, T* c, int ldc);                                                               \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsv2_bufferSize(                                                                \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t op, int rows, int nnz, const musparseMatDescr_t a,      \
+      T* values, const int* offsets, const int* indices, int block, bsrsv2Info_t info, int* bytes);                                \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsv2_analysis(                                                                  \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t op, int rows, int nnz, const musparseMatDescr_t a,      \
+      const T* values, const int* offsets, const int* indices, int block, bsrsv2Info_t info, musparseSolvePolicy_t, void* buffer); \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsv2_solve(                                                                     \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t op, int rows, int nnz, const T* alpha,                  \
+      const musparseMatDescr_t a, const T* values, const int* offsets, const int* indices, int block, bsrsv2Info_t info,           \
+      const T* x, T* y, musparseSolvePolicy_t, void* buffer);                                                                      \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsm2_bufferSize(                                                                \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t opa, musparseOperation_t opx, int rows, int n, int nnz, \
+      const musparseMatDescr_t a, T* values, const int* offsets, const int* indices, int block, bsrsm2Info_t info, int* bytes);    \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsm2_analysis(                                                                  \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t opa, musparseOperation_t opx, int rows, int n, int nnz, \
+      const musparseMatDescr_t a, const T* values, const int* offsets, const int* indices, int block, bsrsm2Info_t info,           \
+      musparseSolvePolicy_t, void* buffer);                                                                                        \
+  MUSPARSEAPI musparseStatus_t musparse##letter##bsrsm2_solve(                                                                     \
+      musparseHandle_t, musparseDirection_t direction, musparseOperation_t opa, musparseOperation_t opx, int rows, int n, int nnz, \
+      const T* alpha, const musparseMatDescr_t a, const T* values, const int* offsets, const int* indices, int block,              \
+      bsrsm2Info_t info, const T* b, int ldb, T* x, int ldx, musparseSolvePolicy_t, void* buffer);                                 \
+  MUSPARSEAPI musparseStatus_t musparse##letter##nnz(musparseHandle_t, musparseDirection_t direction, int rows, int columns,       \
+                                                     const musparseMatDescr_t a, const T* values, int ld, int* counts, int* total);
+
+MUSPARSE_DESCRIBED(S, float)
+MUSPARSE_DESCRIBED(D, double)
+MUSPARSE_DESCRIBED(C, muComplex)
+MUSPARSE_DESCRIBED(Z, muDoubleComplex)
+
+#undef MUSPARSE_DESCRIBED
 }

@@ -2,13 +2,10 @@
 #include "musparse.h"
 
 #include "blas.h"
+#include "musparse_handle.h"
 
 using namespace musasim;
 
-struct musparseContext {
-  musaStream_t stream = nullptr;
-  musparsePointerMode_t pointers = MUSPARSE_POINTER_MODE_HOST;
-};
 struct musparseSpMatDescr {
   bool compressed;
   long long rows, columns, nnz;
@@ -108,10 +105,6 @@ void multiply(const musparseSpMatDescr& a, musparseOperation_t op, const Dense& 
       write(c.type, c.values, c.place(i, j), alpha * sums[i * c.columns + j] + before);
     }
   }
-}
-
-musparseStatus_t as_status(musaError_t error) {
-  return error == musaSuccess ? MUSPARSE_STATUS_SUCCESS : MUSPARSE_STATUS_EXECUTION_FAILED;
 }
 
 musparseStatus_t run(musparseHandle_t handle, const musparseSpMatDescr& a, musparseOperation_t op, const Dense& b, const Dense& c,

@@ -1,6 +1,7 @@
 """What PyTorch's C++ calls after CUDA: at::cuda::getCurrentCUDAStream, CUDAGuard, C10_CUDA_CHECK, kCUDA.
 
-Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, USE_CUDA) are not among them, and stay.
+Macros that every build of PyTorch has (CUDA_KERNEL_ASSERT, TORCH_CUDA_CU_API, USE_CUDA) are not among them, and stay. So do names
+that have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, getCudaDataType, getCurrentCUDASparseHandle.
 """
 
 from torchada.porting.rules.library import Library
@@ -11,7 +12,9 @@ _ATEN = {
     "CUDAContext.h": "aten/musa/MUSAContext.h",
     "CUDAContextLight.h": "aten/musa/MUSAContextLight.h",
     "CUDADevice.h": "core/Device.h",
+    "CUDAEvent.h": "core/MUSAEvent.h",
     "CUDAGeneratorImpl.h": "aten/musa/MUSAGeneratorImpl.h",
+    "CUDAGraph.h": "aten/musa/MUSAGraph.h",
     "CachingHostAllocator.h": "core/CachingHostAllocator.h",
     "Exceptions.h": "aten/musa/Exceptions.h",
     "PinnedMemoryAllocator.h": "core/PinnedMemoryAllocator.h",
@@ -35,13 +38,13 @@ TORCH = Library(
     names=(
         r"C10_CUDA_\w+",
         r"AT_CUDA_(?:DRIVER_|NVRTC_)?CHECK|TORCH_CUDABLAS_CHECK|TORCH_CU(?:SOLVER|SPARSE|DNN)_CHECK|TORCH_CUDASPARSE_CHECK",
-        r"CUDA_(?:1D_|2D_)?KERNEL_LOOP(?:_TYPE)?|CUDA_NUM_THREADS|CUDABLAS_\w+_ARGTYPES",
+        r"CUDA_(?:1D_|2D_)KERNEL_LOOP(?:_TYPE)?|CUDABLAS_\w+_ARGTYPES",
         r"REGISTER_CUDA_DISPATCH|RegisterCUDADispatch",
         r"(?:Optional)?CUDA(?:Multi)?(?:Stream)?Guard",
         r"CUDA(?:Stream|Event|Graph|GeneratorImpl|GeneratorState|CachingAllocator|AllocatorConfig|DeviceIndex|PluggableAllocator)",
         r"CUDA(?:ApplyUtils|GraphsUtils|Loops|Hooks|HooksInterface|Allocator|Kernel_t|StreamCaptureModeGuard|PluggableAllocator)",
         r"SparseCUDAApplyUtils|PhiloxCudaState|philox_cuda_state",
-        r"(?:get|set|is)(?:Current|Default)?CUDA(?:Stream|Blas|Sparse|SolverDn|Generator|Device)\w*",
+        r"(?:get|set|is)(?:Current|Default)?CUDA(?:Stream|Blas|SolverDn|Generator|Device)\w*",
         r"(?:aoti_)?torch_(?:get|set)_(?:current_)?cuda_(?:stream\w*|blas_handle)|torch_cuda_stream_synchronize",
     ),
     words={"kCUDA": "kPrivateUse1", "kSparseCUDA": "kSparsePrivateUse1"},
@@ -50,7 +53,7 @@ TORCH = Library(
     },
     headers={
         # What torch_musa has written anew is included from its sources, as torch_musa's own tool does it: the header that the tool
-        # makes of CUDA's declares the same again.
+        # makes of CUDA's declares the same again. It does not do it for events and graphs: its headers have CUDAEvent, CUDAGraph.
         **{f"ATen/cuda/{cuda}": f"{_CSRC}/{musa}" for cuda, musa in _ATEN.items()},
         **{f"c10/cuda/{cuda}": f"{_CSRC}/core/{musa}" for cuda, musa in _C10.items()},
         # The tool leaves these names.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cub/util_namespace.cuh"
 #include "cub/version.cuh"
 
 #define CUB_RUNTIME_FUNCTION
@@ -11,5 +12,3 @@
 #define CUB_QUOTIENT_FLOOR(x, y) ((x) / (y))
 #define CUB_QUOTIENT_CEILING(x, y) (((x) + (y) - 1) / (y))
 #define CUB_ROUND_UP_NEAREST(x, y) (CUB_QUOTIENT_CEILING(x, y) * (y))
-#define CUB_NAMESPACE_BEGIN namespace cub {
-#define CUB_NAMESPACE_END }

@@ -4,7 +4,7 @@
 #include "cub/util_type.cuh"
 #include "musasim/device_functions.h"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 inline unsigned int LaneId() { return musasim_lane; }
 inline unsigned int WarpId() { return musasim_warp; }
@@ -48,4 +48,4 @@ inline T ShuffleIndex(const T& input, int source, unsigned int mask) {
   return musasim::from_lane(mask, input, first + source % LOGICAL_WARP_THREADS, "cub::ShuffleIndex");
 }
 
-}  // namespace cub
+CUB_NAMESPACE_END

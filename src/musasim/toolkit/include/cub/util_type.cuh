@@ -12,7 +12,7 @@
 #include "musa_bf16.h"
 #include "musa_fp16.h"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct NullType {
   template <class T>
@@ -86,6 +86,19 @@ struct Uninitialized {
   alignas(T) unsigned char storage[sizeof(T)];
 
   T& Alias() { return *reinterpret_cast<T*>(storage); }
+};
+
+// A value that is read when an algorithm runs, and not when it is called: an earlier kernel of the stream may write it.
+template <class T, class Iterator = T*>
+struct FutureValue {
+  using value_type = T;
+  using iterator_type = Iterator;
+
+  explicit FutureValue(Iterator from) : from_(from) {}
+  operator T() { return *from_; }
+
+ private:
+  Iterator from_;
 };
 
 enum Category { NOT_A_NUMBER, SIGNED_INTEGER, UNSIGNED_INTEGER, FLOATING_POINT };
@@ -179,4 +192,4 @@ struct Traits : detail::TraitsOf<std::remove_cv_t<T>> {};
 template <class T>
 struct NumericTraits : detail::TraitsOf<std::remove_cv_t<T>> {};
 
-}  // namespace cub
+CUB_NAMESPACE_END

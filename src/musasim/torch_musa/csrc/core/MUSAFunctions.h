@@ -38,6 +38,11 @@ inline musaError_t SetDevice(DeviceIndex device) {
 inline musaError_t MaybeSetDevice(DeviceIndex device) {
   return SetDevice(device);
 }
+// A simulated device has its context from the start.
+inline bool hasPrimaryContext(DeviceIndex device) {
+  TORCH_CHECK(device >= 0 && device < device_count(), "hasPrimaryContext: there is no MUSA device ", int{device});
+  return true;
+}
 inline int32_t GetDriverVersion() {
   int version = -1;
   return musaDriverGetVersion(&version) == musaSuccess ? version : -1;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <ostream>
 #include <utility>
 
@@ -43,6 +44,13 @@ inline CaptureStatus currentStreamCaptureStatusMayInitCtx() {
   musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
   C10_MUSA_CHECK(musaStreamIsCapturing(getCurrentMUSAStream(), &status));
   return static_cast<CaptureStatus>(status);
+}
+
+// What headers of later PyTorch ask. MUSA's runtime has no function that tells the number of a capture.
+inline std::optional<CaptureId_t> currentStreamCaptureIdMayInitCtx() {
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      currentStreamCaptureStatusMayInitCtx() == CaptureStatus::None, "MUSA does not tell the number of a capture");
+  return std::nullopt;
 }
 
 } // namespace c10::musa

@@ -5,7 +5,7 @@
 
 #include "cub/block/block_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
 
@@ -100,4 +100,4 @@ class BlockDiscontinuity {
   Ends& ends_;
 };
 
-} // namespace cub
+CUB_NAMESPACE_END

@@ -3,7 +3,7 @@
 
 #include "cub/block/block_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 template <class T, int BLOCK_DIM_X, int ITEMS_PER_THREAD, bool WARP_TIME_SLICING = false, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
           int = 0>
@@ -66,4 +66,4 @@ class BlockExchange {
   Tile& tile_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

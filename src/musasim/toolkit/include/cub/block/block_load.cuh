@@ -5,7 +5,7 @@
 #include "cub/block/block_exchange.cuh"
 #include "cub/block/block_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 enum BlockLoadAlgorithm {
   BLOCK_LOAD_DIRECT,
@@ -82,4 +82,4 @@ class BlockLoad {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

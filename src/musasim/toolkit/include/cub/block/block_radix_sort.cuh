@@ -5,7 +5,7 @@
 #include "cub/block/block_scan.cuh"
 #include "cub/detail/sorted_order.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 template <class Key, int BLOCK_DIM_X, int ITEMS_PER_THREAD, class Value = NullType, int RADIX_BITS = 4, bool MEMOIZE_OUTER_SCAN = true,
           BlockScanAlgorithm INNER_SCAN_ALGORITHM = BLOCK_SCAN_WARP_SCANS, int SMEM_CONFIG = 0, int BLOCK_DIM_Y = 1, int BLOCK_DIM_Z = 1,
@@ -63,4 +63,4 @@ class BlockRadixSort {
   Tile& tile_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

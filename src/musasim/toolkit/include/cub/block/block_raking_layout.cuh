@@ -3,7 +3,7 @@
 
 #include "cub/util_type.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 template <class T, int BLOCK_THREADS, int = 0>
 struct BlockRakingLayout {
@@ -25,4 +25,4 @@ struct BlockRakingLayout {
   static T* RakingPtr(TempStorage& storage, unsigned int thread) { return storage.Alias().elements + thread * SEGMENT_LENGTH; }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

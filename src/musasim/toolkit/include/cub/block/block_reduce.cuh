@@ -3,7 +3,7 @@
 
 #include "cub/warp/warp_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 enum BlockReduceAlgorithm {
   BLOCK_REDUCE_RAKING_COMMUTATIVE_ONLY,
@@ -86,4 +86,4 @@ class BlockReduce {
   Partials& partials_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

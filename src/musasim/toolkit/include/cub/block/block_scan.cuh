@@ -4,7 +4,7 @@
 #include "cub/block/block_reduce.cuh"
 #include "cub/warp/warp_scan.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 enum BlockScanAlgorithm { BLOCK_SCAN_RAKING, BLOCK_SCAN_RAKING_MEMOIZE, BLOCK_SCAN_WARP_SCANS };
 
@@ -206,4 +206,4 @@ class BlockScan {
   Partials& partials_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

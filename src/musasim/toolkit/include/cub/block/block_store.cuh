@@ -4,7 +4,7 @@
 
 #include "cub/block/block_load.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 enum BlockStoreAlgorithm {
   BLOCK_STORE_DIRECT,
@@ -63,4 +63,4 @@ class BlockStore {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

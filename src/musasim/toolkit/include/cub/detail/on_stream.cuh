@@ -7,7 +7,7 @@
 #include "musa_runtime.h"
 #include "musasim/device_functions.h"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 namespace detail {
 
 template <class Algorithm>
@@ -33,4 +33,4 @@ musaError_t in_two_calls(void* storage, std::size_t& bytes, musaStream_t stream,
 }
 
 }  // namespace detail
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -6,7 +6,7 @@
 
 #include "cub/util_type.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 namespace detail {
 
 template <class Keys>
@@ -34,4 +34,4 @@ void put_in_order(const std::vector<std::size_t>& order, From from, To to) {
 }
 
 }  // namespace detail
-}  // namespace cub
+CUB_NAMESPACE_END

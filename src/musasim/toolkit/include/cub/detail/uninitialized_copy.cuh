@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 namespace detail {
 
 // Constructs a T in uninitialized memory.
@@ -13,4 +13,4 @@ void uninitialized_copy(T* to, U&& value) {
 }
 
 }  // namespace detail
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -3,7 +3,7 @@
 
 #include "cub/detail/on_stream.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct DeviceHistogram {
   // num_levels - 1 bins of equal width from lower_level on. Values outside are not counted.
@@ -37,4 +37,4 @@ struct DeviceHistogram {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

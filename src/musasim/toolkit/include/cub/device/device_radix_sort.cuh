@@ -4,7 +4,7 @@
 #include "cub/detail/on_stream.cuh"
 #include "cub/detail/sorted_order.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
 
@@ -72,4 +72,4 @@ struct DeviceRadixSort {
 #undef MUSASIM_SORTS
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -5,7 +5,7 @@
 #include "cub/iterator/arg_index_input_iterator.cuh"
 #include "cub/thread/thread_operators.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
 
@@ -87,4 +87,4 @@ struct DeviceReduce {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

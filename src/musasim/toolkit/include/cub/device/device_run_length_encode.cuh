@@ -4,7 +4,7 @@
 #include "cub/device/device_reduce.cuh"
 #include "cub/iterator/constant_input_iterator.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct DeviceRunLengthEncode {
   template <class In, class UniqueOut, class LengthsOut, class CountOut, class Count>
@@ -16,4 +16,4 @@ struct DeviceRunLengthEncode {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -4,20 +4,19 @@
 #include "cub/detail/on_stream.cuh"
 #include "cub/thread/thread_operators.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct DeviceScan {
   template <class In, class Out, class Operator, class T, class Count>
   static musaError_t ExclusiveScan(void* storage, std::size_t& bytes, In in, Out out, Operator combine, T initial, Count count,
                                    musaStream_t stream = nullptr, bool = false) {
-    return detail::in_two_calls(storage, bytes, stream, [=]() mutable {
-      std::decay_t<decltype(combine(initial, in[0]))> before = initial;
-      for (Count i = 0; i < count; ++i) {
-        const detail::value_t<In> item = in[i];
-        out[i] = before;
-        before = combine(before, item);
-      }
-    });
+    return detail::in_two_calls(storage, bytes, stream, [=]() mutable { exclusive(in, out, combine, initial, count); });
+  }
+  template <class In, class Out, class Operator, class T, class Iterator, class Count>
+  static musaError_t ExclusiveScan(void* storage, std::size_t& bytes, In in, Out out, Operator combine,
+                                   FutureValue<T, Iterator> initial, Count count, musaStream_t stream = nullptr, bool = false) {
+    return detail::in_two_calls(storage, bytes, stream,
+                                [=]() mutable { exclusive(in, out, combine, static_cast<T>(initial), count); });
   }
   template <class In, class Out, class Operator, class Count>
   static musaError_t InclusiveScan(void* storage, std::size_t& bytes, In in, Out out, Operator combine, Count count,
@@ -76,6 +75,17 @@ struct DeviceScan {
                                        musaStream_t stream = nullptr, bool = false) {
     return ExclusiveScanByKey(storage, bytes, keys, in, out, cub::Sum(), detail::value_t<In>(), count, equal, stream);
   }
+
+ private:
+  template <class In, class Out, class Operator, class T, class Count>
+  static void exclusive(In in, Out out, Operator combine, T initial, Count count) {
+    std::decay_t<decltype(combine(initial, in[0]))> before = initial;
+    for (Count i = 0; i < count; ++i) {
+      const detail::value_t<In> item = in[i];
+      out[i] = before;
+      before = combine(before, item);
+    }
+  }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

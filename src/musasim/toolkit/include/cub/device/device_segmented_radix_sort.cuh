@@ -3,7 +3,7 @@
 
 #include "cub/device/device_radix_sort.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct DeviceSegmentedRadixSort {
 #define MUSASIM_SORTS(suffix, descending)                                                                                         \
@@ -51,4 +51,4 @@ struct DeviceSegmentedRadixSort {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

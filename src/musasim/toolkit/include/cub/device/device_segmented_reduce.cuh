@@ -3,7 +3,7 @@
 
 #include "cub/device/device_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct DeviceSegmentedReduce {
   template <class In, class Out, class Begins, class Ends, class Operator, class T>
@@ -58,4 +58,4 @@ struct DeviceSegmentedReduce {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -6,7 +6,7 @@
 #include "cub/detail/on_stream.cuh"
 #include "cub/thread/thread_operators.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
 
@@ -63,6 +63,16 @@ struct DeviceSelect {
       *selected = detail::select(in, out, count, [&](Count i) { return i == 0 || !(in[i] == in[i - 1]); });
     });
   }
+  // The same for keys, with the value that belongs to each key that is kept.
+  template <class Keys, class Values, class KeysOut, class ValuesOut, class CountOut, class Count>
+  static musaError_t UniqueByKey(void* storage, std::size_t& bytes, Keys keys, Values values, KeysOut keys_out, ValuesOut values_out,
+                                 CountOut selected, Count count, musaStream_t stream = nullptr, bool = false) {
+    return detail::in_two_calls(storage, bytes, stream, [=]() mutable {
+      const auto is_first = [&](Count i) { return i == 0 || !(keys[i] == keys[i - 1]); };
+      detail::select(values, values_out, count, is_first);
+      *selected = detail::select(keys, keys_out, count, is_first);
+    });
+  }
 };
 
 struct DevicePartition {
@@ -82,4 +92,4 @@ struct DevicePartition {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -2,7 +2,7 @@
 
 #include "cub/iterator/counting_input_iterator.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 // Pairs of a place and the value there.
 template <class Iterator, class Offset = std::ptrdiff_t, class Value = detail::value_t<Iterator>>
@@ -23,4 +23,4 @@ class ArgIndexInputIterator
   Offset place_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

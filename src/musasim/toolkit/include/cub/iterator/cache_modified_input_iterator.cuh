@@ -2,7 +2,7 @@
 
 #include "cub/iterator/counting_input_iterator.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 enum CacheLoadModifier { LOAD_DEFAULT, LOAD_CA, LOAD_CG, LOAD_CS, LOAD_CV, LOAD_LDG, LOAD_VOLATILE };
 
@@ -25,4 +25,4 @@ detail::value_t<Iterator> ThreadLoad(Iterator from) {
   return *from;
 }
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -1,20 +1,10 @@
 #pragma once
 
-#include "cub/iterator/counting_input_iterator.cuh"
+#include "cub/config.cuh"
+#include "musasim/iterators.h"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
-template <class T, class Offset = std::ptrdiff_t>
-class ConstantInputIterator : public detail::RandomAccess<ConstantInputIterator<T, Offset>, T, Offset> {
- public:
-  explicit ConstantInputIterator(T value, Offset place = 0) : value_(value), place_(place) {}
-  T at(Offset) const { return value_; }
-  void advance(Offset n) { place_ += n; }
-  Offset distance_from(const ConstantInputIterator& other) const { return place_ - other.place_; }
+using musasim::ConstantInputIterator;
 
- private:
-  T value_;
-  Offset place_;
-};
-
-}  // namespace cub
+CUB_NAMESPACE_END

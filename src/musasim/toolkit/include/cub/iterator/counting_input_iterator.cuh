@@ -1,71 +1,13 @@
 // The iterators of CUB. Most of them compute an element when it is read.
 #pragma once
 
-#include <cstddef>
-#include <iterator>
-
 #include "cub/util_type.cuh"
+#include "musasim/iterators.h"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
-
-// The parts of a random-access iterator besides operator[]. Derived has `base`, which counts, and at(base).
-template <class Derived, class T, class Offset>
-class RandomAccess {
- public:
-  using iterator_category = std::random_access_iterator_tag;
-  using value_type = T;
-  using difference_type = Offset;
-  using pointer = const T*;
-  using reference = T;
-  using self_type = Derived;
-
-  T operator*() const { return self().at(0); }
-  template <class Distance>
-  T operator[](Distance n) const {
-    return self().at(static_cast<Offset>(n));
-  }
-  template <class Distance>
-  Derived operator+(Distance n) const {
-    Derived result = self();
-    result.advance(static_cast<Offset>(n));
-    return result;
-  }
-  template <class Distance>
-  Derived operator-(Distance n) const {
-    return *this + -static_cast<Offset>(n);
-  }
-  template <class Distance>
-  Derived& operator+=(Distance n) {
-    return self() = *this + n;
-  }
-  template <class Distance>
-  Derived& operator-=(Distance n) {
-    return self() = *this - n;
-  }
-  Derived& operator++() { return *this += 1; }
-  Derived& operator--() { return *this -= 1; }
-  Derived operator++(int) {
-    const Derived before = self();
-    ++*this;
-    return before;
-  }
-  Derived operator--(int) {
-    const Derived before = self();
-    --*this;
-    return before;
-  }
-  friend Offset operator-(const Derived& a, const Derived& b) { return a.distance_from(b); }
-  friend bool operator==(const Derived& a, const Derived& b) { return a.distance_from(b) == 0; }
-  friend bool operator!=(const Derived& a, const Derived& b) { return a.distance_from(b) != 0; }
-  friend bool operator<(const Derived& a, const Derived& b) { return a.distance_from(b) < 0; }
-
- private:
-  Derived& self() { return static_cast<Derived&>(*this); }
-  const Derived& self() const { return static_cast<const Derived&>(*this); }
-};
-
+using musasim::RandomAccess;
 }  // namespace detail
 
 template <class T, class Offset = std::ptrdiff_t>
@@ -80,4 +22,4 @@ class CountingInputIterator : public detail::RandomAccess<CountingInputIterator<
   T first_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -2,7 +2,7 @@
 
 #include "cub/iterator/counting_input_iterator.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 template <class T, class Conversion, class Iterator, class Offset = std::ptrdiff_t>
 class TransformInputIterator : public detail::RandomAccess<TransformInputIterator<T, Conversion, Iterator, Offset>, T, Offset> {
@@ -17,4 +17,4 @@ class TransformInputIterator : public detail::RandomAccess<TransformInputIterato
   mutable Conversion conversion_;
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

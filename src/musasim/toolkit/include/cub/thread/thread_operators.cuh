@@ -5,7 +5,7 @@
 
 #include "cub/util_type.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 struct Equality {
   template <class A, class B>
@@ -80,4 +80,4 @@ struct SwizzleScanOp {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -4,7 +4,7 @@
 #include "cub/thread/thread_operators.cuh"
 #include "cub/util_ptx.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 namespace detail {
 
@@ -80,4 +80,4 @@ class WarpReduce {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

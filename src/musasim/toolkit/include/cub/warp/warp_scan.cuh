@@ -3,7 +3,7 @@
 
 #include "cub/warp/warp_reduce.cuh"
 
-namespace cub {
+CUB_NAMESPACE_BEGIN
 
 template <class T, int LOGICAL_WARP_THREADS = 32, int = 0>
 class WarpScan {
@@ -69,4 +69,4 @@ class WarpScan {
   }
 };
 
-}  // namespace cub
+CUB_NAMESPACE_END

@@ -6,9 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "cub/iterator/constant_input_iterator.cuh"
-#include "cub/iterator/counting_input_iterator.cuh"
-#include "cub/iterator/discard_output_iterator.cuh"
+#include "musasim/iterators.h"
 #include "thrust/execution_policy.h"
 #include "thrust/tuple.h"
 
@@ -18,7 +16,7 @@ using std::make_reverse_iterator;
 using std::reverse_iterator;
 
 template <class T>
-class counting_iterator : public cub::detail::RandomAccess<counting_iterator<T>, T, std::ptrdiff_t> {
+class counting_iterator : public musasim::RandomAccess<counting_iterator<T>, T, std::ptrdiff_t> {
  public:
   explicit counting_iterator(T first = T()) : first_(first) {}
   T at(std::ptrdiff_t n) const { return static_cast<T>(first_ + static_cast<T>(n)); }
@@ -34,21 +32,22 @@ counting_iterator<T> make_counting_iterator(T first) {
 }
 
 template <class T>
-class constant_iterator : public cub::ConstantInputIterator<T> {
+class constant_iterator : public musasim::ConstantInputIterator<T> {
  public:
-  using cub::ConstantInputIterator<T>::ConstantInputIterator;
+  using musasim::ConstantInputIterator<T>::ConstantInputIterator;
 };
 template <class T>
-cub::ConstantInputIterator<T> make_constant_iterator(T value) {
-  return cub::ConstantInputIterator<T>(value);
+musasim::ConstantInputIterator<T> make_constant_iterator(T value) {
+  return musasim::ConstantInputIterator<T>(value);
 }
 
-using discard_iterator = cub::DiscardOutputIterator<>;
-inline discard_iterator make_discard_iterator() { return discard_iterator(); }
+template <class System = void>
+using discard_iterator = musasim::DiscardOutputIterator<>;
+inline discard_iterator<> make_discard_iterator() { return discard_iterator<>(); }
 
 template <class Function, class Iterator,
           class T = std::decay_t<decltype(std::declval<Function&>()(*std::declval<typename detail::Inside<Iterator>::type&>()))>>
-class transform_iterator : public cub::detail::RandomAccess<transform_iterator<Function, Iterator, T>, T, std::ptrdiff_t> {
+class transform_iterator : public musasim::RandomAccess<transform_iterator<Function, Iterator, T>, T, std::ptrdiff_t> {
  public:
   transform_iterator(Iterator from, Function function) : from_(from), function_(function) {}
   T at(std::ptrdiff_t n) const { return function_(detail::inside(from_)[n]); }

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "torch_musa/csrc/core/MUSAEvent.h"
