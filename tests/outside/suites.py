@@ -105,22 +105,34 @@ def _pytorch(name: str, *files: str, harness: str = "torchada", without: str = "
     return Suite(name, "test", files, harness, arguments, env=env)
 
 
-def _own(mechanism: str, native: str) -> Suite:
-    # A folder is one process, because each takes seconds to begin.
+def _own(mechanism: str, native: str, arguments: tuple[str, ...] = ()) -> Suite:
+    # A folder is one process, because each takes seconds to begin. `house` reads sources, and `pages` imports no torch.
     folders = (
         "areas/*",
         "backends",
+        "battery",
+        "bench",
+        "build_cache",
         "building",
+        "check",
         "cli",
+        "doctor",
         "hooks",
+        "host",
         "musasim",
+        "packaging",
+        "porting",
         "redirect",
         "startup",
         "telemetry",
         "testing",
+        "trials",
+        "verify",
     )
     env = {"TORCHADA_NATIVE": native}
-    return Suite(f"vendor-python-{mechanism}", "tests", folders, "nothing", env=env, kept="vendor-python", own=True)
+    return Suite(
+        f"vendor-python-{mechanism}", "tests", folders, "nothing", arguments, env=env, kept="vendor-python", own=True
+    )
 
 
 def _project(name: str, root: str, *files: str, sources: tuple[str, ...]) -> Suite:
@@ -133,7 +145,8 @@ SUITES = {
     suite.name: suite
     for suite in (
         _own("native", "1"),
-        _own("portable", "0"),
+        # A test marked `once` does not depend on the mechanism.
+        _own("portable", "0", ("-m", "not slow and not once")),
         Suite("torch-musa", "tests/unittest", ("*/**/test_*.py",), "vendor", env=_PLAIN),
         _pytorch("test-cuda", "test_cuda.py"),
         _pytorch("test-cuda-trace", "test_cuda_trace.py", "test_cuda_sanitizer.py"),

@@ -14,6 +14,16 @@ from pathlib import Path
 #: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
 VARIABLE = "VENDOR_PYTHON_FOLDER"
 
+#: For tests on the simulator's Python: its torch_musa imports torch.utils.cpp_extension as well, as the vendor's does.
+IMPORTS_THE_BUILDER = """
+import sys
+class Also:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch_musa.version":
+            import torch.utils.cpp_extension
+sys.meta_path.insert(1, Also())
+"""
+
 # The package's own import of torch comes first: what torch imports meanwhile finds the package begun, and its _autoload.
 _IMPORT = "\nimport torch\n"
 _BEGIN = """import vendor_bootstrap as _bootstrap
