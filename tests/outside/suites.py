@@ -130,6 +130,7 @@ def _own(mechanism: str, native: str, arguments: tuple[str, ...] = ()) -> Suite:
         "verify",
     )
     env = {"TORCHADA_NATIVE": native}
+    arguments = ("--continue-on-collection-errors", *arguments)
     return Suite(
         f"vendor-python-{mechanism}", "tests", folders, "nothing", arguments, env=env, kept="vendor-python", own=True
     )

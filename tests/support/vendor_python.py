@@ -6,9 +6,12 @@ folder; with that folder on the path, `import torch_musa` is the vendor's. torch
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
@@ -33,6 +36,9 @@ _bootstrap.prepare(sys.modules[__name__])
 _END = """
 _bootstrap.finish(globals())
 """
+#: Where the patched files of torch's compiler are, which vendor_bootstrap.py finds.
+PATCHED = "torch_patched"
+_COMPILER = ("_dynamo", "_functorch", "_inductor", "_prims")
 # Files that the vendor's build writes, with what the Python part needs of them.
 _GENERATED = {
     "version.py": '__version__ = "{version}"\ngit_version = "unknown"\n',
@@ -54,8 +60,26 @@ def make(checkout: Path, folder: Path) -> Path:
     text = begin.read_text(encoding="utf-8").replace(_IMPORT, _IMPORT + _BEGIN, 1)
     begin.write_text(text + _END, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
+    _patch_the_compiler(checkout / "torch_patches", folder / PATCHED)
     _add_native_parts(package)
     return folder
+
+
+def _patch_the_compiler(patches: Path, folder: Path) -> None:
+    """Copies of the files of torch's compiler that the vendor's torch has changed, with the vendor's changes."""
+    torch = importlib.util.find_spec("torch")
+    assert torch is not None and torch.origin is not None
+    for patch in (each for part in _COMPILER for each in sorted(patches.glob(f"torch_{part}*.py.patch"))):
+        # Its name has underscores for the slashes of the path, and the text has the path.
+        name = next(line for line in patch.read_text(encoding="utf-8").splitlines() if line.startswith("+++ b/"))[6:]
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(torch.origin).parents[1] / name, folder / name)
+        subprocess.run(
+            ["git", "apply", str(patch)],
+            cwd=folder,
+            env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
+            check=True,
+        )
 
 
 def _add_native_parts(package: Path) -> None:
@@ -76,6 +100,16 @@ def provide_toolkit() -> None:
     from musasim import toolkit
 
     os.environ.setdefault("MUSA_HOME", str(toolkit.home()))
+
+
+def completed(environment: Mapping[str, str], *, simulated: bool | None = None) -> dict[str, str]:
+    """`environment` for a process that a test starts: with the package in front, if the tests run on it and there is a device."""
+    folder, path = os.environ.get(VARIABLE), environment.get("PYTHONPATH", "")
+    if simulated is None:
+        simulated = environment.get("TORCHADA_SIMULATE") == "1"
+    if not folder or not simulated or folder in path.split(os.pathsep):
+        return dict(environment)
+    return {**environment, "PYTHONPATH": path_with(folder, path)}
 
 
 def path_with(folder: str, before: str | None) -> str:
