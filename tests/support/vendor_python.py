@@ -39,6 +39,8 @@ _bootstrap.finish(globals())
 #: Where the patched files of torch's compiler are, which vendor_bootstrap.py finds.
 PATCHED = "torch_patched"
 _COMPILER = ("_dynamo", "_functorch", "_inductor", "_prims")
+#: How messages begin that PyTorch has for the package's own calls.
+WARNINGS = ("`torch._utils.is_compiling` is deprecated",)
 # Files that the vendor's build writes, with what the Python part needs of them.
 _GENERATED = {
     "version.py": '__version__ = "{version}"\ngit_version = "unknown"\n',

@@ -57,7 +57,6 @@ def patches(context: Context) -> Iterator[Patch]:
     changed: dict[str, Callable[[Any], Function]] = {
         "_find_cuda_home": lambda original: in_use.read,
         "_join_cuda_home": lambda original: in_use.join,
-        "_check_cuda_version": partial(_check_version, cpp_extension, in_use),
         "include_paths": partial(_include_paths, in_use),
         "library_paths": partial(_library_paths, in_use),
         "_get_cuda_arch_flags": partial(_arch_flags, in_use),
@@ -71,6 +70,10 @@ def patches(context: Context) -> Iterator[Patch]:
         original = getattr(cpp_extension, name, None)
         if original is not None:
             yield Patch(cpp_extension, name, _like(change(original), original), at(name), to=to)
+    check = getattr(cpp_extension, "_check_cuda_version", None)
+    if check is not None:
+        checked = _like(_check_version(cpp_extension, in_use, check), check)
+        yield Patch(cpp_extension, "_check_cuda_version", checked, None, note=f"{NAME}, where torch reads it")
     # In newer torch the first use of the name loads setuptools' command, and only the program should cause that.
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
     method = _build_extensions(in_use, others, build_extension.build_extensions)
