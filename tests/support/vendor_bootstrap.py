@@ -79,6 +79,7 @@ def prepare(package: ModuleType) -> None:
 
     if torch._C._get_privateuse1_backend_name() != "musa":
         torch.utils.rename_privateuse1_backend("musa")
+    vendors = set(sys.modules)
     from musasim.build import load
 
     native: Any = load()
@@ -87,8 +88,9 @@ def prepare(package: ModuleType) -> None:
     folder = Path(musasim.__file__).parent / "torch_musa"
     _load("torch_musa._vendor_torch", folder / "_vendor_torch").complete_torch()
     _register_process_group(folder, native)
-    for name in [name for name in sys.modules if name.startswith("torch_musa.") and "_vendor_torch" not in name]:
-        del sys.modules[name]
+    for name in set(sys.modules) - vendors:
+        if name.startswith("torch_musa.") and "_vendor_torch" not in name:
+            del sys.modules[name]
     # Right before the finder of files, because torchada's has to see the import as well.
     sys.meta_path.insert(sys.meta_path.index(PathFinder), _PatchedTorch())  # type: ignore[arg-type]
     sys.meta_path.insert(0, _Finder(_Native(native), folder))  # type: ignore[arg-type]

@@ -108,7 +108,8 @@ def completed(environment: Mapping[str, str], *, simulated: bool | None = None) 
     """`environment` for a process that a test starts: with the package in front, if the tests run on it and there is a device."""
     folder, path = os.environ.get(VARIABLE), environment.get("PYTHONPATH", "")
     if simulated is None:
-        simulated = environment.get("TORCHADA_SIMULATE") == "1"
+        # A face of the simulator is another adapter.
+        simulated = environment.get("TORCHADA_SIMULATE") == "1" and "MUSASIM_FACE" not in environment
     if not folder or not simulated or folder in path.split(os.pathsep):
         return dict(environment)
     return {**environment, "PYTHONPATH": path_with(folder, path)}
