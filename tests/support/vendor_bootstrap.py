@@ -60,13 +60,13 @@ class _Finder:
 
 
 class _PatchedTorch:
-    """Finds the files of torch's compiler that the vendor's torch has changed."""
+    """Finds files of torch that the vendor's torch has changed."""
 
     _folder = Path(__file__).parent / "torch_patched"
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         file = self._folder.joinpath(*name.split(".")).with_suffix(".py")
-        if not name.startswith("torch._") or not file.exists():
+        if not name.startswith("torch.") or not file.exists():
             return None
         return importlib.util.spec_from_file_location(name, file)
 

@@ -36,9 +36,10 @@ _bootstrap.prepare(sys.modules[__name__])
 _END = """
 _bootstrap.finish(globals())
 """
-#: Where the patched files of torch's compiler are, which vendor_bootstrap.py finds.
+#: Where the patched files of torch are, which vendor_bootstrap.py finds.
 PATCHED = "torch_patched"
-_COMPILER = ("_dynamo", "_functorch", "_inductor", "_prims")
+#: The parts of torch whose patches are applied: the simulator has none of its own for them, or not for their Python.
+_PARTS = ("_dynamo", "_functorch", "_inductor", "_prims", "distributed_fsdp", "distributed_pipelining")
 #: How messages begin that PyTorch has for the package's own calls.
 WARNINGS = ("`torch._utils.is_compiling` is deprecated",)
 # Files that the vendor's build writes, with what the Python part needs of them.
@@ -62,22 +63,22 @@ def make(checkout: Path, folder: Path) -> Path:
     text = begin.read_text(encoding="utf-8").replace(_IMPORT, _IMPORT + _BEGIN, 1)
     begin.write_text(text + _END, encoding="utf-8")
     shutil.copy(Path(__file__).with_name("vendor_bootstrap.py"), folder)
-    _patch_the_compiler(checkout / "torch_patches", folder / PATCHED)
+    _patch_torch(checkout / "torch_patches", folder / PATCHED)
     _add_native_parts(package)
     return folder
 
 
-def _patch_the_compiler(patches: Path, folder: Path) -> None:
-    """Copies of the files of torch's compiler that the vendor's torch has changed, with the vendor's changes."""
+def _patch_torch(patches: Path, folder: Path) -> None:
+    """Copies of files of torch that the vendor's torch has changed, with the vendor's changes."""
     torch = importlib.util.find_spec("torch")
     assert torch is not None and torch.origin is not None
-    for patch in (each for part in _COMPILER for each in sorted(patches.glob(f"torch_{part}*.py.patch"))):
+    for patch in (each for part in _PARTS for each in sorted(patches.rglob(f"torch_{part}*.py.patch"))):
         # Its name has underscores for the slashes of the path, and the text has the path.
         name = next(line for line in patch.read_text(encoding="utf-8").splitlines() if line.startswith("+++ b/"))[6:]
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(torch.origin).parents[1] / name, folder / name)
         subprocess.run(
-            ["git", "apply", str(patch)],
+            ["git", "apply", "--whitespace=nowarn", str(patch)],
             cwd=folder,
             env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
             check=True,
