@@ -115,6 +115,14 @@ def _give_triton_a_backend() -> None:
         # The driver looks for a torch_musa that says it is simulated; here the devices are.
         MusaDriver.is_active = staticmethod(lambda: True)  # type: ignore[method-assign]
         _provide_do_bench(triton.backends)
+        _leave_the_driver_out()
+
+
+def _leave_the_driver_out() -> None:
+    """The vendor's driver and launcher are C, which Dynamo cannot trace, so it must not trace what stands for them."""
+    import torch._dynamo.trace_rules as rules
+
+    rules.add("musasim.triton")
 
 
 def _provide_do_bench(backends: ModuleType) -> None:
