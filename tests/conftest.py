@@ -57,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if VENDOR_PYTHON:
+        for warning in vendor_python.WARNINGS:
+            config.addinivalue_line("filterwarnings", f"ignore:{warning}")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if any(item.get_closest_marker("cuda") for item in items) and not _has_nvidia_gpu():
         for item in items:

@@ -91,9 +91,17 @@ print(json.dumps(sorted(str(each) for each in classes if "__dataclass_params__" 
 """
 
 
-def test_no_data_class_is_made(musa: Interpreter) -> None:
+@pytest.mark.parametrize("before", ["", vendor_python.IMPORTS_THE_BUILDER], ids=["alone", "with cpp_extension"])
+def test_no_data_class_is_made(musa: Interpreter, before: str) -> None:
     """The standard library compiles the functions of each one anew in every process."""
-    assert musa.json(DATA_CLASSES) == []
+    assert musa.json(before + DATA_CLASSES) == []
+
+
+def test_what_torch_musa_imports_looks_for_no_toolkit(musa: Interpreter) -> None:
+    """The real torch_musa imports torch.utils.cpp_extension in every process; that somebody builds is seen later."""
+    loaded = musa.json(f"{vendor_python.IMPORTS_THE_BUILDER}import torch; {MODULES}")
+    assert "torch.utils.cpp_extension" in loaded
+    assert {"torchada.building.toolkit", "torchada.building.cuda_home", "torchada._caches"} & set(loaded) == set()
 
 
 SIGNATURES = """

@@ -28,7 +28,7 @@ def first_device():
 def test_default_stream() -> None:
     stream = torch.musa.default_stream()
     assert stream.musa_stream == 0 and stream == torch.musa.current_stream()
-    assert repr(stream) == "<torch_musa.Stream device=musa:0 musa_stream=0x0>"
+    assert repr(stream) == "torch_musa.Stream device=musa:0 musa_stream=0x0"
     assert torch.musa.default_stream(1) != stream and torch.musa.default_stream("musa:1").device.index == 1
     assert isinstance(stream, torch.Stream) and not hasattr(stream, "cuda_stream")
 

@@ -338,3 +338,18 @@ def test_forgetting_drops_the_records_and_leaves_the_patches_in_force() -> None:
     assert engine.applied() == {} and owner.a == 2
     engine.revert_all()
     assert owner.a == 2
+
+
+def test_an_entry_that_is_taken_away(engine: Engine) -> None:
+    """So that the owner answers for it in another way; one that is not there stays so."""
+    owner = module(taken=1, kept=2)
+    before = entries(owner)
+    engine.apply("a", [Patch(owner, "taken", MISSING, None), Patch(owner, "nothing", MISSING, None)])
+    assert not hasattr(owner, "taken") and owner.kept == 2
+    assert all(each.is_in_force for each in engine.applied()["a"])
+    engine.revert("a")
+    assert sorted(entries(owner)) == sorted(before)
+    engine.apply("a", [Patch(owner, "taken", MISSING, None)])
+    owner.taken = 3
+    engine.revert("a")
+    assert owner.taken == 3, "who has set it since keeps it"

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support import vendor_python
 from support.interpreter import ROOT, clean_environment
 from support.platforms import ENVIRONMENT, VARIABLE, WORDS
 
@@ -108,7 +109,11 @@ def run(platform: str, folder: Path, names: tuple[str, ...] = ()) -> dict[str, R
     if "TORCHADA_NATIVE" in os.environ:
         environment["TORCHADA_NATIVE"] = os.environ["TORCHADA_NATIVE"]
     done = subprocess.run(
-        [*call, f"--junitxml={report}", *files], cwd=folder, env=environment, capture_output=True, text=True
+        [*call, f"--junitxml={report}", *files],
+        cwd=folder,
+        env=vendor_python.completed(environment),
+        capture_output=True,
+        text=True,
     )
     (folder / "output.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
     if not report.exists():

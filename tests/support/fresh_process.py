@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 
+from support import vendor_python
+
 INSTALL = "import musasim; musasim.install()\n"
 
 
@@ -15,7 +17,9 @@ def run(code: str, *, install: bool = True, ok: bool = True, **env: str) -> str:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     done = subprocess.run(
         [sys.executable, "-c", INSTALL * install + textwrap.dedent(code)],
-        env={**clean, "TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env},
+        env=vendor_python.completed(
+            {**clean, "TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env}, simulated=install
+        ),
         capture_output=True,
         text=True,
         timeout=300,

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from support import vendor_python
+
 # The version of the torch under test, for comparisons: (2, 13).
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +44,8 @@ class Interpreter:
         """Run a piece of code, or a list of arguments to python; with `check`, a failure fails the test with its output."""
         arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
         command = [self.executable, *arguments]
-        done = _run(command, {**clean_environment(), **self.env, **(env or {})}, self.cwd, stdin, timeout)
+        environment = vendor_python.completed({**clean_environment(), **self.env, **(env or {})})
+        done = _run(command, environment, self.cwd, stdin, timeout)
         if check and done.returncode != 0:
             pytest.fail(
                 f"exit code {done.returncode}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}", pytrace=False

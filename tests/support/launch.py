@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from support import vendor_python
 from support.interpreter import ROOT, clean_environment
 
 EXAMPLES = ROOT / "examples"
@@ -67,7 +68,7 @@ class Running:
         self.process = subprocess.Popen(
             [executable, *arguments],
             cwd=folder,
-            env={**clean_environment(), **ENVIRONMENT, **env},
+            env=vendor_python.completed({**clean_environment(), **ENVIRONMENT, **env}),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

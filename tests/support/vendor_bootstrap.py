@@ -10,7 +10,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 #: Names that the simulator's native part lacks.
 missing: list[str] = []
 _NAME = "torch_musa._MUSAC"
+#: What the vendor compiles for its optimizers, in Python in the simulator.
+_OPTIMIZERS = "torch_musa._ext"
 _kept: list[Any] = []
 # Operators that the vendor's torch declares, as far as the simulator does not.
 _OPERATORS = ("cross_entropy_loss_2d_choice(Tensor x) -> Tensor",)
@@ -29,6 +31,7 @@ class _Native(ModuleType):
 
     def __init__(self, native: ModuleType) -> None:
         super().__init__(_NAME)
+        self.__file__ = native.__file__  # which is opened for the runtime's functions
         self.__dict__.update({name: value for name, value in vars(native).items() if not name.startswith("__")})
 
     def __getattr__(self, name: str) -> Any:
@@ -39,12 +42,14 @@ class _Native(ModuleType):
 
 
 class _Finder:
-    """Finds the native part, which is no file of the vendor's package."""
+    """Finds the native parts, which are no files of the vendor's package."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self, module: ModuleType, folder: Path) -> None:
+        self._module, self._folder = module, folder
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        if name == _OPTIMIZERS:
+            return importlib.util.spec_from_file_location(name, self._folder / "_ext.py")
         return ModuleSpec(name, self) if name == _NAME else None  # type: ignore[arg-type]
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
@@ -52,6 +57,18 @@ class _Finder:
 
     def exec_module(self, module: ModuleType) -> None:
         pass
+
+
+class _PatchedTorch:
+    """Finds files of torch that the vendor's torch has changed."""
+
+    _folder = Path(__file__).parent / "torch_patched"
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        file = self._folder.joinpath(*name.split(".")).with_suffix(".py")
+        if not name.startswith("torch.") or not file.exists():
+            return None
+        return importlib.util.spec_from_file_location(name, file)
 
 
 def prepare(package: ModuleType) -> None:
@@ -62,6 +79,7 @@ def prepare(package: ModuleType) -> None:
 
     if torch._C._get_privateuse1_backend_name() != "musa":
         torch.utils.rename_privateuse1_backend("musa")
+    vendors = set(sys.modules)
     from musasim.build import load
 
     native: Any = load()
@@ -70,9 +88,12 @@ def prepare(package: ModuleType) -> None:
     folder = Path(musasim.__file__).parent / "torch_musa"
     _load("torch_musa._vendor_torch", folder / "_vendor_torch").complete_torch()
     _register_process_group(folder, native)
-    for name in [name for name in sys.modules if name.startswith("torch_musa.") and "_vendor_torch" not in name]:
-        del sys.modules[name]
-    sys.meta_path.insert(0, _Finder(_Native(native)))  # type: ignore[arg-type]
+    for name in set(sys.modules) - vendors:
+        if name.startswith("torch_musa.") and "_vendor_torch" not in name:
+            del sys.modules[name]
+    # Right before the finder of files, because torchada's has to see the import as well.
+    sys.meta_path.insert(sys.meta_path.index(PathFinder), _PatchedTorch())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _Finder(_Native(native), folder))  # type: ignore[arg-type]
 
 
 def finish(package: dict[str, Any]) -> None:
@@ -88,8 +109,36 @@ def _give_triton_a_backend() -> None:
         import triton.backends  # the vendor's package has imported it by now
 
         from musasim.triton import register
+        from musasim.triton.driver import MusaDriver
 
         register(triton.backends)
+        # The driver looks for a torch_musa that says it is simulated; here the devices are.
+        MusaDriver.is_active = staticmethod(lambda: True)  # type: ignore[method-assign]
+        _provide_do_bench(triton.backends)
+        _leave_the_driver_out()
+
+
+def _leave_the_driver_out() -> None:
+    """The vendor's driver and launcher are C, which Dynamo cannot trace, so it must not trace what stands for them."""
+    import torch._dynamo.trace_rules as rules
+
+    rules.add("musasim.triton")
+
+
+def _provide_do_bench(backends: ModuleType) -> None:
+    """The vendor's Inductor takes its benchmarks from a module of the vendor's Triton."""
+    name = f"{backends.__name__}.mtgpu"
+    for each in (name, f"{name}.musa_testing"):
+        sys.modules.setdefault(each, ModuleType(each))
+    sys.modules[f"{name}.musa_testing"].__getattr__ = _of_triton_testing  # type: ignore[method-assign]
+
+
+def _of_triton_testing(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    import triton.testing
+
+    return getattr(triton.testing, name)
 
 
 def _declare(torch: Any) -> None:

@@ -46,11 +46,6 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
     return own
 
 
-def dnn_home(backend: Any) -> str | None:
-    """The folder of the neural network library, if it has its own."""
-    return next(filter(None, map(variable, backend.build.toolkit.dnn_variables)), None)
-
-
 def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
     """Folders whose files do not belong to the project: those of Python, the toolkit, the adapter, and `more`.
 

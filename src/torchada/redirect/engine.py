@@ -21,7 +21,8 @@ Kind = Literal["same", "adapted", "emulated", "unsupported"]
 
 
 class Patch(NamedTuple):
-    """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`.
+    """One entry to change: `vars(owner)[name]`, or `owner[name]` for a dictionary, becomes `replacement`,
+    or is taken away where that is MISSING.
 
     `api` is what a program calls, in CUDA's terms, as reports show it; None for plumbing behind an API. An api that shows an
     argument of CUDA's, as in `torch.zeros(device="cuda")`, counts as used when a call has that argument; any other, at each call.
@@ -145,7 +146,7 @@ class Engine:
         # Recorded first: an interrupt in between must not leave a change that is never undone.
         done.append(record)
         self._at.setdefault(record.entry, []).append(record)
-        owner.set(patch.name, patch.replacement)
+        _write(owner, patch.name, patch.replacement)
 
     def _undo(self, record: Applied) -> None:
         others = [other for other in self._at.pop(record.entry, ()) if other is not record]
@@ -156,10 +157,15 @@ class Engine:
             above.before = record.before
         elif not record.is_in_force:
             pass  # other code has replaced our patch since, and has to undo that itself
-        elif record.before is MISSING:
-            record.owner.delete(record.patch.name)
         else:
-            record.owner.set(record.patch.name, record.before)
+            _write(record.owner, record.patch.name, record.before)
+
+
+def _write(owner: Owner, name: Any, value: Any) -> None:
+    if value is not MISSING:
+        owner.set(name, value)
+    elif owner.get(name) is not MISSING:
+        owner.delete(name)
 
 
 def _refresh(done: list[Applied]) -> None:

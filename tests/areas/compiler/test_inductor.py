@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import torchada
+from support import vendor_python
 from support.interpreter import Interpreter
 
 pytestmark = [
@@ -348,3 +349,13 @@ def test_calls_of_one_step_keep_their_results() -> None:
         y = fast(x)
         z = fast(y)
         torch.testing.assert_close((y, z), (wave(x), wave(wave(x))))
+
+
+def test_the_current_device_is_a_constant_where_dynamo_was_imported_early(musa: Interpreter) -> None:
+    """As the real torch_musa does at its own import, before anything is redirected."""
+    early = vendor_python.IMPORTS_THE_BUILDER.replace("torch.utils.cpp_extension", "torch._dynamo.variables.torch")
+    musa.run(f"""{early}
+import torch
+step = torch.compile(lambda x: x + torch.cuda.current_device(), backend="eager", fullgraph=True)
+assert step(torch.ones(3, device="cuda")).tolist() == [1.0] * 3
+""")

@@ -181,3 +181,13 @@ def test_setting_an_attribute_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     from torch.cuda import device_count
 
     assert device_count() == 7
+
+
+@pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
+def test_old_names_reset_the_peaks(name: str) -> None:
+    """torch.cuda's own functions do so: those of torch_musa 2.7.1 raise NameError."""
+    torch.ones(1 << 20, device="cuda")
+    assert torch.cuda.max_memory_allocated() > torch.cuda.memory_allocated()
+    with pytest.warns(FutureWarning, match=f"torch.cuda.{name} now calls torch.cuda.reset_peak_memory_stats"):
+        getattr(torch.cuda, name)()
+    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()

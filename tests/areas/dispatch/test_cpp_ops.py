@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from support import vendor_python
 from support.interpreter import ROOT, Interpreter
 from torchada._caches import cache
 from torchada.cpp_ops import compiler, overrides, sources, toolchain
@@ -178,12 +179,13 @@ def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     assert "omplex" in done.stdout
 
 
-def test_a_cache_that_cannot_be_used_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["", vendor_python.IMPORTS_THE_BUILDER], ids=["alone", "with cpp_extension"])
+def test_a_cache_that_cannot_be_used_costs_one_warning(musa: Interpreter, tmp_path: Path, before: str) -> None:
     """It names the variable that chooses another one; the program goes on without the overrides."""
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache").chmod(0o777)
     env = {**ENABLED, "TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_STRICT": "0"}
-    done = musa.run("import torch; print(torch.ones(1, device='cuda').log_().item())", env=env)
+    done = musa.run(before + "import torch; print(torch.ones(1, device='cuda').log_().item())", env=env)
     assert done.stdout.strip() == "0.0"
     assert done.stderr.count("set TORCHADA_CACHE_DIR to a folder of your own") == 1 and "chmod go-w" in done.stderr
 

@@ -291,7 +291,8 @@ class TestFindLibrary:
             assert musa.run(code).stdout.strip() == "libcudart.so"
 
     def test_torch_alone_does_not_import_it(self, musa: Interpreter) -> None:
-        plain = musa.run("import torch, sys; print('ctypes.util' in sys.modules)", env={"TORCHADA_DISABLE": "1"})
+        code = "import musasim; musasim.install(); import torch, torch_musa, sys; print('ctypes.util' in sys.modules)"
+        plain = musa.run(code, env={"TORCHADA_DISABLE": "1"})
         if plain.stdout.strip() == "False":
             assert musa.run("import torch, sys; print('ctypes.util' in sys.modules)").stdout.strip() == "False"
 

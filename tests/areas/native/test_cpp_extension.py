@@ -93,6 +93,41 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
     )
 
 
+def test_torchs_own_functions_find_cuda_home_where_they_read_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their module, where it is not before somebody asks; what a program has put there stays."""
+    assert "CUDA_HOME" not in vars(cpp_extension) and cpp_extension.CUDA_HOME == torchada.CUDA_HOME
+    with pytest.raises(AttributeError, match=r"module 'torch\.utils\.cpp_extension' has no attribute 'CUDA_HOUSE'"):
+        getattr(cpp_extension, "CUDA_HOUSE")  # noqa: B009
+    if torch.version.cuda is None:
+        cpp_extension._check_cuda_version("g++", cpp_extension.TorchVersion("12.2"))
+    assert "CUDA_HOME" not in vars(cpp_extension)
+    monkeypatch.setattr(cpp_extension, "CUDA_HOME", "/nowhere")
+    with pytest.raises((FileNotFoundError, RuntimeError), match="/nowhere"):
+        cpp_extension._check_cuda_version("g++", cpp_extension.TorchVersion("12.2"))
+    assert cpp_extension.CUDA_HOME == "/nowhere"
+
+
+def test_a_cache_that_cannot_be_used_is_an_error_of_the_build(musa: Interpreter, tmp_path: Path) -> None:
+    """A program that imports the name goes on, with one warning; under TORCHADA_STRICT=1 it does not."""
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache").chmod(0o777)
+    code = """
+        import torch.utils.cpp_extension as built
+        from torch.utils.cpp_extension import CUDA_HOME
+        assert CUDA_HOME is built.CUDA_HOME is None
+        try:
+            built.include_paths("cuda")
+        except RuntimeError as error:
+            assert "can be written to by others" in str(error)
+        else:
+            raise AssertionError
+    """
+    env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_STRICT": "0"}
+    assert musa.run(code, env=env).stderr.count("set TORCHADA_CACHE_DIR to a folder of your own") == 1
+    refused = musa.run(code, env={**env, "TORCHADA_STRICT": "1"}, check=False)
+    assert refused.returncode != 0 and "TorchadaError" in refused.stderr
+
+
 def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """A kernel that a program builds: ported in the build folder, compiled once, linked with what stands in."""
     monkeypatch.setenv("MAX_JOBS", "2")

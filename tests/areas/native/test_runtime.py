@@ -42,7 +42,7 @@ def test_registering_host_memory() -> None:
     assert result == runtime.cudaError.success and int(result) == 0
     assert host.is_pinned()
     assert int(runtime.cudaHostUnregister(host.data_ptr())) == 0 and not host.is_pinned()
-    with pytest.raises(torch.cuda.CudaError, match=r"registered memory region \(713\)"):
+    with pytest.raises(torch.cuda.CudaError, match="registered memory region"):
         torch.cuda.check_error(runtime.cudaHostUnregister(host.data_ptr()))
 
 

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from support import vendor_python
 from support.tools.rows import PROGRAMS, Row, rows, spelled
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -129,7 +130,11 @@ def run(device_type: str, folder: Path, **environment: str) -> dict[str, Any]:
     environment = {"TORCHADA_SIMULATE": "1", "TORCHADA_STRICT": "1", **environment}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     done = subprocess.run(
-        [sys.executable, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=3600
+        [sys.executable, *arguments],
+        env=vendor_python.completed({**kept, **environment}),
+        capture_output=True,
+        text=True,
+        timeout=3600,
     )
     if done.returncode:
         raise RuntimeError(f"the rows for {device_type} did not run:\n{done.stderr}")

@@ -54,7 +54,8 @@ class MusaError(RuntimeError):
     """A runtime call returned an error code."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(f"{musart().musaGetErrorString(code)} ({code})")
+        # The number itself, or the name that the runtime's binding has for it.
+        super().__init__(f"{musart().musaGetErrorString(musart().musaError(code))} ({code})")
 
 
 def is_initialized() -> bool:
@@ -141,8 +142,8 @@ def musart() -> Any:
 
 def check_error(res: int) -> None:
     """Raise MusaError unless a runtime call returned success."""
-    if int(res) != int(musart().musaError.success):
-        raise MusaError(int(res))
+    if res != musart().musaError.success:
+        raise MusaError(res)
 
 
 class device:

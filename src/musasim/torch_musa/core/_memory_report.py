@@ -68,7 +68,7 @@ def table(index: int, stats: dict[str, Any], abbreviated: bool) -> str:
     ooms, retries = stats.get("num_ooms", 0), stats.get("num_alloc_retries", 0)
     head = [
         _THICK,
-        f"|{f'PyTorch MUSA memory summary, device ID {index}':^{_WIDTH}}|",
+        f"| {'':16} Torch MUSA memory summary, device ID {index:<17d} |",
         _THIN,
         f"|{f'MUSA OOMs: {ooms}':^37}|{f'musaMalloc retries: {retries}':^37}|",
         _THICK,

@@ -20,15 +20,21 @@ def _get_musa_device_index(device: Any, optional: bool = False, allow_cpu: bool 
     if device is None or device == "musa":
         return _current_device()
     asked = torch.device(device) if isinstance(device, str) else device
-    if not isinstance(asked, torch.device) or asked.type not in ("musa", "cpu" if allow_cpu else "musa"):
-        raise ValueError(f"Expected a musa device, but got: {device}")
-    if asked.type == "cpu":
-        return -1
-    if asked.index is not None:
-        return asked.index
-    if not optional:
-        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
-    return _current_device()
+    if isinstance(asked, torch.device):
+        _check_type(asked, allow_cpu)
+        if asked.type == "cpu":
+            return -1
+        if asked.index is not None:
+            return asked.index
+        if optional:
+            return _current_device()
+    raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+
+
+def _check_type(device: torch.device, allow_cpu: bool) -> None:
+    expected = ("musa", "cpu") if allow_cpu else ("musa",)
+    if device.type not in expected:
+        raise ValueError(f"Expected a {' or '.join(expected)} device, but got: {device}")
 
 
 def _current_device() -> int:

@@ -55,7 +55,7 @@ class Stream(_MUSAC._MusaStreamBase):  # type: ignore[misc]
         return hash((self.musa_stream, self.device))
 
     def __repr__(self) -> str:
-        return f"<torch_musa.Stream device={self.device} musa_stream={self.musa_stream:#x}>"
+        return f"torch_musa.Stream device={self.device} musa_stream={self.musa_stream:#x}"
 
 
 # Inside Stream the name `device` is a parameter.

@@ -156,6 +156,10 @@ def _get_cpu_arch() -> str:
 def _get_musa_arch_flags() -> list[str]:
     """Flags for the chips to compile for: those in TORCH_MUSA_ARCH_LIST ("22;31"), otherwise those of this machine."""
     listed = os.environ.get("TORCH_MUSA_ARCH_LIST")
+    if not listed:
+        warnings.warn(
+            "TORCH_MUSA_ARCH_LIST is not set, so it is compiled for the devices that are visible", stacklevel=2
+        )
     chosen = [name.strip() for name in listed.split(";") if name.strip()] if listed else _visible_architectures()
     for name in chosen:
         if name not in map(str, _ARCHITECTURES):
@@ -475,7 +479,7 @@ def _write_ninja_file_and_compile_objects(
 
 def _refuse_sycl(*arguments: Any) -> None:
     if any(arguments):
-        raise ValueError("SYCL extensions are not supported by torch_musa")
+        raise RuntimeError("SYCL extensions are not supported by torch_musa")
 
 
 # --- at run time -------------------------------------------------------------------------------------------------------------

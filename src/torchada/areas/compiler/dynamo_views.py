@@ -31,8 +31,22 @@ def patches(context: Context) -> Iterator[Patch]:
     fold = _folds(TorchInGraphFunctionVariable.can_constant_fold_through)
     note = "torch.cuda.is_available() and its like under torch.compile"
     yield Patch(TorchInGraphFunctionVariable, "can_constant_fold_through", fold, None, note=note)
+    yield from _tables(context)
     yield from _devices(context, entry)
     yield from _meshes(context, entry)
+
+
+def _tables(context: Context) -> Iterator[Patch]:
+    """Of what is computed at once. torch_musa imports Dynamo before anything is redirected, so they have torch's own functions."""
+    import torch._dynamo.variables.torch as variables
+
+    cuda: Any = context.torch.cuda
+    for name in ("constant_fold_functions", "constant_fold_functions_need_guards"):
+        table: dict[Any, None] = getattr(variables, name, {})
+        named = [each.__name__ for each in table if str(getattr(each, "__module__", "")).startswith(cuda.__name__)]
+        for function in (getattr(cuda, each, None) for each in named):
+            if callable(function) and function not in table:
+                yield Patch(table, function, None, None, note=f"torch.cuda.{function.__name__}() under torch.compile")
 
 
 def _entry() -> str:

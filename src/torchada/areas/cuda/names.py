@@ -27,8 +27,19 @@ _PRIVATE = (
 # Public in both, but with different meanings, or handled by areas of their own.
 _OWN_AREA = frozenset({"is_available", "amp", "nccl", "cudart", "get_device_properties", "check_error"})
 # Python code of torch over other names of torch.cuda. Unchanged, they accept every argument of the installed torch. `device` and
-# `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support.
-_AS_THEY_ARE = frozenset({"device", "device_of", "graph", "make_graphed_callables", "memory_snapshot"})
+# `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support, and its old names for the reset of
+# the peaks raise NameError.
+_AS_THEY_ARE = frozenset(
+    {
+        "device",
+        "device_of",
+        "graph",
+        "make_graphed_callables",
+        "memory_snapshot",
+        "reset_max_memory_allocated",
+        "reset_max_memory_cached",
+    }
+)
 
 
 def patches(context: Context) -> Iterator[Patch]:

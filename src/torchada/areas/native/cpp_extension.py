@@ -13,14 +13,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.native._toolkit_in_use import NAME, ToolkitInUse, attributes
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from torch.utils.cpp_extension import BuildExtension
 
-    from torchada.building.toolkit import Toolkit
     from torchada.redirect.types import P, R
 
 Function = Callable[..., object]
@@ -31,42 +32,51 @@ Arguments = tuple[tuple[object, ...], dict[str, object]]
 def patches(context: Context) -> Iterator[Patch]:
     import torch.utils.cpp_extension as cpp_extension
 
-    if context.backend.build is None:
+    build = context.backend.build
+    if build is None:
         raise Skip(f"{context.backend.adapter} does not build extensions")
-    from torchada.building.adapter import dnn_home, foreign, toolkit_of
-    from torchada.building.cuda_home import cuda_home
+    from torchada.building.environment import variable
 
-    toolkit = toolkit_of(context.backend, context.namespace)
-    home = cuda_home(toolkit, context.settings.cache)
+    in_use = ToolkitInUse(context)
     at = partial(_place, cpp_extension)
-    to = f"the {toolkit.name} toolkit"
-    yield Patch(cpp_extension, "CUDA_HOME", home, at("CUDA_HOME"), to=to)
-    yield Patch(cpp_extension, "CUDNN_HOME", dnn_home(context.backend), at("CUDNN_HOME"), to=to)
+    to = f"the {context.backend.name.upper()} toolkit"
+    yield Patch(cpp_extension, NAME, MISSING, at(NAME), to=to)
+    yield Patch(
+        cpp_extension, "__getattr__", attributes(cpp_extension, in_use), None, note=f"{NAME}, when it is asked for"
+    )
+    dnn_home = next(filter(None, map(variable, build.toolkit.dnn_variables)), None)
+    yield Patch(cpp_extension, "CUDNN_HOME", dnn_home, at("CUDNN_HOME"), to=to)
     original_paths = cpp_extension.include_paths
 
     def others() -> list[str]:
-        excluded = context.settings.exclude_dirs
-        return foreign(context.backend, toolkit, [*original_paths("cpu"), *filter(None, [home]), *excluded])
+        from torchada.building.adapter import foreign
+
+        known = [*original_paths("cpu"), *filter(None, [in_use.home]), *context.settings.exclude_dirs]
+        return foreign(context.backend, in_use.toolkit, known)
 
     changed: dict[str, Callable[[Any], Function]] = {
-        "_find_cuda_home": lambda original: lambda: home,
-        "_join_cuda_home": lambda original: partial(_join_cuda_home, toolkit, home),
-        "include_paths": partial(_include_paths, toolkit, home),
-        "library_paths": partial(_library_paths, toolkit, home),
-        "_get_cuda_arch_flags": partial(_arch_flags, toolkit),
+        "_find_cuda_home": lambda original: in_use.read,
+        "_join_cuda_home": lambda original: in_use.join,
+        "include_paths": partial(_include_paths, in_use),
+        "library_paths": partial(_library_paths, in_use),
+        "_get_cuda_arch_flags": partial(_arch_flags, in_use),
         "_get_build_directory": partial(_build_directory, context, cpp_extension),
-        "_is_cuda_file": partial(_is_cuda_file, toolkit),
+        "_is_cuda_file": _is_cuda_file,
         "_write_ninja_file": _write_ninja_file,
-        "_write_ninja_file_and_build_library": partial(_build_library, toolkit, others),
-        "_prepare_ldflags": partial(_ldflags, toolkit),
+        "_write_ninja_file_and_build_library": partial(_build_library, in_use, others),
+        "_prepare_ldflags": partial(_ldflags, in_use),
     }
     for name, change in changed.items():
         original = getattr(cpp_extension, name, None)
         if original is not None:
             yield Patch(cpp_extension, name, _like(change(original), original), at(name), to=to)
+    check = getattr(cpp_extension, "_check_cuda_version", None)
+    if check is not None:
+        checked = _like(_check_version(cpp_extension, in_use, check), check)
+        yield Patch(cpp_extension, "_check_cuda_version", checked, None, note=f"{NAME}, where torch reads it")
     # In newer torch the first use of the name loads setuptools' command, and only the program should cause that.
     build_extension = vars(cpp_extension).get("_BUILD_EXTENSION_CLASS") or cpp_extension.BuildExtension
-    method = _build_extensions(toolkit, others, build_extension.build_extensions)
+    method = _build_extensions(in_use, others, build_extension.build_extensions)
     yield Patch(build_extension, "build_extensions", method, at("BuildExtension"), to=to)
     note = "BuildExtension._port_directory of torchada 0.1"
     yield Patch(build_extension, "_port_directory", _port_directory, None, note=note, kind="emulated")
@@ -84,12 +94,12 @@ def _like(replacement: Callable[P, R], original: Function) -> Callable[P, R]:
     return disguise(call, original)
 
 
-def _join_cuda_home(toolkit: Toolkit, home: str | None, *paths: str) -> str:
-    import os
+def _check_version(module: ModuleType, in_use: ToolkitInUse, original: Callable[P, R]) -> Callable[P, R]:
+    def check_version(*args: P.args, **kwargs: P.kwargs) -> R:
+        with in_use.standing_in(module):
+            return original(*args, **kwargs)
 
-    if home is None:
-        raise OSError(toolkit.missing())
-    return os.path.join(home, *paths)
+    return check_version
 
 
 def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
@@ -129,24 +139,25 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
     return ("cuda" if asked else "cpu", *args[1:]), rest
 
 
-def _include_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
+def _include_paths(in_use: ToolkitInUse, original: Strings) -> Strings:
     def own() -> list[str]:
         from torchada.building.earlier import stable_include_dirs
 
-        folders = [*stable_include_dirs(toolkit), *toolkit.include_dirs()]
-        return [*folders, _join_cuda_home(toolkit, home, "include")]
+        toolkit = in_use.toolkit
+        return [*stable_include_dirs(toolkit), *toolkit.include_dirs(), in_use.join("include")]
 
     return _device_paths(original, own)
 
 
-def _library_paths(toolkit: Toolkit, home: str | None, original: Strings) -> Strings:
-    return _device_paths(original, lambda: [*toolkit.library_dirs(), _join_cuda_home(toolkit, home, "lib64")])
+def _library_paths(in_use: ToolkitInUse, original: Strings) -> Strings:
+    return _device_paths(original, lambda: [*in_use.toolkit.library_dirs(), in_use.join("lib64")])
 
 
-def _arch_flags(toolkit: Toolkit, original: Strings) -> Strings:
+def _arch_flags(in_use: ToolkitInUse, original: Strings) -> Strings:
     def arch_flags(cflags: Sequence[str] | None = None) -> list[str]:
         from torchada.building.architectures import names_architecture, required_flags
 
+        toolkit = in_use.toolkit
         return [] if any(names_architecture(flag, toolkit) for flag in cflags or ()) else required_flags(toolkit)
 
     return arch_flags
@@ -167,7 +178,7 @@ def _build_directory(
     return build_directory
 
 
-def _is_cuda_file(toolkit: Toolkit, original: Callable[[str], bool]) -> Callable[[str], bool]:
+def _is_cuda_file(original: Callable[[str], bool]) -> Callable[[str], bool]:
     """Ported sources are compiled by the same compiler, under their new names."""
 
     def is_cuda_file(path: str) -> bool:
@@ -188,35 +199,37 @@ def _write_ninja_file(original: Callable[..., None]) -> Callable[..., None]:
     return write_ninja_file
 
 
-def _build_library(toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[..., R]) -> Callable[..., R]:
+def _build_library(
+    in_use: ToolkitInUse, foreign: Callable[[], list[str]], original: Callable[..., R]
+) -> Callable[..., R]:
     def build_library(*args: object, **kwargs: object) -> R:
         from torchada.building.jit import adapted
 
         bound = inspect.signature(original).bind(*args, **kwargs)
-        bound.arguments.update(adapted(dict(bound.arguments), toolkit, foreign()))
+        bound.arguments.update(adapted(dict(bound.arguments), in_use.toolkit, foreign()))
         return original(*bound.args, **bound.kwargs)
 
     return build_library
 
 
-def _ldflags(toolkit: Toolkit, original: Strings) -> Strings:
+def _ldflags(in_use: ToolkitInUse, original: Strings) -> Strings:
     def prepare_ldflags(*args: object, **kwargs: object) -> list[str]:
         from torchada.building.jit import link_flags
 
         bound = inspect.signature(original).bind(*args, **kwargs)
         flags = list(original(*args, **kwargs))
-        return link_flags(flags, toolkit) if bound.arguments["with_cuda"] else flags
+        return link_flags(flags, in_use.toolkit) if bound.arguments["with_cuda"] else flags
 
     return prepare_ldflags
 
 
 def _build_extensions(
-    toolkit: Toolkit, foreign: Callable[[], list[str]], original: Callable[[BuildExtension], None]
+    in_use: ToolkitInUse, foreign: Callable[[], list[str]], original: Callable[[BuildExtension], None]
 ) -> Callable[[BuildExtension], None]:
     def build_extensions(self: BuildExtension) -> None:
         from torchada.building.extension import prepared
 
-        with prepared(self, toolkit, foreign()):
+        with prepared(self, in_use.toolkit, foreign()):
             original(self)
 
     return disguise(build_extensions, original)

@@ -103,7 +103,8 @@ def main() -> None:
     except RuntimeError as error:
         right.append(str(error))
     nccl("CommDestroy", comm)
-    print(f"rank {rank}, version {version.value}: {', '.join(right)}", flush=True)
+    # Text and end of the line in one piece: the other rank writes to the same pipe.
+    print(f"rank {rank}, version {version.value}: {', '.join(right)}\n", end="", flush=True)
     dist.destroy_process_group()
 
 
