@@ -20,7 +20,6 @@ OTHER_SUBJECTS = (
     "torch_musa.core.ao",
     "torch_musa.core.lowering",
     "torch_musa.core.ops",
-    "torch_musa.distributed",
     "torch_musa.multi_tensor_apply",
     "torch_musa.optim",
     "torch_musa.utils.",

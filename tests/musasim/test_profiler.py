@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -224,3 +225,70 @@ def test_profiler_before_torch_musa() -> None:
             torch.ones(2, device="musa").exp()
         assert "musasim::exp" in {event.name for event in prof.events()}
     """)
+
+
+class Recorded:
+    """A record of the driver, as the profiler hands it out."""
+
+    def __init__(self, name: str, kind: DeviceType, start: int, link: int) -> None:
+        self.name, self._kind, self._start, self._link = name, kind, start, link
+
+    def device_type(self) -> DeviceType:
+        return self._kind
+
+    def start_ns(self) -> int:
+        return self._start
+
+    def duration_ns(self) -> int:
+        return 10
+
+    def linked_correlation_id(self) -> int:
+        return self._link
+
+
+def test_the_queue_is_as_deep_as_launches_are_ahead_of_kernels() -> None:
+    launch, kernel = ("musaLaunchKernel", DeviceType.CPU), ("gemm", DeviceType.PrivateUse1)
+    other = [Recorded("cudaLaunchKernel", DeviceType.CPU, 5, 9), Recorded("memcpy", DeviceType.PrivateUse1, 6, 9)]
+    records = [Recorded(*launch, 10 * i, i) for i in (1, 2, 3)] + [Recorded(*kernel, 100 * i, i) for i in (1, 2, 3)]
+    kineto = SimpleNamespace(events=lambda: other + records, experimental_event_tree=list)
+    found: Any = torch.profiler._utils.BasicEvaluation(SimpleNamespace(kineto_results=kineto))  # type: ignore[arg-type]
+    assert type(found).__module__ == "torch_musa.profiler._utils"
+    assert [depth.queue_depth for depth in found.queue_depth_list] == [1, 2, 3, 2, 1, 0]
+    assert found.musa_events == records and not hasattr(found, "cuda_events")
+
+
+def findings(work: Callable[[], object], **options: bool) -> list[str]:
+    from torch.profiler import _pattern_matcher as patterns
+
+    with profile(activities=[ProfilerActivity.CPU], with_stack=True, record_shapes=True) as recorded:
+        work()
+    found = [getattr(patterns, name)(recorded, **options) for name in MATCHERS]
+    assert {type(each).__module__ for each in found} == {"torch_musa.profiler._pattern_matcher"}
+    return [each.summary(events) for each in found if (events := each.matched_events())]
+
+
+# Tensor.orig_to is PyTorch's own Tensor.to. torch_musa's is a function in Python, which hides what comes before it, there as here.
+MATCHERS = ("ExtraMUSACopyPattern", "FP32MatMulPattern", "MatMulDimInFP16Pattern")
+
+
+def test_wasted_time_is_found() -> None:
+    halves = torch.ones(3, 3, device="musa", dtype=torch.float16)
+    assert findings(lambda: torch.zeros(4, 4).orig_to("musa")) == ["Extra MUSA Copy Pattern: 1 events matched."]
+    assert findings(lambda: torch.zeros(4, 4, device="musa")) == []
+    (found,) = [each for each in findings(lambda: torch.mm(halves, halves)) if "Aligned" in each]
+    assert found == "Matrix Multiplication Dimension Not Aligned Pattern: 1 events matched."
+
+
+def test_wasted_time_is_measured_on_the_device() -> None:
+    (found,) = findings(lambda: torch.zeros(4, 4).orig_to("musa"), should_benchmark=True)
+    assert "Total Estimated Speedup" in found
+
+
+def test_the_report_names_this_device(tmp_path: Path) -> None:
+    from torch.profiler import _pattern_matcher as patterns
+
+    with profile(activities=[ProfilerActivity.CPU], with_stack=True, record_shapes=True) as recorded:
+        torch.zeros(4, 4).orig_to("musa")
+    patterns.report_all_anti_patterns(recorded, print_enable=False, json_report_dir=str(tmp_path))
+    report = json.loads((tmp_path / "torchtidy_report.json").read_text())
+    assert [entry["name"] for entries in report.values() for entry in entries] == ["Extra MUSA Copy Pattern"]

@@ -230,3 +230,39 @@ def test_pinned_memory_is_reused_but_not_before_a_copy_has_ended() -> None:
     del second
     assert torch.ones(1).pin_memory().data_ptr() != address
     torch.musa.synchronize()  # the next test in this process finds no busy stream
+
+
+def attention(
+    mask: torch.Tensor | None, where: str, *, batch: int = 3, queries: int = 4, keys: int = 5
+) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(batch, 2, rows, 8, generator=generator) for rows in (queries, keys, keys))
+    there = [each.to(where).requires_grad_() for each in (query, key, value)]
+    out = torch.nn.functional.scaled_dot_product_attention(*there, None if mask is None else mask.to(where))
+    out.square().sum().backward()
+    return torch.cat([out.detach().flatten(), *(each.grad.flatten() for each in there if each.grad is not None)]).cpu()
+
+
+@pytest.mark.parametrize("boolean", [False, True])
+def test_attention_takes_a_mask_of_batch_and_keys(boolean: bool) -> None:
+    keep = torch.tensor([[1, 1, 1, 0, 0], [1, 0, 1, 1, 1], [1, 1, 1, 1, 1]]).bool()
+    mask = keep if boolean else torch.where(keep, 0.0, -3.0)
+    torch.testing.assert_close(attention(mask, "musa"), attention(mask[:, None, None], "cpu"))
+    with torch.no_grad():
+        query = torch.ones(3, 2, 4, 8, device="musa")
+        key = torch.ones(3, 2, 5, 8, device="musa")
+        assert torch.nn.functional.scaled_dot_product_attention(query, key, key, mask.to("musa")).shape == (3, 2, 4, 8)
+
+
+def test_attention_takes_a_square_mask_for_queries_and_keys() -> None:
+    mask = torch.ones(3, 3).tril().bool()
+    sizes = {"batch": 3, "queries": 3, "keys": 3}
+    torch.testing.assert_close(attention(mask, "musa", **sizes), attention(mask, "cpu", **sizes))
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (4, 1), (3, 4)])
+def test_attention_does_not_expand_a_mask_of_two_dimensions(shape: tuple[int, int]) -> None:
+    with pytest.raises(RuntimeError, match=r"should be \[L, S\] or \[N, S\]"):
+        attention(torch.ones(shape).bool(), "musa")
+    with pytest.raises(RuntimeError, match="2/3/4D"):
+        attention(torch.ones(5).bool(), "musa")

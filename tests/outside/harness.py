@@ -15,8 +15,12 @@ Test = TypeVar("Test", bound=Any)
 
 
 def vendor() -> None:
-    """torch_musa is simulated and torchada does not take part (`installed/sitecustomize.py` makes it importable)."""
-    importlib.import_module("torch_musa.testing")
+    """torch_musa is simulated and torchada does not take part (`installed/sitecustomize.py` makes it importable).
+
+    A file that sets variables for it does so before it imports torch, which then loads torch_musa as an installed one.
+    """
+    if 'os.environ["PYTORCH_MUSA_ALLOC_CONF"] =' not in Path(os.environ["OUTSIDE_FILE"]).read_text(encoding="utf-8"):
+        importlib.import_module("torch_musa.testing")
 
 
 def torchada() -> None:

@@ -1,5 +1,6 @@
 // One compiler run for everything that computes.
 #include "ops/alias.cpp"
+#include "ops/attention.cpp"
 #include "ops/composites.cpp"
 #include "ops/copy.cpp"
 #include "ops/graph.cpp"

@@ -17,6 +17,7 @@
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/trace.cpp"
+#include "runtime/unified_memory.cpp"
 // The functions for extensions, which use it.
 #include "extension/allocator.cpp"
 #include "extension/aoti.cpp"

@@ -64,7 +64,7 @@ _vendor_torch.legacy_tensors.add_types(globals(), _tensor_classes)
 # The real package does not have this name, so it must not stay visible here.
 del _vendor_torch
 
-from . import core, musa_graph, profiler, utils, version
+from . import core, distributed, musa_graph, profiler, utils, version
 from .core import amp, current_blas_handle, current_blaslt_handle, mccl, memory
 from .core._lazy_init import (
     MusaError,
@@ -167,6 +167,7 @@ from .core.stream import (
     stream,
 )
 from .core.tensor_attrs import set_torch_attributes
+from .distributed import _apply_distributed_patch
 from .musa_graph import graphs
 from .musa_graph.graphs import (
     MUSAGraph,
@@ -233,10 +234,12 @@ def parseEnvForUMM() -> None:
 def use_unified_cpu_allocator() -> Iterator[None]:
     """Host tensors made inside the block lie in memory that the device can read."""
     _MUSAC._musa_register_unified_cpu_allocator()
+    os.environ["CPU_UNIFIED_FLAG"] = "True"
     try:
         yield
     finally:
         _MUSAC._musa_reset_unified_cpu_allocator()
+        os.environ["CPU_UNIFIED_FLAG"] = "False"
 
 
 def __getattr__(name: str) -> Any:
@@ -247,6 +250,11 @@ def __getattr__(name: str) -> Any:
     return found
 
 
+def _apply_sharded_grad_scaler_patch() -> None:
+    """torch's gradient scaler for sharded training is torch_musa's, from its import on."""
+    distributed._apply_sharded_grad_scaler_patch()
+
+
 def _apply_patches() -> None:
     set_attributes()
     overwrite_cuda_api()
@@ -255,6 +263,9 @@ def _apply_patches() -> None:
     core.process_group.register_process_group()
     amp.common._hook_autocast_common()
     _register_ao_intrinsic_modules()
+    if torch.distributed.is_available():
+        _apply_distributed_patch()
+        _apply_sharded_grad_scaler_patch()
     parseEnvForUMM()
 
 

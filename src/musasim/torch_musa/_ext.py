@@ -1,4 +1,7 @@
-"""What torch_musa compiles for its optimizers: updates of many tensors in one launch. Here each tensor is updated by itself."""
+"""What torch_musa compiles beside its operators: updates of many tensors in one launch, and cross entropy over several devices.
+
+Here each tensor is updated by itself.
+"""
 
 from __future__ import annotations
 
@@ -167,3 +170,52 @@ def multi_tensor_lamb(
     ratios = torch.where((updates != 0) & (before != 0), before / updates, 1.0)
     for param, grad, ratio in zip(params, grads, ratios):
         param.sub_((lr * (ratio if adaptive else 1.0) * grad.float()).to(param.dtype))
+
+
+def online_softmax(logits: Tensor, targets: Tensor, rank: int) -> Tensor:
+    """For each row of this device's classes: the maximum, the sum of exponentials less it, the target's logit if it is there."""
+    _require(logits.dim() == 2 and targets.dim() == 1, "Expect logits have 2D shape and targets have 1D shape")
+    _require(logits.is_contiguous(), "only support contiguous logits")
+    _require(targets.is_contiguous(), "only support contiguous targets")
+    values = _values("online_softmax", logits)
+    largest = values.max(1, keepdim=True).values
+    sums = (values - largest).exp().sum(1, keepdim=True)
+    place, here = _target_place(values, targets, rank)
+    target = torch.where(here, values.gather(1, place), -torch.inf)
+    return torch.cat([largest, sums, target], 1).to(logits.dtype)
+
+
+def cross_entropy_loss(
+    logits: Tensor, targets: Tensor, gathered_max_sum_y: Tensor, rank: int, world_size: int, reduction: str
+) -> Tensor:
+    """The loss of all rows, of shape (1,), from what `online_softmax` gave on each device. The gradient takes the logits' place."""
+    values = _values("cross_entropy_loss", logits)
+    _require(reduction in ("mean", "sum"), f"Unsupported reduction mode: {reduction}")
+    largest, sums, target = gathered_max_sum_y.to(values.dtype).reshape(-1, world_size, 3).unbind(2)
+    most = largest.max(1, keepdim=True).values
+    total = (sums * (largest - most).exp()).sum(1, keepdim=True)
+    losses = most + total.log() - target.max(1, keepdim=True).values
+    place, here = _target_place(values, targets, rank)
+    gradient = ((values - most).exp() / total).scatter_add(1, place, -here.to(values.dtype))
+    share = len(values) if reduction == "mean" else 1
+    logits.data.copy_(gradient / share)
+    return (losses.sum(0) / share).to(logits.dtype)  # no view, so that a program may change it
+
+
+def _require(fine: bool, error: str) -> None:
+    if not fine:
+        raise RuntimeError(error)
+
+
+def _values(name: str, logits: Tensor) -> Tensor:
+    if logits.dtype not in (torch.float32, torch.float64):
+        scalar = str(logits.dtype).removeprefix("torch.").replace("float16", "Half").replace("bHalf", "BFloat16")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar}'")
+    return logits.float()
+
+
+def _target_place(values: Tensor, targets: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """Each row's target as a class of this device, and whether it is one."""
+    classes = values.size(1)
+    place = targets.reshape(-1, 1).long() - rank * classes
+    return place.clamp(0, classes - 1), (place >= 0) & (place < classes)

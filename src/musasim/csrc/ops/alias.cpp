@@ -1,6 +1,7 @@
 #include "alias.h"
 
 #include "../runtime/allocator.h"
+#include "../runtime/unified_memory.h"
 
 #include <ATen/ATen.h>
 #include <ATen/quantized/QTensorImpl.h>
@@ -21,7 +22,7 @@ thread_local c10::DeviceIndex t_allocate_on = -1;
 c10::DeleterFnPtr g_host_raw_deleter = nullptr;
 
 void free_wherever_it_is(void* address) {
-  if (!free_device_memory(address)) {
+  if (!free_device_memory(address) && !free_unified_memory(address)) {
     g_host_raw_deleter(address);
   }
 }
@@ -30,7 +31,11 @@ struct RoutingAllocator final : c10::Allocator {
   c10::Allocator* host = c10::GetCPUAllocator();
 
   c10::DataPtr allocate(size_t bytes) override {
-    return C10_LIKELY(t_allocate_on < 0) ? host->allocate(bytes) : allocate_on(t_allocate_on, bytes);
+    if (C10_UNLIKELY(t_allocate_on >= 0)) {
+      return allocate_on(t_allocate_on, bytes);
+    }
+    auto* unified = unified_host_memory();
+    return (unified == nullptr ? host : unified)->allocate(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override {
     return &free_wherever_it_is;

@@ -1,8 +1,10 @@
-// Storages and events of the device in several processes.
+// Storages and events of the device in several processes, and storages that become another device's.
 #include "parts.h"
 
 #include "../runtime/ipc.h"
+#include "../runtime/unified_memory.h"
 
+#include <torch/csrc/Device.h>
 #include <torch/csrc/Event.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Storage.h>
@@ -58,11 +60,22 @@ py::object open_shared(
   return py::reinterpret_steal<py::object>(THPStorage_Wrap(receive_storage(sent)));
 }
 
+void edit_device(const py::object& storage, const py::object& device) {
+  TORCH_CHECK_TYPE(
+      THPDevice_Check(device.ptr()) || py::isinstance<py::str>(device),
+      "edit_device(): argument 'device' must be torch.device, not ",
+      Py_TYPE(device.ptr())->tp_name);
+  const auto target = py::isinstance<py::str>(device) ? c10::Device(device.cast<std::string>())
+                                                      : reinterpret_cast<THPDevice*>(device.ptr())->device;
+  say_device(*storage_from(storage).unsafeGetStorageImpl(), target);
+}
+
 } // namespace
 
 void add_ipc_functions(py::module_& module) {
   module.def("_share_musa_", &share);
   module.def("_new_shared_musa", &open_shared);
+  module.def("_edit_device_musa", &edit_device);
   module.def("_release_ipc_counter_musa", &release_sent);
   module.def("_musa_ipc_collect", &collect_sent);
 }

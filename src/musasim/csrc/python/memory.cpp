@@ -4,6 +4,7 @@
 #include "../runtime/allocator_settings.h"
 #include "../runtime/device.h"
 #include "../runtime/pluggable.h"
+#include "../runtime/unified_memory.h"
 
 #include <pybind11/stl.h>
 
@@ -158,8 +159,8 @@ void add_memory_functions(py::module_& module) {
   module.def("_musa_musaCachingAllocator_raw_delete", &raw_delete);
   module.def("_musa_musaCachingAllocator_set_allocator_settings", &set_allocator_settings);
   module.def("_musa_attach_out_of_memory_observer", &attach_observer);
-  module.def("_musa_register_unified_cpu_allocator", [] {});
-  module.def("_musa_reset_unified_cpu_allocator", [] {});
+  module.def("_musa_register_unified_cpu_allocator", &use_unified_host_memory);
+  module.def("_musa_reset_unified_cpu_allocator", &use_own_host_memory);
   module.def("_musa_register_unified_allocator", [] {});
 }
 

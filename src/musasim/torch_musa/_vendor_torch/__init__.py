@@ -10,6 +10,7 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `collectives`: the function that says whether MCCL is available;
 - `profiling`: the device among the profiler's activities;
 - `compiler`: torch.compile, through `late_import`, when this package is complete, and `traced_autocast`: autocast in it;
+- `unified`: storages in unified memory that are moved between host and device;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
 - `gated`: the activations swish_glu and gated_silu;
 - `rope`: rotary position embedding;
@@ -18,7 +19,8 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 
 In C++ there are operators for quantized layers, and `x.data = y` between the device and the host (`csrc/ops`).
 
-MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing` and that assignment: torch_musa behaves as on a torch without these patches.
+MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing`, `unified` and that assignment: torch_musa behaves as on a torch without
+these patches.
 """
 
 import os
@@ -35,6 +37,7 @@ from . import (
     rms_norm,
     rope,
     sharing,
+    unified,
 )
 
 __all__ = ["complete_torch", "legacy_tensors"]
@@ -46,6 +49,7 @@ def complete_torch() -> None:
     if os.environ.get("MUSASIM_STOCK_TORCH") != "1":
         parallel.install()
         sharing.install()
+        unified.install()
     collectives.install()
     profiling.install()
     convolution.install()

@@ -1,4 +1,4 @@
-"""The extension builder. The porting tools of the real package have no counterpart here."""
+"""The extension builder, and two of the porting tools: `simple_porting` and `musa_converter`."""
 
 from importlib import import_module
 from typing import Any

@@ -1,0 +1,56 @@
+"""What torch_musa changes of torch.distributed: sharded training, DTensor, checkpoints.
+
+The real package imports torch's modules for all this and changes them at once. They take seconds, so here each change waits for the
+import of the module that it is made in.
+
+Not simulated, because PyPI's torch has nothing there to change:
+
+- `dtensor_patches` turns off the vendor's fused cross entropy under loss parallelism, an operator of the vendor's torch alone;
+- `fsdp._init_utils` puts this device where torch asked for CUDA's; torch asks for the accelerator now, which is this device;
+- `fsdp._runtime_utils._reduce_grad` waits for a stream if a variable is set that is read only where all streams are one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from .._vendor_torch.late_import import Action, after_import
+from . import _composable, fsdp  # noqa: F401
+
+#: Modules of torch, and the modules here that change them when they are imported.
+_CHANGES = {
+    "torch.distributed.device_mesh": "device_mesh",
+    "torch.distributed.fsdp._runtime_utils": "fsdp._runtime_utils",
+    "torch.distributed.fsdp": "_composable.fsdp.patch",
+    "torch.distributed._state_dict_utils": "_state_dict_utils",
+    "torch.distributed.checkpoint.utils": "dist_wrapper_patch",
+    "torch.distributed.tensor": "tensor",
+}
+
+_RULES = ("tensor", "fused_rmsnorm_strategy", "fused_rmsnorm_bwd_strategy")
+
+
+def _apply_distributed_patch() -> None:
+    for module, part in _CHANGES.items():
+        after_import(module, _import(part))
+
+
+def _apply_sharded_grad_scaler_patch() -> None:
+    after_import("torch.distributed.fsdp.sharded_grad_scaler", _import("fsdp.sharded_grad_scaler"))
+
+
+def _import(part: str) -> Action:
+    def change(_module: Any) -> None:
+        # Its import makes the change. It may be under way: a program imports it, and it imports torch's.
+        import_module(f"{__name__}.{part}")
+
+    return change
+
+
+def __getattr__(name: str) -> Any:
+    """`tensor`, and its names, which the real package imports with a star."""
+    if name not in _RULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    rules = import_module(f"{__name__}.tensor")
+    return rules if name == "tensor" else getattr(rules, name)

@@ -1,0 +1,1 @@
+"""What torch_musa changes of torch.distributed.fsdp.fully_shard."""
