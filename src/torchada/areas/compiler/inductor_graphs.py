@@ -53,10 +53,15 @@ def steps(context: Context) -> Iterator[Patch]:
             yield Patch(trees, name, found, _API.get(name), to=f"{own.__name__}.{found.__name__}")
 
 
-def _counterpart(context: Context) -> ModuleType:
+def _trees(context: Context) -> str:
     module = context.backend.graphs.trees
     if module is None:
         raise Skip(f"{context.backend.adapter} has no graph trees of its own")
+    return module
+
+
+def _counterpart(context: Context) -> ModuleType:
+    module = _trees(context)
     try:
         return import_module(module)
     except ImportError as missing:
@@ -78,7 +83,7 @@ def dynamos_backend(context: Context) -> Iterator[Patch]:
     """Dynamo's backend "cudagraphs" captures what is on one device, which has to be CUDA's."""
     import torch._dynamo.backends.cudagraphs as cudagraphs
 
-    _counterpart(context)
+    _trees(context)
     own = context.backend.device_type
     index = _index(own, cudagraphs.get_device_index, cudagraphs.get_device_node_mapping)
     yield Patch(cudagraphs, "get_device_index", index, 'torch.compile(backend="cudagraphs")')
