@@ -265,3 +265,5 @@ def test_unified_memory_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CPU_UNIFIED_FLAG", "False")
     torch.musa.parseEnvForUMM()
     assert os.environ["CPU_UNIFIED_FLAG"] == "True"
+    with torch.musa.use_unified_cpu_allocator():
+        pass  # its end takes the allocator back that the setting has put in force for the whole process

@@ -95,9 +95,10 @@ def test_comments_strings_and_messages_stay(text: str) -> None:
         ("TORCH_LIBRARY_IMPL(vision, Autocast, m)", "TORCH_LIBRARY_IMPL(vision, AutocastPrivateUse1, m)"),
         ("f<c10::DispatchKey::Autocast>(Autocast::on)", "f<c10::DispatchKey::AutocastPrivateUse1>(Autocast::on)"),
         ("TORCH_LIBRARY_IMPL(vision, AutocastCPU, m)",) * 2,
-        ("constexpr int CUDA_NUM_THREADS = 8;\nconstexpr int MUSA_NUM_THREADS = 9; int x = CUDA_NUM_THREADS;",) * 2,
-        ("int n = MUSA_NUM_THREADS + CUDA_NUM_THREADS;", "int n = MUSA_NUM_THREADS + MUSA_NUM_THREADS;"),
-        ("int CUDA_NUM_THREADS = MUSA_NUM_THREADS == 1;", "int MUSA_NUM_THREADS = MUSA_NUM_THREADS == 1;"),
+        ("constexpr int CUDA_1D_KERNEL_LOOP = 8;\nconstexpr int MUSA_1D_KERNEL_LOOP = 9; int x = CUDA_1D_KERNEL_LOOP;",)
+        * 2,
+        ("int n = MUSA_1D_KERNEL_LOOP + CUDA_1D_KERNEL_LOOP;", "int n = MUSA_1D_KERNEL_LOOP + MUSA_1D_KERNEL_LOOP;"),
+        ("int CUDA_1D_KERNEL_LOOP = MUSA_1D_KERNEL_LOOP == 1;", "int MUSA_1D_KERNEL_LOOP = MUSA_1D_KERNEL_LOOP == 1;"),
         (
             "at::autocast::cached_cast(at::kFloat, x.to(a, b));",
             "at::autocast::cached_cast(at::kFloat, x.to(a, b), at::kPrivateUse1);",

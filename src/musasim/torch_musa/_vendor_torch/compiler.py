@@ -50,7 +50,9 @@ def _name_the_interface(module: Any) -> None:
 
 def _preserve_the_random_numbers(utils: Any) -> None:
     """torch preserves those of the host, of CUDA and of XPU while it traces, tunes and records."""
-    preserve_others: Callable[[], AbstractContextManager[None]] = utils.preserve_rng_state
+    preserve_others: Callable[[], AbstractContextManager[None]] | None = getattr(utils, "preserve_rng_state", None)
+    if preserve_others is None:
+        return  # threads that wait for each other go on with modules that are not complete
     torch_musa: Any = sys.modules["torch_musa"]
 
     @contextlib.contextmanager

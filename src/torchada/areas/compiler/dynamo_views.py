@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 Getattr = Callable[[Any, "InstructionTranslatorBase", str], "VariableTracker"]
 
+# Dynamo's tables of functions that it calls while it traces, and those of torch.cuda that are in one of them.
+_FOLDED = ("constant_fold_functions", "constant_fold_functions_need_guards")
+_OF_CUDA = ("current_device", "get_device_properties", "is_available", "is_initialized")
+
 
 def patches(context: Context) -> Iterator[Patch]:
     from torch._dynamo.variables.misc import PythonModuleVariable
@@ -40,13 +44,11 @@ def _tables(context: Context) -> Iterator[Patch]:
     """Of what is computed at once. torch_musa imports Dynamo before anything is redirected, so they have torch's own functions."""
     import torch._dynamo.variables.torch as variables
 
-    cuda: Any = context.torch.cuda
-    for name in ("constant_fold_functions", "constant_fold_functions_need_guards"):
-        table: dict[Any, None] = getattr(variables, name, {})
-        named = [each.__name__ for each in table if str(getattr(each, "__module__", "")).startswith(cuda.__name__)]
-        for function in (getattr(cuda, each, None) for each in named):
-            if callable(function) and function not in table:
-                yield Patch(table, function, None, None, note=f"torch.cuda.{function.__name__}() under torch.compile")
+    for table in (getattr(variables, name, {}) for name in _FOLDED):
+        known = {getattr(each, "__name__", "") for each in table}
+        for name in sorted(known.intersection(_OF_CUDA)):
+            function = getattr(context.torch.cuda, name)
+            yield Patch(table, function, None, None, note=f"torch.cuda.{name}() under torch.compile")
 
 
 def _entry() -> str:

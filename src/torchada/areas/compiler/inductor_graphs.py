@@ -86,10 +86,11 @@ def dynamos_backend(context: Context) -> Iterator[Patch]:
     _trees(context)
     own = context.backend.device_type
     index = _index(own, cudagraphs.get_device_index, cudagraphs.get_device_node_mapping)
-    yield Patch(cudagraphs, "get_device_index", index, 'torch.compile(backend="cudagraphs")')
+    note = 'torch.compile(backend="cudagraphs")'
+    yield Patch(cudagraphs, "get_device_index", index, None, note=note)
     name = "check_multiple_devices_or_any_cpu_nodes"
     check = _accept(own, getattr(cudagraphs, name))
-    yield Patch(cudagraphs, name, check, None, note='what backend="cudagraphs" captures')
+    yield Patch(cudagraphs, name, check, None, note=note)
 
 
 def _index(
@@ -105,11 +106,7 @@ def _index(
 def _accept(own: str, original: Callable[[Nodes], str | None]) -> Callable[[Nodes], str | None]:
     def check_multiple_devices_or_any_cpu_nodes(device_node_mapping: Nodes) -> str | None:
         reason = original(device_node_mapping)  # which takes out the devices that do not matter
-        return (
-            None
-            if {device.type for device in device_node_mapping} == {own} and len(device_node_mapping) == 1
-            else reason
-        )
+        return None if [device.type for device in device_node_mapping] == [own] else reason
 
     return disguise(check_multiple_devices_or_any_cpu_nodes, original)
 
