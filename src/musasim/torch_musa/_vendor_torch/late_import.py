@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.abc
 import sys
 from collections.abc import Callable
@@ -46,8 +45,6 @@ def after_import(name: str, action: Action) -> None:
     """Call `action(module)` for the module `name`: now, if it is imported already, otherwise right after its import."""
     module = sys.modules.get(name)
     if module is not None:
-        if getattr(module.__spec__, "_initializing", False):
-            importlib.import_module(name)  # waits for the thread that is executing it
         action(module)
         return
     _ACTIONS[name] = action
