@@ -134,6 +134,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "NCCL_* in the environment *": ("process", "the environment"),
     "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
     "torch._C._stash_obj_in_tls": ("process", "called when Inductor's modules are imported"),
+    "what Inductor knows of the CPU, *": (
+        "table",
+        "up to torch 2.10, code for the CPU: areas/compiler/test_inductor.py",
+    ),
     "torch.cuda.MemPoolContext": ("process", "what use_mem_pool is made of in torch 2.7: pool"),
     "torch.cuda.profiler.init": ("process", "writes a file of settings for a profiler"),
     "torch.cuda.tunable.write_file*": ("process", "a file for the next process"),
@@ -152,5 +156,6 @@ NOT_EVERYWHERE = frozenset(
         "torch.cuda.profiler.init",
         "torch.cuda.tunable.write_file*",
         "the device of each sub-process of max-autotune *",
+        "what Inductor knows of the CPU, *",
     }
 )

@@ -104,7 +104,7 @@ def _whose_kernels_are_cpp(get_current_backend: Any) -> Any:
 
         if (device_type or V.graph.get_current_device_or_throw().type) == "musa":
             return "cpp"
-        return get_current_backend(device_type)
+        return get_current_backend(*([device_type] if device_type else []))  # torch 2.9's takes no argument
 
     return current_backend
 

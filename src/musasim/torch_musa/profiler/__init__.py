@@ -1,6 +1,7 @@
 """Additions to torch.profiler: what looks for wasted time in a profile knows this device's launches and copies.
 
 The simulator's profiler records kernels and no launches, so the device's queue is always empty in a profile made here.
+torch 2.15 has no such tools any more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ _NAMES = {
     ),
 }
 
+#: What torch's module has in the releases that have these tools.
+_OF_TORCH = {"_utils": "BasicEvaluation", "_pattern_matcher": "Pattern"}
+
 
 def set_profiler_attributes() -> None:
     """Let the names of torch.profiler's modules be those of the modules here, once torch's are imported."""
@@ -28,9 +32,10 @@ def set_profiler_attributes() -> None:
 
 
 def _import(part: str) -> Action:
-    def replace(_module: Any) -> None:
-        # Its import does it. It may be under way: a program imports it, and it imports torch's.
-        import_module(f"{__name__}.{part}")
+    def replace(module: Any) -> None:
+        if hasattr(module, _OF_TORCH[part]):
+            # Its import does it. It may be under way: a program imports it, and it imports torch's.
+            import_module(f"{__name__}.{part}")
 
     return replace
 
