@@ -150,7 +150,8 @@ def test_options_that_builds_pass(tmp_path: Path) -> None:
     options = parse(
         f"-c {source} -o x.o -O3 -Od3 -std=c++20 -fPIC -march=native -mtgpu -fmusa-flush-denormals-to-zero -ffast-math "
         f"--offload-arch=mp_22 @{tmp_path}/more.rsp -Wall -Wno-unused -pthread -isystem /inc -MMD -MF x.d -U NDEBUG "
-        "-fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 -fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart".split()
+        "-fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 -fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart "
+        "-fno-strict-overflow".split()
     )
     assert (options.mode, options.output, options.standard) == ("compile", "x.o", "-std=c++20")
     assert (options.architectures, options.architecture) == ([22, 31], 31)

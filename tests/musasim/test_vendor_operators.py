@@ -70,7 +70,7 @@ def _put(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
     return x
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*jit.script.* is deprecated")
 def test_torchscript_indexes_by_tensors_of_the_device() -> None:
     """TorchScript knows more of a list's elements than their type, from its second run on."""
     pick, put = torch.jit.script(_pick), torch.jit.script(_put)

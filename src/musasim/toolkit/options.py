@@ -22,6 +22,7 @@ _LINKER = (
 _COMPILER = (
     "-g", "-g0", "-g1", "-g2", "-g3", "-ggdb", "-gdwarf-4", "-gdwarf-5", "-fPIC", "-fpic", "-fPIE", "-fpie", "-w", "-pipe",
     "-fno-exceptions", "-fexceptions", "-fno-rtti", "-frtti", "-fno-strict-aliasing", "-fstrict-aliasing", "-fsigned-char",
+    "-fno-strict-overflow", "-fstrict-overflow",
     "-funsigned-char", "-fwrapv", "-fno-wrapv", "-ffp-contract=off", "-ffp-contract=on", "-ffp-contract=fast",
     "-fno-omit-frame-pointer", "-fomit-frame-pointer", "-fvisibility-inlines-hidden",
     "-fno-plt", "-ffunction-sections", "-fdata-sections", "-fopenmp", "-fno-common", "-fcommon", "-funroll-loops",
