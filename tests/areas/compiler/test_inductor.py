@@ -120,6 +120,25 @@ def test_reduce_overhead_with_sizes_that_change() -> None:
     assert len(list(trees.get_manager(0).get_roots())) == 2
 
 
+FORCED = """
+import torch
+function = lambda x: (x * 2 + 1).relu()
+fast = torch.compile(function, mode="reduce-overhead")
+for _ in range(3):
+    x = torch.randn(8, device="cuda")
+    torch.compiler.cudagraph_mark_step_begin()
+    torch.testing.assert_close(fast(x), function(x))
+import torch._inductor.cudagraph_trees as trees
+print(len(list(trees.get_manager(0).get_roots())))
+"""
+
+
+def test_reduce_overhead_where_all_code_sees_cuda(musa: Interpreter, tmp_path: Path) -> None:
+    """Inductor, which knows MUSA, then takes its way for CUDA."""
+    env = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
+    assert musa.run(["-W", "ignore", "-c", FORCED], env=env).stdout == "1\n"
+
+
 def test_objects_left_for_threads_of_autograd_live_as_long_as_they_are_held() -> None:
     """Two modules of graph trees leave theirs in one place; torch 2.7 itself counts no reference, and would free the first's."""
     import torch._inductor.compile_fx

@@ -20,11 +20,31 @@ _JIT = (
 _GDS = "GPUDirect Storage is NVIDIA's; read into host memory and copy"
 _GREEN = "a device cannot be divided this way"
 _TUNABLE = "there are no tunable GEMMs here"
+_DRIVER = "NVIDIA's driver is asked"
+_HOOKS = "the graphs of the backend call no hooks"
+_OF_GRAPHS = (
+    *("export_dot", "export_graph_data"),
+    *("register_graph_capture_start_hook", "register_graph_capture_end_hook", "register_graph_instantiate_hook"),
+    *("register_graph_replay_start_hook", "register_graph_replay_end_hook", "register_graph_destroy_hook"),
+)
 _ABSENT = {
-    "torch.cuda": {"_compile_kernel": _JIT, "GreenContext": _GREEN},
+    "torch.cuda": {
+        "_compile_kernel": _JIT,
+        "_primary_context_devices": _DRIVER,
+        "GreenContext": _GREEN,
+        "export_dot": _HOOKS,
+        "export_graph_data": _HOOKS,
+    },
+    "torch.cuda.graphs": {**dict.fromkeys(_OF_GRAPHS, _HOOKS), "_dump_graph_dot": _DRIVER},
     "torch.cuda._utils": {"_nvrtc_compile": _JIT, "_cuda_load_module": _JIT, "_get_nvrtc_library": _JIT},
     "torch.cuda.gds": {"gds_register_buffer": _GDS, "gds_deregister_buffer": _GDS, "GdsFile": _GDS},
-    "torch.cuda.green_contexts": {"GreenContext": _GREEN},
+    "torch.cuda.green_contexts": {
+        "GreenContext": _GREEN,
+        "_get_driver_version": _DRIVER,
+        "_get_locality_domain_count": _DRIVER,
+    },
+    "torch.cuda.memory": {"_annotate_tensor": "the backend's allocator keeps no notes about tensors"},
+    "torch.cuda.tunable": {"_clear_all": _TUNABLE, "_pop_dynamic_dims_mask": _TUNABLE},
 }
 # torch.cuda.tunable is always off; its functions return these values then.
 _OFF: dict[str, object] = {
@@ -44,6 +64,7 @@ def patches(context: Context) -> Iterator[Patch]:
         for name, why in names.items():
             if module is not None and name in vars(module):
                 yield _refusing(context, module, name, why)
+    yield from _one_locality(context)
     # The call raises and not the creation: programs create such functions at import, and may never call them.
     call = unsupported(context, "torch.cuda.jiterator", _JIT, context.torch.cuda.jiterator._JittedFunction.__call__)
     yield Patch(
@@ -51,6 +72,14 @@ def patches(context: Context) -> Iterator[Patch]:
     )
     if hasattr(context.torch.cuda, "tunable"):
         yield from _tunable(context, context.torch.cuda.tunable)
+
+
+def _one_locality(context: Context) -> Iterator[Patch]:
+    """A device is one domain, as torch says where NVIDIA's driver is too old to be asked."""
+    module, name = _module(context, "torch.cuda.green_contexts"), "_is_locality_software_supported"
+    if module is not None and name in vars(module):
+        api = f"{module.__name__}.{name}"
+        yield Patch(module, name, _answer(False, vars(module)[name]), api, kind="emulated", to="one domain")
 
 
 def _module(context: Context, name: str) -> ModuleType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield from _replace(context, "caching_allocator_enable", _enable(context), "emulated", "on, always")
         refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _always_on(context))
         yield from _replace(context, "caching_allocator_disabled", refuse, "unsupported")
+        yield from _question(context)
     for name in _HOST_STATISTICS:
         why = "the backend keeps no statistics of pinned memory"
         yield from _replace(context, name, unsupported(context, f"torch.cuda.{name}", why), "unsupported")
@@ -69,6 +71,19 @@ def _enable(context: Context) -> Callable[..., None]:
             raise error(context, "torch.cuda.caching_allocator_enable(False)", _always_on(context))
 
     return caching_allocator_enable
+
+
+def _question(context: Context) -> Iterator[Patch]:
+    """Inductor asks it before it captures for code that sees CUDA everywhere; torch has it since its switch can be asked."""
+    name = "_cuda_cudaCachingAllocator_is_enabled"
+    if "caching_allocator_disabled" not in vars(context.torch.cuda.memory):
+        return
+    variable = f"PYTORCH_NO_{context.backend.device_type.upper()}_MEMORY_CACHING"
+
+    def is_enabled() -> bool:
+        return variable not in os.environ
+
+    yield Patch(context.torch._C, name, is_enabled, f"torch._C.{name}", kind="emulated", to=f"not {variable}")
 
 
 class _RawAllocations:
