@@ -122,6 +122,16 @@ class AllocatorSettings:
                 yield self.translated(environ[source], source)
 
 
+def caching_switch(device_type: str) -> str:
+    """The variable that switches the backend's cache off for a whole process."""
+    return f"PYTORCH_NO_{device_type.upper()}_MEMORY_CACHING"
+
+
+def is_caching(device_type: str) -> bool:
+    """Whether the backend's allocator keeps memory that is freed; torch_musa 2.7.1 asks for the variable alone."""
+    return caching_switch(device_type) not in os.environ
+
+
 def _is_none_of_cuda(option: str) -> bool:
     return option.partition(":")[0].strip() not in OPTIONS
 

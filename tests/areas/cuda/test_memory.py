@@ -43,6 +43,15 @@ def test_the_cache_cannot_be_switched_off_at_run_time() -> None:
         torch.cuda.caching_allocator_enable(False)
 
 
+@pytest.mark.skipif(not hasattr(torch.cuda, "caching_allocator_disabled"), reason="not in this torch")
+def test_whether_the_allocator_caches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inductor asks before it captures."""
+    ask = torch._C._cuda_cudaCachingAllocator_is_enabled
+    assert ask()
+    monkeypatch.setenv("PYTORCH_NO_MUSA_MEMORY_CACHING", "1")
+    assert not ask()
+
+
 def test_memory_fraction_reads_back() -> None:
     assert torch.cuda.get_per_process_memory_fraction(1) == 1.0
     torch.cuda.set_per_process_memory_fraction(0.25, "cuda:1")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._native_names import native_names
+from torchada.redirect import allocator_settings
 from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
@@ -59,10 +60,10 @@ def _replace(context: Context, name: str, call: Callable[..., object], kind: Kin
 
 
 def _always_on(context: Context) -> str:
-    text, device_type = "its allocator caches from start to end", context.backend.device_type.upper()
+    text, device_type = "its allocator caches from start to end", context.backend.device_type
     if not context.backend.native.module:
         return text
-    return f"{text} (PYTORCH_NO_{device_type}_MEMORY_CACHING=1 switches it off for a whole process)"
+    return f"{text} ({allocator_settings.caching_switch(device_type)}=1 switches it off for a whole process)"
 
 
 def _enable(context: Context) -> Callable[..., None]:
@@ -78,12 +79,10 @@ def _question(context: Context) -> Iterator[Patch]:
     name = "_cuda_cudaCachingAllocator_is_enabled"
     if "caching_allocator_disabled" not in vars(context.torch.cuda.memory):
         return
-    variable = f"PYTORCH_NO_{context.backend.device_type.upper()}_MEMORY_CACHING"
-
-    def is_enabled() -> bool:
-        return variable not in os.environ
-
-    yield Patch(context.torch._C, name, is_enabled, f"torch._C.{name}", kind="emulated", to=f"not {variable}")
+    ask = partial(allocator_settings.is_caching, context.backend.device_type)
+    yield Patch(
+        context.torch._C, name, ask, f"torch._C.{name}", kind="emulated", to="on, unless a variable says otherwise"
+    )
 
 
 class _RawAllocations:
