@@ -132,6 +132,13 @@ def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
         scoring.read(tmp_path / "any.toml", "2.13.0")
 
 
+def test_a_choice_of_no_file_is_refused(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"--only tests/test_any: no file has this in its path; one is test_any\.py"):
+        list(running.run(*suite, tmp_path / "results", Bounds(), "tests/test_any"))
+    with pytest.raises(SystemExit, match="--only nonsense"):
+        running.chosen(headers.headers(), "nonsense")
+
+
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"has no tests/unittest/\*/\*\*/test_\*\.py"):
         SUITES["torch-musa"].paths(tmp_path)

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from outside.running import Verdict
+from outside.running import Verdict, chosen
 from outside.suites import HERE, TESTS
 
 NAME = "headers"
@@ -71,7 +71,7 @@ def run(checkout: Path, results: Path, only: str = "", clang: str = "") -> Itera
     sides = _sides(checkout, results, include)
     record = results / f"{NAME}.jsonl"
     done = {json.loads(line)["test"] for line in record.read_text().splitlines()} if record.exists() else set()
-    for group in _groups([header for header in headers() if only in header and header not in done]):
+    for group in _groups([header for header in chosen(headers(), only) if header not in done]):
         verdicts = _verdicts(group, sides, include, record, clang)
         yield Path(group[0]), verdicts
         with record.open("a", encoding="utf-8") as file:

@@ -41,10 +41,18 @@ def run(
 ) -> Iterator[tuple[Path, list[Verdict]]]:
     """The verdicts of each file, as soon as it is done. `results` holds one file of them for each, which a later run reads."""
     results.mkdir(parents=True, exist_ok=True)
-    for path in suite.paths(checkout):
-        name = str(path.relative_to(suite.folder(checkout)))
-        if only in name:
-            yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
+    paths = {str(path.relative_to(suite.folder(checkout))): path for path in suite.paths(checkout)}
+    for name in chosen(list(paths), only):
+        path = paths[name]
+        yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
+
+
+def chosen(names: list[str], only: str) -> list[str]:
+    """Those that contain `only`; an error where there is none, because nothing would be run."""
+    found = [name for name in names if only in name]
+    if not found:
+        raise SystemExit(f"--only {only}: no file has this in its path; one is {names[0]}")
+    return found
 
 
 def recorded(results: Path) -> list[Verdict]:
