@@ -18,16 +18,15 @@ GENERATED = "share/generated_cuda_compatible/include"
 # PyTorch's own, in every build, with what kernels need.
 # torch_musa 2.9 has a copy of its own, with the functions that operators by the stable ABI call.
 LATER = {"torch/csrc/inductor/aoti_torch/c/shim.h", "torch/csrc/stable/c/shim.h"}
-# The list is of torch 2.13's headers; of those of torch 2.7, torch_musa's tool makes this as well.
-EARLIER = {"ATen/native/musa/cutlass_utils.muh"}
-# From torch 2.15's headers it makes these too.
-NEWER = {
-    *("ATen/musa/detail/CublasLtUtils.h", "ATen/musa/tunable/GemmCublaslt.h", "ATen/native/musa/CublasGroupedArgs.h"),
-    *(
-        "ATen/native/musa/ScaledBlasDeviceUtils.h",
-        "ATen/native/musa/thrust_compat.h",
-        "c10/musa/impl/MUSAGraphMemory.h",
-    ),
+# The list is of torch 2.13's headers; of those of other versions, torch_musa's tool makes these as well.
+OF_OTHER_VERSIONS = {
+    (2, 7): {"ATen/native/musa/cutlass_utils.muh"},
+    (2, 11): {"ATen/musa/MUSAScaledBlas.h"},
+    (2, 15): {
+        *("ATen/musa/detail/CublasLtUtils.h", "ATen/musa/tunable/GemmCublaslt.h"),
+        *("ATen/native/musa/CublasGroupedArgs.h", "ATen/native/musa/ScaledBlasDeviceUtils.h"),
+        *("ATen/native/musa/thrust_compat.h", "c10/musa/impl/MUSAGraphMemory.h"),
+    },
 }
 # Headers of PyTorch that torch_musa has too, changed; the list has those with CUDA's name.
 CHANGED = {*compatible_headers._FOR_KERNELS, *compatible_headers._FILES, compatible_headers._JIT}
@@ -51,8 +50,7 @@ def test_there_is_no_header_that_the_real_package_lacks() -> None:
     generated, root = map(Path, compatible_headers.folders())
     ours = _files(PACKAGE / GENERATED) | (_files(generated) - CHANGED)
     ours |= {f"torch_musa/csrc/{name}" for name in _files(PACKAGE / "csrc") | _files(root / "torch_musa" / "csrc")}
-    expected = LATER | (EARLIER if TORCH < (2, 8) else set()) | (NEWER if TORCH >= (2, 15) else set())
-    assert ours - _real() - expected == set()
+    assert ours - _real() - LATER - OF_OTHER_VERSIONS.get(TORCH, set()) == set()
     assert {"ATen/musa/PhiloxCudaState.h", "torch_musa/csrc/core/MUSAGraphsC10Utils.h"} <= ours
 
 

@@ -72,6 +72,9 @@ def _patch_torch(patches: Path, folder: Path) -> None:
     """Copies of files of torch that the vendor's torch has changed, with the vendor's changes."""
     torch = importlib.util.find_spec("torch")
     assert torch is not None and torch.origin is not None
+    # Inductor reads headers that stand beside its modules.
+    inductor, no_modules = Path("torch/_inductor"), shutil.ignore_patterns("*.py", "__pycache__")
+    shutil.copytree(Path(torch.origin).parents[1] / inductor, folder / inductor, ignore=no_modules)
     for patch in (each for part in _PARTS for each in sorted(patches.rglob(f"torch_{part}*.py.patch"))):
         # Its name has underscores for the slashes of the path, and the text has the path.
         name = next(line for line in patch.read_text(encoding="utf-8").splitlines() if line.startswith("+++ b/"))[6:]

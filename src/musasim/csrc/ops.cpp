@@ -4,6 +4,7 @@
 #include "ops/composites.cpp"
 #include "ops/copy.cpp"
 #include "ops/graph.cpp"
+#include "ops/nested.cpp"
 #include "ops/quantized.cpp"
 #include "ops/quantized_convolution.cpp"
 #include "ops/quantized_linear.cpp"

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from support.interpreter import Interpreter
 from torchada.redirect.unsupported import UnsupportedError
 
 BACKENDS = [backend for name, backend in SDPBackend.__members__.items() if name != "ERROR"]
@@ -198,7 +199,7 @@ def test_transformer_encoder(grad: bool) -> None:
 @pytest.mark.parametrize("mask_check", [True, False])
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
 def test_transformer_encoder_with_padding(mask_check: bool) -> None:
-    """torch_musa 2.7.1 has no nested tensors, into which torch would pack the sequences: padded places are computed instead."""
+    """torch packs the sequences into a nested tensor; torch_musa 2.7.1 has no kernel of a layer for it. Padding becomes zero."""
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
     encoder = nn.TransformerEncoder(layer, 2, mask_check=mask_check).eval()
     x = inputs(torch.float32, 2, 5, 16)[0]
@@ -207,4 +208,46 @@ def test_transformer_encoder_with_padding(mask_check: bool) -> None:
         wanted = encoder(x, src_key_padding_mask=padding)
         result = encoder.cuda()(x.cuda(), src_key_padding_mask=padding.cuda())
     assert result.device == torch.device("cuda:0") and result.shape == wanted.shape
+    torch.testing.assert_close(result.cpu(), wanted, atol=1e-5, rtol=1e-5)
+    assert not result[1, 3:].any()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested")
+def test_a_layer_takes_nested_tensors() -> None:
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
+    rows = [torch.randn(length, 16) for length in (2, 5)]
+    with torch.no_grad():
+        wanted = [layer(row[None])[0] for row in rows]
+        result = layer.cuda()(torch.nested.nested_tensor(rows, device="cuda"))
+        assert result.is_nested and result.device == torch.device("cuda:0")
+        for row, expected in zip(result.unbind(), wanted):
+            torch.testing.assert_close(row.cpu(), expected, atol=1e-5, rtol=1e-5)
+        parameters = [16, 4, *([layer.norm1.weight] * 4), False, False, 1e-5, *([layer.norm1.weight] * 8)]
+        with pytest.raises(RuntimeError, match="mask is not supported"):
+            torch._transformer_encoder_layer_fwd(result, *parameters, torch.ones(2, 5).cuda(), 1)
+
+
+@pytest.mark.parametrize("mask_check", [True, False])
+def test_padding_where_the_backend_has_no_nested_tensors(musa: Interpreter, mask_check: bool) -> None:
+    """Padded places are computed."""
+    code = f"""
+    from torchada.hooks import activation
+    begin = activation._begin
+    def _begin(backend):
+        import torch
+        has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
+        torch._C._dispatch_has_kernel_for_dispatch_key = lambda name, key: "padded" not in name and has_kernel(name, key)
+        begin(backend)
+    activation._begin = _begin
+    import torch
+    from torch import nn
+    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 2, mask_check={mask_check}).eval()
+    x, padding = torch.randn(2, 5, 16), torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    with torch.no_grad():
+        wanted = encoder(x, src_key_padding_mask=padding)
+        result = encoder.cuda()(x.cuda(), src_key_padding_mask=padding.cuda())
     torch.testing.assert_close(result.cpu()[~padding], wanted[~padding], atol=1e-5, rtol=1e-5)
+    print(bool(result[1, 3:].any()))
+    """
+    assert musa.run(code, env={"PYTHONWARNINGS": "ignore"}).stdout == "True\n"

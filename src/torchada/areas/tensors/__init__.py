@@ -12,7 +12,6 @@ AREAS = {
         "tensor_data",
         "legacy_types",
         "random",
-        "nested",
         "serialization",
         "sharing",
         "dlpack",

@@ -173,11 +173,7 @@ def module_to_default(x: torch.Tensor) -> Any:
     return layer.running_mean.device, layer.weight.detach() * x, layer.to_empty(device="cuda:1").bias.device
 
 
-@PROGRAMS.add(
-    "torch._nested_tensor_from_mask_left_aligned",
-    "torch.nn.modules.transformer.TransformerEncoder.__init__",
-    native=False,
-)
+@PROGRAMS.add("nn.TransformerEncoder(src_key_padding_mask=...) (_transformer_encoder_layer_fwd)", native=False)
 def padded_encoder(x: torch.Tensor) -> Any:
     layer = torch.nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, device="cuda").eval()
     encoder = torch.nn.TransformerEncoder(layer, 1, mask_check=False).eval()
