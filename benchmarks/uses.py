@@ -83,6 +83,7 @@ EXCLUDED: Mapping[str, str] = {
     "*change_current_allocator": "can be done once in a process, and before any allocation",
     "*CUDAPluggableAllocator": "loads a library of the user's",
     "cudaStatus": "two constants",
+    "*SMPartition": "a part of a device for GreenContext, which is unsupported",
 }
 
 # Reasons why some cost more than in the other process; by pattern again.
