@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
 
 pytestmark = [
+    pytest.mark.usefixtures("compiled_anew"),
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # torch's own, in an import of Inductor's
     pytest.mark.filterwarnings("ignore:The MUSA Graph is empty"),  # what keeps a tree's pool alive
 ]
-
-
-@pytest.fixture(autouse=True)
-def _compiled_anew() -> Iterator[None]:
-    yield
-    torch._dynamo.reset()
 
 
 def graphs(device: int) -> list[type]:

@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,10 @@ from support import vendor_python
 from support.interpreter import Interpreter
 
 pytestmark = [
-    pytest.mark.usefixtures("inductor_cache"),
+    pytest.mark.usefixtures("inductor_cache", "compiled_anew"),
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),  # torch's own, in an import of Inductor's
     pytest.mark.filterwarnings("ignore:The MUSA Graph is empty"),  # what keeps a tree's pool alive
 ]
-
-
-@pytest.fixture(autouse=True)
-def _compiled_anew() -> Iterator[None]:
-    yield
-    torch._dynamo.reset()
 
 
 def agree(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
