@@ -66,6 +66,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.*mm(..., out_dtype=)*": ("table", "kernels, which run below the compiler: areas/dispatch/test_out_dtype.py"),
     "torch.isfinite (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
     "torch.log_ (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
+    "torch.ops.aten, on the CPU *": (
+        "table",
+        "kernels, which run below the compiler: areas/dispatch/test_on_the_cpu.py",
+    ),
     "torch.multinomial*": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
     "torch.optim.optimizer.Optimizer.*capture_health_check": (
         "process",
