@@ -8,6 +8,7 @@
 #include "alias.h"
 #include "record.h"
 #include "signature.h"
+#include "unregistered.h"
 
 #include <ATen/ATen.h>
 #include <ATen/SparseCsrTensorImpl.h>
@@ -342,7 +343,7 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
       (signature.has_cpu_kernel || !check.dense() || !(kernel == op)) && !signature.cpu_only,
       "Could not run '",
       op.operator_name(),
-      "' with arguments from the 'PrivateUse1' backend. musasim computes with CPU kernels, and this operator has none.");
+      "' with arguments from the 'PrivateUse1' backend. Neither torch_musa 2.7.1 nor musasim has a kernel for this operator.");
   const bool waits = waits_for_host(signature, *stack);
   if (auto* capture = active_capture()) {
     if (waits) {
@@ -382,6 +383,9 @@ void prefer_cpu_kernels(torch::Library& library, c10::DispatchKey cpu, c10::Disp
       continue;
     }
     const auto op = dispatcher.findOp(name);
+    if (is_unregistered(name.name.substr(6))) {
+      continue;
+    }
     if (op.has_value() && op->hasKernelForDispatchKey(cpu) && has_composite_kernel(*op) &&
         !op->hasKernelForDispatchKey(musa)) {
       const auto full = name.overload_name.empty() ? name.name : name.name + "." + name.overload_name;

@@ -1,4 +1,5 @@
 #include "signature.h"
+#include "unregistered.h"
 
 #include <ATen/core/Tensor.h>
 
@@ -100,7 +101,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.synchronizes = waits_for_host(name);
   made.samples = name == "multinomial"; // as torch_musa's Multinomial.cpp does
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";
-  made.cpu_only = name == "_sparse_mm_reduce_impl"; // GPUs do not support it either
+  made.cpu_only = name == "_sparse_mm_reduce_impl" || is_unregistered(name); // GPUs do not support the first either
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   return made;
 }

@@ -18,7 +18,7 @@ struct Signature {
   bool samples = false;        // reads its input on the host unless it draws with replacement, its third argument
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks
   bool has_cpu_kernel = true;
-  bool cpu_only = false;       // has a CPU kernel that works only if it is called from the CPU's autograd
+  bool cpu_only = false;       // has a CPU kernel that is not used here
 };
 
 const Signature& signature_of(const c10::OperatorHandle& op);
