@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._native_names import native_names
@@ -79,10 +78,13 @@ def _question(context: Context) -> Iterator[Patch]:
     name = "_cuda_cudaCachingAllocator_is_enabled"
     if "caching_allocator_disabled" not in vars(context.torch.cuda.memory):
         return
-    ask = partial(allocator_settings.is_caching, context.backend.device_type)
-    yield Patch(
-        context.torch._C, name, ask, f"torch._C.{name}", kind="emulated", to="on, unless a variable says otherwise"
-    )
+    device_type = context.backend.device_type
+
+    def is_enabled() -> bool:
+        return allocator_settings.is_caching(device_type)
+
+    to = "on, unless a variable says otherwise"
+    yield Patch(context.torch._C, name, is_enabled, f"torch._C.{name}", kind="emulated", to=to)
 
 
 class _RawAllocations:
