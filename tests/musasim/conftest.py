@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from support.ranks import Ranks
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,3 +31,13 @@ def torch_musa() -> Any:
 
     torch.zeros(1, device="musa")
     return torch_musa
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Ranks]:
+    """Two processes of a group, with one device each."""
+    from support.ranks import Ranks
+
+    ranks = Ranks(2)
+    yield ranks
+    ranks.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,13 +18,6 @@ from support.ranks import Ranks
 pytestmark = pytest.mark.once
 
 CLASSES = 6
-
-
-@pytest.fixture(scope="module")
-def two() -> Iterator[Ranks]:
-    ranks = Ranks(2)
-    yield ranks
-    ranks.stop()
 
 
 def on_both(two: Ranks, function: Callable[..., Any], *arguments: Any) -> Any:

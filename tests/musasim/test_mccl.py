@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -20,13 +19,6 @@ pytestmark = pytest.mark.once
 NEWER_THAN_2_7 = hasattr(dist.ProcessGroup, "split_group")
 # Earlier ones ask for CUDA's backend.
 SPLITS = TORCH >= (2, 12)
-
-
-@pytest.fixture(scope="module")
-def two() -> Iterator[Ranks]:
-    ranks = Ranks(2)
-    yield ranks
-    ranks.stop()
 
 
 def ones(*shape: int, **options: Any) -> torch.Tensor:
