@@ -55,8 +55,10 @@ def exceptions(platform: str) -> dict[str, str]:
 
 
 def _listed(platform: str) -> list[dict[str, Any]]:
-    import tomllib  # from Python 3.11 on
-
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     text = (Path(__file__).parent / "core_suites.toml").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = tomllib.loads(text).get(platform, [])
     return entries

@@ -129,10 +129,13 @@ def _of_toml(path: str, text: str) -> Iterator[Finding]:
 
 def _requirements(text: str) -> set[str] | None:
     """All requirements of a pyproject.toml; "name =" for those of Poetry, which are keys."""
-    if sys.version_info < (3, 11):
-        return None
-    import tomllib
-
+    try:
+        if sys.version_info >= (3, 11):
+            import tomllib
+        else:
+            import tomli as tomllib
+    except ImportError:
+        return None  # torchada was installed without its dependencies
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -76,6 +76,18 @@ def test_captured_draws_follow_the_weights(with_replacement: bool) -> None:
     assert counts[1] == 0
 
 
+def test_captured_draws_with_replacement_are_those_of_the_devices_kernel() -> None:
+    weights = torch.rand(64, device="cuda")
+    torch.multinomial(weights, 8, replacement=True)  # probed
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        drawn = torch.multinomial(weights, 8, replacement=True)
+    torch.cuda.manual_seed(5)
+    graph.replay()
+    torch.cuda.manual_seed(5)
+    assert torch.equal(torch.multinomial(weights, 8, replacement=True), drawn)
+
+
 def test_captured_with_out_and_words_of_errors() -> None:
     weights = torch.tensor([0.0, 1.0, 0.0], device="cuda")
     out = torch.empty(0, dtype=torch.int64, device="cuda")

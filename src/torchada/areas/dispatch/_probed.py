@@ -60,16 +60,21 @@ class Kernel:
         where = "makes the host wait, and is replaced in captures"
         return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
+    def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
+        """The name by which the verdict on such a call is kept, and the probe that finds it."""
+        return self.name, self._probe
+
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         own = self._own(keys)
         if args[0].device.type != self._context.backend.device_type:
             return own(*args, **kwargs)
-        found = self._verdicts.known(self.name)
+        name, probe = self.case(*args, **kwargs)
+        found = self._verdicts.known(name)
         # A capture cannot be interrupted by a probe; the replacement is right in any case.
         if found is None or self._only_captured:
             is_captured = self._is_capturing()
             if found is None and not is_captured:
-                found = self._verdicts.probe(self.name, own, self._probe, args[0].device)
+                found = self._verdicts.probe(name, own, probe, args[0].device)
             found = found or (self._only_captured and not is_captured)
         return own(*args, **kwargs) if found else self._replacement(*args, **kwargs)
 

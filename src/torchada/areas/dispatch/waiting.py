@@ -7,12 +7,13 @@ read the probabilities of multinomial on the host, to check them, if it draws wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._probed import Kernel, Selection
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.probes import Function, Verdicts
+from torchada.redirect.probes import Function, Probe, Verdicts
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -29,8 +30,8 @@ def patches(context: Context) -> Iterator[Patch]:
     finite, logarithm, sampling = _Finite(context), _Logarithm(context), _Sampling(context)
 
     def patch(name: str, replacement: Function, probe: Callable[..., bool], to: str, **more: Any) -> Patch:
-        captured = name.startswith("multinomial")
-        kernel = Kernel(context, name, replacement, probe, verdicts, only_captured=captured)
+        sampled = name.startswith("multinomial")
+        kernel = (_Multinomial if sampled else Kernel)(context, name, replacement, probe, verdicts, sampled)
         note = f"torch.{name.removesuffix('.out')}" + (" with out=" if name.endswith(".out") else "")
         return Patch(kernels, name, kernel, None, "emulated", to, note=note, **more)
 
@@ -39,6 +40,16 @@ def patches(context: Context) -> Iterator[Patch]:
     to = "draws that the host does not check, in captures"
     yield patch("multinomial", sampling.new, sampling.is_right, to, until=_ENDS)
     yield patch("multinomial.out", sampling.out, sampling.is_right_with_out, to, until=_ENDS)
+
+
+class _Multinomial(Kernel):
+    """What draws with replacement is another kernel, and has a verdict of its own: torch_musa 2.7.1's is captured as it is."""
+
+    def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
+        name, probe = super().case(*args, **kwargs)
+        if not (args[2] if len(args) > 2 else kwargs.get("replacement", False)):
+            return name, probe
+        return f"{name}, with replacement", lambda kernel, device: probe(partial(kernel, replacement=True), device)
 
 
 class _Operator:
@@ -169,8 +180,7 @@ class _Sampling(_Operator):
         state = namespace.get_rng_state(device)
         try:
             weights = self._torch.tensor([[0.0, 0.0, 3.0], [0.5, 0.0, 0.0]], device=device)
-            ways = ((weights, 1), (weights, 4, True))
-            is_right = all(kernel(*way)[:, 0].tolist() == [2, 0] for way in ways)
-            return is_right and all(self._goes_on(lambda way=way: kernel(*way), device) for way in ways)  # type: ignore[misc]
+            is_right: bool = kernel(weights, 1)[:, 0].tolist() == [2, 0]
+            return is_right and self._goes_on(lambda: kernel(weights, 1), device)
         finally:
             namespace.set_rng_state(state, device)
