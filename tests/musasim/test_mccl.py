@@ -362,6 +362,43 @@ def test_a_group_is_created_again_and_split(two: Ranks) -> None:
     two.run(again, meeting_point())
 
 
+def works_in_flight(rank: int, size: int) -> list[int]:
+    """How many works wait_tensor() knows after a collective, after wait(), after another collective, after wait_tensor()."""
+    from torch._C._distributed_c10d import _get_work_registry_size as known
+    from torch.distributed._functional_collectives import allow_inflight_collective_as_graph_input_ctx
+
+    counts = []
+    with allow_inflight_collective_as_graph_input_ctx():
+        work = dist.all_reduce(tensor := ones(2), async_op=True)
+        counts.append(known())
+        work.wait()
+        counts.append(known())
+        dist.all_reduce(tensor, async_op=True)
+        counts.append(known())
+        torch.ops.c10d_functional.wait_tensor(tensor)
+        counts.append(known())
+    assert tensor.tolist() == [4, 4]
+    return counts
+
+
+def test_wait_takes_a_work_out_of_the_registry(two: Ranks) -> None:
+    assert two.run(works_in_flight) == [[1, 0, 1, 0]] * 2
+
+
+def durations(rank: int, size: int) -> None:
+    group = dist.new_group(backend="mccl")
+    with pytest.raises(RuntimeError, match="timing was enabled"):
+        dist.all_reduce(ones(2), group=group, async_op=True)._get_duration()
+    group._enable_collectives_timing()
+    work = dist.all_reduce(ones(2), group=group, async_op=True)
+    work.wait()
+    assert work._get_duration() > 0
+
+
+def test_durations_are_measured_when_a_program_asks(two: Ranks) -> None:
+    two.run(durations)
+
+
 def device_maps(rank: int, size: int, rendezvous: list[str]) -> None:
     from support.ranks import connect
 

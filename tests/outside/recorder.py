@@ -84,7 +84,9 @@ def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
         text = longrepr.reprcrash.message
     else:
         text = "\n".join([line[2:] for line in str(longrepr).splitlines() if line.startswith("E ")][-2:])
-    return re.sub(r"0x[0-9a-f]{6,}", "0x..", " ".join(str(text).split()))[:400]
+    line = re.sub(r"0x[0-9a-f]{6,}", "0x..", " ".join(str(text).split()))
+    # What another process raised is told with its traceback before it.
+    return line if len(line) <= 800 else f"{line[:400]} ... {line[-400:]}"
 
 
 def _write(**entry: object) -> None:

@@ -89,6 +89,9 @@ def test_questions_of_torch_to_the_group_are_answered(founded: Callable[..., Any
     assert nccl.options._timeout == timedelta(seconds=90)
     c10d._add_ephemeral_timeout_for_all_pgs(timedelta(seconds=1))
     assert c10d._get_process_group_uid(group) == nccl.uid
+    later = dist.new_group([0])
+    assert isinstance(later, dist.ProcessGroup)
+    assert c10d._get_process_group_uid(later) == nccl.uid + 1  # the process's groups are counted
 
 
 def test_the_backend_is_chosen_by_the_device(founded: Callable[..., Any]) -> None:

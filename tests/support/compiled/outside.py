@@ -145,6 +145,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda.MemPoolContext": ("process", "what use_mem_pool is made of in torch 2.7: pool"),
     "torch.cuda.profiler.init": ("process", "writes a file of settings for a profiler"),
     "torch.cuda.tunable.write_file*": ("process", "a file for the next process"),
+    # New in torch 2.15; private.
+    "torch.cuda._primary_context_devices": ("process", "asks NVIDIA's driver: areas/cuda/test_absent.py"),
+    "torch.cuda.green_contexts._*": ("process", "ask NVIDIA's driver: areas/cuda/test_absent.py"),
+    "torch.cuda.tunable._*": ("process", "there are no tunable GEMMs: areas/cuda/test_absent.py"),
 }
 # Those of them that some versions of torch, or one of the mechanisms, do not have.
 NOT_EVERYWHERE = frozenset(
@@ -159,6 +163,9 @@ NOT_EVERYWHERE = frozenset(
         "torch.cuda.MemPoolContext",
         "torch.cuda.profiler.init",
         "torch.cuda.tunable.write_file*",
+        "torch.cuda._primary_context_devices",
+        "torch.cuda.green_contexts._*",
+        "torch.cuda.tunable._*",
         "the device of each sub-process of max-autotune *",
         "what Inductor knows of the CPU, *",
     }

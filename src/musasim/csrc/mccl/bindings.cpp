@@ -70,7 +70,7 @@ void add_process_group(py::module_& module) {
       .def("_is_initialized", &ProcessGroupMCCL::is_initialized, no_gil)
       .def("get_error", &ProcessGroupMCCL::getError, no_gil)
       .def_property_readonly("options", &ProcessGroupMCCL::options)
-      .def_property_readonly("uid", [](const ProcessGroupMCCL& self) { return self.getGroupUid(); })
+      .def_property_readonly("uid", &ProcessGroupMCCL::uid)
       .def_property(
           "bound_device_id", &ProcessGroupMCCL::getBoundDeviceId, &ProcessGroupMCCL::setBoundDeviceId);
 }

@@ -9,6 +9,7 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
+#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
 #include <numeric>
@@ -124,6 +125,17 @@ ProcessGroupMCCL::ProcessGroupMCCL(
   init();
 }
 
+uint64_t ProcessGroupMCCL::count_groups() {
+  static std::atomic<uint64_t> groups{0};
+  return groups++;
+}
+
+bool ProcessGroupMCCL::asks_for_timing() {
+  return c10d::debug_level() >= c10d::DebugLevel::Detail ||
+      c10d::getCvarBool({"TORCH_MCCL_ENABLE_TIMING", "MCCL_ENABLE_TIMING"}, false) ||
+      c10d::getCvarBool({"TORCH_MCCL_DESYNC_DEBUG", "MCCL_DESYNC_DEBUG"}, false);
+}
+
 // ---- How an operation runs ----
 
 WorkPtr ProcessGroupMCCL::collective(Request request, Body body) {
@@ -156,6 +168,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
       getRank(),
       device,
       timeout_for(request.timeout),
+      timed_,
       request.inputs,
       request.outputs};
   auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
@@ -543,6 +556,10 @@ void ProcessGroupMCCL::abort() {
 
 void ProcessGroupMCCL::shutdown() {
   health_->fail(c10d::ErrorType::COMM_ERROR, "it was shut down by the program");
+}
+
+void ProcessGroupMCCL::enableCollectivesTiming() {
+  timed_ = true;
 }
 
 c10::intrusive_ptr<c10d::Backend::Options> ProcessGroupMCCL::getBackendOptions() {

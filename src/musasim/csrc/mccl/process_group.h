@@ -101,6 +101,7 @@ class ProcessGroupMCCL final : public c10d::Backend {
   c10d::ErrorType getError() override;
   void abort() override;
   void shutdown() override;
+  void enableCollectivesTiming() override;
 
   // Newer than the oldest torch that is supported, hence no override.
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions();
@@ -113,6 +114,9 @@ class ProcessGroupMCCL final : public c10d::Backend {
   void add_ephemeral_timeout(Milliseconds timeout);
   bool has_timeout(const WorkPtr& work, Milliseconds timeout) const;
   void count_split(at::Device device);
+  uint64_t uid() const {
+    return uid_;
+  }
   uint64_t split_count() const {
     return splits_;
   }
@@ -140,6 +144,10 @@ class ProcessGroupMCCL final : public c10d::Backend {
   void check_peer(int peer) const;
   std::string name() const;
 
+  static uint64_t count_groups();
+  static bool asks_for_timing();
+
+  const uint64_t uid_ = count_groups(); // in this process, from 0 on
   const OptionsPtr options_;
   const std::shared_ptr<Health> health_;
   const std::shared_ptr<Communicator> communicator_;
@@ -149,6 +157,7 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::atomic<uint64_t> sequence_{0};
   uint64_t splits_ = 0;
   bool used_ = false;
+  bool timed_ = asks_for_timing();
   std::shared_ptr<std::atomic<int64_t>> ephemeral_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t ephemeral_owned_ = 0;
 };

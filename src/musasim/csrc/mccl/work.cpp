@@ -3,6 +3,7 @@
 #include "elsewhere.h"
 
 #include <ATen/core/ivalue.h>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
 
 #include <algorithm>
 
@@ -41,6 +42,13 @@ int64_t elements(const std::vector<at::Tensor>& tensors) {
     count += tensor.numel();
   }
   return count;
+}
+
+// What wait() has met needs no wait_tensor() any more, as in torch_musa.
+void forget(c10d::Work& work) {
+  if (c10d::allow_inflight_collective_as_graph_input()) {
+    c10d::unregister_work(c10::intrusive_ptr<c10d::Work>::unsafe_reclaim_from_nonowning(&work));
+  }
 }
 
 std::string describe(const WorkMCCL::Facts& facts) {
@@ -180,6 +188,7 @@ bool WorkMCCL::wait(Milliseconds timeout) {
       completion_->complete(story_->health->aborted());
     }
   }
+  forget(*this);
   if (const auto error = completion_->error()) {
     std::rethrow_exception(error);
   }
@@ -222,6 +231,7 @@ uint64_t WorkMCCL::getSequencenumber() const {
 }
 
 float WorkMCCL::getDuration() const {
+  TORCH_CHECK(facts_.timed, "getDuration only works if timing was enabled");
   TORCH_CHECK(completion_->done(), "getDuration can only be called after the work has finished");
   return std::chrono::duration<float, std::milli>(completion_->finished() - story_->asked).count();
 }
@@ -250,6 +260,7 @@ bool JoinedWork::wait(Milliseconds timeout) {
   for (const auto& part : parts_) {
     part->wait(timeout);
   }
+  forget(*this);
   return true;
 }
 

@@ -44,6 +44,7 @@ class WorkMCCL final : public c10d::Work {
     int rank;
     c10::Device device;
     std::chrono::milliseconds timeout;
+    bool timed;
     std::vector<at::Tensor> inputs;
     std::vector<at::Tensor> outputs;
   };
