@@ -40,18 +40,18 @@ def test_log_in_place(dtype: torch.dtype) -> None:
 
 def test_captured() -> None:
     weights = torch.tensor([[0.0, 0.0, 3.0], [0.5, 0.0, 0.0]], device="cuda")
-    many = torch.rand(512, device="cuda")
+    many, values = torch.rand(512, device="cuda"), torch.rand(512, device="cuda")
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         one, several = torch.multinomial(weights, 1), torch.multinomial(weights, 7, replacement=True)
         fresh, distinct = torch.multinomial(many, 64, replacement=True), torch.multinomial(many, 512)
-        finite = torch.isfinite(many)
+        finite = torch.isfinite(values)
     graph.replay()
     assert one.tolist() == [[2], [0]] and several.tolist() == [[2] * 7, [0] * 7]
     assert distinct.sort().values.tolist() == list(range(512))
     first = fresh.clone(), distinct.clone()
     weights.copy_(weights.roll(1, 0))
-    many[3] = float("inf")
+    values[3] = float("inf")
     graph.replay()
     assert one.tolist() == [[0], [2]] and several.tolist() == [[0] * 7, [2] * 7]
     assert not torch.equal(first[0], fresh) and not torch.equal(first[1], distinct)
