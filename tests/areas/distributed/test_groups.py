@@ -94,6 +94,24 @@ def test_questions_of_torch_to_the_group_are_answered(founded: Callable[..., Any
     assert c10d._get_process_group_uid(later) == nccl.uid + 1  # the process's groups are counted
 
 
+def test_a_barrier_of_a_group_needs_no_device(founded: Callable[..., Any]) -> None:
+    group = founded("nccl")
+    group.barrier().wait()
+    options = dist.BarrierOptions()
+    options.timeout = timedelta(seconds=30)
+    group.barrier(options).wait()
+    group.barrier(opts=options).wait()
+    assert options.device is None
+    if group.barrier.__doc__.count("barrier(self") > 1:  # newer torch
+        group.barrier(timedelta(seconds=30)).wait()
+        group.barrier(timeout=timedelta(seconds=30)).wait()
+    options.device = torch.device("cuda")
+    group.barrier(options).wait()
+    assert options.device is not None
+    founded("gloo").barrier().wait()
+    founded("cpu:gloo,cuda:nccl").barrier().wait()
+
+
 def test_the_backend_is_chosen_by_the_device(founded: Callable[..., Any]) -> None:
     founded(device_id=torch.device("cuda", 0))
     assert dist.get_backend() == "nccl"

@@ -6,6 +6,7 @@ AREAS = {
         "groups",
         "variables",
         "options",
+        "barrier",
         "scaled_sums",
         "mesh",
         "data_parallel",
