@@ -44,6 +44,13 @@ def fails(kind: str) -> str:
     return str(caught.value)
 
 
+def result(work: Any) -> str:
+    """What the future result of a work says, a WorkResult."""
+    from torch._C._distributed_c10d import WorkResult
+
+    return str(WorkResult(work.get_future_result().wait()).name)
+
+
 def late(rank: int, size: int, address: str) -> list[str]:
     found_anew(rank, size, address, seconds=3)
     if rank == 1:
@@ -109,6 +116,41 @@ def test_waiting_ends_after_the_given_time(two: Ranks) -> None:
     assert "Watchdog caught collective operation timeout" in text
 
 
+def goes_on(rank: int, size: int, address: str) -> list[str]:
+    """Without handling of errors, the program learns of a failure from the future result only."""
+    found_anew(rank, size, address, seconds=2)
+    dist.all_reduce(tensor := torch.ones(2, device="musa"))
+    (barrier := dist.barrier(async_op=True)).wait()
+    answers = [str(tensor.tolist()), result(barrier)]
+    if rank == 1:
+        time.sleep(4)
+        return answers
+    work = dist.all_reduce(tensor, async_op=True)
+    work.wait()
+    with pytest.raises(dist.DistBackendError, match="communicator was aborted on rank 0"):
+        dist.all_reduce(tensor)
+    return [*answers, result(work)]
+
+
+@pytest.mark.parametrize("name", ["TORCH_MCCL_ASYNC_ERROR_HANDLING", "MCCL_ASYNC_ERROR_HANDLING"])
+def test_a_program_may_ask_that_nobody_handles_errors(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "0")
+    ranks = Ranks(2)
+    try:
+        assert ranks.run(goes_on, meeting_point()) == [["[2.0, 2.0]", "SUCCESS", "TIMEOUT"], ["[2.0, 2.0]", "SUCCESS"]]
+    finally:
+        ranks.stop(kill=True)
+
+
+@pytest.mark.parametrize("name", ["BLOCKING_WAIT", "ASYNC_ERROR_HANDLING", "NAN_CHECK", "TRACE_BUFFER_SIZE"])
+def test_a_group_refuses_variables_that_torch_musa_refuses(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    from torch_musa._MUSAC import ProcessGroupMCCL
+
+    monkeypatch.setenv(f"TORCH_MCCL_{name}", "abc")
+    with pytest.raises(RuntimeError, match=f"Invalid value for environment variable: TORCH_MCCL_{name}"):
+        ProcessGroupMCCL(dist.HashStore(), 0, 1)
+
+
 def given_up(rank: int, size: int, address: str) -> None:
     found_anew(rank, size, address, seconds=60)
     backend = dist.group.WORLD._get_backend(torch.device("musa"))
@@ -117,7 +159,7 @@ def given_up(rank: int, size: int, address: str) -> None:
         backend.abort()
         with pytest.raises(dist.DistBackendError, match=r"communicator was aborted on rank 0.*by the program"):
             work.wait()
-        assert work.is_completed() and not work.is_success()
+        assert work.is_completed() and result(work) == "COMM_ERROR"
         assert backend.get_error().name == "COMM_ERROR"
         with pytest.raises(dist.DistBackendError, match="aborted on rank 0"):
             dist.barrier()

@@ -7,6 +7,7 @@
 #include "mccl/lane.cpp"
 #include "mccl/point_to_point.cpp"
 #include "mccl/process_group.cpp"
+#include "mccl/settings.cpp"
 #include "mccl/tensors.cpp"
 #include "mccl/work.cpp"
 

@@ -9,7 +9,6 @@
 
 #include <ATen/ATen.h>
 #include <torch/csrc/distributed/c10d/Utils.hpp>
-#include <torch/csrc/distributed/c10d/debug.h>
 
 #include <algorithm>
 #include <numeric>
@@ -130,12 +129,6 @@ uint64_t ProcessGroupMCCL::count_groups() {
   return groups++;
 }
 
-bool ProcessGroupMCCL::asks_for_timing() {
-  return c10d::debug_level() >= c10d::DebugLevel::Detail ||
-      c10d::getCvarBool({"TORCH_MCCL_ENABLE_TIMING", "MCCL_ENABLE_TIMING"}, false) ||
-      c10d::getCvarBool({"TORCH_MCCL_DESYNC_DEBUG", "MCCL_DESYNC_DEBUG"}, false);
-}
-
 // ---- How an operation runs ----
 
 WorkPtr ProcessGroupMCCL::collective(Request request, Body body) {
@@ -168,7 +161,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
       getRank(),
       device,
       timeout_for(request.timeout),
-      timed_,
+      settings_,
       request.inputs,
       request.outputs};
   auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
@@ -559,7 +552,7 @@ void ProcessGroupMCCL::shutdown() {
 }
 
 void ProcessGroupMCCL::enableCollectivesTiming() {
-  timed_ = true;
+  settings_.timed = true;
 }
 
 c10::intrusive_ptr<c10d::Backend::Options> ProcessGroupMCCL::getBackendOptions() {

@@ -2,6 +2,7 @@
 
 #include "agreement.h"
 #include "lane.h"
+#include "settings.h"
 #include "work.h"
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -145,10 +146,10 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::string name() const;
 
   static uint64_t count_groups();
-  static bool asks_for_timing();
 
   const uint64_t uid_ = count_groups(); // in this process, from 0 on
   const OptionsPtr options_;
+  Settings settings_ = Settings::read(); // before the group connects, because a wrong one is an error
   const std::shared_ptr<Health> health_;
   const std::shared_ptr<Communicator> communicator_;
   Lane collectives_;
@@ -157,7 +158,6 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::atomic<uint64_t> sequence_{0};
   uint64_t splits_ = 0;
   bool used_ = false;
-  bool timed_ = asks_for_timing();
   std::shared_ptr<std::atomic<int64_t>> ephemeral_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t ephemeral_owned_ = 0;
 };

@@ -18,6 +18,17 @@ constexpr Milliseconds kGrace{1000};
 // How often a waiting thread checks whether the communicator was aborted.
 constexpr Milliseconds kLook{50};
 
+c10::intrusive_ptr<Future> make_result() {
+  return c10::make_intrusive<Future>(c10::AnyEnumType::get());
+}
+
+c10d::WorkResult result_of(const Completion& completion, const Health& health) {
+  if (completion.error() == nullptr) {
+    return c10d::WorkResult::SUCCESS;
+  }
+  return health.error() == c10d::ErrorType::TIMEOUT ? c10d::WorkResult::TIMEOUT : c10d::WorkResult::COMM_ERROR;
+}
+
 c10::intrusive_ptr<Future> make_future(c10::Device device) {
   // The future knows the device, because DDP takes the tensors for its buckets out of it.
   return c10::make_intrusive<Future>(c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{device});
@@ -49,6 +60,10 @@ void forget(c10d::Work& work) {
   if (c10d::allow_inflight_collective_as_graph_input()) {
     c10d::unregister_work(c10::intrusive_ptr<c10d::Work>::unsafe_reclaim_from_nonowning(&work));
   }
+}
+
+[[noreturn]] void refuse_is_success() {
+  C10_THROW_ERROR(NotImplementedError, "WorkMCCL::isSuccess() is deprecated");
 }
 
 std::string describe(const WorkMCCL::Facts& facts) {
@@ -172,7 +187,7 @@ bool WorkMCCL::isCompleted() {
 }
 
 bool WorkMCCL::isSuccess() const {
-  return completion_->error() == nullptr;
+  refuse_is_success();
 }
 
 std::exception_ptr WorkMCCL::exception() const {
@@ -180,6 +195,9 @@ std::exception_ptr WorkMCCL::exception() const {
 }
 
 bool WorkMCCL::wait(Milliseconds timeout) {
+  // torch_musa looks for an error when the stream, not the host, begins to wait. Only a barrier holds the host.
+  const bool goes_on = timeout == kNoTimeout && !facts_.settings.raises_late_errors &&
+      facts_.type != c10d::OpType::BARRIER && !completion_->done();
   const auto until = timeout == kNoTimeout ? deadline_ + kGrace : after(timeout);
   while (!completion_->wait(std::min<Clock::time_point>(until, Clock::now() + kLook))) {
     if (Clock::now() >= until) {
@@ -189,7 +207,7 @@ bool WorkMCCL::wait(Milliseconds timeout) {
     }
   }
   forget(*this);
-  if (const auto error = completion_->error()) {
+  if (const auto error = completion_->error(); error && !goes_on) {
     std::rethrow_exception(error);
   }
   return true;
@@ -215,15 +233,32 @@ c10::intrusive_ptr<Future> WorkMCCL::getFuture() {
     }
     future_ = make_future(facts_.device);
   }
-  auto finish = [future = future_, completion = completion_, outputs = facts_.outputs] {
+  at_the_end([future = future_, completion = completion_, outputs = facts_.outputs] {
     settle(*future, completion->error(), outputs);
-  };
-  if (completion_->done()) {
-    finish();
-  } else {
-    completion_->then([finish = std::move(finish)] { run_elsewhere(finish); });
-  }
+  });
   return future_;
+}
+
+c10::intrusive_ptr<Future> WorkMCCL::getFutureResult() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (result_ != nullptr) {
+      return result_;
+    }
+    result_ = make_result();
+  }
+  at_the_end([future = result_, completion = completion_, health = story_->health] {
+    future->markCompleted(c10::IValue(static_cast<int64_t>(result_of(*completion, *health))));
+  });
+  return result_;
+}
+
+void WorkMCCL::at_the_end(std::function<void()> settle_future) {
+  if (completion_->done()) {
+    settle_future();
+  } else {
+    completion_->then([settle_future = std::move(settle_future)] { run_elsewhere(settle_future); });
+  }
 }
 
 uint64_t WorkMCCL::getSequencenumber() const {
@@ -231,7 +266,7 @@ uint64_t WorkMCCL::getSequencenumber() const {
 }
 
 float WorkMCCL::getDuration() const {
-  TORCH_CHECK(facts_.timed, "getDuration only works if timing was enabled");
+  TORCH_CHECK(facts_.settings.timed, "getDuration only works if timing was enabled");
   TORCH_CHECK(completion_->done(), "getDuration can only be called after the work has finished");
   return std::chrono::duration<float, std::milli>(completion_->finished() - story_->asked).count();
 }
@@ -244,7 +279,7 @@ bool JoinedWork::isCompleted() {
 }
 
 bool JoinedWork::isSuccess() const {
-  return std::all_of(parts_.begin(), parts_.end(), [](const auto& part) { return part->isSuccess(); });
+  refuse_is_success();
 }
 
 std::exception_ptr JoinedWork::exception() const {
@@ -294,6 +329,21 @@ c10::intrusive_ptr<Future> JoinedWork::getFuture() {
       error = std::current_exception();
     }
     settle(*future, error, self->result());
+  });
+  return future;
+}
+
+c10::intrusive_ptr<Future> JoinedWork::getFutureResult() {
+  auto future = make_result();
+  const auto self = c10::intrusive_ptr<JoinedWork>::unsafe_reclaim_from_nonowning(this);
+  run_elsewhere([self, future] {
+    int64_t worst = 0;
+    for (const auto& part : self->parts_) {
+      const auto result = part->getFutureResult();
+      result->wait();
+      worst = std::max(worst, result->value().toInt());
+    }
+    future->markCompleted(c10::IValue(worst));
   });
   return future;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "error.h"
+#include "settings.h"
 
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
@@ -44,7 +45,7 @@ class WorkMCCL final : public c10d::Work {
     int rank;
     c10::Device device;
     std::chrono::milliseconds timeout;
-    bool timed;
+    Settings settings;
     std::vector<at::Tensor> inputs;
     std::vector<at::Tensor> outputs;
   };
@@ -65,6 +66,7 @@ class WorkMCCL final : public c10d::Work {
   void abort() override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
   uint64_t getSequencenumber() const override;
   float getDuration() const override;
   std::chrono::milliseconds timeout() const {
@@ -72,6 +74,9 @@ class WorkMCCL final : public c10d::Work {
   }
 
  private:
+  // Runs it when the operation has ended, and at once if it has.
+  void at_the_end(std::function<void()> settle_future);
+
   // The facts about the operation for error messages.
   struct Story {
     int rank;
@@ -88,6 +93,7 @@ class WorkMCCL final : public c10d::Work {
   const std::shared_ptr<Completion> completion_ = std::make_shared<Completion>();
   const Deadline deadline_;
   c10::intrusive_ptr<c10::ivalue::Future> future_;
+  c10::intrusive_ptr<c10::ivalue::Future> result_;
 };
 
 // Several works that a program waits for as one.
@@ -103,6 +109,7 @@ class JoinedWork final : public c10d::Work {
   void abort() override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+  c10::intrusive_ptr<c10::ivalue::Future> getFutureResult() override;
 
  private:
   const std::vector<c10::intrusive_ptr<c10d::Work>> parts_;
