@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,33 @@ def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
     (tmp_path / "any.toml").write_text('[[failure]]\ntests = "*"\ncause = "bad luck"\nwhy = "?"\n')
     with pytest.raises(SystemExit, match="needs a reason and one of the causes"):
         scoring.read(tmp_path / "any.toml", "2.13.0")
+
+
+def test_a_row_may_be_for_a_version_of_torch_or_of_the_sources(tmp_path: Path) -> None:
+    row = '[[failure]]\ntests = "*{0}"\ncause = "version"\nwhy = "?"\n{1}\n'
+    path = tmp_path / "any.toml"
+    path.write_text("".join([row.format("a", 'torch = ["2.7"]'), row.format("b", 'source = ["2.12"]'), row.format("c", "")]))
+    found = {
+        versions: "".join(each.tests[1:] for each in scoring.read(path, *versions))
+        for versions in (("2.7.1", "2.6.0"), ("2.13.0", "2.12.1a0"), ("2.13.0", ""))
+    }
+    assert found == {("2.7.1", "2.6.0"): "ac", ("2.13.0", "2.12.1a0"): "bc", ("2.13.0", ""): "c"}
+
+
+DEVICES = """
+class TestPlain: {0}
+class TestAnyCPU: {0}
+class TestAnyCUDA: {0}
+def test_alone(): pass
+"""
+
+
+def test_of_tests_for_each_type_of_device_those_for_cuda_are_run(suite: tuple[Suite, Path], tmp_path: Path) -> None:
+    (suite[1] / "tests" / "test_any.py").write_text(DEVICES.format("def test_it(self): pass"))
+    bounds = Bounds(gibibytes=16, seconds=200)
+    chosen = replace(suite[0], harness="torchada_devices", env={"TORCHADA_SIMULATE": "1"})
+    ((_, verdicts),) = running.run(chosen, suite[1], tmp_path / "results", bounds)
+    assert [each.test for each in verdicts] == ["test_any.py::TestAnyCUDA::test_it"]
 
 
 def test_a_choice_of_no_file_is_refused(suite: tuple[Suite, Path], tmp_path: Path) -> None:

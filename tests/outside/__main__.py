@@ -33,7 +33,8 @@ def main() -> int:
         failed = sum(each.verdict == "failed" for each in found)
         print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
         verdicts += found
-    made = scoring.score(verdicts, scoring.read(HERE / "kept" / f"{_list_of(options.suite)}.toml", torch))
+    kept = HERE / "kept" / f"{_list_of(options.suite)}.toml"
+    made = scoring.score(verdicts, scoring.read(kept, torch, _version_of(checkout)))
     report = f"{scoring.HEADER}\n{scoring.table(options.suite, torch, made)}\n"
     (results / "score.md").write_text(report, encoding="utf-8")
     print(report)
@@ -46,6 +47,12 @@ def main() -> int:
 
 def _list_of(suite: str) -> str:
     return (suite in SUITES and SUITES[suite].kept) or suite
+
+
+def _version_of(checkout: Path) -> str:
+    """What a checkout of PyTorch says about itself, "" for any other."""
+    file = checkout / "version.txt"
+    return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
 
 def _parse() -> argparse.Namespace:

@@ -36,6 +36,11 @@ def torchada_cuda_only() -> None:
     torchada()
 
 
+def torchada_devices() -> None:
+    """As `torchada`; of tests that are made for each type of device, those for CUDA are run (`is_for_cuda`)."""
+    torchada()
+
+
 def torchada_inductor() -> None:
     """As `torchada`; whether Inductor has a GPU goes by the names that the question had until torch 2.8, too."""
     torchada()
@@ -74,6 +79,11 @@ def concerns_cuda(name: str, doc: str) -> bool:
     return any(word in f"{name} {doc}".lower() for word in ("cuda", "gpu", "pin"))
 
 
+def is_for_cuda(item: Any) -> bool:
+    """Whether PyTorch has made the test for CUDA, of a class that it makes one of for each type of device."""
+    return item.cls is not None and item.cls.__name__.endswith("CUDA")
+
+
 def smallest(items: Sequence[Test], each: int) -> list[Test]:
     """Of each test function, the `each` items with the smallest parameters, in the order that they had."""
     functions: dict[str, list[int]] = {}
@@ -97,6 +107,7 @@ def prepare() -> None:
         "vendor": vendor,
         "torchada": torchada,
         "torchada_cuda_only": torchada_cuda_only,
+        "torchada_devices": torchada_devices,
         "torchada_inductor": torchada_inductor,
         "torchada_triton": torchada_triton,
         "earlier": earlier,

@@ -30,6 +30,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out what has its verdict already, and, of a sample, what is not part of it."""
     if os.environ["OUTSIDE_HARNESS"] == "torchada_cuda_only":
         items[:] = [item for item in items if harness.concerns_cuda(item.name, _source(item))]
+    if os.environ["OUTSIDE_HARNESS"] == "torchada_devices":
+        items[:] = [item for item in items if harness.is_for_cuda(item)]
     if 0 < _EVERY < len(items):
         step = len(items) / _EVERY
         items[:] = [items[int(i * step)] for i in range(_EVERY)]

@@ -41,6 +41,8 @@ class Known:
     error: str = ""
     #: Versions of torch (prefixes) that it concerns; empty for all.
     torch: tuple[str, ...] = ()
+    #: Versions of the checkout, likewise.
+    source: tuple[str, ...] = ()
     #: It does not always fail.
     sometimes: bool = False
 
@@ -53,16 +55,22 @@ def _matches(pattern: str, test: str) -> bool:
     return fnmatchcase(test, pattern.replace("[", "[[]"))
 
 
-def read(path: Path, torch: str) -> list[Known]:
-    """The list that is kept for a suite and concerns this torch. A row without a known cause is an error."""
+def read(path: Path, torch: str, source: str = "") -> list[Known]:
+    """The list that is kept for a suite, of this version of torch and of the checkout. A row without a known cause is an error."""
     if not path.exists():
         return []
     rows = tomllib.loads(path.read_text(encoding="utf-8")).get("failure", [])
-    known = [Known(**{**row, "torch": tuple(row.get("torch", ()))}) for row in rows]
+    known = [
+        Known(**{**row, "torch": tuple(row.get("torch", ())), "source": tuple(row.get("source", ()))}) for row in rows
+    ]
     for row in known:
         if row.cause not in CAUSES or not row.why:
             raise SystemExit(f"{path}: {row.tests!r} needs a reason and one of the causes {', '.join(CAUSES)}")
-    return [row for row in known if not row.torch or torch.startswith(row.torch)]
+    return [row for row in known if _concerns(row.torch, torch) and _concerns(row.source, source)]
+
+
+def _concerns(prefixes: tuple[str, ...], version: str) -> bool:
+    return not prefixes or version.startswith(prefixes)
 
 
 @dataclass

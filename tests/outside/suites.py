@@ -146,6 +146,34 @@ def _project(name: str, root: str, *files: str, sources: tuple[str, ...]) -> Sui
     return Suite(name, root, files, "nothing", ("--confcutdir=..",), sources, env)
 
 
+#: Files of PyTorch's whose tests are made for each type of device.
+_MADE_FOR_EACH_DEVICE = (
+    "test_autograd.py",
+    "test_complex.py",
+    "test_dlpack.py",
+    "test_foreach.py",
+    "test_indexing.py",
+    "test_linalg.py",
+    "test_masked.py",
+    "test_modules.py",
+    "test_nestedtensor.py",
+    "test_nn.py",
+    "test_optim.py",
+    "test_reductions.py",
+    "test_scatter_gather_ops.py",
+    "test_segment_reductions.py",
+    "test_shape_ops.py",
+    "test_sort_and_select.py",
+    "test_sparse.py",
+    "test_spectral_ops.py",
+    "test_tensor_creation_ops.py",
+    "test_torch.py",
+    "test_transformers.py",
+    "test_type_promotion.py",
+    "test_view_ops.py",
+    "nn/test_*.py",
+)
+
 SUITES = {
     suite.name: suite
     for suite in (
@@ -167,6 +195,8 @@ SUITES = {
             arguments=("-p", "no:logging"),
         ),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
+        _pytorch("test-accelerator", "test_accelerator.py", "test_cuda_compatibility.py"),
+        _pytorch("test-devices", *_MADE_FOR_EACH_DEVICE, harness="torchada_devices"),
         Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),
         _pytorch(

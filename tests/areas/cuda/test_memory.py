@@ -30,6 +30,8 @@ def test_caching_allocator_takes_device_and_stream() -> None:
     assert torch.cuda.memory_allocated(1) == before
     with pytest.raises(TypeError, match="stream"):
         torch.cuda.caching_allocator_alloc(1, stream="default")
+    with pytest.raises(ValueError, match="Invalid memory size: -1024"):
+        torch.cuda.caching_allocator_alloc(-1024)
 
 
 def test_memory_that_was_not_allocated_cannot_be_deleted() -> None:

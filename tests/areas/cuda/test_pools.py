@@ -6,6 +6,7 @@ import inspect
 import pickle
 import shutil
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,22 @@ def test_libraries_switch_pools_themselves(owner: Any) -> None:
     owner._cuda_endAllocateToPool(0, pool.id)
     owner._cuda_releasePool(0, pool.id)
     assert pool_of(x) == pool.id and pool_of(torch.ones(MIB, device="cuda:0")) == (0, 0)
+
+
+def test_other_threads_do_not_allocate_in_the_pool_that_a_library_switches_on() -> None:
+    """Inductor's graph trees do so for a graph's pool: replays would overwrite what another thread has allocated there."""
+    if not hasattr(torch._C, "_cuda_beginAllocateCurrentThreadToPool"):
+        pytest.skip("this torch names it otherwise")
+    pool, others = torch.cuda.MemPool(), []
+    thread = threading.Thread(target=lambda: others.append(torch.ones(MIB, device="cuda:0")))
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch._C._cuda_beginAllocateCurrentThreadToPool(0, pool.id)
+        thread.start()
+        thread.join()
+        mine = torch.ones(MIB, device="cuda:0")
+        torch._C._cuda_endAllocateToPool(0, pool.id)
+        torch._C._cuda_releasePool(0, pool.id)
+    assert pool_of(mine) == pool.id and pool_of(others[0]) == (0, 0)
 
 
 @pytest.mark.parametrize("device", ["cuda:1", torch.device("cuda:1"), 1])

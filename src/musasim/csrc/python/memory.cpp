@@ -131,6 +131,8 @@ void add_pools(py::module_& module) {
     begin_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool, /*every_stream=*/true);
   });
   module.def("_musa_beginAllocateCurrentStreamToPool", [](int device, PoolId pool) {
+    TORCH_CHECK(
+        current_stream(static_cast<c10::DeviceIndex>(device)).id() != 0, "Expected stream capture to be under way");
     begin_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool, /*every_stream=*/false);
   });
   module.def("_musa_endAllocateCurrentStreamToPool", [](int device, PoolId pool) {

@@ -96,6 +96,8 @@ class _RawAllocations:
 
     def allocate(self, size: int, device: DeviceLike = None, stream: StreamLike | int | None = None) -> int:
         """The address of `size` bytes on `device`, for use on `stream` (an object or its number; default: the current one)."""
+        if size < 0:
+            raise ValueError(f"Invalid memory size: {size}")  # torch.cuda's, since torch 2.12
         torch, namespace = self._context.torch, self._context.namespace
         index = self._context.torch.cuda._get_device_index(device, optional=True)
         if isinstance(stream, int):

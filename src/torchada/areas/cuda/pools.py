@@ -7,7 +7,7 @@ torch.cuda.memory's own functions stay if they are Python code over a few C func
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada._warnings import warn
 from torchada.areas.cuda._graph_class import takes
@@ -29,8 +29,9 @@ _UNSUPPORTED = {
     "_use_uvm": "managed memory is allocated by CUDA's driver",
 }
 # What torch has renamed since the adapter took its names: the same function for pools, by an older name.
+_BEGIN = "_cuda_beginAllocateCurrentThreadToPool"
 _RENAMED = {
-    "_cuda_beginAllocateCurrentThreadToPool": "_cuda_beginAllocateToPool",
+    _BEGIN: "_cuda_beginAllocateToPool",
     "_cuda_endAllocateToPool": "_cuda_endAllocateCurrentStreamToPool",
     "_cuda_releasePool": "_cuda_releasePool",
 }
@@ -77,9 +78,33 @@ def _switches(context: Context, owner: object) -> Iterator[Patch]:
     done = names.keys() if owner is context.torch._C else ()  # by the area c_functions
     for name in sorted(_RENAMED.keys() & vars(owner).keys() - done):
         own, function = names.get(name) or names.get(_RENAMED[name]) or (None, None)
-        if own is not None:
-            to = f"torch.{context.backend.namespace}.{context.backend.native.module}.{own}"
+        if own is None:
+            continue
+        to = f"torch.{context.backend.namespace}.{context.backend.native.module}.{own}"
+        if name == _BEGIN and owner is context.torch._C:
+            yield Patch(owner, name, _begin(context, function), f"torch._C.{name}", to=to)
+        else:
             yield Patch(owner, name, function, f"torch._C.{name}", kind="same", to=to)
+
+
+def _begin(context: Context, everywhere: Any) -> Any:
+    """Send what a thread allocates to a pool, on the current stream: no adapter can tell threads apart.
+
+    torch._C's function is called for the pool of a graph and on the stream of its capture. What another thread allocates there
+    would be overwritten by replays. use_mem_pool, which is for all streams, has the function of torch.cuda.memory instead.
+    """
+    _, of_stream = native_names(context).get("_cuda_beginAllocateCurrentStreamToPool", ("", None))
+    if of_stream is None:
+        return everywhere
+    function: Any = of_stream
+    namespace = context.namespace
+
+    def begin(device: int, pool: tuple[int, int]) -> None:
+        # torch_musa refuses the default stream.
+        on_default = namespace.current_stream(device) == namespace.default_stream(device)
+        (everywhere if on_default else function)(device, pool)
+
+    return begin
 
 
 def _pool_init(context: Context, original: AnyFunction) -> AnyFunction:
