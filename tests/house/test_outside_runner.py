@@ -124,7 +124,7 @@ def test_failures_are_compared_with_the_list() -> None:
 @pytest.mark.parametrize("path", sorted((HERE / "kept").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
     suites = {headers.NAME, *(each.kept or name for name, each in SUITES.items())}
-    assert path.stem in suites and scoring.read(path, "2.13.0")
+    assert path.stem in suites and scoring.read(path, "2.13.0", "2.6.0")
 
 
 def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
@@ -145,9 +145,12 @@ def test_a_row_may_be_for_a_version_of_torch_or_of_the_sources(tmp_path: Path) -
 
 
 DEVICES = """
-class TestPlain: {0}
-class TestAnyCPU: {0}
-class TestAnyCUDA: {0}
+class TestPlain:
+    {0}
+class TestAnyCPU:
+    {0}
+class TestAnyCUDA:
+    {0}
 def test_alone(): pass
 """
 

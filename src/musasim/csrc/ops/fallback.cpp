@@ -405,9 +405,20 @@ void prefer_cpu_kernels(torch::Library& library, c10::DispatchKey cpu, c10::Disp
   }
 
 MUSASIM_USE_CPU_KERNELS(CPU, PrivateUse1)
-MUSASIM_USE_CPU_KERNELS(SparseCPU, SparsePrivateUse1)
-MUSASIM_USE_CPU_KERNELS(SparseCsrCPU, SparseCsrPrivateUse1)
 MUSASIM_USE_CPU_KERNELS(QuantizedCPU, QuantizedPrivateUse1)
+
+// Sparse tensors have the operators that torch_musa 2.7.1 registers for them (musa_functions.yaml), and no others. shape.cpp has
+// those that only read what a tensor is made of.
+TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
+  for (const auto* name : {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_coalesce"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  }
+}
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
+  for (const auto* name : {"_to_sparse", "_to_sparse.sparse_dim"}) {
+    library.impl(name, torch::CppFunction::makeFromBoxedFunction<&run_on_cpu>());
+  }
+}
 
 // A program's operators that are registered only for the device pass autograd by this. Newer torch has it for every device.
 TORCH_LIBRARY_IMPL(_, AutogradPrivateUse1, library) {

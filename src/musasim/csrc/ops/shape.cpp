@@ -55,18 +55,6 @@ at::Tensor empty_strided(
 }
 
 // A sparse tensor is made on the current device of its type.
-at::Tensor sparse_with_dims(
-    int64_t sparse_dim,
-    int64_t dense_dim,
-    at::IntArrayRef size,
-    std::optional<c10::ScalarType> dtype,
-    std::optional<c10::Layout> layout,
-    std::optional<c10::Device> device,
-    std::optional<bool> pin_memory) {
-  const c10::DeviceGuard guard(wanted_device(device));
-  return at::native::new_with_dims_sparse(sparse_dim, dense_dim, size, dtype, layout, device, pin_memory);
-}
-
 at::Tensor sparse_with_dims_and_tensors(
     int64_t sparse_dim,
     int64_t dense_dim,
@@ -219,12 +207,10 @@ TORCH_LIBRARY_IMPL(aten, QuantizedPrivateUse1, library) {
   library.impl("record_stream", &record_stream_of);
 }
 
-// Sparse tensors are created from their members. These kernels only need the requested device.
+// What torch_musa registers to make sparse tensors of their members, and to read these. Further operators are in fallback.cpp.
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
   library.impl("_sparse_coo_tensor_with_dims_and_tensors", &sparse_with_dims_and_tensors);
-  library.impl("_sparse_coo_tensor_with_dims", &sparse_with_dims);
   library.impl("sparse_dim", &at::native::sparse_dim_sparse);
-  library.impl("dense_dim", &at::native::dense_dim_sparse);
   library.impl("_nnz", &at::native::_nnz_sparse);
   library.impl("_indices", &at::native::_indices_sparse);
   library.impl("_values", &at::native::_values_sparse);
@@ -236,12 +222,8 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
 TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
   library.impl("crow_indices", &at::native::crow_indices_sparse_csr);
   library.impl("col_indices", &at::native::col_indices_sparse_csr);
-  library.impl("ccol_indices", &at::native::ccol_indices_sparse_csr);
-  library.impl("row_indices", &at::native::row_indices_sparse_csr);
   library.impl("values", &at::native::values_sparse_csr);
   library.impl("_nnz", &at::native::_nnz_sparse_csr);
-  library.impl("sparse_dim", &at::native::sparse_dim_sparse_csr);
-  library.impl("dense_dim", &at::native::dense_dim_sparse_csr);
 }
 
 } // namespace musasim

@@ -1,9 +1,20 @@
 """Which kernel runs: torch.library, dispatch keys, custom operators, the kernels of attention, operators overridden in C++."""
 
 AREAS = {
-    "torch": ("library", "keys", "cpp_ops", "out_dtype", "waiting", "nested", "on_the_cpu"),
+    "torch": (
+        "library",
+        "keys",
+        "cpp_ops",
+        "out_dtype",
+        "waiting",
+        "nested",
+        "nested_kernels",
+        "sparse_kernels",
+        "on_the_cpu",
+    ),
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
     "torch.nn.attention.flex_attention": ("flex_attention",),
     "torch.nn.attention.varlen": ("varlen",),
+    "torch.nested._internal.ops": ("jagged",),
 }

@@ -1,0 +1,142 @@
+"""Sparse tensors compute what the CPU's do, though torch_musa makes and takes them apart only."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
+LAYOUTS = {
+    "coo": torch.Tensor.to_sparse,
+    "csr": torch.Tensor.to_sparse_csr,
+    "csc": torch.Tensor.to_sparse_csc,
+    "bsr": lambda x: x.to_sparse_bsr((2, 2)),
+}
+DENSE = torch.tensor([[0, 2.0, 0, 1], [0, 0, 3, 0], [4, 0, 0, 0], [0, 0, 0, 5]])
+OTHER = torch.arange(12.0).reshape(4, 3) - 5
+Call = Callable[[torch.Tensor, torch.Tensor], Any]
+ALL = {
+    "to_dense": lambda x, _: x.to_dense(),
+    "matmul": lambda x, y: x @ y,
+    "mul": lambda x, _: (x * 2.5).to_dense(),
+    "sqrt": lambda x, _: x.sqrt().to_dense(),
+    "neg": lambda x, _: (-x).to_dense(),
+    "abs_": lambda x, _: x.neg().abs_().to_dense(),
+    "clone": lambda x, _: x.clone().to_dense(),
+    "zeros_like": lambda x, _: torch.zeros_like(x).to_dense(),
+    "empty_like": lambda x, _: torch.empty_like(x).shape,
+    "to double": lambda x, _: x.double().to_dense(),
+    "dims": lambda x, _: (x.sparse_dim(), x.dense_dim(), x._nnz(), x.layout, x.dtype),
+}
+COO_AND_CSR = {
+    "addmm": lambda x, y: torch.addmm(torch.ones(4, 3, device=y.device), x, y, beta=0.5, alpha=2),
+    "without the input": lambda x, y: torch.addmm(torch.full((4, 3), torch.nan, device=y.device), x, y, beta=0),
+    "sparse.mm": torch.sparse.mm,
+    "mv": lambda x, y: x @ y[:, 0],
+    "sum": lambda x, _: x.sum(),
+    "add": lambda x, _: (x + x).to_dense(),
+    "sin_": lambda x, _: x.sin_().to_dense(),
+    "product of two": lambda x, _: (x @ x).to_dense(),
+    "transposed": lambda x, _: x.t().to_dense(),
+}
+COO = {
+    "pickle": lambda x, _: pickle.loads(pickle.dumps(x)).to_dense(),
+    "deepcopy": lambda x, _: copy.deepcopy(x).to_dense(),
+    "half": lambda x, y: (x.to(torch.bfloat16) @ y.to(torch.bfloat16)).float(),
+    "add to dense": lambda x, y: y.new_ones(4, 4) + x,
+    "in place": lambda x, y: y.new_ones(4, 4).add_(x),
+    "sums": lambda x, _: torch.sparse.sum(x, 0).to_dense(),
+    "softmax": lambda x, _: torch.sparse.softmax(x, 1).to_dense(),
+    "cat": lambda x, _: torch.cat([x, x]).to_dense(),
+    "stack": lambda x, _: torch.stack([x, x]).to_dense(),
+    "mask": lambda x, y: (y @ y.t()).sparse_mask(x).to_dense(),
+    "select": lambda x, _: x[1].to_dense(),
+    "coalesce": lambda x, _: torch.cat([x, x], 1).coalesce().is_coalesced(),
+    "indices": lambda x, _: x.coalesce().indices(),
+    "bmm": lambda x, y: torch.bmm(torch.stack([x, x]), torch.stack([y, y])),
+    "grows": lambda x, _: x.clone().add_((torch.eye(4, device=x.device) * 7).to_sparse()).to_dense(),
+    "zero_": lambda x, _: x.clone().zero_().to_dense(),
+    "copy_": lambda x, _: torch.zeros_like(x).copy_(x).to_dense(),
+    "norm": lambda x, _: x.norm(),
+    "out": lambda x, _: torch.sqrt(x, out=torch.empty(4, 4, layout=torch.sparse_coo, device=x.device)).to_dense(),
+    "empty": lambda x, _: torch.empty(2, 3, layout=torch.sparse_coo, device=x.device)._nnz(),
+    "unary": lambda x, _: (x.nan_to_num().to_dense(), x.isinf().to_dense(), x.floor().to_dense()),
+}
+CASES = [
+    *[(layout, name, call) for layout in LAYOUTS for name, call in ALL.items()],
+    *[(layout, name, call) for layout in ("coo", "csr") for name, call in COO_AND_CSR.items()],
+    *[("coo", name, call) for name, call in COO.items()],
+]
+
+
+def same(found: Any, expected: Any) -> None:
+    if isinstance(expected, torch.Tensor):
+        assert found.is_cuda and found.dtype == expected.dtype
+        torch.testing.assert_close(found.cpu(), expected)
+    elif isinstance(expected, tuple) and isinstance(expected[0], torch.Tensor):
+        for each in zip(found, expected, strict=True):
+            same(*each)
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(("layout", "name", "call"), CASES, ids=[f"{layout}-{name}" for layout, name, _ in CASES])
+def test_what_is_computed(layout: str, name: str, call: Call) -> None:
+    make: Any = LAYOUTS[layout]
+    expected = call(make(DENSE), OTHER)
+    same(call(make(DENSE).cuda(), OTHER.cuda()), expected)
+    same(call(make(DENSE.cuda()), OTHER.cuda()), expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_print(layout: str) -> None:
+    make: Any = LAYOUTS[layout]
+    found, expected = (re.sub(r"\s+", " ", str(x)) for x in (make(DENSE.cuda()), make(DENSE)))
+    assert re.sub(r" device='\w+:0',", "", found) == expected
+
+
+def test_devices() -> None:
+    x = DENSE.to_sparse()
+    assert x.to("cuda:1").device == torch.device("cuda:1") == x.to("cuda:1").sqrt().device
+    assert x.cuda().to("cuda:1").to_dense().device.index == 1 and x.cuda().cpu().device.type == "cpu"
+    with pytest.raises(RuntimeError, match="same device"):
+        x.cuda().add(x)
+    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(4x4 and 3x4\)"):
+        x.cuda() @ OTHER.cuda().t()
+
+
+def test_gradients() -> None:
+    def gradients(device: str) -> list[torch.Tensor]:
+        matrix = DENSE.to_sparse().to(device).requires_grad_()
+        dense = OTHER.to(device).requires_grad_()
+        torch.sparse.mm(matrix, dense).square().sum().backward()  # type: ignore[no-untyped-call]
+        assert matrix.grad is not None and dense.grad is not None
+        return [matrix.grad.to_dense().cpu(), dense.grad.cpu()]
+
+    torch.testing.assert_close(gradients("cuda"), gradients("cpu"))
+
+
+def test_an_embedding_with_sparse_gradients_learns() -> None:
+    def weights(device: str) -> torch.Tensor:
+        torch.manual_seed(0)
+        table = torch.nn.Embedding(8, 3, sparse=True).to(device)
+        optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+        for _ in range(3):
+            table(torch.tensor([1, 1, 5], device=device)).square().sum().backward()
+            table(torch.tensor([5, 2], device=device)).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return table.weight.detach().cpu()
+
+    torch.testing.assert_close(weights("cuda"), weights("cpu"))
+
+
+def test_an_operator_that_the_cpu_lacks_too() -> None:
+    with pytest.raises(NotImplementedError, match=r"aten::normal_"):
+        torch.randn_like(DENSE.to_sparse().cuda())
