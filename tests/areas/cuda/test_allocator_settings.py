@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.interpreter import Interpreter
+from support.interpreter import TORCH, Interpreter
 from torchada.backends.musa import MUSA
 from torchada.redirect.allocator_settings import AllocatorSettings
 
@@ -57,6 +57,16 @@ def test_options_that_cuda_lacks_too_are_refused_when_a_program_sets_them(musa: 
     done = musa.run(code)
     assert done.stdout.split() == ["True", "True", str(48 << 20)]
     assert "throw_on_cudamalloc_oom:True is left out" in done.stderr
+
+
+@pytest.mark.skipif(TORCH < (2, 10), reason="this torch has no such name")
+def test_the_name_that_newer_torch_has_for_every_accelerator(musa: Interpreter) -> None:
+    code = """
+    import torch
+    torch._C._accelerator_setAllocatorSettings("max_split_size_mb:48")
+    print(torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"])
+    """
+    assert musa.run(code).stdout.split() == [str(48 << 20)]
 
 
 def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpreter) -> None:

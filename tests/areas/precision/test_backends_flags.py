@@ -81,6 +81,21 @@ def test_a_version_that_a_program_sets_is_kept(musa: Interpreter) -> None:
     musa.run(code)
 
 
+def test_code_that_knows_cuda_alone_reads_the_version_that_it_has_set(musa: Interpreter) -> None:
+    code = """
+    import torch, torch.version
+    from unittest import mock
+    before, own = torch.version.cuda, vars(torch.version)["cuda"]
+    with mock.patch("torch.version.cuda", "11.0"):
+        print(torch.version.cuda)
+    torch.version.cuda = "12.1"
+    print(torch.version.cuda)
+    torch.version.cuda = before
+    print(torch.version.cuda == before, vars(torch.version)["cuda"] == own)
+    """
+    assert musa.run(code).stdout.split() == ["11.0", "12.1", "True", "True"]
+
+
 def test_has_cuda_and_has_cudnn_agree(musa: Interpreter, plain: Interpreter) -> None:
     code = """
         import warnings, torch
@@ -205,6 +220,17 @@ def test_fp32_precision() -> None:
     assert cudnn.fp32_precision == "ieee"
     cudnn.rnn.fp32_precision = "tf32"
     assert cudnn.rnn.fp32_precision == "tf32"
+
+
+@NEW_PRECISION
+def test_older_and_newer_settings_are_not_mixed() -> None:
+    cudnn.conv.fp32_precision, cudnn.rnn.fp32_precision = "none", "tf32"
+    with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+        _ = cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    cuda.matmul.fp32_precision = "tf32"
+    with pytest.raises(RuntimeError, match="mix of the legacy and new APIs"):
+        _ = cuda.matmul.allow_tf32
 
 
 @NEW_PRECISION

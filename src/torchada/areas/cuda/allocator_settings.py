@@ -24,6 +24,9 @@ def patches(context: Context) -> Iterator[Patch]:
         call = _set_allocator_settings(settings, own, context.torch.cuda.memory._set_allocator_settings)
         api = "torch.cuda.memory._set_allocator_settings"
         yield Patch(context.torch.cuda.memory, "_set_allocator_settings", call, api)
+        newer = "_accelerator_setAllocatorSettings"  # what torch names instead since 2.10
+        if hasattr(context.torch._C, newer):
+            yield Patch(context.torch._C, newer, call, f"torch._C.{newer}")
 
 
 def _set_allocator_settings(

@@ -53,15 +53,26 @@ class _ClassOf:
 
 
 def _by_view(context: Context) -> property:
+    """What the program assigns is what it reads, until it assigns again what was there: a replacement for a while ends so.
+
+    unittest.mock takes that from the module's dictionary, pytest's monkeypatch by reading the attribute.
+    """
+    torchs_own = vars(context.torch.version)["cuda"]
+    is_assigned = False
+
     def of_nvcc(self: ModuleType) -> object:
         from torchada.building.cuda_home_files import VERSION
 
-        return VERSION
+        return vars(self)["cuda"] if is_assigned else VERSION
 
     def own(self: ModuleType) -> object:
         return vars(self)["cuda"]
 
-    def set_own(self: ModuleType, value: object) -> None:
-        vars(self)["cuda"] = value
+    def assign(self: ModuleType, value: object) -> None:
+        nonlocal is_assigned
+        from torchada.building.cuda_home_files import VERSION
 
-    return property(by_view(context.views, of_nvcc, own), set_own)
+        is_assigned = value not in (VERSION, torchs_own)
+        vars(self)["cuda"] = value if is_assigned else torchs_own
+
+    return property(by_view(context.views, of_nvcc, own), assign)

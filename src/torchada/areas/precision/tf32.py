@@ -122,7 +122,11 @@ def _switch_name(context: Context) -> str:
 
 
 def _get_matmul(switch: Switch, original: AnyFunction) -> Callable[[], bool]:
-    return lambda: switch.allowed(MATMUL)
+    def call() -> bool:
+        original()  # raises where the program has mixed older and newer settings
+        return switch.allowed(MATMUL)
+
+    return call
 
 
 def _set_matmul(switch: Switch, original: Callable[[bool], object]) -> Callable[[bool], None]:
@@ -187,6 +191,7 @@ def _cudnn(context: Context, switch: Switch) -> Patch:
     backends, native = context.torch.backends, context.torch._C
 
     def read() -> bool:
+        native._get_cudnn_allow_tf32()  # raises where the program has mixed older and newer settings
         return switch.allowed(CONVOLUTION)
 
     def write(allowed: bool) -> None:
