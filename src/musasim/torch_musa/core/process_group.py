@@ -17,10 +17,14 @@ def _create(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
     return _MUSAC.ProcessGroupMCCL(store, rank, world_size, timeout)
 
 
-def _meeting_first(connect: Any) -> Any:
-    """Wrap the process group's constructor `connect`, so that ranks agree on a fresh part of a store that others have used."""
+def _meeting_first(connect: Any, check_environment: Any) -> Any:
+    """Wrap the process group's constructor `connect`, so that ranks agree on a fresh part of a store that others have used.
+
+    A rank whose variables are wrong does not come: it raises, and may be done with the store while others wait there.
+    """
 
     def __init__(self: Any, store: Any, rank: int, size: int, *args: Any, **kwargs: Any) -> None:
+        check_environment()
         connect(self, _meet(store, rank, size) if size > 1 else store, rank, size, *args, **kwargs)
 
     __init__.__doc__ = connect.__doc__
@@ -61,7 +65,8 @@ def register_process_group() -> None:
         return
     distributed: Any = torch.distributed
     group = _MUSAC.ProcessGroupMCCL
-    group.__init__ = _meeting_first(group.__init__)
+    group.__init__ = _meeting_first(group.__init__, group._check_environment)
+    del group._check_environment
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
     # The vendor's torch accepts "musa" here, but PyPI's would iterate over the letters of the string.
