@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.distributed as dist
 
+from support.interpreter import Interpreter
 from support.ranks import Ranks, meeting_point
 
 pytestmark = pytest.mark.once
@@ -195,3 +197,32 @@ def test_entries_of_earlier_processes_in_the_store_are_not_read() -> None:
     second, *same = met(store, [2, 1, 0], 3)
     assert same == [second] * 2
     assert not set(first.split()) & set(second.split())
+
+
+ENDS = """
+import multiprocessing, sys, tempfile
+
+def leave(rank, path):
+    import musasim
+    musasim.install()
+    import torch, torch_musa
+    import torch.distributed as dist
+    dist.init_process_group(store=dist.FileStore(path, 2), rank=rank, world_size=2)
+    for _ in range(3):
+        dist.group.WORLD.allreduce(torch.rand(1000, device=f"musa:{rank}"))
+
+if __name__ == "__main__":
+    spawn = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        ranks = [spawn.Process(target=leave, args=(rank, folder + "/store")) for rank in range(2)]
+        [each.start() for each in ranks]
+        [each.join() for each in ranks]
+    print([each.exitcode for each in ranks])
+"""
+
+
+def test_a_program_may_end_before_its_collectives(tmp_path: Path) -> None:
+    (tmp_path / "ends.py").write_text(ENDS)
+    plain = Interpreter(env={"TORCHADA_DISABLE": "1", "OMP_NUM_THREADS": "1"}, cwd=tmp_path)
+    for _ in range(2):
+        assert plain.run(["ends.py"]).stdout.splitlines()[-1] == "[0, 0]"

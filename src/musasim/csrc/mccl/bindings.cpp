@@ -60,8 +60,9 @@ void add_process_group(py::module_& module) {
           py::arg("rank"),
           py::arg("size"),
           py::arg("timeout") = ProcessGroupMCCL::kDefaultTimeout)
-      // For process_group.py, which takes it away: what is wrong is said before the ranks meet.
+      // For process_group.py, which takes them away: what is wrong is said before the ranks meet, and the end of the process.
       .def_static("_check_environment", [] { mccl::Settings::read(); })
+      .def_static("_wait_for_all", &mccl::Lane::wait_for_all, py::arg("longest"), no_gil)
       .def("_group_start", &ProcessGroupMCCL::startCoalescing)
       .def("_group_end", [](ProcessGroupMCCL& self) { self.endCoalescing(); })
       .def("comm_split_count", &ProcessGroupMCCL::split_count)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -16,6 +17,8 @@ class Lane {
   Lane& operator=(const Lane&) = delete;
 
   void push(std::function<void()> job);
+  // Until the jobs of all lanes are done, or for the longest time.
+  static void wait_for_all(std::chrono::milliseconds longest);
 
  private:
   struct Queue;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import time
 import uuid
 from datetime import timedelta
@@ -59,6 +60,14 @@ def _meet(store: Any, rank: int, size: int) -> Any:
     raise distributed.DistStoreError(f"rank {rank}: the other ranks did not arrive within {store.timeout}")
 
 
+def _wait_for_collectives(wait_for_all: Any) -> None:
+    """Before the interpreter shuts down: a collective that ends later releases its tensors without the lock, which aborts.
+
+    A rank that the others have left waits for a second.
+    """
+    wait_for_all(timedelta(seconds=1))
+
+
 def register_process_group() -> None:
     """Register the process group as "mccl", the default for the device's tensors."""
     if not torch.distributed.is_available():
@@ -66,7 +75,8 @@ def register_process_group() -> None:
     distributed: Any = torch.distributed
     group = _MUSAC.ProcessGroupMCCL
     group.__init__ = _meeting_first(group.__init__, group._check_environment)
-    del group._check_environment
+    atexit.register(_wait_for_collectives, group._wait_for_all)
+    del group._check_environment, group._wait_for_all
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
     # The vendor's torch accepts "musa" here, but PyPI's would iterate over the letters of the string.
