@@ -136,7 +136,9 @@ def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
 def test_a_row_may_be_for_a_version_of_torch_or_of_the_sources(tmp_path: Path) -> None:
     row = '[[failure]]\ntests = "*{0}"\ncause = "version"\nwhy = "?"\n{1}\n'
     path = tmp_path / "any.toml"
-    path.write_text("".join([row.format("a", 'torch = ["2.7"]'), row.format("b", 'source = ["2.12"]'), row.format("c", "")]))
+    path.write_text(
+        "".join([row.format("a", 'torch = ["2.7"]'), row.format("b", 'source = ["2.12"]'), row.format("c", "")])
+    )
     found = {
         versions: "".join(each.tests[1:] for each in scoring.read(path, *versions))
         for versions in (("2.7.1", "2.6.0"), ("2.13.0", "2.12.1a0"), ("2.13.0", ""))

@@ -16,6 +16,8 @@ import torch
 from torch_musa import multi_tensor_apply
 from torch_musa.optim import FusedAdam, FusedAdamW, FusedLAMB
 
+from support.fresh_process import run
+
 pytestmark = pytest.mark.once
 
 PAIRS = [(FusedAdam, torch.optim.Adam), (FusedAdamW, torch.optim.AdamW)]
@@ -65,6 +67,27 @@ def test_state_survives_saving_with_its_counter_on_the_host() -> None:
     fresh.load_state_dict(optimizer.state_dict())
     state = fresh.state[param]
     assert (state["step"].device.type, float(state["step"]), state["exp_avg"].device.type) == ("cpu", 2, "musa")
+
+
+REFUSED = """
+import torch, torch_musa
+for optimizer in (torch.optim.Adam, torch.optim.AdamW):
+    for lr in (0.1, torch.tensor(0.1)):
+        for device in ("cpu", "musa"):
+            param = torch.ones(4, device=device, requires_grad=True)
+            param.grad = torch.ones_like(param)
+            try:
+                optimizer([param], lr=lr, fused=True).step()
+            except RuntimeError as error:
+                print(f"{device}: {error}")
+"""
+
+
+def test_torchs_own_fused_steps_are_refused() -> None:
+    """In a process where torchada does not answer them."""
+    words = "musa: torch.optim.{0}(fused=True) is not supported, try torch_musa.optim.Fused{0} instead"
+    want = [words.format(name) for name in ("Adam", "AdamW") for _ in range(2)]
+    assert run(REFUSED).splitlines() == want
 
 
 def test_what_the_optimizers_refuse() -> None:

@@ -51,6 +51,69 @@ def test_as_on_the_cpu(kind: Any, way: dict[str, Any]) -> None:
     torch.testing.assert_close(result, wanted, atol=1e-5, rtol=1e-4)
 
 
+FUSED_OPTIONS: tuple[dict[str, Any], ...] = (
+    {"weight_decay": 0.3},
+    {"amsgrad": True},
+    {"maximize": True},
+    {"betas": (0.0, 0.99)},
+)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("options", FUSED_OPTIONS, ids=str)
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+def test_a_fused_step_is_the_cpus(kind: Any, options: dict[str, Any], dtype: torch.dtype) -> None:
+    """In bfloat16 too, where each is computed in single precision and rounded once."""
+    found = []
+    for device in ("cpu", "cuda"):
+        model = model_of(kind).to(device, dtype)
+        optimizer = kind(model.parameters(), lr=0.01, fused=True, **options)
+        for factor in (1.0, 0.5, 0.25):
+            for parameter in model.parameters():
+                grad = torch.linspace(-factor, 2 * factor, parameter.numel()).reshape_as(parameter)
+                parameter.grad = grad.to(parameter)
+            optimizer.step()
+        found.append([parameter.detach().cpu() for parameter in model.parameters()])
+        assert all(state["step"].device.type == parameter.device.type for state in optimizer.state.values())
+    torch.testing.assert_close(*found)
+
+
+@pytest.mark.parametrize("step", [torch._fused_adam_, torch._fused_adamw_])
+def test_a_fused_step_with_averages_in_bfloat16(step: Any) -> None:
+    """CUDA's kernel, and torch.optim, have them from torch 2.12 on."""
+    param, grad = torch.ones(3, device="cuda"), torch.full((3,), 2.0, device="cuda")
+    averages = torch.zeros(2, 3, device="cuda", dtype=torch.bfloat16)
+    lists = [[each] for each in (param, grad, *averages)]
+    options = {"lr": 0.5, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False}
+    step(*lists, [], [torch.ones((), device="cuda")], maximize=False, **options)
+    torch.testing.assert_close(param.cpu(), torch.full((3,), 0.5))
+    torch.testing.assert_close(averages.cpu(), torch.tensor([[0.2] * 3, [0.04] * 3], dtype=torch.bfloat16))
+
+
+def test_a_fused_step_in_a_graph() -> None:
+    here, there = (torch.ones(3, device=device, requires_grad=True) for device in ("cpu", "cuda"))
+    wanted = torch.optim.AdamW([here], lr=0.1)
+    optimizer = torch.optim.AdamW([there], lr=0.1, fused=True, capturable=True)
+    here.grad, there.grad = torch.ones(3), torch.ones(3, device="cuda")
+    optimizer.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()
+    graph.replay()
+    graph.replay()
+    for _ in range(3):
+        wanted.step()
+    torch.testing.assert_close(there.detach().cpu(), here.detach())
+    assert optimizer.state[there]["step"].item() == 3
+
+
+def test_a_fused_step_without_parameters() -> None:
+    """PyTorch finds no device whose kernel it could call."""
+    options = {"lr": 0.1, "beta1": 0.9, "beta2": 0.9, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False}
+    with pytest.raises(NotImplementedError, match="no tensor arguments"):
+        torch._fused_adam_([], [], [], [], [], [], maximize=False, **options)
+
+
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_learning_rate_on_the_device(fused: bool) -> None:
     here, there = model_of(torch.optim.AdamW), model_of(torch.optim.AdamW).cuda()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import io
 import pickle
 from typing import Any
@@ -17,12 +18,14 @@ from torch.utils import dlpack
 def test_capability_dlpack_in_and_out() -> None:
     """There and back it is the same memory, by each of the names."""
     x = torch.arange(6.0, device="cuda:1").view(2, 3).t()
-    for y in (
-        torch.from_dlpack(x),
-        dlpack.from_dlpack(x),
-        dlpack.from_dlpack(dlpack.to_dlpack(x)),
-        dlpack.from_dlpack(x.__dlpack__()),
-    ):
+    with torch.cuda.device(1):
+        again = (
+            torch.from_dlpack(x),
+            dlpack.from_dlpack(x),
+            dlpack.from_dlpack(dlpack.to_dlpack(x)),
+            dlpack.from_dlpack(x.__dlpack__()),
+        )
+    for y in again:
         assert y.device == x.device and y.stride() == x.stride() and y.data_ptr() == x.data_ptr()
     y.fill_(7)
     assert x.tolist() == [[7, 7]] * 3
@@ -88,6 +91,19 @@ def test_streams_that_cuda_refuses() -> None:
         x.__dlpack__(stream=0)
     with pytest.raises(TypeError, match="stream must be"):
         x.__dlpack__(stream=torch.cuda.current_stream())
+
+
+def test_a_tensor_of_another_device_than_the_current_one() -> None:
+    """torch 2.7 exports it, and newer versions do not. None asks when it makes the capsule without the method."""
+    x = torch.arange(2.0, device="cuda:1")
+    if "different CUDA device index" not in inspect.getsource(torch._tensor):
+        assert torch.from_dlpack(x).data_ptr() == x.data_ptr()
+        return
+    words = r"Can't export tensors on a different CUDA device index. Expected: 1. Current device: 0\."
+    for export in (x.__dlpack__, lambda: torch.from_dlpack(x), lambda: x.__dlpack__(stream=-1)):
+        with pytest.raises(BufferError, match=words):
+            export()
+    assert dlpack.from_dlpack(dlpack.to_dlpack(x)).data_ptr() == x.data_ptr()
 
 
 def test_tensors_that_cannot_be_exported() -> None:

@@ -47,3 +47,18 @@ def test_default_tensor_type(spell: str | None) -> None:
     made = torch.zeros(2)
     assert not made.is_cuda
     assert made.dtype is torch.float32
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
+@pytest.mark.parametrize("name", ["FloatStorage", "LongStorage", "ComplexFloatStorage", "ComplexDoubleStorage"])
+def test_storage_types(name: str) -> None:
+    of_the_device, of_the_cpu = getattr(torch.cuda, name), getattr(torch, name)
+    x = torch.zeros(2, device="cuda", dtype=of_the_device.dtype)
+    assert x.storage_type() is of_the_device and of_the_device.dtype is of_the_cpu.dtype
+    assert isinstance(x.storage(), of_the_device) and not isinstance(x.cpu().storage(), of_the_device)
+    assert not isinstance(x.storage(), of_the_cpu) and not isinstance(x.storage(), torch.cuda.IntStorage)
+    made = of_the_device(wrap_storage=x.untyped_storage())
+    assert made.is_cuda and made.dtype is x.dtype and made.data_ptr() == x.data_ptr()
+    assert of_the_device([1, 2]).tolist() == [1, 2]
+    with pytest.raises(RuntimeError, match="Not available"):
+        of_the_device.from_buffer(b"")

@@ -66,6 +66,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.*mm(..., out_dtype=)*": ("table", "kernels, which run below the compiler: areas/dispatch/test_out_dtype.py"),
     "torch.isfinite (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
     "torch.log_ (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
+    "torch.optim.Adam*(fused=True)*": (
+        "table",
+        "kernels, which run below the compiler: areas/precision/test_optimizers.py",
+    ),
     "torch.ops.aten, on the CPU *": (
         "table",
         "kernels, which run below the compiler: areas/dispatch/test_on_the_cpu.py",
@@ -89,6 +93,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._dynamo.backends.cudagraphs.*": ("process", "compiles: areas/compiler/test_graph_backend.py"),
     "torch._functorch._aot_autograd.autograd_cache.*": ("table", "what may be kept: areas/compiler/test_inductor.py"),
     "torch._inductor.*": ("table", "Inductor's own, which makes code of graphs: areas/compiler/test_inductor.py"),
+    "torch_musa.Complex*Storage": ("table", "classes that Tensor.storage_type looks for by their names"),
     "torch_musa.random": ("table", "a module that others look for by its name"),
     "torch.Tensor._make_wrapper_subclass": ("definition", "for the __new__ of subclasses, which is not compiled"),
     "torch.Tensor._make_dtensor": ("definition", "for the __new__ of DTensor, which is not compiled"),

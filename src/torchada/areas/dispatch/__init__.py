@@ -7,6 +7,7 @@ AREAS = {
         "cpp_ops",
         "out_dtype",
         "waiting",
+        "fused_adam",
         "nested",
         "nested_kernels",
         "sparse_kernels",

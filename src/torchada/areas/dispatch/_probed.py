@@ -60,13 +60,17 @@ class Kernel:
         where = "makes the host wait, and is replaced in captures"
         return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
+    def device(self, *args: Any) -> Any:
+        """Whose kernel is called."""
+        return args[0].device
+
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
         """The name by which the verdict on such a call is kept, and the probe that finds it."""
         return self.name, self._probe
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        own = self._own(keys)
-        if args[0].device.type != self._context.backend.device_type:
+        own, device = self._own(keys), self.device(*args)
+        if device.type != self._context.backend.device_type:
             return own(*args, **kwargs)
         name, probe = self.case(*args, **kwargs)
         found = self._verdicts.known(name)
@@ -74,7 +78,7 @@ class Kernel:
         if found is None or self._only_captured:
             is_captured = self._is_capturing()
             if found is None and not is_captured:
-                found = self._verdicts.probe(name, own, probe, args[0].device)
+                found = self._verdicts.probe(name, own, probe, device)
             found = found or (self._only_captured and not is_captured)
         return own(*args, **kwargs) if found else self._replacement(*args, **kwargs)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # CUDA's numbers for streams in DLPack.
 _NO_STREAM, _AMBIGUOUS, _DEFAULT_STREAM, _PER_THREAD_STREAM = -1, 0, 1, 2
+_OTHER_DEVICE = "Can't export tensors on a different CUDA device index"
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -36,10 +37,13 @@ def patches(context: Context) -> Iterator[Patch]:
 def _dlpack(context: Context, original: Callable[..., R]) -> Callable[..., R]:
     device_type = context.backend.device_type
     default = inspect.signature(original).parameters["stream"].default
+    of_the_current_device_only = _refuses_other_devices(original)
 
     def __dlpack__(self: Tensor, *args: Any, **kwargs: Any) -> R:
         capsule = original(self, *args, **kwargs)
         if self.device.type == device_type:
+            if of_the_current_device_only:
+                _refuse_another_device(self.device.index, context.namespace.current_device())
             stream = args[0] if args else kwargs.get("stream", default)
             # In older releases None is the default and means no synchronization; in newer ones it means the default stream.
             if stream != _NO_STREAM and not (stream is None and default is None):
@@ -47,6 +51,17 @@ def _dlpack(context: Context, original: Callable[..., R]) -> Callable[..., R]:
         return capsule
 
     return disguise(__dlpack__, original, "Tensor.__dlpack__")
+
+
+def _refuses_other_devices(original: Callable[..., object]) -> bool:
+    """Whether this torch exports tensors of CUDA's current device alone: it then has the words for the others."""
+    code = getattr(inspect.unwrap(original), "__code__", None)
+    return code is not None and any(isinstance(each, str) and _OTHER_DEVICE in each for each in code.co_consts)
+
+
+def _refuse_another_device(index: int, current: int) -> None:
+    if index != current:
+        raise BufferError(f"{_OTHER_DEVICE}. Expected: {index}. Current device: {current}.")
 
 
 def _wait_on(context: Context, number: int | None) -> None:

@@ -1,5 +1,6 @@
-"""What torch_musa tells PyTorch about operators that its own torch declares."""
+"""What torch_musa tells PyTorch about operators that its own torch declares, and about some that it refuses."""
 
+from . import _refused as _refused
 from . import register_fake_impl
 
 __all__ = ["register_fake_impl"]
