@@ -74,6 +74,13 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "table",
         "kernels, which run below the compiler: areas/dispatch/test_on_the_cpu.py",
     ),
+    "torch.nested (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_nested_kernels.py"),
+    "torch.sparse (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),
+    "torch.sparse.mm (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),
+    "torch.nested._internal.*.jagged_scaled_dot_product_attention": (
+        "table",
+        "compiled with jagged nested tensors: areas/dispatch/test_jagged.py",
+    ),
     "torch.multinomial*": ("table", "kernels, which run below the compiler: areas/dispatch/test_waiting.py"),
     "torch.optim.optimizer.Optimizer.*capture_health_check": (
         "process",
