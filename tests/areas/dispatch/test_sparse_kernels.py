@@ -111,6 +111,22 @@ def test_devices() -> None:
         x.cuda() @ OTHER.cuda().t()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.int32, torch.float64])
+def test_sums_and_differences(dtype: torch.dtype) -> None:
+    one, other = DENSE.to(dtype), DENSE.flip(0).to(dtype)
+    here = one.cuda().to_sparse(), other.cuda().to_sparse()
+    for call in (torch.add, torch.sub):
+        found: Any = call(*here, alpha=2)
+        assert not found.is_coalesced() and found._nnz() == 10 and found.dtype == dtype
+        assert torch.equal(found.coalesce().to_dense().cpu(), call(one, other, alpha=2))
+    assert torch.equal((here[0] + here[1].double()).to_dense().cpu(), one + other.double())
+    here[0].add_(here[1]).sub_(here[1], alpha=3)
+    assert here[0]._nnz() == 15 and torch.equal(here[0].to_dense().cpu(), one - 2 * other)
+    for _ in range(5):
+        here[0].add_(here[1])
+    assert here[0]._nnz() <= 16
+
+
 def test_gradients() -> None:
     def gradients(device: str) -> list[torch.Tensor]:
         matrix = DENSE.to_sparse().to(device).requires_grad_()

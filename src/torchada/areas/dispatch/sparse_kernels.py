@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # By CUDA's key, the CPU's.
 _KEYS = {"SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU"}
+_SIGNS = {"add": 1, "add_": 1, "sub": -1, "sub_": -1}
 # They read or set what a tensor is made of, on whatever device; the CPU's kernels are CUDA's, too.
 _ON_ANY_DEVICE = frozenset(
     f"aten::{name}"
@@ -46,6 +47,10 @@ def patches(context: Context) -> Iterator[Patch]:
         for name in products:
             product = _Product(context, key, name, fallback)
             yield Patch(kernels, name, product, None, "emulated", "operators of dense tensors", note="torch.sparse.mm")
+        if of_cpu == "SparseCPU":
+            for name in _SIGNS:
+                total = _Sum(context, key, name, fallback)
+                yield Patch(kernels, f"{name}.Tensor", total, None, "emulated", "dense operators", note="torch.sparse")
 
 
 class _OnTheCpu:
@@ -163,3 +168,37 @@ class _Product:
     def _sum(self, added: Tensor, product: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
         scaled = product if alpha == 1 else product * alpha
         return scaled + (added if beta == 1 else added * beta) if beta else scaled
+
+
+class _Sum:
+    """The sum of two COO tensors, on the device: the elements of both, as CUDA's."""
+
+    def __init__(self, context: Context, key: str, name: str, fallback: _OnTheCpu) -> None:
+        self.key = key
+        self._torch, self._fallback = context.torch, fallback
+        self._operator, self._sign = getattr(context.torch.ops.aten, name).Tensor, _SIGNS[name]
+        self._in_place = name.endswith("_")
+
+    def __call__(self, keys: DispatchKeySet, one: Any, other: Any, *, alpha: float = 1) -> Any:
+        if not self._fits(one, other):
+            return self._fallback(self._operator, one, other, alpha=alpha)
+        torch, factor = self._torch, self._sign * alpha
+        dtype = torch.result_type(one, other)
+        added = other._values().to(dtype)
+        values = torch.cat([one._values().to(dtype), added if factor == 1 else added * factor])
+        indices = torch.cat([one._indices(), other._indices()], 1)
+        made = torch.sparse_coo_tensor(indices, values, one.shape, check_invariants=False)
+        if made._nnz() > one.shape.numel() and one._nnz() and other._nnz():
+            made = made.coalesce()  # as CUDA does, so that repeated sums do not grow for ever
+        if not self._in_place:
+            return made
+        one.data = made
+        return one
+
+    def _fits(self, one: Any, other: Any) -> bool:
+        coo = self._torch.sparse_coo
+        if not all(isinstance(each, self._torch.Tensor) and each.layout == coo for each in (one, other)):
+            return False
+        alike = one.shape == other.shape and one.device == other.device
+        of_its_type = not self._in_place or self._torch.result_type(one, other) == one.dtype
+        return bool(alike and of_its_type and one._indices().size(0) == other._indices().size(0) > 0)
