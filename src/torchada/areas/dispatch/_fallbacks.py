@@ -49,13 +49,20 @@ def composed(context: Context, of_cpu: str, key: str, without: Collection[str] =
 
 def with_tensors(torch: Any, operator: OpOverload, args: Sequence[Any]) -> list[Any]:
     """`args`, with tensors again where PyTorch has made numbers of them for the call of a Python function."""
-    types = (str(argument.type) for argument in operator._schema.arguments)
     return [
-        torch.scalar_tensor(value, dtype=torch.result_type(value, value))
-        if kind == "Tensor" and isinstance(value, (bool, int, float, complex))
-        else value
-        for kind, value in zip(types, args)
+        torch.scalar_tensor(value, dtype=torch.result_type(value, value)) if is_number else value
+        for value, is_number in zip(args, _numbers(operator, args))
     ]
+
+
+def holds_numbers(operator: OpOverload, args: Sequence[Any]) -> bool:
+    """Whether PyTorch has made a number of a tensor that `operator` takes."""
+    return any(_numbers(operator, args))
+
+
+def _numbers(operator: OpOverload, args: Sequence[Any]) -> list[bool]:
+    types = (str(argument.type) for argument in operator._schema.arguments)
+    return [kind == "Tensor" and isinstance(value, (bool, int, float, complex)) for kind, value in zip(types, args)]
 
 
 class Fallbacks:

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch import _sparse_members as sparse
-from torchada.areas.dispatch._fallbacks import Fallbacks, composed, free_key, with_tensors
+from torchada.areas.dispatch._fallbacks import Fallbacks, composed, free_key, holds_numbers
 from torchada.areas.dispatch._probed import Selection
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -70,8 +70,10 @@ class _OnTheCpu:
             with self._namespace.device(device) if device is not None else nullcontext():
                 return operator.redispatch(self._cpu, *args, **kwargs)
         call = _Call(self._torch, self._device_type, copies="copy" in str(operator))
-        here = call.moved(with_tensors(self._torch, operator, args)), call.moved(kwargs)
-        result = operator(*here[0], **here[1])
+        here = call.moved(args), call.moved(kwargs)
+        # A number that PyTorch has made a tensor of arrives here as a number again, and has its say about types as a number.
+        run = operator.overloadpacket if holds_numbers(operator, args) else operator
+        result = run(*here[0], **here[1])
         for position, argument in enumerate(operator._schema.arguments):
             if argument.alias_info is not None and argument.alias_info.is_write:
                 values = (args, here[0]) if position < len(args) else (kwargs, here[1])
