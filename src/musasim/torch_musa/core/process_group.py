@@ -74,9 +74,10 @@ def register_process_group() -> None:
         return
     distributed: Any = torch.distributed
     group = _MUSAC.ProcessGroupMCCL
-    group.__init__ = _meeting_first(group.__init__, group._check_environment)
-    atexit.register(_wait_for_collectives, group._wait_for_all)
-    del group._check_environment, group._wait_for_all
+    if hasattr(group, "_check_environment"):  # not when the package is loaded again
+        group.__init__ = _meeting_first(group.__init__, group._check_environment)
+        atexit.register(_wait_for_collectives, group._wait_for_all)
+        del group._check_environment, group._wait_for_all
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
     # The vendor's torch accepts "musa" here, but PyPI's would iterate over the letters of the string.
