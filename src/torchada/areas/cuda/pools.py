@@ -28,8 +28,8 @@ _UNSUPPORTED = {
     "_get_memory_metadata": "its allocator keeps no text with an allocation",
     "_use_uvm": "managed memory is allocated by CUDA's driver",
 }
-# What torch has renamed since the adapter took its names: the same function for pools, by an older name.
 _BEGIN = "_cuda_beginAllocateCurrentThreadToPool"
+# What torch has renamed since the adapter took its names: the same function for pools, by an older name.
 _RENAMED = {
     _BEGIN: "_cuda_beginAllocateToPool",
     "_cuda_endAllocateToPool": "_cuda_endAllocateCurrentStreamToPool",

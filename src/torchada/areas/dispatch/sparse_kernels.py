@@ -1,8 +1,8 @@
 """Sparse tensors: torch_musa 2.7.1 makes and takes them apart (musa_functions.yaml), and computes hardly anything with them.
 
 What CUDA has and the backend lacks is computed on the CPU, with copies there and back, by a fallback for each of the two keys of
-sparse tensors: a copy to another device, a sum and the text of print() are such operators too. The product with a matrix, which
-programs with graphs are made of, is computed on the device by operators of dense tensors.
+sparse tensors. The product with a matrix, which programs with graphs are made of, and the sum of two COO tensors, by which gradients
+add up, are computed on the device by operators of dense tensors.
 """
 
 from __future__ import annotations
@@ -74,12 +74,11 @@ class _OnTheCpu:
         # A number that PyTorch has made a tensor of arrives here as a number again, and has its say about types as a number.
         run = operator.overloadpacket if holds_numbers(operator, args) else operator
         result = run(*here[0], **here[1])
+        given, there = ({**dict(enumerate(positional)), **named} for positional, named in ((args, kwargs), here))
         for position, argument in enumerate(operator._schema.arguments):
-            if argument.alias_info is not None and argument.alias_info.is_write:
-                values = (args, here[0]) if position < len(args) else (kwargs, here[1])
-                place: Any = position if position < len(args) else argument.name
-                if values[0] is args or place in kwargs:
-                    call.write(values[0][place], values[1][place])
+            place: Any = position if position < len(args) else argument.name
+            if argument.alias_info is not None and argument.alias_info.is_write and place in given:
+                call.write(given[place], there[place])
         return call.back(result)
 
 
