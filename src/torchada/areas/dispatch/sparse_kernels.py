@@ -1,8 +1,8 @@
 """Sparse tensors: torch_musa 2.7.1 makes and takes them apart (musa_functions.yaml), and computes hardly anything with them.
 
 What CUDA has and the backend lacks is computed on the CPU, with copies there and back, by a fallback for each of the two keys of
-sparse tensors. The product with a matrix, which programs with graphs are made of, and the sum of two COO tensors, by which gradients
-add up, are computed on the device by operators of dense tensors.
+sparse tensors. The product with a matrix, which programs with graphs are made of, and the sum of two COO tensors, by which
+gradients add up, are computed on the device by operators of dense tensors.
 """
 
 from __future__ import annotations
