@@ -62,6 +62,11 @@ VARIABLES = (
         ("0", "1", "auto"),
     ),
     Variable("TORCHADA_SKIP_AREAS", "list", "areas to leave alone, separated by commas"),
+    Variable(
+        "TORCHADA_ALL_DTYPES",
+        "flag",
+        "convolutions, normalisations, dropout and a few other operators in data types that the backend refuses",
+    ),
     Variable("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH", "path", "folder that gets a file for each graph that is captured"),
     Variable(
         "TORCHADA_GRAPH_ROTATION",
@@ -128,6 +133,7 @@ class Settings(NamedTuple):
     skip_areas: frozenset[str] = frozenset()
     graph_dumps: str | None = None
     vendor_precision: bool = False
+    all_dtypes: bool = False
     graph_rotation: bool = True
     graph_exec_cap: int = 0
     graph_autoprobe: bool = False
@@ -172,6 +178,7 @@ def read(environ: Mapping[str, str] | None = None) -> Settings:
         skip_areas=_list(good, "TORCHADA_SKIP_AREAS"),
         graph_dumps=good.get("TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH") or None,
         vendor_precision=_flag(good, "TORCHADA_VENDOR_PRECISION"),
+        all_dtypes=_flag(good, "TORCHADA_ALL_DTYPES"),
         graph_rotation=_flag({"TORCHADA_GRAPH_ROTATION": "1", **_set(good)}, "TORCHADA_GRAPH_ROTATION"),
         graph_exec_cap=int(good.get("TORCHADA_GRAPH_EXEC_CAP") or 0),
         graph_autoprobe=_flag(good, "TORCHADA_GRAPH_AUTOPROBE"),

@@ -65,6 +65,7 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_LOG", "Calls", "log", "calls"),
         ("TORCHADA_CPP_OPS_PATH", "/x:/y/z:", "cpp_ops_path", ("/x", "/y/z")),
         ("TORCHADA_CACHE_DIR", "/x", "cache", "/x"),
+        ("TORCHADA_ALL_DTYPES", "1", "all_dtypes", True),
         ("TORCHADA_GRAPH_ROTATION", "0", "graph_rotation", False),
         ("TORCHADA_GRAPH_ROTATION", "", "graph_rotation", True),
         ("TORCHADA_GRAPH_EXEC_CAP", "12", "graph_exec_cap", 12),

@@ -1,8 +1,10 @@
 // One compiler run for everything that computes.
+#include "ops/alerts.cpp"
 #include "ops/alias.cpp"
 #include "ops/attention.cpp"
 #include "ops/composites.cpp"
 #include "ops/copy.cpp"
+#include "ops/dtypes.cpp"
 #include "ops/graph.cpp"
 #include "ops/nested.cpp"
 #include "ops/quantized.cpp"

@@ -74,6 +74,11 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "table",
         "kernels, which run below the compiler: areas/dispatch/test_on_the_cpu.py",
     ),
+    "aten::*": ("table", "kernels, which run below the compiler: areas/dispatch/test_dtypes.py"),
+    "torch.nn.functional.embedding_bag": (
+        "table",
+        "kernels, which run below the compiler: areas/dispatch/test_embedding_bag.py",
+    ),
     "torch.nested (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_nested_kernels.py"),
     "torch.sparse (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),
     "torch.sparse.mm (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),

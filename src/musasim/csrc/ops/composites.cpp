@@ -356,9 +356,26 @@ Tensor empty_quantized(
       size, scales, zero_points, like.q_per_channel_axis(), options, format);
 }
 
+// torch_musa's kernel for bags whose gradient is asked for takes no weights of samples, and does not say where a maximum was
+// (EmbeddingBag.cpp). The one without gradients is CUDA's.
+void embedding_bag(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  constexpr size_t mode = 4, weights_of_samples = 6;
+  auto* arguments = stack->data() + (stack->size() - op.schema().arguments().size());
+  const bool maximum = arguments[mode].toInt() == 2;
+  arguments[weights_of_samples] = c10::IValue();
+  run_on_cpu(op, stack);
+  if (maximum) {
+    stack->back().toTensor().zero_();
+  }
+}
+
 // The CPU counts floating-point values only. Whole numbers up to 2**53 are exact in double precision.
 Tensor histogram(const Tensor& values, int64_t bins, const at::Scalar& low, const at::Scalar& high) {
   static const auto& kernel = find_operator("aten::histc");
+  TORCH_CHECK(
+      values.scalar_type() != at::kHalf && values.scalar_type() != at::kDouble,
+      "histc doesn't support half, double tenesor, now is ",
+      values.scalar_type());
   const bool whole = at::isIntegralType(values.scalar_type(), /*includeBool=*/false);
   torch::jit::Stack stack;
   torch::jit::push(stack, whole ? values.to(at::kDouble) : values, bins, low, high);
@@ -412,6 +429,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("histc.out", &histogram_out);
   library.impl("_ctc_loss", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
   library.impl("_ctc_loss.Tensor", torch::CppFunction::makeFromBoxedFunction<&ctc_loss>());
+  library.impl("_embedding_bag", torch::CppFunction::makeFromBoxedFunction<&embedding_bag>());
   library.impl("kaiser_window", &kaiser_window);
   library.impl("kaiser_window.periodic", &kaiser_window_periodic);
   library.impl("kaiser_window.beta", &kaiser_window_beta);

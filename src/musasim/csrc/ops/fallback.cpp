@@ -320,6 +320,16 @@ bool waits_for_host(const Signature& signature, const Stack& stack) {
   return signature.synchronizes || (signature.indexes && counts_a_mask(signature, stack));
 }
 
+// As a kernel does that is not deterministic, where a program has asked for kernels that are.
+void alert_if_asked(const c10::OperatorHandle& op, const Signature& signature, const IValue* arguments) {
+  if (C10_LIKELY(signature.alert == nullptr) || !at::globalContext().deterministicAlgorithms()) {
+    return;
+  }
+  if (const char* name = signature.alert(op.schema(), arguments)) {
+    at::globalContext().alertNotDeterministic(name);
+  }
+}
+
 void compute(
     const c10::OperatorHandle& op,
     const c10::OperatorHandle& kernel,
@@ -337,13 +347,16 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
   refuse_after_fork();
   finish_launches();
   const auto& signature = signature_of(op);
+  const auto* arguments = stack->data() + (stack->size() - signature.arguments);
   DeviceCheck check(op, signature);
-  check.run(stack->data() + (stack->size() - signature.arguments));
+  check.run(arguments);
   TORCH_CHECK_NOT_IMPLEMENTED(
       (signature.has_cpu_kernel || !check.dense() || !(kernel == op)) && !signature.cpu_only,
       "Could not run '",
       op.operator_name(),
       "' with arguments from the 'PrivateUse1' backend. Neither torch_musa 2.7.1 nor musasim has a kernel for this operator.");
+  check_dtypes(signature.dtypes, arguments);
+  alert_if_asked(op, signature, arguments);
   const bool waits = waits_for_host(signature, *stack);
   if (auto* capture = active_capture()) {
     if (waits) {
@@ -351,8 +364,8 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
     }
     const auto device = check.device();
     const bool dense = check.dense();
-    record_and_run(*capture, op, signature, *stack, [=, &signature](Stack* arguments) {
-      compute(op, kernel, signature, device, dense, arguments);
+    record_and_run(*capture, op, signature, *stack, [=, &signature](Stack* recorded) {
+      compute(op, kernel, signature, device, dense, recorded);
     });
     return;
   }

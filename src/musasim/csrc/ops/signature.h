@@ -1,8 +1,12 @@
 #pragma once
 
+#include "alerts.h"
+#include "dtypes.h"
+
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
+#include <vector>
 
 namespace musasim {
 
@@ -19,6 +23,8 @@ struct Signature {
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks
   bool has_cpu_kernel = true;
   bool cpu_only = false;       // has a CPU kernel that is not used here
+  Alert alert = nullptr;       // says which calls are not deterministic
+  std::vector<DtypeRule> dtypes; // what torch_musa's kernel refuses
 };
 
 const Signature& signature_of(const c10::OperatorHandle& op);

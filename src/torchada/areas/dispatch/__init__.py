@@ -8,6 +8,8 @@ AREAS = {
         "out_dtype",
         "waiting",
         "fused_adam",
+        "dtypes",
+        "embedding_bag",
         "nested",
         "nested_kernels",
         "sparse_kernels",

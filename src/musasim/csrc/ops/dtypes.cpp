@@ -1,0 +1,142 @@
+#include "dtypes.h"
+
+#include <ATen/core/Tensor.h>
+
+#include <initializer_list>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace musasim {
+namespace {
+
+constexpr uint64_t types(std::initializer_list<at::ScalarType> members) {
+  uint64_t bits = 0;
+  for (const auto member : members) {
+    bits |= uint64_t{1} << static_cast<int>(member);
+  }
+  return bits;
+}
+
+constexpr uint64_t kSingle = types({at::kFloat});
+constexpr uint64_t kOfLayers = types({at::kFloat, at::kHalf, at::kBFloat16});
+constexpr uint64_t kOfRanges = kOfLayers | types({at::kInt, at::kLong});
+constexpr uint64_t kOfBuckets = types({at::kFloat, at::kInt, at::kLong});
+constexpr uint64_t kOfTransforms = types({at::kFloat, at::kDouble});
+
+struct Row {
+  const char* argument;
+  uint64_t allowed;
+  const char* message;
+};
+
+using Table = std::unordered_map<std::string, std::vector<Row>>;
+
+const Table& table() {
+  static const std::vector<Row> batch_norm = {
+      {"input", kOfLayers, "BatchNorm supports Float/Half/BFloat16 input dtype, now got: "}};
+  static const std::vector<Row> batch_norm_backward = {
+      {"grad_out",
+       kOfLayers,
+       "Dtype of grad_out tensor of BatchNormBackward only support Float32/Half/Bfloat16, but now it is "}};
+  static const std::vector<Row> softmax_backward = {
+      {"input_dtype", kOfLayers, "input_dtype of SoftmaxBwd only support Float/Half/BFloat16"}};
+  static const Table known = {
+      {"arange", {{"out", kOfRanges, "unsupported data type "}}},
+      {"baddbmm", {{"self", kOfLayers, "BaaddBmm only supports fp16/fp32/bf16 dtype"}}},
+      {"native_batch_norm", batch_norm},
+      {"_native_batch_norm_legit", batch_norm},
+      {"_native_batch_norm_legit_no_training", batch_norm},
+      {"_native_batch_norm_legit_functional", batch_norm},
+      {"_batch_norm_with_update", batch_norm},
+      {"_batch_norm_with_update_functional", batch_norm},
+      {"native_batch_norm_backward", batch_norm_backward},
+      {"batch_norm_backward", batch_norm_backward},
+      {"native_group_norm",
+       {{"input", kOfLayers, "group norm supports Float and Half/BFloat16 tensor type, now got "}}},
+      {"native_layer_norm",
+       {{"input",
+         kOfLayers,
+         "Dtype of input tensor of LayerNorm only support Float32, Half and BFloat16 but now it is "},
+        {"weight",
+         kOfLayers,
+         "Dtype of weight tensor of LayerNorm only support Float32, Half and BFloat16 but now it is "},
+        {"bias",
+         kOfLayers,
+         "Dtype of bias tensor of LayerNorm only support Float32, Half and BFloat16 but now it is "}}},
+      {"native_layer_norm_backward",
+       {{"grad_out",
+         kOfLayers,
+         "Dtype of grad_out tensor of LayerNormBackward only support Float32/Half/BFloat16, but now it is "},
+        {"input",
+         kOfLayers,
+         "Dtype of input tensor of LayerNormBackward only support Float32/Half/BFloat16, but now it is "}}},
+      {"native_dropout",
+       {{"input",
+         kOfLayers,
+         "Dtype of input tensor of NativeDropout only support Float, Half and BFloat16, but now it is "}}},
+      {"native_dropout_backward",
+       {{"grad_output",
+         kOfLayers,
+         "Dtype of input tensor of NativeDropoutBackward only support Float, Half and BFloat16, but now it is "}}},
+      {"_softmax_backward_data", softmax_backward},
+      {"_log_softmax_backward_data", softmax_backward},
+      {"norm", {{"self", kOfLayers, "Norm only supports Float/Half/BFloat16 input, but now it is "}}},
+      {"addcdiv",
+       {{"self",
+         kOfRanges,
+         "Dtype of input tensor of addcdiv only support int32/64, fp32/fp16/bf16, but now it is "}}},
+      {"avg_pool2d_backward",
+       {{"grad_output",
+         kSingle,
+         "Dtype of grad_output tensor of AvgPool2dBackward only support Float32, but now it is "},
+        {"self", kSingle, "Dtype of input tensor of AvgPool2dBackward only support Float32, but now it is "}}},
+      {"bucketize",
+       {{"self", kOfBuckets, "Bucketize supports dtypes of float32, int32 and int64, but now it is "}}},
+      {"bincount", {{"weights", kSingle, "expected scalar type Float but found "}}},
+      {"_embedding_bag", {{"weight", kSingle, "Unsupported output data type"}}},
+      {"_fft_r2c",
+       {{"self", kOfTransforms, "Expected dtype of input tensor is Float32 and Double, but now it is "}}},
+  };
+  return known;
+}
+
+std::optional<at::ScalarType> dtype_of(const c10::IValue& value) {
+  if (value.isTensor() && value.toTensor().defined()) {
+    return value.toTensor().scalar_type();
+  }
+  return value.isInt() ? std::optional<at::ScalarType>(static_cast<at::ScalarType>(value.toInt())) : std::nullopt;
+}
+
+} // namespace
+
+std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std::string& op) {
+  std::vector<DtypeRule> made;
+  const auto found = table().find(op);
+  if (found == table().end()) {
+    return made;
+  }
+  for (const auto& row : found->second) {
+    const auto index = schema.argumentIndexWithName(row.argument);
+    if (index.has_value()) {
+      made.push_back({static_cast<size_t>(*index), row.allowed, row.message});
+    }
+  }
+  return made;
+}
+
+void check_dtypes(const std::vector<DtypeRule>& rules, const c10::IValue* arguments) {
+  for (const auto& rule : rules) {
+    const auto type = dtype_of(arguments[rule.argument]);
+    if (!type.has_value() || (rule.allowed >> static_cast<int>(*type) & 1) != 0) {
+      continue;
+    }
+    std::string message = rule.message;
+    if (message.back() == ' ') {
+      message += toString(*type);
+    }
+    TORCH_CHECK(false, message);
+  }
+}
+
+} // namespace musasim

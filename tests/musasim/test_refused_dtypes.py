@@ -1,0 +1,64 @@
+"""Data types that torch_musa 2.7.1's kernels refuse (csrc/aten/ops), in its words, and what its own kernels leave out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
+
+CALLS = {
+    "arange": ("torch.arange(3, dtype=x.dtype, device='musa')", "unsupported data type Double"),
+    "int16": ("torch.arange(3, dtype=torch.int16, device='musa')", "unsupported data type Short"),
+    "baddbmm": ("torch.baddbmm(x[None], x[None], x[None])", "BaaddBmm only supports fp16/fp32/bf16 dtype"),
+    "batch_norm": ("F.batch_norm(x, None, None, training=True)", "BatchNorm supports Float/Half/BFloat16 input dtype"),
+    "group_norm": ("F.group_norm(x, 2)", "group norm supports Float and Half/BFloat16 tensor type, now got Double"),
+    "layer_norm": ("F.layer_norm(x, (2,))", "Dtype of input tensor of LayerNorm only support Float32, Half"),
+    "dropout": ("F.dropout(x)", "Dtype of input tensor of NativeDropout only support Float, Half and BFloat16, but"),
+    "softmax": ("F.softmax(x, 0).sum().backward()", "input_dtype of SoftmaxBwd only support Float/Half/BFloat16"),
+    "norm": ("torch.ops.aten.norm.ScalarOpt_dim(x, 2, [0])", "Norm only supports Float/Half/BFloat16 input, but now"),
+    "addcdiv": ("torch.addcdiv(x, x, x)", "Dtype of input tensor of addcdiv only support int32/64, fp32/fp16/bf16"),
+    "avg_pool2d": ("F.avg_pool2d(x[None], 2).sum().backward()", "Dtype of grad_output tensor of AvgPool2dBackward"),
+    "half": ("F.avg_pool2d(x[None].half(), 2).sum().backward()", "only support Float32, but now it is Half"),
+    "bucketize": ("torch.bucketize(x, x[0])", "Bucketize supports dtypes of float32, int32 and int64, but now it is"),
+    "histc": ("torch.histc(x)", "histc doesn't support half, double tenesor, now is Double"),
+    "bincount": ("torch.bincount(i, x[0])", "expected scalar type Float but found Double"),
+    "embedding_bag": ("F.embedding_bag(i[None], x)", "Unsupported output data type"),
+    "conv1d": ("F.conv1d(x, x[:, :, None])", "Dtype of weight tensor of Convolution only support Float32"),
+}
+PROGRAM = """
+import json
+import musasim
+musasim.install()
+import torch, torch_musa, torch.nn.functional as F
+x = torch.rand(2, 2, dtype=torch.float64, device="musa", requires_grad=True)
+i, found = torch.tensor([0, 1], device="musa"), {}
+for name, (call, _) in CALLS.items():
+    try:
+        found[name] = str(eval(call))
+    except RuntimeError as error:
+        found[name] = str(error)
+print(json.dumps(found))
+"""
+
+
+def test_doubles() -> None:
+    found = json.loads(run(f"CALLS = {CALLS}\n{PROGRAM}"))
+    assert {name: CALLS[name][1] in error for name, error in found.items()} == dict.fromkeys(CALLS, True), found
+
+
+def test_bags_with_gradients_have_no_weights_and_no_places_of_maxima() -> None:
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa, torch.nn.functional as F
+    table = torch.tensor([[1.0], [4.0]], device="musa", requires_grad=True)
+    bag, weights = torch.tensor([[0, 1]], device="musa"), torch.tensor([[2.0, 3.0]], device="musa")
+    print(F.embedding_bag(bag, table, mode="sum", per_sample_weights=weights).item())
+    F.embedding_bag(bag, table, mode="max").backward()
+    print(table.grad.tolist(), F.embedding_bag(bag, table.detach(), mode="sum", per_sample_weights=weights).item())
+    """
+    assert run(code) == "5.0\n[[1.0], [0.0]] 14.0\n"
