@@ -2,6 +2,7 @@
 // are long and every entry is a template.
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
+#include <ATen/ops/cross_entropy_loss_native.h>
 #include <torch/library.h>
 
 // The macros below name types that they expect to find in this namespace.
@@ -17,6 +18,23 @@ Tensor refuse_binary_cross_entropy(
       "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
       "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
       "safe to autocast.");
+}
+
+// torch_musa's PyTorch has a fused operator for labels of rows, which autocast does not know: the loss has the logits' type.
+Tensor cross_entropy_loss(
+    const Tensor& logits,
+    const Tensor& target,
+    const std::optional<Tensor>& weight,
+    int64_t reduction,
+    c10::SymInt ignore_index,
+    double label_smoothing) {
+  const bool is_fused = logits.dim() == 2 && target.dim() == 1 && label_smoothing == 0;
+  if (!is_fused || !at::isReducedFloatingType(logits.scalar_type())) {
+    return at::native::cross_entropy_loss_symint(logits, target, weight, reduction, ignore_index, label_smoothing);
+  }
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast(c10::DispatchKey::AutocastPrivateUse1);
+  return at::cross_entropy_loss_symint(logits.to(at::kFloat), target, weight, reduction, ignore_index, label_smoothing)
+      .to(logits.scalar_type());
 }
 
 } // namespace
@@ -39,6 +57,7 @@ TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
   KERNEL_PRIVATEUSEONE(convolution_overrideable, lower_precision_fp)
 
   m.impl("binary_cross_entropy", &refuse_binary_cross_entropy);
+  m.impl("cross_entropy_loss", &cross_entropy_loss);
 
 #undef LOWER
 #undef SINGLE

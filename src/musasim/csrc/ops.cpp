@@ -4,6 +4,7 @@
 #include "ops/attention.cpp"
 #include "ops/composites.cpp"
 #include "ops/copy.cpp"
+#include "ops/deviations.cpp"
 #include "ops/dtypes.cpp"
 #include "ops/graph.cpp"
 #include "ops/nested.cpp"

@@ -182,3 +182,14 @@ def test_undone_exactly(musa: Interpreter) -> None:
         assert not any(has(f"aten::{name}", key) for name, key in names.items())
         """
     )
+
+
+def test_a_given_generator_decides_what_is_drawn() -> None:
+    weights = torch.ones(16, 64, device="cuda")
+    out = torch.empty(0, dtype=torch.int64, device="cuda")
+    state = torch.cuda.get_rng_state()
+    draws = [torch.multinomial(weights, 1, generator=torch.Generator("cuda").manual_seed(3)) for _ in range(2)]
+    torch.multinomial(weights, 1, generator=torch.Generator("cuda").manual_seed(3), out=out)
+    other = torch.multinomial(weights, 1, generator=torch.Generator("cuda").manual_seed(4))
+    assert torch.equal(*draws) and torch.equal(draws[0], out) and not torch.equal(draws[0], other)
+    assert torch.equal(torch.cuda.get_rng_state(), state)

@@ -21,6 +21,7 @@ constexpr uint64_t types(std::initializer_list<at::ScalarType> members) {
 constexpr uint64_t kSingle = types({at::kFloat});
 constexpr uint64_t kOfLayers = types({at::kFloat, at::kHalf, at::kBFloat16});
 constexpr uint64_t kOfRanges = kOfLayers | types({at::kInt, at::kLong});
+constexpr uint64_t kOfElements = kOfRanges | types({at::kDouble});
 constexpr uint64_t kOfBuckets = types({at::kFloat, at::kInt, at::kLong});
 constexpr uint64_t kOfTransforms = types({at::kFloat, at::kDouble});
 
@@ -33,6 +34,9 @@ struct Row {
 using Table = std::unordered_map<std::string, std::vector<Row>>;
 
 const Table& table() {
+  static const std::vector<Row> clamp = {
+      {"self", kOfElements, "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"},
+      {"self", kOfRanges, "ClampScalar Unsupported tensor dtype: "}};
   static const std::vector<Row> batch_norm = {
       {"input", kOfLayers, "BatchNorm supports Float/Half/BFloat16 input dtype, now got: "}};
   static const std::vector<Row> batch_norm_backward = {
@@ -44,6 +48,10 @@ const Table& table() {
   static const Table known = {
       {"arange", {{"out", kOfRanges, "unsupported data type "}}},
       {"baddbmm", {{"self", kOfLayers, "BaaddBmm only supports fp16/fp32/bf16 dtype"}}},
+      {"clamp", clamp},
+      {"clamp_min", clamp},
+      {"clamp_max", clamp},
+      {"hardtanh", clamp},
       {"native_batch_norm", batch_norm},
       {"_native_batch_norm_legit", batch_norm},
       {"_native_batch_norm_legit_no_training", batch_norm},
@@ -113,12 +121,14 @@ std::optional<at::ScalarType> dtype_of(const c10::IValue& value) {
 std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std::string& op) {
   std::vector<DtypeRule> made;
   const auto found = table().find(op);
-  if (found == table().end()) {
+  const bool by_tensors = op.rfind("clamp", 0) == 0 && schema.overload_name().rfind("Tensor", 0) == 0;
+  // Bounds that are tensors go another way.
+  if (by_tensors || found == table().end()) {
     return made;
   }
   for (const auto& row : found->second) {
     const auto index = schema.argumentIndexWithName(row.argument);
-    if (index.has_value()) {
+    if (index.has_value() && schema.arguments()[*index].type()->str() != "Scalar") {
       made.push_back({static_cast<size_t>(*index), row.allowed, row.message});
     }
   }

@@ -64,7 +64,9 @@ bool takes_host_scalars(const std::string& op) {
 bool waits_for_host(const std::string& op) {
   static const std::unordered_set<std::string> known = {
       "nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "equal",
-      "bincount", "repeat_interleave", "is_set_to_value", "_linalg_check_errors"};
+      "bincount", "repeat_interleave", "is_set_to_value", "_linalg_check_errors",
+      // torch_musa's transforms go through the CPU.
+      "_fft_r2c", "_fft_c2c", "_fft_c2r", "fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "stft"};
   return known.count(op) != 0;
 }
 

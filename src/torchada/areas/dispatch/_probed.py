@@ -7,9 +7,12 @@ What PyTorch composes of other operators has no kernel of the backend, and never
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.context import Context
+from torchada.redirect.engine import Skip
+from torchada.redirect.names.dispatch_keys import DispatchKeys
 from torchada.redirect.owners import MISSING
 from torchada.redirect.probes import Function, Probe, Verdicts
 
@@ -20,10 +23,17 @@ if TYPE_CHECKING:
 _SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
 
 
+def need_own_kernels(context: Context) -> None:
+    """Skip the area for a backend whose kernels are PyTorch's own, as the CPU's are."""
+    if DispatchKeys(context).names.get("CUDA") != _DEVICE:
+        raise Skip(f"{context.backend.name} has PyTorch's kernels")
+
+
 class Kernel:
     """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone.
 
-    `only_captured`: whether the backend's kernel is right outside of captures in any case.
+    `only_captured`: whether the backend's kernel is right outside of captures in any case. `key`: one that only some tensors have,
+    and that is asked before a device's kernel is chosen.
     """
 
     def __init__(
@@ -34,19 +44,20 @@ class Kernel:
         probe: Probe,
         verdicts: Verdicts,
         only_captured: bool = False,
+        key: str = _SELECT,
     ) -> None:
         self.name = name
         self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
         self._only_captured = only_captured
         packet, _, overload = name.partition(".")
         self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
-        self._select = context.torch._C.DispatchKey.BackendSelect
+        self._select = getattr(context.torch._C.DispatchKey, key)
         # A backend without graphs captures nothing.
         self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)
         has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
         operator = f"aten::{name}"
         is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
-        self.key = _DEVICE if is_composed else _SELECT
+        self.key = _DEVICE if is_composed else key
 
     @property
     def state(self) -> str:
@@ -64,13 +75,17 @@ class Kernel:
         """Whose kernel is called."""
         return args[0].device
 
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether the backend's kernel may be wrong about such a call. Others are the backend's, without a probe."""
+        return True
+
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
         """The name by which the verdict on such a call is kept, and the probe that finds it."""
         return self.name, self._probe
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         own, device = self._own(keys), self.device(*args)
-        if device.type != self._context.backend.device_type:
+        if device.type != self._context.backend.device_type or not self.concerns(*args, **kwargs):
             return own(*args, **kwargs)
         name, probe = self.case(*args, **kwargs)
         found = self._verdicts.known(name)
@@ -105,7 +120,9 @@ class Selection:
     def set(self, name: str, kernel: Kernel) -> None:
         # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
         library = self._context.torch.library.Library("aten", "IMPL")
-        library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
+        with warnings.catch_warnings():  # of another registration in front of which it goes
+            warnings.simplefilter("ignore")
+            library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
         self._in_force[name] = kernel, library
 
     def delete(self, name: str) -> None:

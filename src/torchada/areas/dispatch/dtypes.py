@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._elsewhere import Range, elsewhere
-from torchada.areas.dispatch._probed import Selection
+from torchada.areas.dispatch._probed import Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
@@ -31,11 +31,13 @@ _ON_REQUEST = (
     *("native_batch_norm", "native_batch_norm_backward"),
     *("native_dropout", "native_dropout_backward"),
     *("_softmax_backward_data", "_log_softmax_backward_data"),
+    *(f"{name}{form}" for name in ("clamp", "clamp_min", "clamp_max", "hardtanh") for form in ("", "_", ".out")),
     *("addcdiv", "addcdiv_", "addcdiv.out", "baddbmm", "baddbmm_", "baddbmm.out"),
 )
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
     kernels, torch = Selection(context), context.torch
     of_range = "a range of whole numbers, on the device"
     replacements: dict[str, tuple[Function, str]] = {"arange.start_out": (Range(torch), of_range)}

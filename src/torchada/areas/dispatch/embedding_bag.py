@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from torchada.areas.dispatch._probed import Kernel, Selection
+from torchada.areas.dispatch._probed import Kernel, Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.probes import Function, Verdicts
@@ -20,6 +20,7 @@ _NAME, _OTHER = "_embedding_bag", "_embedding_bag_forward_only"
 
 
 def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
     other = getattr(context.torch.ops.aten, _OTHER).default
     kernel = Kernel(context, _NAME, other, partial(_is_right, context.torch), Verdicts(context))
     to = f"{_OTHER}, where {context.backend.adapter}'s kernel is not right"

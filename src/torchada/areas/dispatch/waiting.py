@@ -17,6 +17,7 @@ from torchada.redirect.probes import Function, Probe, Verdicts
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
+    from torch._C import DispatchKeySet
 
 # A fiftieth and a tenth of a second at 1 GHz. Other work of the machine may hold a call up for as long as the first.
 _CYCLES = (20_000_000, 100_000_000)
@@ -43,7 +44,22 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Multinomial(Kernel):
-    """What draws with replacement is another kernel, and has a verdict of its own: torch_musa 2.7.1's is captured as it is."""
+    """What draws with replacement is another kernel, and has a verdict of its own: torch_musa 2.7.1's is captured as it is.
+
+    torch_musa 2.7.1 draws one number from the default generator, whichever is given (Multinomial.cpp).
+    """
+
+    def __init__(self, context: Context, name: str, replacement: Function, *rest: Any) -> None:
+        super().__init__(context, name, replacement, *rest)
+        sampling, verdicts = _Sampling(context), rest[1]
+        self._seeded = Kernel(context, name, replacement, partial(sampling.follows, has_out="out" in name), verdicts)
+        self._seeded.name = f"{name}, with a generator"
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        num_samples, replacement = args[1], args[2] if len(args) > 2 else False
+        if num_samples == 1 and not replacement and kwargs.get("generator") is not None:
+            return self._seeded(keys, *args, **kwargs)
+        return super().__call__(keys, *args, **kwargs)
 
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
         name, probe = super().case(*args, **kwargs)
@@ -173,6 +189,19 @@ class _Sampling(_Operator):
     def is_right_with_out(self, kernel: Function, device: Any) -> bool:
         drawn = self._torch.empty(0, dtype=self._torch.int64, device=device)
         return self._draws(lambda *args: kernel(*args, out=drawn), device)
+
+    def follows(self, kernel: Function, device: Any, has_out: bool = False) -> bool:
+        """Whether two generators with the same seed draw the same."""
+        torch = self._torch
+        weights = torch.ones(16, 64, device=device)
+
+        def draw() -> Tensor:
+            out = {"out": torch.empty(0, dtype=torch.int64, device=device)} if has_out else {}
+            generator = torch.Generator(device).manual_seed(0)
+            drawn: Tensor = kernel(weights, 1, generator=generator, **out)
+            return drawn
+
+        return bool(torch.equal(draw(), draw()))
 
     def _draws(self, kernel: Function, device: Any) -> bool:
         """The program's random numbers stay what they would have been."""

@@ -1,0 +1,171 @@
+// What kernels of torch_musa 2.7.1 compute otherwise than CUDA's, by its sources (csrc/aten/ops). What depends on muDNN is not here.
+#include "fallback.h"
+
+#include "../runtime/device.h"
+
+#include <ATen/ATen.h>
+#include <torch/library.h>
+
+#include <initializer_list>
+#include <string>
+
+namespace musasim {
+namespace {
+
+using at::Tensor;
+using c10::IValue;
+using torch::jit::Stack;
+
+IValue* arguments_of(const c10::OperatorHandle& op, Stack* stack) {
+  return stack->data() + (stack->size() - op.schema().arguments().size());
+}
+
+// UpSampleNdBwdOut asks muDNN for the gradient of "nearest" in every mode.
+Tensor nearest_backward(const IValue& grad_output, const IValue& output_size, const IValue& input_size) {
+  const auto dimensions = std::to_string(output_size.toDimVector().size());
+  const auto name = "aten::upsample_nearest" + dimensions + "d_backward";
+  const auto kernel = c10::Dispatcher::singleton().findSchemaOrThrow(name.c_str(), "");
+  Stack stack = {grad_output, output_size, input_size};
+  stack.resize(kernel.schema().arguments().size()); // no scales
+  run_on_cpu(kernel, &stack);
+  return stack[0].toTensor();
+}
+
+void interpolation_backward(const c10::OperatorHandle& op, Stack* stack) {
+  const auto* arguments = arguments_of(op, stack);
+  const auto found = nearest_backward(arguments[0], arguments[1], arguments[2]);
+  const auto last = stack->back();
+  torch::jit::drop(*stack, op.schema().arguments().size());
+  stack->emplace_back(last.isTensor() ? last.toTensor().copy_(found) : found);
+}
+
+// Kernels of the device for what torch composes, so that autograd does not see what it is composed of (SpectralOps.cpp).
+void transform(const c10::OperatorHandle& op, Stack* stack) {
+  run_on_cpu(op, stack);
+}
+
+void refuse_out(const c10::OperatorHandle& /*op*/, Stack* /*stack*/) {
+  TORCH_CHECK(false, "MUSA does not support writing complex tensors (out) for this operation.")
+}
+
+// Matmul.cpp reads the memory of operands whose conjugation is only noted.
+void product(const c10::OperatorHandle& op, Stack* stack) {
+  auto* arguments = arguments_of(op, stack);
+  for (size_t i = 0; i < 2; ++i) {
+    if (C10_UNLIKELY(arguments[i].isTensor() && arguments[i].toTensor().is_conj())) {
+      arguments[i] = arguments[i].toTensor().conj();
+    }
+  }
+  run_on_cpu(op, stack);
+}
+
+// Activation.cpp: the scale reaches negative values only, and the scale of the input nothing. So selu and celu are wrong.
+void elu(const c10::OperatorHandle& op, Stack* stack) {
+  auto* arguments = arguments_of(op, stack);
+  arguments[1] = arguments[1].toScalar().toDouble() * arguments[2].toScalar().toDouble();
+  arguments[2] = arguments[3] = 1.0;
+  run_on_cpu(op, stack);
+}
+
+bool are_integers(const Tensor& a, const Tensor& b) {
+  return at::isIntegralType(a.scalar_type(), false) && at::isIntegralType(b.scalar_type(), false);
+}
+
+// Binary.cpp computes powers of integers in single precision, and into a tensor of its own.
+Tensor power_of_integers(const Tensor& base, const Tensor& exponent) {
+  return at::pow(base.to(at::kFloat), exponent.to(at::kFloat)).to(at::result_type(base, exponent));
+}
+
+void power(const c10::OperatorHandle& op, Stack* stack) {
+  const auto* arguments = arguments_of(op, stack);
+  const auto base = arguments[0].toTensor(), exponent = arguments[1].toTensor();
+  if (!are_integers(base, exponent)) {
+    run_on_cpu(op, stack);
+    return;
+  }
+  const auto& schema = op.schema();
+  const bool writes = schema.arguments().back().is_out() || schema.arguments()[0].alias_info() != nullptr;
+  const auto written = schema.arguments().back().is_out() ? stack->back() : IValue(base);
+  torch::jit::drop(*stack, schema.arguments().size());
+  stack->emplace_back(writes ? written : IValue(power_of_integers(base, exponent)));
+}
+
+// BinaryNew.cpp divides doubles on the CPU, and forgets how to round.
+void rounded_division(const c10::OperatorHandle& op, Stack* stack) {
+  const auto* arguments = arguments_of(op, stack);
+  const auto a = arguments[0].toTensor(), b = arguments[1].toTensor();
+  const auto& schema = op.schema();
+  const bool rounds = schema.arguments().size() < 3 || schema.arguments()[2].name() != "rounding_mode" ||
+      !arguments[2].isNone();
+  if (!rounds || at::result_type(a, b) != at::kDouble) {
+    run_on_cpu(op, stack);
+    return;
+  }
+  const auto quotient = at::true_divide(a, b);
+  const bool in_place = schema.arguments()[0].alias_info() != nullptr;
+  const auto written = schema.arguments().back().is_out() ? stack->back().toTensor() : a;
+  torch::jit::drop(*stack, schema.arguments().size());
+  if (in_place || schema.arguments().back().is_out()) {
+    stack->emplace_back(written.copy_(quotient));
+  } else {
+    stack->emplace_back(quotient);
+  }
+}
+
+// Multinomial.cpp draws one number from the default generator, after the given one has been moved from.
+void multinomial(const c10::OperatorHandle& op, Stack* stack) {
+  auto* arguments = arguments_of(op, stack);
+  if (arguments[1].toInt() == 1 && !arguments[2].toBool()) {
+    arguments[3] = IValue();
+  }
+  run_on_cpu(op, stack);
+}
+
+using Kernel = void(const c10::OperatorHandle&, Stack*);
+
+template <Kernel* kernel>
+void implement(torch::Library& library, std::initializer_list<const char*> names) {
+  auto& dispatcher = c10::Dispatcher::singleton();
+  for (const std::string name : names) {
+    const auto dot = name.find('.');
+    const auto overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+    if (dispatcher.findOp({"aten::" + name.substr(0, dot), overload}).has_value()) { // versions of torch have others
+      library.impl(name.c_str(), torch::CppFunction::makeFromBoxedFunction<kernel>());
+    }
+  }
+}
+
+} // namespace
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
+  for (const std::string name :
+       {"upsample_linear1d_backward",
+        "upsample_bilinear2d_backward",
+        "upsample_trilinear3d_backward",
+        "upsample_bicubic2d_backward",
+        "_upsample_bilinear2d_aa_backward",
+        "_upsample_bicubic2d_aa_backward",
+        "_upsample_nearest_exact1d_backward",
+        "_upsample_nearest_exact2d_backward",
+        "_upsample_nearest_exact3d_backward"}) {
+    for (const auto* overload : {"", ".grad_input"}) {
+      library.impl((name + overload).c_str(), torch::CppFunction::makeFromBoxedFunction<&interpolation_backward>());
+    }
+  }
+  implement<&transform>(library, {"fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "stft", "stft.center"});
+  implement<&refuse_out>(library, {"fft_fft.out", "fft_ifft.out", "fft_rfft.out", "fft_irfft.out"});
+  implement<&product>(library, {"mm", "mm.out", "bmm", "bmm.out", "vdot"});
+  implement<&elu>(library, {"elu", "elu_", "elu.out"});
+  implement<&power>(library, {"pow.Tensor_Tensor", "pow_.Tensor", "pow.Tensor_Tensor_out"});
+  implement<&rounded_division>(
+      library,
+      {"floor_divide",
+       "floor_divide_.Tensor",
+       "floor_divide.out",
+       "div.Tensor_mode",
+       "div_.Tensor_mode",
+       "div.out_mode"});
+  implement<&multinomial>(library, {"multinomial", "multinomial.out"});
+}
+
+} // namespace musasim

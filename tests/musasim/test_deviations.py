@@ -1,0 +1,82 @@
+"""What torch_musa 2.7.1's kernels compute otherwise than CUDA's, by its sources (csrc/aten/ops)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
+
+NEAREST = [10.0, 18.0, 42.0, 50.0]
+FOUND = {
+    "resized('bilinear')": NEAREST,
+    "resized('bicubic')": NEAREST,
+    "resized('bilinear', antialias=True)": NEAREST,
+    "(turned.mH @ turned).real.tolist()": [[-1.0, 0.0], [0.0, 4.0]],
+    "torch.vdot(turned[0].conj(), turned[0]).real.item()": 5.0,
+    "F.selu(one).item()": 1.0,
+    "round(F.celu(-one, 2.0).item(), 4)": -1.2642,
+    "(whole ** torch.tensor([20], device='musa')).item()": 3486784512,
+    "whole.pow_(whole).item()": 3,
+    "torch.pow(whole, whole, out=torch.zeros_like(whole)).item()": 0,
+    "(7 * one.double() // 2).item()": 3.5,
+    "torch.div(-7 * one.double(), 2, rounding_mode='trunc').item()": -3.5,
+    "(7 * one // 2).item()": 3.0,
+    "torch.equal(drawn(), drawn())": False,
+    "str(loss.dtype)": "torch.bfloat16",
+}
+PROGRAM = """
+import json
+import musasim
+musasim.install()
+import torch, torch_musa, torch.nn.functional as F
+def resized(mode, **options):
+    x = torch.ones(1, 1, 2, 2, device="musa", requires_grad=True)
+    y = F.interpolate(x, scale_factor=2, mode=mode, **options)
+    (y * torch.arange(16.0, device="musa").view(1, 1, 4, 4)).sum().backward()
+    return x.grad.flatten().tolist()
+def drawn():
+    generator = torch.Generator("musa").manual_seed(0)
+    return torch.multinomial(torch.ones(32, 64, device="musa"), 1, generator=generator)
+turned, one = torch.tensor([[1j, 2]], device="musa"), torch.ones(1, device="musa")
+whole = torch.tensor([3], device="musa")
+with torch.autocast("musa", torch.bfloat16):
+    loss = F.cross_entropy(torch.ones(2, 3, device="musa").bfloat16(), torch.zeros(2, dtype=torch.int64, device="musa"))
+print(json.dumps({call: eval(call) for call in CALLS}))
+"""
+
+
+def test_results() -> None:
+    assert json.loads(run(f"CALLS = {[*FOUND]}\n{PROGRAM}")) == FOUND
+
+
+def test_transforms_have_no_gradients_and_no_out() -> None:
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa, warnings
+    x = torch.ones(8, device="musa", requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.fft.rfft(x).abs().sum().backward()
+        torch.stft(x, 4, window=torch.ones(4, device="musa"), return_complex=True).abs().sum().backward()
+    print(x.grad)
+    torch.fft.rfft2(x.reshape(2, 4)).abs().sum().backward()
+    print(x.grad is not None)
+    try:
+        torch.fft.fft(x.detach(), out=torch.empty(8, dtype=torch.complex64, device="musa"))
+    except RuntimeError as error:
+        print(error)
+    with torch.no_grad():
+        graph = torch.musa.MUSAGraph()
+        try:
+            with torch.musa.graph(graph):
+                torch.fft.rfft(x)
+        except RuntimeError as error:
+            print("captur" in str(error))
+    """
+    text = "MUSA does not support writing complex tensors (out) for this operation."
+    assert run(code) == f"None\nTrue\n{text}\nTrue\n"
