@@ -134,3 +134,16 @@ def test_a_wrapper_in_cpp_is_refused_by_name(inductor_cache: Path) -> None:
         TORCHINDUCTOR_CACHE_DIR=f"{inductor_cache}-triton",
         MUSASIM_INDUCTOR="triton",
     )
+
+
+def test_a_kernel_takes_lists_of_tensors(inductor_cache: Path) -> None:
+    """As PyTorch's index_put_ does, which Inductor calls where it accumulates."""
+    compiled(
+        """
+    def add(x, i, v):
+        return (x + 1).index_put_((None, i), v, accumulate=True) * 2
+    x, i, v = torch.zeros(2, 60), torch.arange(51) % 20, torch.ones(51)
+    agrees(add, *(each.to("musa") for each in (x, i, v)))
+    """,
+        inductor_cache,
+    )

@@ -6,7 +6,7 @@ the compiled one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,18 +16,39 @@ Kernel = Callable[..., None]
 _library: Any = torch.library
 _OPERATOR = _library.Library("musasim", "FRAGMENT")
 _OPERATOR.define("inductor_kernel(int call, Tensor(a!)[] tensors) -> ()")
-# A call without its tensors: the kernel, and its arguments with None for each tensor. A graph refers to its calls by number
-# as long as it lives, so no call is ever removed; equal calls share a number.
+# A call without its tensors: the kernel, and the form of its arguments. A graph refers to its calls by number as long as it lives, so
+# no call is ever removed; equal calls share a number.
 _CALLS: list[tuple[Kernel, tuple[Any, ...]]] = []
+_TENSOR = object()
 _NUMBERS: dict[tuple[Any, ...], int] = {}
 
 
 def launch(kernel: Kernel, *arguments: Any) -> None:
     """Run `kernel` on the current device."""
-    tensors = _on_one_device([argument for argument in arguments if isinstance(argument, torch.Tensor)])
-    rest = tuple(None if isinstance(argument, torch.Tensor) else argument for argument in arguments)
+    found: list[torch.Tensor] = []
+    form = tuple(_form(argument, found) for argument in arguments)
+    tensors = _on_one_device(found)
     with torch._C._AutoDispatchBelowAutograd():
-        torch.ops.musasim.inductor_kernel.default(_number(kernel, rest), tensors)
+        torch.ops.musasim.inductor_kernel.default(_number(kernel, form), tensors)
+
+
+def _form(argument: Any, tensors: list[torch.Tensor]) -> Any:
+    """`argument` as a key, with marks for its tensors, which are added to `tensors`. A list is (list, its members)."""
+    if isinstance(argument, torch.Tensor):
+        tensors.append(argument)
+        return _TENSOR
+    if isinstance(argument, (list, tuple)):
+        return type(argument), tuple(_form(each, tensors) for each in argument)
+    return argument
+
+
+def _filled(form: Any, tensors: Iterator[torch.Tensor]) -> Any:
+    if form is _TENSOR:
+        return next(tensors)
+    if isinstance(form, tuple):
+        kind, members = form
+        return kind([_filled(each, tensors) for each in members])
+    return form
 
 
 def _on_one_device(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -38,8 +59,8 @@ def _on_one_device(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     return [tensor.to(device) if tensor.device.type == "cpu" and tensor.dim() == 0 else tensor for tensor in tensors]
 
 
-def _number(kernel: Kernel, rest: tuple[Any, ...]) -> int:
-    key = (kernel, rest)
+def _number(kernel: Kernel, form: tuple[Any, ...]) -> int:
+    key = (kernel, form)
     number = _NUMBERS.get(key)
     if number is None:
         number = _NUMBERS[key] = len(_CALLS)
@@ -48,9 +69,9 @@ def _number(kernel: Kernel, rest: tuple[Any, ...]) -> int:
 
 
 def _run(call: int, tensors: list[torch.Tensor]) -> None:
-    kernel, rest = _CALLS[call]
+    kernel, form = _CALLS[call]
     remaining = iter(tensors)
-    kernel(*(next(remaining) if argument is None else argument for argument in rest))
+    kernel(*[_filled(argument, remaining) for argument in form])
 
 
 _OPERATOR.impl("inductor_kernel", _run, "CPU")
