@@ -137,13 +137,14 @@ def test_a_wrapper_in_cpp_is_refused_by_name(inductor_cache: Path) -> None:
 
 
 def test_a_kernel_takes_lists_of_tensors(inductor_cache: Path) -> None:
-    """As PyTorch's index_put_ does, which Inductor calls where it accumulates."""
+    """As PyTorch's index_put_ does, which Inductor calls for a mask."""
     compiled(
         """
-    def add(x, i, v):
-        return (x + 1).index_put_((i,), v, accumulate=True) * 2
-    x, i, v = torch.zeros(60), torch.arange(51) % 20, torch.ones(51)
-    agrees(add, *(each.to("musa") for each in (x, i, v)))
+    def put(x, mask, values):
+        return x.clone().index_put_([mask], values) * 2
+    x, mask, values = torch.zeros(4, 8), torch.tensor([True, False, True, False]), torch.ones(2, 8)
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+    agrees(put, *(each.to("musa") for each in (x, mask, values)))
     """,
         inductor_cache,
     )
