@@ -128,7 +128,13 @@ def _atomic_rmw(own: Callable[..., Any]) -> Callable[..., Any]:
 
     def create_atomic_rmw(self: Any, operation: Any, pointers: Any, value: Any, mask: Any, *rest: Any) -> Any:
         dtype = value.dtype.scalar
-        if _torch_type(dtype) is None or operation == interpreter._ir.ATOMIC_OP.XCHG:
+        exchanges = operation == interpreter._ir.ATOMIC_OP.XCHG
+        if exchanges and value.data.dtype.kind == "f":  # the interpreter exchanges integers alone
+            bits = {4: tl.uint32, 8: tl.uint64}[value.data.dtype.itemsize]
+            given = Handle(value.data.view(f"u{value.data.dtype.itemsize}"), bits)
+            old = own(self, operation, pointers, given, mask, *rest)
+            return Handle(old.data.view(value.data.dtype), dtype)
+        if _torch_type(dtype) is None or exchanges:
             return own(self, operation, pointers, value, mask, *rest)
         if operation != interpreter._ir.ATOMIC_OP.FADD:
             raise NotImplementedError(f"atomic {operation} is for integers and for float32, not for {dtype}")

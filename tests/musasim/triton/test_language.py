@@ -194,6 +194,20 @@ def test_the_reductions_that_triton_has() -> None:
 
 
 @triton.jit
+def exchange(x, place, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.atomic_xchg(place + i, tl.load(x + i), mask=i < 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32], ids=str)
+def test_an_exchange(dtype: torch.dtype) -> None:
+    x, place = torch.tensor([1, -2, 3, 4], dtype=dtype, device="musa"), torch.full((4,), 7, dtype=dtype, device="musa")
+    out = torch.zeros(4, dtype=dtype, device="musa")
+    exchange[(1,)](x, place, out)
+    assert place.tolist() == [1, -2, 3, 7] and out[:3].tolist() == [7, 7, 7]
+
+
+@triton.jit
 def atomics(x, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.atomic_add(out + i % 2, tl.load(x + i))
