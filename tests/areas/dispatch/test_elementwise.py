@@ -93,3 +93,29 @@ assert (integers.int().cuda()[0] // 2).dtype == torch.int32 and (integers.cuda()
 
 def test_divisions_in_double_precision_on_request(musa: Interpreter) -> None:
     musa.run(DIVISIONS, env={"TORCHADA_ALL_DTYPES": "1"})
+
+
+FUNCTIONS = """
+import torch
+from torchada.areas.dispatch import elementwise
+from torchada.redirect.engine import ENGINE
+x = torch.tensor([1, 2, 3])
+for name in elementwise._OF_REALS:
+    function, exponent = getattr(torch, name.partition(".")[0]), [0.5] if "." in name else []
+    for given in (x, x.int(), x.bool()):
+        torch.testing.assert_close(function(given.cuda(), *exponent).cpu(), function(given, *exponent), equal_nan=True)
+assert torch.equal((x.cuda() ** 2).cpu(), x**2)
+# The simulator's kernels are right, so what takes their place is asked by itself.
+(records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("dispatch.elementwise")]
+mended = {record.patch.name: record.patch.replacement for record in records}
+for name in elementwise._OF_REALS:
+    function, exponent = getattr(torch, name.partition(".")[0]), [0.5] if "." in name else []
+    kernel = mended[name]
+    assert kernel.concerns(x.cuda(), *exponent) and not kernel.concerns(x.cuda().float(), *exponent)
+    assert not kernel._probe(lambda x, *exponent: function(x.float(), *exponent).long(), "cuda")
+    torch.testing.assert_close(kernel._replacement(x.cuda(), *exponent).cpu(), function(x, *exponent), equal_nan=True)
+"""
+
+
+def test_functions_of_integers_on_request(musa: Interpreter) -> None:
+    musa.run(FUNCTIONS, env={"TORCHADA_ALL_DTYPES": "1"})

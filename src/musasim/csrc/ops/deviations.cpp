@@ -6,6 +6,7 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 
@@ -49,12 +50,34 @@ void refuse_out(const c10::OperatorHandle& /*op*/, Stack* /*stack*/) {
 }
 
 // Matmul.cpp reads the memory of operands whose conjugation is only noted.
+IValue without_conjugation(const IValue& operand) {
+  const auto& tensor = operand.toTensor();
+  return C10_UNLIKELY(tensor.is_conj()) ? IValue(tensor.conj()) : operand;
+}
+
+// BlasGEMM, for double precision and complex numbers, tells BLAS the stride between rows alone, unless the whole is transposed.
+IValue with_unit_stride(const IValue& operand) {
+  const auto& tensor = operand.toTensor();
+  const auto type = tensor.scalar_type();
+  const bool by_blas = tensor.dim() == 2 && (type == at::kDouble || c10::isComplexType(type));
+  if (C10_LIKELY(!by_blas) || tensor.size(1) < 2 || tensor.stride(1) == 1 ||
+      (tensor.stride(0) == 1 && tensor.stride(1) == tensor.size(0))) {
+    return operand;
+  }
+  const auto leading = tensor.stride(0);
+  TORCH_CHECK(
+      tensor.size(0) < 2 || leading >= tensor.size(1),
+      "muBLAS takes no matrix with rows of ",
+      tensor.size(1),
+      " elements and a leading dimension of ",
+      leading);
+  return tensor.as_strided(tensor.sizes(), {std::max<int64_t>(leading, 1), 1});
+}
+
 void product(const c10::OperatorHandle& op, Stack* stack) {
   auto* arguments = arguments_of(op, stack);
   for (size_t i = 0; i < 2; ++i) {
-    if (C10_UNLIKELY(arguments[i].isTensor() && arguments[i].toTensor().is_conj())) {
-      arguments[i] = arguments[i].toTensor().conj();
-    }
+    arguments[i] = with_unit_stride(without_conjugation(arguments[i]));
   }
   run_on_cpu(op, stack);
 }

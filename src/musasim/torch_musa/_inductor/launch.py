@@ -16,8 +16,8 @@ Kernel = Callable[..., None]
 _library: Any = torch.library
 _OPERATOR = _library.Library("musasim", "FRAGMENT")
 _OPERATOR.define("inductor_kernel(int call, Tensor(a!)[] tensors) -> ()")
-# A call without its tensors: the kernel, and the form of its arguments. A graph refers to its calls by number as long as it lives, so
-# no call is ever removed; equal calls share a number.
+# A call without its tensors: the kernel, and the form of its arguments. A graph refers to its calls by number as long as it lives,
+# so no call is ever removed; equal calls share a number.
 _CALLS: list[tuple[Kernel, tuple[Any, ...]]] = []
 _TENSOR = object()
 _NUMBERS: dict[tuple[Any, ...], int] = {}

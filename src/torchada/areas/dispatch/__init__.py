@@ -14,6 +14,7 @@ AREAS = {
         "transforms",
         "conjugates",
         "elementwise",
+        "strides",
         "cross_entropy",
         "nested",
         "nested_kernels",

@@ -2,7 +2,7 @@
 
 selu and celu: their scales reach negative values alone, or nothing (Activation.cpp, Elu). Powers of integers: in single precision,
 and not into the given tensor (Binary.cpp). Floor and truncating division in double precision: the quotient is not rounded
-(BinaryNew.cpp).
+(BinaryNew.cpp). Functions of real numbers keep the type of integers, or fail (Activation.cpp, Unary).
 """
 
 from __future__ import annotations
@@ -26,6 +26,10 @@ _DIVISIONS = (
     *("floor_divide", "floor_divide_.Tensor", "floor_divide.out"),
     *("div.Tensor_mode", "div_.Tensor_mode", "div.out_mode"),
 )
+_OF_REALS = (
+    *("exp", "sqrt", "rsqrt", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "sigmoid", "acos", "atan"),
+    "pow.Tensor_Scalar",
+)
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -44,6 +48,9 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in _DIVISIONS if context.settings.all_dtypes else ():
         division = _Division(context, name, elsewhere(torch, name), _Probe(torch, name).division, verdicts)
         made.append((division, "division on the CPU"))
+    for name in _OF_REALS if context.settings.all_dtypes else ():
+        function = _Function(torch, name)
+        made.append((_Promoted(context, name, function, function.is_right, verdicts), "single precision"))
     for kernel, how in made:
         to = f"{how}, where {context.backend.adapter}'s kernel is not right"
         yield Patch(kernels, kernel.name, kernel, None, "emulated", to, note=f"aten::{kernel.name}")
@@ -89,6 +96,31 @@ class _Division(Kernel):
         torch = self._context.torch
         rounds = kwargs.get("rounding_mode", "floor") is not None
         return rounds and torch.result_type(*args[:2]) == torch.float64
+
+
+class _Promoted(Kernel):
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        if args[0].is_floating_point() or args[0].is_complex():
+            return False
+        return len(args) == 1 or isinstance(args[1], float)
+
+
+class _Function:
+    """Of integers, in the type that PyTorch computes it in: the default one."""
+
+    def __init__(self, torch: Any, name: str) -> None:
+        self._torch = torch
+        packet, _, overload = name.partition(".")
+        self._operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+
+    def __call__(self, self_: Tensor, *exponent: float) -> Any:
+        return self._operator(self_.to(self._torch.get_default_dtype()), *exponent)
+
+    def is_right(self, kernel: Function, device: Any) -> bool:
+        torch = self._torch
+        x, exponent = torch.tensor([1, 2, 3]), [0.5] if len(self._operator._schema.arguments) > 1 else []
+        found, wanted = kernel(x.to(device), *exponent), self._operator(x, *exponent)
+        return found.dtype == wanted.dtype and bool(torch.allclose(found.cpu(), wanted, equal_nan=True))
 
 
 class _Elu:

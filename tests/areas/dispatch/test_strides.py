@@ -1,0 +1,27 @@
+"""Matrix products of slices in double precision, of which torch_musa 2.7.1's kernel reads other elements."""
+
+from __future__ import annotations
+
+from support.interpreter import Interpreter
+
+PRODUCTS = """
+import torch
+torch.manual_seed(0)
+for dtype in (torch.float64, torch.complex64, torch.complex128, torch.float32):
+    x = torch.randn(6, 8, dtype=dtype)
+    for take in (
+        lambda x: (x[:, ::2], x[:4, 1:6]),
+        lambda x: (x[:, :4].T, x[:, :4]),
+        lambda x: (x[::2], x.T),
+        lambda x: (x[:1, :1].expand(3, 6), x[:, 3:]),
+        lambda x: (x[:, :1], x[:1, ::3]),
+        lambda x: (x.T, x),
+    ):
+        wanted, there = torch.mm(*take(x)), take(x.cuda())
+        torch.testing.assert_close((there[0] @ there[1]).cpu(), wanted)
+        torch.testing.assert_close(torch.mm(*there, out=torch.empty_like(wanted, device="cuda")).cpu(), wanted)
+"""
+
+
+def test_products_on_request(musa: Interpreter) -> None:
+    musa.run(PRODUCTS, env={"TORCHADA_ALL_DTYPES": "1"})
