@@ -8,6 +8,7 @@ AREAS = {
         "out_dtype",
         "waiting",
         "fused_adam",
+        "flash_attention",
         "nested",
         "nested_kernels",
         "sparse_kernels",
@@ -16,6 +17,5 @@ AREAS = {
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
     "torch.nn.attention.flex_attention": ("flex_attention",),
-    "torch.nn.attention.varlen": ("varlen",),
     "torch.nested._internal.ops": ("jagged",),
 }
