@@ -196,6 +196,8 @@ SUITES = {
         ),
         _pytorch("test-data", "test_dataloader.py", "test_serialization.py", harness="torchada_cuda_only"),
         _pytorch("test-accelerator", "test_accelerator.py", "test_cuda_compatibility.py"),
+        # With the chip's own capability, its tests are skipped.
+        _pytorch("test-varlen", "test_varlen_attention.py", harness="torchada_devices", TORCHADA_CUDA_CAPABILITY="8.0"),
         _pytorch("test-devices", *_MADE_FOR_EACH_DEVICE, harness="torchada_devices"),
         Suite("torchada-0.1", "tests", ("test_*.py",), "earlier", env={"TORCHADA_SIMULATE": "1"}),
         _pytorch("test-multiprocessing", "test_multiprocessing.py", harness="torchada_cuda_only"),

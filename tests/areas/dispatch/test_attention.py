@@ -11,7 +11,6 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from support.interpreter import Interpreter
-from torchada.redirect.unsupported import UnsupportedError
 
 BACKENDS = [backend for name, backend in SDPBackend.__members__.items() if name != "ERROR"]
 
@@ -154,12 +153,14 @@ def test_block_masks_move() -> None:
     assert create_mask(causal, None, None, 4, 4, device="cuda").sum() == 10
 
 
-def test_varlen_says_what_is_missing() -> None:
+def test_varlen_is_the_attention_of_each_sequence() -> None:
     varlen = pytest.importorskip("torch.nn.attention.varlen", reason="this torch has no torch.nn.attention.varlen")
-    x = torch.ones(8, 4, 16, device="cuda", dtype=torch.float16)
+    given = inputs(torch.float16, 8, 4, 16)
     lengths = torch.tensor([0, 3, 8], device="cuda", dtype=torch.int32)
-    with pytest.raises(UnsupportedError, match=r"varlen_attn.*scaled_dot_product_attention"):
-        varlen.varlen_attn(x, x, x, lengths, lengths, 5, 5)
+    result = varlen.varlen_attn(*on_cuda(given), lengths, lengths, 5, 5)
+    for rows in (slice(0, 3), slice(3, 8)):
+        parts = (each[rows].transpose(0, 1) for each in given)
+        close(result[rows], F.scaled_dot_product_attention(*parts).transpose(0, 1))
 
 
 # --- multi-head attention ---------------------------------------------------------------------------------------------

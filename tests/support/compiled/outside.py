@@ -90,6 +90,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.nested (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_nested_kernels.py"),
     "torch.sparse (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),
     "torch.sparse.mm (*)": ("table", "kernels, which run below the compiler: areas/dispatch/test_sparse_kernels.py"),
+    "torch.nn.attention.varlen (*)": (
+        "table",
+        "kernels, which run below the compiler: flash_attention, areas/dispatch/test_flash_attention.py",
+    ),
     "torch.nested._internal.*.jagged_scaled_dot_product_attention": (
         "table",
         "compiled with jagged nested tensors: areas/dispatch/test_jagged.py",
@@ -161,7 +165,6 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.utils.cpp_extension.*": ("process", "builds extensions"),
     "torch.nn.parallel.distributed.*": ("process", "a hook is registered before anything is compiled"),
     "NCCL_* in the environment *": ("process", "the environment"),
-    "torch.nn.attention.varlen.varlen_attn_out": ("process", "as varlen_attn, into a given tensor"),
     "torch._C._stash_obj_in_tls": ("process", "called when Inductor's modules are imported"),
     "what Inductor knows of the CPU, *": (
         "table",

@@ -16,6 +16,7 @@ AREAS = {
         "elementwise",
         "strides",
         "cross_entropy",
+        "flash_attention",
         "nested",
         "nested_kernels",
         "sparse_kernels",
@@ -24,6 +25,5 @@ AREAS = {
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
     "torch.nn.attention.flex_attention": ("flex_attention",),
-    "torch.nn.attention.varlen": ("varlen",),
     "torch.nested._internal.ops": ("jagged",),
 }

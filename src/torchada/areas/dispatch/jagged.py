@@ -1,7 +1,9 @@
 """Attention of jagged nested tensors, one sequence after another.
 
 For CUDA, torch takes kernels that know sequences of different lengths. Without them it goes through nested tensors of the strided
-layout, for which torch_musa 2.7.1 lacks most kernels (musa_functions.yaml): there is no way that works.
+layout, for which torch_musa 2.7.1 lacks most kernels (musa_functions.yaml): there is no way that works. Torch never takes the
+operators of flash attention on the device, because it asks whether CUDA's kernels can be used. They know no single precision, and
+those of the area `flash_attention` no dropout.
 """
 
 from __future__ import annotations
@@ -11,20 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
     from torchada.redirect.types import Tensor
 
-_KERNEL = "aten::_flash_attention_forward"
 _API = "torch.nn.functional.scaled_dot_product_attention"
 
 
 def patches(context: Context) -> Iterator[Patch]:
     from torch.nested._internal import ops, sdpa
 
-    if context.torch._C._dispatch_has_kernel_for_dispatch_key(_KERNEL, context.backend.names.dispatch_key):
-        raise Skip(f"{context.backend.name} has a kernel for {_KERNEL}")
     original = sdpa.jagged_scaled_dot_product_attention
     attention = disguise(_attention(context, sdpa, original), original)
     for owner in (sdpa, ops):

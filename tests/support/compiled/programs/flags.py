@@ -308,9 +308,7 @@ def flex_attention(x: torch.Tensor) -> Any:
     return flex.flex_attention(q, q, q)[0, 0, 0]
 
 
-@PROGRAMS.add("torch.nn.attention.varlen.varlen_attn", native=False)
-def varlen(x: torch.Tensor) -> Any:
-    from torch.nn.attention import varlen as module
-
-    q, lengths = x.view(2, 1, 2).half(), torch.tensor([0, 2], dtype=torch.int32, device="cuda")
-    return module.varlen_attn(q, q, q, lengths, lengths, 2, 2)
+@PROGRAMS.add(native=False)
+def flash_attention(x: torch.Tensor) -> Any:
+    q, lengths = x.repeat(4).view(2, 1, 8).half(), torch.tensor([0, 2], dtype=torch.int32, device="cuda")
+    return torch.ops.aten._flash_attention_forward(q, q, q, lengths, lengths, 2, 2, 0.0, True, False)[:2]
