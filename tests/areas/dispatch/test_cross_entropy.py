@@ -51,3 +51,14 @@ def test_probabilities_and_images() -> None:
 
 def test_without_autocast_it_is_in_the_logits_type() -> None:
     assert F.cross_entropy(LOGITS.bfloat16().cuda(), LABELS.cuda()).dtype == torch.bfloat16
+
+
+def test_compiled_code() -> None:
+    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda", torch.bfloat16):
+            return F.cross_entropy(logits, labels)
+
+    given = LOGITS.bfloat16().cuda(), LABELS.cuda()
+    found = torch.compile(loss, backend="aot_eager", fullgraph=True)(*given)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found, loss(*given))

@@ -32,11 +32,14 @@ class _Loss:
     def __init__(self, context: Context) -> None:
         self._torch = context.torch
         self._operator = context.torch.ops.aten.cross_entropy_loss.default
-        self._autocast = context.torch._C.DispatchKey.AutocastPrivateUse1
+        native = context.torch._C
+        self._autocast = native.DispatchKeySet(native.DispatchKey.AutocastPrivateUse1)
 
     def __call__(self, keys: DispatchKeySet, logits: Tensor, target: Tensor, *rest: Any, **options: Any) -> Any:
         torch = self._torch
         if logits.dtype in (torch.float16, torch.bfloat16):
             logits = logits.float()
             rest = tuple(each.float() if isinstance(each, torch.Tensor) else each for each in rest)
-        return self._operator.redispatch(keys.remove(self._autocast), logits, target, *rest, **options)
+        # Everything is in single precision from here on, so autocast has nothing left to do.
+        with torch._C._ExcludeDispatchKeyGuard(self._autocast):
+            return self._operator(logits, target, *rest, **options)
