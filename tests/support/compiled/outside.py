@@ -75,15 +75,15 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "kernels, which run below the compiler: areas/dispatch/test_on_the_cpu.py",
     ),
     "aten::*": ("table", "kernels, which run below the compiler: areas/dispatch/test_dtypes.py and others there"),
-    "torch.nn.functional.cross_entropy under autocast": (
+    "torch.nn.functional.cross_entropy under autocast (*": (
         "table",
         "a kernel, which runs below the compiler: areas/dispatch/test_cross_entropy.py",
     ),
-    "the gradient of torch.nn.functional.interpolate": (
+    "the gradient of torch.nn.functional.interpolate (*": (
         "table",
         "kernels, which run below the compiler: areas/dispatch/test_interpolation.py",
     ),
-    "torch.nn.functional.embedding_bag": (
+    "torch.nn.functional.embedding_bag (*": (
         "table",
         "kernels, which run below the compiler: areas/dispatch/test_embedding_bag.py",
     ),
