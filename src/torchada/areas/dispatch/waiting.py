@@ -191,8 +191,8 @@ class _Sampling(_Operator):
         return self._draws(lambda *args: kernel(*args, out=drawn), device)
 
     def follows(self, kernel: Function, device: Any, has_out: bool = False) -> bool:
-        """Whether two generators with the same seed draw the same."""
-        torch = self._torch
+        """Whether two generators with the same seed draw the same. What the kernel draws from another one does not count."""
+        torch, namespace = self._torch, self._namespace
         weights = torch.ones(16, 64, device=device)
 
         def draw() -> Tensor:
@@ -201,7 +201,11 @@ class _Sampling(_Operator):
             drawn: Tensor = kernel(weights, 1, generator=generator, **out)
             return drawn
 
-        return bool(torch.equal(draw(), draw()))
+        state = namespace.get_rng_state(device)
+        try:
+            return bool(torch.equal(draw(), draw()))
+        finally:
+            namespace.set_rng_state(state, device)
 
     def _draws(self, kernel: Function, device: Any) -> bool:
         """The program's random numbers stay what they would have been."""
