@@ -188,3 +188,23 @@ def test_status_names_what_was_refused() -> None:
     (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("dispatch.dtypes")]
     states: dict[str, Any] = {record.patch.name: record.patch.replacement.state for record in records}
     assert "has refused" in states["arange.start_out"] and "float64" in states["arange.start_out"]
+
+
+def test_a_call_that_is_refused_for_another_reason_is_not_remembered() -> None:
+    (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("dispatch.dtypes")]
+    (kernel,) = [record.patch.replacement for record in records if record.patch.name == "bucketize.Tensor"]
+    own, x, limits = kernel._operator, torch.tensor([2.0], device="cuda"), torch.tensor([1.0, 3.0], device="cuda")
+
+    class Refusing:
+        def redispatch(self, keys: Any, *args: Any) -> Any:
+            if args[0].is_cuda and args[0].dim() == 9:
+                raise RuntimeError("mudnn only support intput tensors'dim <= 8, but it is 9")
+            return own.redispatch(keys, *args)
+
+    before = set(kernel._refused)
+    kernel._operator = Refusing()
+    try:
+        assert torch.bucketize(x.reshape([1] * 9), limits).flatten().tolist() == [1]
+        assert torch.bucketize(x, limits).tolist() == [1] and kernel._refused == before
+    finally:
+        kernel._operator = own

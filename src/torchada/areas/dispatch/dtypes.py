@@ -60,6 +60,8 @@ class _Kernel:
         self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
         self._select = context.torch._C.DispatchKey.BackendSelect
         self._refused: set[tuple[Any, ...]] = set()
+        torch = context.torch
+        self._common = {torch.float32, torch.int64, torch.int32, torch.bool}
 
     @property
     def state(self) -> str:
@@ -85,7 +87,9 @@ class _Kernel:
         except Exception:
             # It was not the data type, or that cannot be helped.
             raise refusal from None
-        self._refused.add(types)
+        # What every kernel takes was refused for another reason, as nine dimensions are, and is asked for again.
+        if not self._common.issuperset(types):
+            self._refused.add(types)
         return found
 
     def _types(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
