@@ -16,7 +16,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch import _flash_checks as checks
-from torchada.areas.dispatch._flash_call import Call
 from torchada.areas.dispatch._flash_probe import Example, agree
 from torchada.areas.dispatch._probed import Kernel, Selection
 from torchada.redirect.context import Context
@@ -26,6 +25,8 @@ from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from torchada.areas.dispatch._flash_call import Call
 
 _FORWARD, _BACKWARD = "_flash_attention_forward", "_flash_attention_backward"
 _IN_PLACE = f"{_FORWARD}_no_dropout_inplace"
@@ -118,6 +119,9 @@ class _Attention:
         return probe
 
     def _call(self, name: str, *args: Any, **options: Any) -> Call:
+        # Here, because making its data classes would make `import torch` longer.
+        from torchada.areas.dispatch._flash_call import Call
+
         *inputs, dropout_p, is_causal, wants_mask = args
         given = {
             "dropout_p": dropout_p or None,
