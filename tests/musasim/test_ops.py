@@ -50,6 +50,14 @@ GAPS_OF_HALVES = {
     "nn_functional_linear_cross_entropy_chunked": OTHER_STEPS,
     "nn_functional_linear_cross_entropy_chunked_none": OTHER_STEPS,
 }
+# torchada computes these gradients in single precision, and rounds once.
+GAPS_OF_HALVES |= dict.fromkeys(
+    (
+        *("nn_functional_avg_pool1d", "nn_functional_avg_pool2d"),
+        *("nn_functional_interpolate_bilinear", "nn_functional_interpolate_trilinear"),
+    ),
+    OTHER_STEPS,
+)
 SAMPLES_OF_A_TYPE = 10
 
 # muDNN has no convolutions of these types, so torch_musa refuses them, and so must the simulator.

@@ -23,5 +23,16 @@ for dtype in (torch.float64, torch.complex64, torch.complex128, torch.float32):
 """
 
 
+SPARSE = """
+import torch
+a, b = torch.eye(3, dtype=torch.float64).to_sparse_csr(), torch.ones(3, 2, dtype=torch.float64)
+torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b)
+"""
+
+
+def test_products_of_sparse_matrices_have_no_strides(musa: Interpreter) -> None:
+    musa.run(SPARSE, env={"TORCHADA_ALL_DTYPES": "1"})
+
+
 def test_products_on_request(musa: Interpreter) -> None:
     musa.run(PRODUCTS, env={"TORCHADA_ALL_DTYPES": "1"})

@@ -31,14 +31,13 @@ def patches(context: Context) -> Iterator[Patch]:
 
 class _Sliced(Kernel):
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return not all(_is_plain(each) for each in args)
+        return not all(self._is_plain(each) for each in args)
 
-
-def _is_plain(matrix: Tensor) -> bool:
-    if matrix.element_size() < 8 or matrix.is_contiguous():
-        return True
-    rows, columns = matrix.stride()
-    return columns == 1 or (rows == 1 and columns == matrix.shape[0])
+    def _is_plain(self, matrix: Tensor) -> bool:
+        if matrix.layout != self._context.torch.strided or matrix.element_size() < 8 or matrix.is_contiguous():
+            return True
+        rows, columns = matrix.stride()
+        return columns == 1 or (rows == 1 and columns == matrix.shape[0])
 
 
 class _Product:
