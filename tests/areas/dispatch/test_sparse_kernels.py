@@ -157,3 +157,11 @@ def test_an_embedding_with_sparse_gradients_learns() -> None:
 def test_an_operator_that_the_cpu_lacks_too() -> None:
     with pytest.raises(NotImplementedError, match=r"aten::normal_"):
         torch.randn_like(DENSE.to_sparse().cuda())
+
+
+@pytest.mark.parametrize("reduce", ["sum", "amax"])
+def test_products_that_only_the_cpu_has_are_refused(reduce: str) -> None:
+    """As on CUDA. Their gradients would read the CPU's indices of the maxima."""
+    matrix, dense = torch.eye(3).to_sparse_csr().cuda(), torch.ones(3, 2, device="cuda")
+    with pytest.raises(NotImplementedError, match="_sparse_mm_reduce_impl"):
+        torch.sparse.mm(matrix.requires_grad_(), dense, reduce)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from torch._C import DispatchKeySet
     from torch._ops import OpOverload
 
+# torch.sparse.mm with `reduce`.
+_ON_THE_CPU_ALONE = {"aten::_sparse_mm_reduce_impl", "aten::_sparse_mm_reduce_impl_backward"}
 # By CUDA's key, the CPU's.
 _KEYS = {"SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU"}
 _SIGNS = {"add": 1, "add_": 1, "sub": -1, "sub_": -1}
@@ -64,6 +66,8 @@ class _OnTheCpu:
         self._cpu = native.DispatchKeySet(getattr(native.DispatchKey, of_cpu))
 
     def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any:
+        if str(operator.name()) in _ON_THE_CPU_ALONE:  # type: ignore[no-untyped-call]
+            raise NotImplementedError(f"PyTorch has '{operator}' for the CPU alone, and not for CUDA")
         if str(operator.name()) in _ON_ANY_DEVICE:  # type: ignore[no-untyped-call]
             device = kwargs.get("device")
             # A sparse tensor is made on the current device.
