@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.dispatch._overloads import overload
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -23,8 +25,7 @@ class _Elsewhere:
 
     def __init__(self, torch: Any, name: str) -> None:
         self._torch = torch
-        packet, _, overload = name.partition(".")
-        operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        operator = overload(torch, name)
         written = [argument.is_write for argument in operator._schema.arguments]
         # No operator here writes to more than one tensor: `out`, by its name, or the first.
         self._written = operator._schema.arguments[written.index(True)].name if any(written) else ""

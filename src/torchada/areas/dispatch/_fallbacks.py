@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
+from torchada.areas.dispatch._overloads import overload
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Skip
 from torchada.redirect.names.dispatch_keys import DispatchKeys
@@ -86,17 +87,12 @@ class Fallbacks:
         for_all.fallback(call, key)
         for name in fallback.composed:
             # Not by Library.impl: its checks of a hundred names, and finding the operators, would make `import torch` longer.
-            by_name.m.impl(name, key, _bound(fallback, cache(partial(self._operator, name))), False)
+            by_name.m.impl(name, key, _bound(fallback, cache(partial(overload, self._context.torch, name))), False)
         self._in_force[key] = fallback, [for_all, by_name]
 
     def delete(self, key: str) -> None:
         for library in self._in_force.pop(key)[1]:
             library._destroy()  # type: ignore[no-untyped-call]
-
-    def _operator(self, name: str) -> OpOverload:
-        packet, _, overload = name.partition(".")
-        operator: OpOverload = getattr(getattr(self._context.torch.ops.aten, packet), overload or "default")
-        return operator
 
 
 def _bound(fallback: Fallback, operator: Callable[[], OpOverload]) -> Callable[..., Any]:

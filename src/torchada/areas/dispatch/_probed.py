@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.dispatch._overloads import overload
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Skip
 from torchada.redirect.names.dispatch_keys import DispatchKeys
@@ -49,8 +50,7 @@ class Kernel:
         self.name = name
         self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
         self._only_captured = only_captured
-        packet, _, overload = name.partition(".")
-        self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
+        self._operator: Any = overload(context.torch, name)
         self._select = getattr(context.torch._C.DispatchKey, key)
         # A backend without graphs captures nothing.
         self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)

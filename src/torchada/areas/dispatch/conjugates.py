@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from torchada.areas.dispatch._overloads import overload
 from torchada.areas.dispatch._probed import Kernel, Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -32,8 +33,7 @@ def patches(context: Context) -> Iterator[Patch]:
 class _Product:
     def __init__(self, torch: Any, name: str, dimensions: int) -> None:
         self._torch, self._dimensions, self._has_out = torch, dimensions, name.endswith(".out")
-        packet, _, overload = name.partition(".")
-        self._operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        self._operator = overload(torch, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._operator(*(each.resolve_conj() for each in args), **kwargs)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._elsewhere import Range, elsewhere
+from torchada.areas.dispatch._overloads import overload
 from torchada.areas.dispatch._probed import Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -56,8 +57,7 @@ class _Kernel:
     def __init__(self, context: Context, name: str, replacement: Function) -> None:
         self.name = name
         self._context, self._replacement = context, replacement
-        packet, _, overload = name.partition(".")
-        self._operator = getattr(getattr(context.torch.ops.aten, packet), overload or "default")
+        self._operator: Any = overload(context.torch, name)
         self._select = context.torch._C.DispatchKey.BackendSelect
         self._refused: set[tuple[Any, ...]] = set()
         torch = context.torch

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._elsewhere import elsewhere
+from torchada.areas.dispatch._overloads import overload
 from torchada.areas.dispatch._probed import Kernel, Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -110,8 +111,7 @@ class _Function:
 
     def __init__(self, torch: Any, name: str) -> None:
         self._torch = torch
-        packet, _, overload = name.partition(".")
-        self._operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        self._operator = overload(torch, name)
 
     def __call__(self, self_: Tensor, *exponent: float) -> Any:
         return self._operator(self_.to(self._torch.get_default_dtype()), *exponent)

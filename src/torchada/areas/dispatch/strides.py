@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.dispatch._overloads import overload
 from torchada.areas.dispatch._probed import Kernel, Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
@@ -43,7 +44,7 @@ class _Sliced(Kernel):
 class _Product:
     def __init__(self, torch: Any, name: str) -> None:
         self._torch, self._has_out = torch, name.endswith(".out")
-        self._operator = getattr(torch.ops.aten.mm, "out" if self._has_out else "default")
+        self._operator = overload(torch, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._operator(*(each.contiguous() for each in args), **kwargs)

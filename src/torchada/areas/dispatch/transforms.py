@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.dispatch._overloads import overload
 from torchada.areas.dispatch._probed import Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
@@ -41,8 +42,7 @@ class _Composed:
     key = _AUTOGRAD
 
     def __init__(self, torch: Any, name: str) -> None:
-        packet, _, overload = name.partition(".")
-        self._operator = getattr(getattr(torch.ops.aten, packet), overload or "default")
+        self._operator = overload(torch, name)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         return self._operator.decompose(*args, **kwargs)
