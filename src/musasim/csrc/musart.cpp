@@ -17,6 +17,7 @@
 #include "musart/memory.cpp"
 #include "musart/pitched.cpp"
 #include "musart/properties.cpp"
+#include "musart/reservation.cpp"
 #include "musart/stream.cpp"
 #include "musart/symbol.cpp"
 #include "musart/transfer.cpp"

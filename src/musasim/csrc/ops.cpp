@@ -16,6 +16,7 @@
 #include "ops/scaled_matmul.cpp"
 #include "ops/shape.cpp"
 #include "ops/signature.cpp"
+#include "ops/single_precision.cpp"
 #include "ops/tensor_data.cpp"
 #include "ops/unowned.cpp"
 

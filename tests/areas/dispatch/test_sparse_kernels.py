@@ -128,6 +128,17 @@ def test_sums_and_differences(dtype: torch.dtype) -> None:
     assert here[0]._nnz() <= 16
 
 
+def test_views_share_their_values() -> None:
+    pairs = torch.stack([DENSE, DENSE], -1).to_sparse(2).cuda()
+    numbers = torch.view_as_complex(pairs)
+    assert numbers._values().data_ptr() == pairs._values().data_ptr() and numbers.dtype == torch.complex64
+    assert torch.view_as_real(numbers)._values().data_ptr() == pairs._values().data_ptr()
+    matrix = DENSE.cuda().to_sparse()
+    for view, wanted in ((matrix.unsqueeze(0), DENSE[None]), (matrix.permute(1, 0), DENSE.t())):
+        assert view._values().data_ptr() == matrix._values().data_ptr()
+        assert torch.equal(view.to_dense().cpu(), wanted)
+
+
 def test_gradients() -> None:
     def gradients(device: str) -> list[torch.Tensor]:
         matrix = DENSE.to_sparse().to(device).requires_grad_()

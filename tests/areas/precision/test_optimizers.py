@@ -107,6 +107,29 @@ def test_a_fused_step_in_a_graph() -> None:
     assert optimizer.state[there]["step"].item() == 3
 
 
+@pytest.mark.parametrize("rate", ["cpu", "cuda"])
+def test_a_fused_step_with_scaled_gradients_in_a_graph(rate: str) -> None:
+    """A learning rate on the host is a number: a copy of it to the device could not be captured."""
+    parameter = torch.ones(3, device="cuda", requires_grad=True)
+    optimizer = torch.optim.AdamW([parameter], lr=torch.tensor(0.1, device=rate), fused=True, capturable=True)
+    # The programs that make scales of their own give them one dimension.
+    optimizer.grad_scale = torch.full((1,), 4.0, device="cuda")  # type: ignore[attr-defined]
+    optimizer.found_inf = torch.zeros((), device="cuda")  # type: ignore[attr-defined]
+    parameter.grad = torch.full((3,), 8.0, device="cuda")
+    optimizer.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        parameter.grad.fill_(8.0)
+        optimizer.step()
+    graph.replay()
+    wanted = torch.ones(3, requires_grad=True)
+    wanted.grad = torch.full((3,), 2.0)
+    other = torch.optim.AdamW([wanted], lr=0.1)
+    other.step()
+    other.step()
+    torch.testing.assert_close(parameter.detach().cpu(), wanted.detach())
+
+
 def test_a_fused_step_without_parameters() -> None:
     """PyTorch finds no device whose kernel it could call."""
     options = {"lr": 0.1, "beta1": 0.9, "beta2": 0.9, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False}

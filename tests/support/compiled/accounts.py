@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -31,7 +32,11 @@ def accounts(programs: Iterable[Program], seen: dict[str, Any]) -> dict[str, Any
     reasons = {group.name: _reason(group) for group in found if not _covering(group, by_place)}
     outside = {name: pattern for name, pattern in reasons.items() if pattern is not None}
     places = {name for group in found for name in group.names}
-    stale = [program.name for program in programs if program.covers and not places.intersection(program.covers)]
+    stale = [
+        program.name
+        for program in programs
+        if not places.intersection(program.covers) and any(map(_is_there, program.covers))
+    ]
     return {
         "groups": {group.name: group.names for group in found},
         "left": left_over(found, by_place),
@@ -41,6 +46,15 @@ def accounts(programs: Iterable[Program], seen: dict[str, Any]) -> dict[str, Any
         "stale": stale,
         "stale_outside": [pattern for pattern in OUTSIDE if pattern not in outside.values()],
     }
+
+
+def _is_there(place: str) -> bool:
+    """Whether the torch at hand has what the dotted name says. Programs are for all its versions together."""
+    try:
+        pkgutil.resolve_name(place)
+    except (ImportError, AttributeError, ValueError):
+        return False
+    return True
 
 
 def left_over(found: Iterable[Group], by_place: dict[str, Program]) -> list[str]:

@@ -19,7 +19,7 @@ _ASKED = (
     "get_rng_state_all get_sync_debug_mode graph_pool_handle initial_seed ipc_collect is_bf16_supported "
     "is_current_stream_capturing is_initialized is_tf32_supported max_memory_allocated max_memory_reserved mem_get_info "
     "memory_allocated memory_reserved memory_stats memory_stats_as_nested_dict memory_summary "
-    "reset_accumulated_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats seed "
+    "reset_accumulated_memory_stats reset_peak_memory_stats seed "
     "seed_all synchronize _check_capability _check_cubins _parse_visible_devices _raw_device_count_nvml "
     "_raw_device_uuid_nvml current_solver_handle device_memory_used get_per_process_memory_fraction host_memory_stats "
     "host_memory_stats_as_nested_dict list_gpu_processes reset_accumulated_host_memory_stats reset_peak_host_memory_stats "

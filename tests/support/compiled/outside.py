@@ -183,6 +183,7 @@ NOT_EVERYWHERE = frozenset(
     {
         "device strings: *",
         "nvidia.CudaDriver.is_active",
+        "torch._dynamo.backends.cudagraphs.*",
         "torch._library.custom_ops._cast",
         "torch._C._dispatch_key_for_device",
         "torch._C._construct_CUDA_Tensor_From_Storage_And_Metadata",

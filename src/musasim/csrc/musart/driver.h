@@ -54,6 +54,14 @@ bool in_bad_fork() noexcept;
 
 enum class Owner { Program, Framework, Imported }; // musaMalloc, PyTorch's caching allocator, another process
 
+// Address space of a device that gets memory piece by piece, as muMemAddressReserve and muMemMap give it.
+struct Reservation {
+  char* base;
+  size_t size;
+  int device;
+  int file = -1; // the descriptor behind it, once a piece has been exported to other processes
+};
+
 struct Allocation {
   char* base = nullptr;
   size_t size = 0;
@@ -61,6 +69,7 @@ struct Allocation {
   Owner owner = Owner::Program;
   int shared = -1; // the file descriptor behind it, once it has been exported to other processes
   bool managed = false; // usable by the host as well
+  const Reservation* reserved_in = nullptr; // neighbouring pieces of a reservation are one allocation
 };
 
 void* allocate(int device, size_t bytes, Owner owner); // nullptr when the device is full
@@ -71,6 +80,13 @@ void release_all(int device, Owner owner);
 uint64_t releases() noexcept; // how many allocations were given back in this process
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
+
+// Pieces are whole pages of the reservation; they are zero when they are mapped. Touching what is not mapped ends the process.
+Reservation* reserve(int device, size_t bytes); // nullptr when the host has no such address space
+bool map(Reservation& in, char* address, size_t bytes); // false when the device is full
+void unmap(Reservation& in, char* address, size_t bytes);
+void cancel(Reservation* reservation); // nothing of it may be mapped
+int share(Reservation& reservation); // puts it on shared pages; the descriptor, or -1
 
 // Bytes from `pointer` to the end of the device's variable that it lies in; 0 when it lies in none.
 size_t room_in_symbol(const void* pointer);

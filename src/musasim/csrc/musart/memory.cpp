@@ -1,6 +1,7 @@
 #include "api.h"
 
 #include "memcheck.h"
+#include "pages.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@
 namespace musart {
 namespace {
 
-constexpr size_t kPage = 4096;
 std::atomic<uint64_t> g_releases{0};
 
 // Every piece of device memory of the process, by address, and the total on each device.
@@ -42,6 +42,11 @@ size_t usable_memory() {
   return total - total / 256;
 }
 
+bool fits(const Memory& all, int device, size_t bytes) {
+  const size_t usable = usable_memory();
+  return bytes <= usable && all.used[device] + bytes <= usable;
+}
+
 using Position = std::map<const char*, Allocation>::iterator;
 
 void give_back(Memory& all, Position at) {
@@ -56,21 +61,9 @@ void give_back(Memory& all, Position at) {
   }
 }
 
-// Untouched pages cost nothing and should stay untouched. They are all zero, and so is a new file.
-bool copy_touched_pages(const char* from, size_t bytes, int file) {
-  static const char zeros[kPage] = {};
-  for (size_t offset = 0; offset < bytes; offset += kPage) {
-    if (std::memcmp(from + offset, zeros, kPage) != 0 &&
-        pwrite(file, from + offset, kPage, static_cast<off_t>(offset)) != static_cast<ssize_t>(kPage)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 bool move_to_file(const Allocation& allocation, int file) {
   const size_t bytes = whole_pages(allocation.size);
-  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !copy_touched_pages(allocation.base, bytes, file)) {
+  if (ftruncate(file, static_cast<off_t>(bytes)) != 0 || !copy_touched_pages(allocation.base, bytes, file, 0)) {
     return false;
   }
   const int flags = MAP_SHARED | MAP_FIXED | MAP_NORESERVE;
@@ -82,8 +75,7 @@ bool move_to_file(const Allocation& allocation, int file) {
 void* allocate(int device, size_t bytes, Owner owner) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const size_t usable = usable_memory();
-  if (bytes > usable || all.used[device] + whole_pages(bytes) > usable) {
+  if (bytes > usable_memory() || !fits(all, device, whole_pages(bytes))) {
     return nullptr;
   }
   // The host commits pages on first use, so a nominal 16 GiB device costs nothing until it is used.
@@ -94,7 +86,7 @@ void* allocate(int device, size_t bytes, Owner owner) {
   }
   all.used[device] += whole_pages(bytes);
   auto* address = static_cast<char*>(base);
-  all.allocations[address] = Allocation{address, bytes, device, owner, -1, false};
+  all.allocations[address] = Allocation{address, bytes, device, owner};
   if (owner == Owner::Program) {
     memcheck::use(base, bytes); // of PyTorch's memory, its caching allocator says who uses what
   }
@@ -166,7 +158,7 @@ int share(const Allocation& allocation) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.allocations.find(allocation.base);
-  if (found == all.allocations.end() || found->second.owner == Owner::Imported) {
+  if (found == all.allocations.end() || found->second.owner == Owner::Imported || found->second.reserved_in != nullptr) {
     return -1;
   }
   int& file = found->second.shared;
@@ -179,6 +171,59 @@ int share(const Allocation& allocation) {
     }
   }
   return file;
+}
+
+bool add_piece(const Reservation& in, char* address, size_t bytes) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  if (!fits(all, in.device, bytes)) {
+    return false;
+  }
+  all.used[in.device] += bytes;
+  Allocation piece{address, bytes, in.device, Owner::Framework};
+  piece.reserved_in = &in;
+  const auto after = all.allocations.find(address + bytes);
+  if (after != all.allocations.end() && after->second.reserved_in == &in) {
+    piece.size += after->second.size;
+    all.allocations.erase(after);
+  }
+  const auto next = all.allocations.lower_bound(address);
+  auto* before = next == all.allocations.begin() ? nullptr : &std::prev(next)->second;
+  if (before != nullptr && before->reserved_in == &in && before->base + before->size == address) {
+    before->size += piece.size;
+  } else {
+    all.allocations[address] = piece;
+  }
+  return true;
+}
+
+void remove_piece(const Reservation& in, char* address, size_t bytes) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const auto found = std::prev(all.allocations.upper_bound(address));
+  const Allocation whole = found->second;
+  all.allocations.erase(found);
+  Allocation left = whole, right = whole;
+  left.size = static_cast<size_t>(address - whole.base);
+  right.base = address + bytes;
+  right.size = whole.size - left.size - bytes;
+  for (const auto& rest : {left, right}) {
+    if (rest.size != 0) {
+      all.allocations[rest.base] = rest;
+    }
+  }
+  all.used[in.device] -= bytes;
+  g_releases.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<Allocation> pieces_of(const Reservation& in) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  std::vector<Allocation> found;
+  for (auto it = all.allocations.lower_bound(in.base); it != all.allocations.end() && it->first < in.base + in.size; ++it) {
+    found.push_back(it->second);
+  }
+  return found;
 }
 
 void add_import(const Allocation& allocation) {

@@ -78,7 +78,7 @@ py::dict describe(const SegmentRecord& segment, Frames& frames) {
   made["stream"] = segment.stream;
   made["segment_type"] = segment.is_small ? "small" : "large";
   made["segment_pool_id"] = segment.pool;
-  made["is_expandable"] = false;
+  made["is_expandable"] = segment.is_expandable;
   frames.describe(made, segment.context, /*always=*/true);
   py::list blocks;
   for (const auto& block : segment.blocks) {

@@ -36,6 +36,7 @@ struct SegmentRecord {
   size_t total_size;
   uintptr_t stream;
   bool is_small;
+  bool is_expandable;
   PoolId pool;
   Context context;
   std::vector<BlockRecord> blocks;

@@ -223,6 +223,7 @@ struct Current {
   // Read at each allocation, so without the lock.
   std::atomic<size_t> max_split_size{std::numeric_limits<size_t>::max()};
   std::atomic<double> threshold{0};
+  std::atomic<bool> expandable_segments{false};
   std::atomic<bool> rounds_up{false};
 
   void change(const std::string& text) {
@@ -239,6 +240,7 @@ struct Current {
     const auto& divisions = settings.roundup_divisions;
     max_split_size = settings.max_split_size;
     threshold = settings.garbage_collection_threshold;
+    expandable_segments = settings.expandable_segments;
     rounds_up = std::any_of(divisions.begin(), divisions.end(), [](size_t each) { return each > 1; });
   }
   size_t divisions_for(size_t bytes) {
@@ -299,6 +301,10 @@ size_t max_split_size() {
 
 double garbage_collection_threshold() {
   return current_settings().threshold.load(std::memory_order_relaxed);
+}
+
+bool expandable_segments() {
+  return current_settings().expandable_segments.load(std::memory_order_relaxed);
 }
 
 } // namespace musasim

@@ -7,8 +7,8 @@
 
 namespace musasim {
 
-// The options of PYTORCH_MUSA_ALLOC_CONF. Those that concern how the driver gets memory (expandable segments, locks, ways to
-// pin) are checked and reported, and change nothing here.
+// The options of PYTORCH_MUSA_ALLOC_CONF. Those that concern how the driver gets memory (locks, ways to pin) are checked and
+// reported, and change nothing here.
 struct AllocatorSettings {
   std::string text;
   size_t max_split_size = std::numeric_limits<size_t>::max(); // bytes
@@ -30,5 +30,6 @@ void set_allocator_settings(const std::string& text);
 size_t allocation_size(size_t bytes);
 size_t max_split_size();
 double garbage_collection_threshold();
+bool expandable_segments();
 
 } // namespace musasim

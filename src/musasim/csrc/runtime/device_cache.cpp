@@ -2,6 +2,7 @@
 
 #include "allocator_settings.h"
 #include "capture.h"
+#include "version.h"
 #include "../musart/memcheck.h"
 
 #include <c10/util/Exception.h>
@@ -13,21 +14,6 @@ namespace musasim {
 namespace {
 
 constexpr size_t kRounding = 512;
-constexpr size_t kSmallLimit = size_t{1} << 20;
-constexpr size_t kSmallSegment = size_t{2} << 20;
-constexpr size_t kMediumLimit = size_t{10} << 20;
-constexpr size_t kMediumSegment = size_t{20} << 20;
-
-constexpr size_t round_up(size_t value, size_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-size_t segment_size(size_t size) {
-  if (size <= kSmallLimit) {
-    return kSmallSegment;
-  }
-  return size < kMediumLimit ? kMediumSegment : round_up(size, kSmallSegment);
-}
 
 std::string readable(size_t bytes) {
   char text[32];
@@ -47,12 +33,30 @@ std::vector<OutOfMemoryObserver>& observers() {
   return *all;
 }
 
-bool is_split(const Block* block) {
-  return block->previous != nullptr || block->next != nullptr;
-}
-
 bool is_oversize(const Block* block) {
   return block->size >= max_split_size();
+}
+
+using FreeBlocks = std::set<Block*, SmallestFirst>;
+
+// The block to take among those that are large enough, from `first` on. A block at the end of what is mapped of an expandable
+// segment counts with what can still be mapped behind it, so that it goes last.
+FreeBlocks::iterator choose(const FreeBlocks& free, FreeBlocks::iterator first, c10::StreamId stream) {
+  const auto serves = [&](auto it) { return it != free.end() && (*it)->segment->stream == stream; };
+  const auto room = [](const Block* b) { return b->size + (b->next != nullptr && !b->next->mapped ? b->next->size : 0); };
+  auto it = first;
+  if (!expandable_segments()) {
+    while (serves(it) && (*it)->segment->is_expandable()) {
+      ++it;
+    }
+    return serves(it) ? it : free.end();
+  }
+  for (auto next = it; serves(it) && (*it)->segment->is_expandable(); it = next) {
+    if (!serves(++next) || room(*next) >= room(*it)) {
+      break;
+    }
+  }
+  return serves(it) ? it : free.end();
 }
 
 // Cached segments of `pool` that are free as a whole and whose age, in requests, is at least their average.
@@ -60,7 +64,7 @@ std::vector<Segment*> old_segments(const BlockPool& pool) {
   std::vector<Segment*> whole;
   uint64_t total = 0;
   for (const Block* block : pool.free) {
-    if (!is_split(block)) {
+    if (!block->is_split() && !block->segment->is_expandable()) {
       whole.push_back(block->segment);
       total += pool.requests - block->freed_at;
     }
@@ -80,14 +84,8 @@ void attach_oom_observer(OutOfMemoryObserver observer) {
   observers().push_back(std::move(observer));
 }
 
-template <typename Change>
-void DeviceCache::for_stats(const BlockPool& pool, Change change) {
-  change(0);
-  change(pool.small ? 1 : 2);
-}
-
 void DeviceCache::count_inactive_split(const Block* block, int sign) {
-  if (block->allocated || !is_split(block)) {
+  if (block->allocated || !block->is_split() || block->segment->is_expandable()) {
     return;
   }
   for_stats(*block->segment->pool, [&](int i) {
@@ -110,7 +108,10 @@ Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
   const size_t size = allocation_size(bytes + red_zone);
   auto context = gather_context(Gather::State);
   std::unique_lock<std::mutex> lock(mutex_);
-  collect_pending(context);
+  if (redirects_.empty()) { // events of a capture cannot be asked
+    collect_deferred(context);
+    collect_pending(context);
+  }
   auto& pool = pool_for(size, stream);
   Block* block = take_cached(pool, size, stream);
   if (block == nullptr) {
@@ -137,8 +138,8 @@ Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream
   Segment key_segment{&pool, stream.id(), nullptr, 0, nullptr, nullptr};
   Block key{&key_segment, nullptr, size};
   pool.requests += collects_garbage() ? 1 : 0;
-  const auto found = pool.free.lower_bound(&key);
-  if (found == pool.free.end() || (*found)->segment->stream != stream.id()) {
+  const auto found = choose(pool.free, pool.free.lower_bound(&key), stream.id());
+  if (found == pool.free.end()) {
     return nullptr;
   }
   Block* block = *found;
@@ -152,18 +153,21 @@ Block* DeviceCache::take_cached(BlockPool& pool, size_t size, c10::Stream stream
 }
 
 Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream stream, const Context& context) {
-  const size_t bytes = segment_size(size);
   if (collects_garbage()) {
     collect_garbage(context);
   }
-  Block* block = new_segment(pool, bytes, stream, context);
+  const auto take = [&] {
+    return expandable_segments() ? take_expandable(pool, size, stream, context)
+                                 : new_segment(pool, segment_size(size), stream, context);
+  };
+  Block* block = take();
   if (block == nullptr && release_oversize(pool, size, stream, context)) {
-    block = new_segment(pool, bytes, stream, context);
+    block = take();
   }
-  if (block == nullptr) {
+  if (block == nullptr && redirects_.empty()) {
     ++stats_.num_alloc_retries;
     release_cached(context);
-    block = new_segment(pool, bytes, stream, context);
+    block = take();
   }
   return block;
 }
@@ -207,13 +211,18 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
 }
 
 Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Context context) {
-  const size_t rest = block->size - size;
-  if (block->segment->pool->small ? rest >= kRounding : size < max_split_size() && rest > kSmallLimit) {
+  if (splits(block, size)) {
     split(block, size);
   }
   musart::memcheck::use(block->address, requested);
   mark_allocated(block, requested, std::move(context));
   return block;
+}
+
+bool DeviceCache::splits(const Block* block, size_t size) const {
+  const size_t rest = block->size - size;
+  const bool finely = block->segment->pool->small || expandable_segments();
+  return finely ? rest >= kRounding : size < max_split_size() && rest > kSmallLimit;
 }
 
 void DeviceCache::mark_allocated(Block* block, size_t requested, Context context) {
@@ -233,8 +242,11 @@ void DeviceCache::mark_allocated(Block* block, size_t requested, Context context
   note("alloc", block->address, requested, block->segment->stream, block->context);
 }
 
-void DeviceCache::split(Block* block, size_t size) {
+// Shortens the block to `size` bytes; the rest is a block of its own, in no list of the pool.
+Block* DeviceCache::cut(Block* block, size_t size) {
   auto* rest = new Block{block->segment, block->address + size, block->size - size};
+  rest->mapped = block->mapped;
+  rest->requested = block->requested;
   rest->previous = block;
   rest->next = block->next;
   if (rest->next != nullptr) {
@@ -242,6 +254,11 @@ void DeviceCache::split(Block* block, size_t size) {
   }
   block->next = rest;
   block->size = size;
+  return rest;
+}
+
+void DeviceCache::split(Block* block, size_t size) {
+  Block* rest = cut(block, size);
   block->segment->pool->keep(rest);
   count_inactive_split(rest, 1);
 }
@@ -263,11 +280,12 @@ void DeviceCache::free(Block* block) {
     return_block(block, context);
     return;
   }
-  for (auto& [stream, done] : block->uses) {
-    done = completion_ns(stream);
+  block->pending = true;
+  if (redirects_.empty()) {
+    wait_for_uses(block, context);
+  } else {
+    deferred_.push_back(block);
   }
-  pending_.push_back(block);
-  collect_pending(context);
 }
 
 void DeviceCache::mark_freed(const Block* block) {
@@ -294,7 +312,7 @@ void DeviceCache::return_block(Block* block, const Context& context) {
     stats_.requested_bytes[i].decrease(block->requested);
   });
   block->allocated = false;
-  block->requested = 0;
+  block->pending = false;
   block = merge(block, block->previous);
   block = merge(block, block->next);
   block->segment->pool->keep(block);
@@ -303,14 +321,16 @@ void DeviceCache::return_block(Block* block, const Context& context) {
 
 // Merges a freed block with a free neighbour and returns the remaining block, which is in no free list.
 Block* DeviceCache::merge(Block* block, Block* neighbour) {
-  if (neighbour == nullptr || neighbour->allocated) {
+  if (neighbour == nullptr || neighbour->allocated || neighbour->mapped != block->mapped) {
     return block;
   }
   count_inactive_split(neighbour, -1);
-  block->segment->pool->free.erase(neighbour);
+  auto& pool = *block->segment->pool;
+  block->mapped ? pool.free.erase(neighbour) : pool.unmapped.erase(neighbour);
   Block* left = neighbour == block->previous ? neighbour : block;
   Block* right = left == block ? neighbour : block;
   left->size += right->size;
+  left->requested = block->requested;
   left->next = right->next;
   if (left->next != nullptr) {
     left->next->previous = left;
@@ -324,19 +344,37 @@ void DeviceCache::record_use(Block* block, c10::Stream stream) {
   if (stream.id() == block->segment->stream && stream.device_index() == device_) {
     return;
   }
-  for (const auto& use : block->uses) {
-    if (use.first == stream) {
-      return;
-    }
+  const bool in_capture = !redirects_.empty();
+  const auto known = std::find_if(block->uses.begin(), block->uses.end(), [&](const Use& u) { return u.stream == stream; });
+  if (known == block->uses.end()) {
+    block->uses.push_back({stream, 0, in_capture});
+  } else if (in_capture) {
+    known->in_capture = true;
   }
-  block->uses.emplace_back(stream, 0);
+}
+
+void DeviceCache::wait_for_uses(Block* block, const Context& context) {
+  for (auto& use : block->uses) {
+    use.done_ns = completion_ns(use.stream);
+  }
+  pending_.push_back(block);
+  collect_pending(context);
+}
+
+// What other streams did within a capture is done when the capture is.
+void DeviceCache::collect_deferred(const Context& context) {
+  for (Block* block : std::exchange(deferred_, {})) {
+    auto& uses = block->uses;
+    uses.erase(std::remove_if(uses.begin(), uses.end(), [](const Use& use) { return use.in_capture; }), uses.end());
+    wait_for_uses(block, context);
+  }
 }
 
 void DeviceCache::collect_pending(const Context& context) {
   const auto now = pending_.empty() ? 0 : now_ns();
   for (auto it = pending_.begin(); it != pending_.end();) {
     Block* block = *it;
-    const bool done = std::all_of(block->uses.begin(), block->uses.end(), [&](const auto& u) { return u.second <= now; });
+    const bool done = std::all_of(block->uses.begin(), block->uses.end(), [&](const Use& use) { return use.done_ns <= now; });
     if (!done) {
       ++it;
       continue;
@@ -347,18 +385,34 @@ void DeviceCache::collect_pending(const Context& context) {
   }
 }
 
+bool DeviceCache::is_in_use(const BlockPool& pool) const {
+  const auto found = private_.find(pool.owner);
+  return pool.is_private() && found != private_.end() && found->second->use_count > 0;
+}
+
 void DeviceCache::release_cached(const Context& context) {
-  ++stats_.num_sync_all_streams; // a device waits for all streams here
+  const bool in_private_use = !redirects_.empty(); // a capture must not wait
+  stats_.num_sync_all_streams += in_private_use ? 0 : 1; // a device waits for all streams here
   std::vector<Segment*> idle;
+  std::vector<Block*> mapped;
   for (const auto& [address, segment] : segments_) {
-    const bool pool_in_use = segment->pool->is_private() && private_.count(segment->pool->owner) != 0 &&
-        private_.at(segment->pool->owner)->use_count > 0;
-    if (!segment->first->allocated && segment->first->next == nullptr && !pool_in_use) {
+    if (is_in_use(*segment->pool) || (in_private_use && !segment->pool->is_private())) {
+      continue;
+    }
+    if (!segment->is_expandable() && !segment->first->allocated && segment->first->next == nullptr) {
       idle.push_back(segment);
+    }
+    for (Block* block = segment->first; segment->is_expandable() && block != nullptr; block = block->next) {
+      if (block->mapped && !block->allocated) {
+        mapped.push_back(block);
+      }
     }
   }
   for (auto* segment : idle) {
     release_segment(segment, context);
+  }
+  for (auto* block : mapped) {
+    unmap_block(block, context);
   }
 }
 
@@ -371,7 +425,8 @@ bool DeviceCache::release_oversize(BlockPool& pool, size_t size, c10::Stream str
   const size_t needed = std::max(size, limit);
   std::vector<Segment*> oversize; // smallest first
   for (const Block* block : pool.free) {
-    if (block->segment->stream == stream.id() && is_oversize(block) && !is_split(block)) {
+    const bool whole = !block->is_split() && !block->segment->is_expandable();
+    if (block->segment->stream == stream.id() && is_oversize(block) && whole) {
       oversize.push_back(block->segment);
     }
   }
@@ -436,12 +491,18 @@ void DeviceCache::release_segment(Segment* segment, const Context& context) {
 void DeviceCache::empty() {
   const auto context = gather_context(Gather::All);
   std::lock_guard<std::mutex> lock(mutex_);
-  for (auto* block : pending_) {
-    for (auto& use : block->uses) {
-      wait_until(use.second);
+#if !MUSASIM_TORCH_AT_LEAST(2, 9) // later allocators give back the private pools that are not in use
+  TORCH_INTERNAL_ASSERT(redirects_.empty());
+#endif
+  if (redirects_.empty()) {
+    collect_deferred(context);
+    for (const auto* block : pending_) {
+      for (const auto& use : block->uses) {
+        wait_until(use.done_ns);
+      }
     }
+    collect_pending(context);
   }
-  collect_pending(context);
   release_cached(context);
 }
 
@@ -546,6 +607,9 @@ double DeviceCache::fraction() {
 DevicePlace DeviceCache::place_of(const Block* block) {
   std::lock_guard<std::mutex> lock(mutex_);
   const Segment* segment = block->segment;
+  if (segment->is_expandable()) {
+    return place_of_expandable(block);
+  }
   const auto offset = static_cast<uint64_t>(block->address - segment->address);
   // The driver does not own a pluggable allocator's memory. On a device, other processes cannot open it either.
   const auto allocation = musart::find_allocation(segment->address);
@@ -554,26 +618,39 @@ DevicePlace DeviceCache::place_of(const Block* block) {
   return {name_memory(file, 0, segment->size), offset};
 }
 
+namespace {
+
+BlockRecord describe(const Block* block) {
+  const char* state = block->pending ? "active_pending_free" : block->allocated ? "active_allocated" : "inactive";
+  return {reinterpret_cast<uintptr_t>(block->address), block->size, block->requested, state, block->context};
+}
+
+} // namespace
+
+// One record for each range that is mapped without a gap: of a segment that is not expandable, the whole.
 void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [address, segment] : segments_) {
     const auto stream = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, segment->stream)));
-    SegmentRecord record{
-        device_,
-        reinterpret_cast<uintptr_t>(address),
-        segment->size,
-        stream,
-        segment->pool->small,
-        segment->pool->owner,
-        segment->context,
-        {}};
     for (const Block* block = segment->first; block != nullptr; block = block->next) {
-      const bool pending = std::find(pending_.begin(), pending_.end(), block) != pending_.end();
-      const char* state = pending ? "active_pending_free" : block->allocated ? "active_allocated" : "inactive";
-      record.blocks.push_back(
-          {reinterpret_cast<uintptr_t>(block->address), block->size, block->requested, state, block->context});
+      if (!block->mapped) {
+        continue;
+      }
+      if (block->previous == nullptr || !block->previous->mapped) {
+        into.push_back(
+            {device_,
+             reinterpret_cast<uintptr_t>(block->address),
+             0,
+             stream,
+             segment->pool->small,
+             segment->is_expandable(),
+             segment->pool->owner,
+             block == segment->first ? segment->context : nullptr,
+             {}});
+      }
+      into.back().total_size += block->size;
+      into.back().blocks.push_back(describe(block));
     }
-    into.push_back(std::move(record));
   }
   note("snapshot", nullptr, static_cast<size_t>(stats_.active_bytes[0].current), 0, nullptr);
 }
@@ -604,139 +681,6 @@ void DeviceCache::forget_trace() {
 std::vector<TraceRecord> DeviceCache::trace() {
   std::lock_guard<std::mutex> lock(mutex_);
   return {trace_.begin(), trace_.end()};
-}
-
-void DeviceCache::retain_pool(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto& pair = private_[id];
-  if (pair == nullptr) {
-    pair = std::make_unique<PoolPair>(id);
-  } else {
-    ++pair->use_count;
-  }
-}
-
-void DeviceCache::set_pool_allocator(PoolId id, AllocatorRef allocator) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  allocators_[id] = std::move(allocator);
-}
-
-void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto& pair = private_[id];
-  if (pair == nullptr) {
-    pair = std::make_unique<PoolPair>(id);
-    pair->use_count = 0;
-  }
-  ++pair->use_count;
-  redirects_.push_back({id, only});
-}
-
-void DeviceCache::end_pool(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (auto it = redirects_.rbegin(); it != redirects_.rend(); ++it) {
-    if (it->id == id) {
-      redirects_.erase(std::next(it).base());
-      return;
-    }
-  }
-  TORCH_CHECK(false, "endAllocatePool: not currently recording to mempool_id");
-}
-
-void DeviceCache::release_pool(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = private_.find(id);
-  TORCH_CHECK(found != private_.end(), "releasePool: no such pool");
-  --found->second->use_count; // its idle segments are freed at the next empty_cache or when memory is short
-}
-
-std::vector<Segment*> DeviceCache::segments_of(PoolId id) {
-  std::vector<Segment*> found;
-  for (const auto& [address, segment] : segments_) {
-    if (segment->pool->owner == id) {
-      found.push_back(segment);
-    }
-  }
-  return found;
-}
-
-PoolState DeviceCache::pool_state(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  collect_pending(nullptr);
-  PoolState state{id, {}};
-  for (const Segment* segment : segments_of(id)) {
-    PoolState::SegmentState blocks{segment->address, {}};
-    for (const Block* block = segment->first; block != nullptr; block = block->next) {
-      blocks.blocks.push_back({block->size, block->requested, block->allocated});
-    }
-    state.segments.push_back(std::move(blocks));
-  }
-  return state;
-}
-
-// Frees every block of the pool, and divides the segments that the state knows as they were. Memory keeps its contents.
-RestoredPool DeviceCache::restore_pool(const PoolState& state) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  collect_pending(nullptr);
-  RestoredPool restored;
-  for (Segment* segment : segments_of(state.id)) {
-    free_all(segment, restored.freed);
-  }
-  for (const auto& segment : state.segments) {
-    const auto found = segments_.find(segment.address);
-    TORCH_CHECK(
-        found != segments_.end() && found->second->pool->owner == state.id,
-        "setCheckpointPoolState: a segment of the pool has been freed since its state was taken");
-    divide(found->second, segment, restored.allocated);
-  }
-  return restored;
-}
-
-void DeviceCache::free_all(Segment* segment, std::vector<char*>& freed) {
-  for (Block* block = segment->first; block != nullptr;) {
-    if (!block->allocated) {
-      block = block->next;
-      continue;
-    }
-    TORCH_CHECK(block->uses.empty(), "Events should have synchronized when setting checkpointed block");
-    freed.push_back(block->address);
-    mark_freed(block);
-    return_block(block, nullptr);
-    block = segment->first; // neighbours have been merged
-  }
-}
-
-void DeviceCache::divide(Segment* segment, const PoolState::SegmentState& state, std::vector<Block*>& allocated) {
-  Block* block = segment->first;
-  for (const auto& wanted : state.blocks) {
-    segment->pool->free.erase(block);
-    count_inactive_split(block, -1);
-    if (block->size > wanted.size) {
-      split(block, wanted.size);
-    }
-    if (wanted.allocated) {
-      mark_allocated(block, wanted.requested, nullptr);
-      allocated.push_back(block);
-    } else {
-      segment->pool->keep(block);
-      count_inactive_split(block, 1);
-    }
-    block = block->next;
-  }
-}
-
-std::set<const void*> DeviceCache::live_in_pool(PoolId id) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  TORCH_CHECK(private_.count(id) != 0, "Could not find pool of id");
-  std::set<const void*> live;
-  for (const Segment* segment : segments_of(id)) {
-    for (const Block* block = segment->first; block != nullptr; block = block->next) {
-      if (block->allocated && std::find(pending_.begin(), pending_.end(), block) == pending_.end()) {
-        live.insert(block->address);
-      }
-    }
-  }
-  return live;
 }
 
 } // namespace musasim

@@ -14,23 +14,50 @@
 
 namespace musasim {
 
+constexpr size_t kSmallLimit = size_t{1} << 20;
+constexpr size_t kSmallSegment = size_t{2} << 20;
+constexpr size_t kMediumLimit = size_t{10} << 20;
+constexpr size_t kMediumSegment = size_t{20} << 20;
+
+constexpr size_t round_up(size_t value, size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+constexpr size_t segment_size(size_t size) {
+  return size <= kSmallLimit ? kSmallSegment : size < kMediumLimit ? kMediumSegment : round_up(size, kSmallSegment);
+}
+
 struct Segment;
 struct BlockPool;
+
+// The use of a block on another stream than its own.
+struct Use {
+  c10::Stream stream;
+  int64_t done_ns = 0; // when the stream is done with a block that the program has freed
+  bool in_capture = false; // noted while a private pool was in use
+};
 
 struct Block {
   Segment* segment;
   char* address;
   size_t size;
-  size_t requested = 0;
+  size_t requested = 0; // of a free block, what was last asked for
   bool allocated = false;
+  bool mapped = true; // false: only address space of an expandable segment
+  bool pending = false; // freed by the program, still in use on another stream
   Block* previous = nullptr; // neighbours inside the segment
   Block* next = nullptr;
-  std::vector<std::pair<c10::Stream, int64_t>> uses; // other streams, and the times when they are done with it
+  std::vector<Use> uses;
   Context context; // of its allocation
   uint64_t freed_at = 0; // when it became free, counted in requests to its pool
+
+  bool is_split() const {
+    return previous != nullptr || next != nullptr;
+  }
 };
 
-// One piece of memory taken from the device. Its blocks form a list that covers it.
+// One piece of memory taken from the device, or address space that gets memory as it is needed. Its blocks form a list that
+// covers it.
 struct Segment {
   BlockPool* pool;
   c10::StreamId stream;
@@ -39,6 +66,11 @@ struct Segment {
   Block* first;
   AllocatorRef plugged; // the allocator that provided it; null for the driver
   Context context; // of the allocation that needed it
+  musart::Reservation* reservation = nullptr; // of an expandable segment
+
+  bool is_expandable() const {
+    return reservation != nullptr;
+  }
 };
 
 struct SmallestFirst {
@@ -47,10 +79,17 @@ struct SmallestFirst {
   }
 };
 
+struct LowestFirst {
+  bool operator()(const Block* a, const Block* b) const {
+    return std::tie(a->segment->stream, a->address) < std::tie(b->segment->stream, b->address);
+  }
+};
+
 struct BlockPool {
   bool small;
   PoolId owner;
   std::set<Block*, SmallestFirst> free;
+  std::set<Block*, LowestFirst> unmapped;
   uint64_t requests = 0; // counted where garbage is collected, which goes by age
 
   bool is_private() const {
@@ -75,6 +114,7 @@ struct PoolState {
     size_t size;
     size_t requested;
     bool allocated;
+    bool mapped;
   };
   struct SegmentState {
     char* address;
@@ -92,7 +132,8 @@ struct RestoredPool {
 
 // The caching allocator of one device. Sizes follow torch_musa: 512 byte rounding, small blocks (up to 1 MiB) cut from
 // 2 MiB segments, medium ones from 20 MiB segments, large ones rounded to 2 MiB. Blocks of max_split_size and more ("oversize")
-// are not split and serve only requests of about their size.
+// are not split and serve only requests of about their size. With expandable segments, each pool of a stream has one range of
+// addresses instead, which grows (expandable_segments.cpp).
 class DeviceCache {
  public:
   void attach(c10::DeviceIndex device);
@@ -137,11 +178,23 @@ class DeviceCache {
   void mark_allocated(Block* block, size_t requested, Context context);
   void mark_freed(const Block* block);
   std::vector<Segment*> segments_of(PoolId id);
+  Block* take_expandable(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
+  Block* find_expandable(BlockPool& pool, size_t size, c10::Stream stream);
+  Block* reserve_segment(BlockPool& pool, c10::Stream stream);
+  Block* map_block(Block* block, size_t bytes, const Context& context);
+  void unmap_block(Block* block, const Context& context);
+  void count_mapped(const Block* block, int sign, const Context& context);
+  DevicePlace place_of_expandable(const Block* block);
+  bool is_in_use(const BlockPool& pool) const;
   void free_all(Segment* segment, std::vector<char*>& freed);
   void divide(Segment* segment, const PoolState::SegmentState& state, std::vector<Block*>& allocated);
+  Block* cut(Block* block, size_t size);
   void split(Block* block, size_t size);
+  bool splits(const Block* block, size_t size) const;
   void return_block(Block* block, const Context& context);
   Block* merge(Block* block, Block* neighbour);
+  void wait_for_uses(Block* block, const Context& context);
+  void collect_deferred(const Context& context);
   void collect_pending(const Context& context);
   void release_cached(const Context& context);
   bool release_oversize(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
@@ -152,7 +205,10 @@ class DeviceCache {
       size_t requested, c10::Stream stream, Context context, std::unique_lock<std::mutex>& lock);
   void note(const char* action, const char* address, size_t size, c10::StreamId stream, Context context);
   template <typename Change>
-  void for_stats(const BlockPool& pool, Change change);
+  void for_stats(const BlockPool& pool, Change change) {
+    change(0);
+    change(pool.small ? 1 : 2);
+  }
   void count_inactive_split(const Block* block, int sign);
 
   std::mutex mutex_;
@@ -165,7 +221,8 @@ class DeviceCache {
   std::map<PoolId, AllocatorRef> allocators_;
   std::vector<Redirect> redirects_;
   std::map<const char*, Segment*> segments_;
-  std::list<Block*> pending_; // freed by the program, still in use on another stream
+  std::list<Block*> pending_; // wait for other streams
+  std::vector<Block*> deferred_; // were freed while a private pool was in use: they wait for its end, then for other streams
   std::deque<TraceRecord> trace_;
 };
 

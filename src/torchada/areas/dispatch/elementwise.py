@@ -96,12 +96,13 @@ class _Division(Kernel):
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         torch = self._context.torch
         rounds = kwargs.get("rounding_mode", "floor") is not None
-        return rounds and torch.result_type(*args[:2]) == torch.float64
+        is_dense = all(each.layout == torch.strided for each in args[:2])
+        return rounds and is_dense and torch.result_type(*args[:2]) == torch.float64
 
 
 class _Promoted(Kernel):
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        if args[0].is_floating_point() or args[0].is_complex():
+        if args[0].is_floating_point() or args[0].is_complex() or args[0].layout != self._context.torch.strided:
             return False
         return len(args) == 1 or isinstance(args[1], float)
 

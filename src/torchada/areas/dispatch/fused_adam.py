@@ -82,16 +82,22 @@ class _Step:
         found_inf: Tensor | None = None,
         **options: Any,
     ) -> None:
-        options["lr"] = lr if isinstance(lr, float) else lr.to(params[0].device).reshape(())
+        options["lr"] = self._rate(lr)
         state = [params, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if options["amsgrad"] else [])]
         gradients = self._widened(grads)
         if grad_scale is not None:
-            gradients = self._torch._foreach_div(gradients, grad_scale)
+            gradients = self._torch._foreach_div(gradients, grad_scale.reshape(()))
             # As CUDA's: what is scaled for the step stays so.
             self._store(grads, gradients, found_inf)
         fresh = self._next(*map(self._widened, state), gradients=gradients, counts=state_steps, **options)
         for tensors, values in zip(state, fresh):
             self._store(tensors, values, found_inf)
+
+    def _rate(self, lr: float | Tensor) -> float | Tensor:
+        """A rate on the host is a number, as for CUDA's: a copy of it to the device could not be captured."""
+        if isinstance(lr, float):
+            return lr
+        return lr.item() if lr.device.type == "cpu" else lr.reshape(())
 
     def _widened(self, tensors: Tensors) -> Tensors:
         torch = self._torch

@@ -27,7 +27,7 @@ _ON_THE_CPU_ALONE = {"aten::_sparse_mm_reduce_impl", "aten::_sparse_mm_reduce_im
 # By CUDA's key, the CPU's.
 _KEYS = {"SparseCUDA": "SparseCPU", "SparseCsrCUDA": "SparseCsrCPU"}
 _SIGNS = {"add": 1, "add_": 1, "sub": -1, "sub_": -1}
-# They read or set what a tensor is made of, on whatever device; the CPU's kernels are CUDA's, too.
+# They read or set what a tensor is made of, or look at it otherwise, on whatever device; the CPU's kernels are CUDA's, too.
 _ON_ANY_DEVICE = frozenset(
     f"aten::{name}"
     for name in (
@@ -35,6 +35,7 @@ _ON_ANY_DEVICE = frozenset(
         *("crow_indices", "col_indices", "ccol_indices", "row_indices"),
         *("sparse_resize_", "sparse_resize_and_clear_", "empty.memory_format", "_sparse_coo_tensor_with_dims"),
         *("_sparse_coo_tensor_with_dims_and_tensors", "is_same_size", "is_pinned"),
+        *("permute", "unsqueeze", "view_as_complex", "view_as_real"),
     )
 )
 
