@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support import fresh_process
+from support.interpreter import TORCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -496,3 +497,30 @@ def test_masks_that_only_fill_are_recorded(musa: Any) -> None:
     graph, _ = capture(musa, body)
     graph.replay()
     assert x.tolist() == [7, -1]
+
+
+def test_memory_that_another_stream_uses_waits_for_the_end_of_a_capture(musa: Any) -> None:
+    main, side, graph = musa.Stream(), musa.Stream(), musa.MUSAGraph()
+    with musa.graph(graph, stream=main):
+        used = torch.empty(8, device="musa")
+        place = used.data_ptr()
+        side.wait_stream(main)
+        with musa.stream(side):
+            kept = used + 1
+        used.record_stream(side)
+        del used
+        main.wait_stream(side)
+        during = torch.empty(8, device="musa")
+        blocks = [b for s in musa.memory_snapshot() for b in s["blocks"] if b["address"] == place]
+    assert during.data_ptr() != place and kept.numel() == 8
+    assert [block["state"] for block in blocks] == ["active_pending_free"]
+    outside = torch.empty(8, device="musa")  # an allocation outside of captures looks for what is done
+    with musa.graph(musa.MUSAGraph(), stream=main, pool=graph.pool()):
+        after = torch.zeros(8, device="musa")
+    assert after.data_ptr() == place and outside.data_ptr() != place
+
+
+@pytest.mark.skipif(TORCH >= (2, 9), reason="later allocators give back the private pools that are not in use")
+def test_the_cache_cannot_be_emptied_within_a_capture(musa: Any) -> None:
+    with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"), musa.use_mem_pool(musa.MemPool()):
+        musa.empty_cache()
