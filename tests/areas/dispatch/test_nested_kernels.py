@@ -55,6 +55,37 @@ def test_parts_of_a_nested_tensor() -> None:
             torch.testing.assert_close(mine.cpu(), other)
 
 
+WITH_DENSE: dict[str, tuple[tuple[int, ...], Callable[[torch.Tensor, torch.Tensor], torch.Tensor]]] = {
+    "add": ((3, 1, 6), torch.add),
+    "add, twice": ((3, 1, 6), lambda x, y: torch.add(x, y, alpha=2)),
+    "mul": ((3, 1, 6), torch.mul),
+    "mul, two dimensions": ((3, 1), torch.mul),
+    "sub, of channels": ((5, 1, 1), torch.sub),
+    "div, of channels": ((5, 1, 1), torch.div),
+}
+
+
+@pytest.mark.parametrize("name", WITH_DENSE)
+def test_operations_with_an_ordinary_tensor(name: str) -> None:
+    """PyTorch has them for CUDA alone."""
+    shape, call = WITH_DENSE[name]
+    sizes = {(3, 1, 6): [(2, 6), (4, 6), (0, 6)], (3, 1): [(2,), (4,), (3,)], (5, 1, 1): [(5, 2, 3), (5, 4, 1)]}
+    parts, dense = [torch.randn(each) for each in sizes[shape]], torch.rand(shape) + 1
+    nested = torch.nested.nested_tensor(parts, device="cuda")
+    found = call(nested, dense.cuda())
+    rows = [dense] * len(parts) if "channels" in name else dense
+    for mine, part, row in zip(found.unbind(), parts, rows, strict=True):
+        assert mine.is_cuda
+        torch.testing.assert_close(mine.cpu(), call(part, row))
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 6), (3, 1, 5), (3, 2, 6), (6,)], ids=str)
+def test_other_ordinary_tensors_are_refused(shape: tuple[int, ...]) -> None:
+    nested = torch.nested.nested_tensor([torch.ones(rows, 6) for rows in (2, 4, 3)], device="cuda")
+    with pytest.raises(RuntimeError, match="got a nested self and non-nested other for op: add"):
+        nested + torch.ones(shape, device="cuda")
+
+
 @pytest.mark.parametrize(
     ("shape", "words"), [((4, 6, 6), "irregular dimensions"), ((5,), "The shape at dimension 0")], ids=["long", "wrong"]
 )

@@ -69,7 +69,7 @@ class _Kernel:
         adapter = self._context.backend.adapter
         if not self._refused:
             return f"{adapter}'s kernel has refused no data type"
-        types = sorted({str(each).removeprefix("torch.") for found in self._refused for each in found})
+        types = sorted({str(each).removeprefix("torch.") for found in self._refused for each in found[1:]})
         return f"{adapter}'s kernel has refused {', '.join(types)}"
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
@@ -88,14 +88,17 @@ class _Kernel:
             # It was not the data type, or that cannot be helped.
             raise refusal from None
         # What every kernel takes was refused for another reason, as nine dimensions are, and is asked for again.
-        if not self._common.issuperset(types):
+        if not self._common.issuperset(types[1:]):
             self._refused.add(types)
         return found
 
     def _types(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """Those of all tensors; None unless all tensors are on one device of the backend."""
-        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, self._context.torch.Tensor)]
+        """Those of all tensors, behind whether these are dense; None unless all are on one device of the backend."""
+        torch = self._context.torch
+        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)]
         devices = {each.device for each in tensors}
         if len(devices) != 1 or devices.pop().type != self._context.backend.device_type:
             return None
-        return tuple(each.dtype for each in tensors)
+        # Kernels of other tensors call this one, or another, for what those are made of.
+        is_dense = all(each.layout == torch.strided and not each.is_nested for each in tensors)
+        return is_dense, *(each.dtype for each in tensors)

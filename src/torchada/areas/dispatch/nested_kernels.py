@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.dispatch._fallbacks import Fallbacks, composed, free_key, with_tensors
+from torchada.areas.dispatch._nested_dense import ON_ANY_DEVICE, like, operations
 from torchada.areas.dispatch._probed import Selection
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from torch._C import DispatchKeySet
     from torch._ops import OpOverload
 
-_ON_ANY_DEVICE = "NestedTensorCPU"
 # Kernels of the CPU that read memory themselves.
 _OF_THE_CPU = frozenset(
     ("aten::_nested_from_padded", "aten::_transform_bias_rescale_qkv", "aten::_native_multi_head_attention")
@@ -34,8 +34,9 @@ def patches(context: Context) -> Iterator[Patch]:
     kernels = {
         "native_layer_norm": _LayerNorm(context.torch, key),
         "native_layer_norm_backward": _LayerNormBackward(context.torch, key),
+        **operations(context.torch, key),
     }
-    shared = _Shared(context.torch, key, composed(context, _ON_ANY_DEVICE, key, kernels))
+    shared = _Shared(context.torch, key, composed(context, ON_ANY_DEVICE, key, kernels))
     for owner, found in ((Fallbacks(context), {key: shared}), (Selection(context), kernels)):
         for name, kernel in found.items():
             yield Patch(owner, name, kernel, None, "emulated", "the kernels of every device", note="torch.nested")
@@ -47,12 +48,12 @@ class _Shared:
     def __init__(self, torch: Any, key: str, composed: list[str]) -> None:
         self.composed = composed
         self._torch, self._key = torch, key
-        self._keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, _ON_ANY_DEVICE))
+        self._keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, ON_ANY_DEVICE))
         self._has_kernel = cache(torch._C._dispatch_has_kernel_for_dispatch_key)
 
     def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any:
         name = str(operator.name())  # type: ignore[no-untyped-call]
-        if name in _OF_THE_CPU or not self._has_kernel(name, _ON_ANY_DEVICE):
+        if name in _OF_THE_CPU or not self._has_kernel(name, ON_ANY_DEVICE):
             raise NotImplementedError(
                 f"Could not run '{name}' with arguments from the '{self._key}' backend: there is no kernel for nested "
                 "tensors of the strided layout. Those of torch.jagged have more operators."
@@ -81,7 +82,7 @@ class _LayerNorm:
         size = [_length(source, shape)]
         rows = source.contiguous().values().reshape(-1, *size)
         computed, mean, rstd = self._torch.native_layer_norm(rows, size, weight.flatten(), bias.flatten(), eps)
-        return _like(source, computed), mean, rstd
+        return like(source, computed), mean, rstd
 
 
 class _LayerNormBackward:
@@ -109,7 +110,7 @@ class _LayerNormBackward:
             *rows, size, mean, rstd, weight.flatten(), bias.flatten(), wanted
         )
         return (
-            None if of_source is None else _like(source, of_source),
+            None if of_source is None else like(source, of_source),
             None if of_weight is None else of_weight.reshape(weight.shape),
             None if of_bias is None else of_bias.reshape(bias.shape),
         )
@@ -121,15 +122,10 @@ def _length(nested: Tensor, shape: list[int]) -> int:
     if nested.dim() <= len(shape):
         raise RuntimeError("normalized_shape extends into irregular dimensions for the nested tensor")
     for place, wanted in enumerate(shape):
+        if (sizes[:, place] != sizes[:1, place]).any():
+            raise RuntimeError("normalized_shape extends into irregular dimensions for the nested tensor")
         if (sizes[:, place] != wanted).any():
             raise RuntimeError(
                 f"The shape at dimension {place} of normalized_shape is {wanted}, and that of the nested tensor is not"
             )
     return math.prod(shape)
-
-
-def _like(nested: Tensor, values: Tensor) -> Tensor:
-    """A nested tensor of the sizes of `nested` that has these values in its buffer."""
-    made = nested.contiguous().clone()
-    made.values().copy_(values.flatten())
-    return made
