@@ -21,3 +21,4 @@
 #include "musart/stream.cpp"
 #include "musart/symbol.cpp"
 #include "musart/transfer.cpp"
+#include "musart/virtual_memory.cpp"

@@ -18,7 +18,7 @@ _RUNTIME = "libmusart.so"
 _PACKAGE = Path(__file__).parent
 _CSRC = _PACKAGE.parent / "csrc"
 _MUSART = _CSRC / "musart"
-_DRIVER = _PACKAGE / "driver" / "musa.cpp"
+_DRIVER = [_PACKAGE / "driver" / name for name in ("musa.cpp", "virtual_memory.cpp")]
 # The host APIs of muBLAS and others.
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
 _MORE_SOURCES = {"musparse": ("musparse_described",)}
@@ -45,7 +45,7 @@ def _identity() -> str:
 
 def _package_files() -> list[Path]:
     headers = [path for path in (_PACKAGE / "include").rglob("*") if path.is_file()]
-    return [*headers, *(_MUSART / "include").rglob("*.h"), _DRIVER, Path(__file__)]
+    return [*headers, *(_MUSART / "include").rglob("*.h"), *_DRIVER, Path(__file__)]
 
 
 def _library_files() -> list[Path]:
@@ -78,7 +78,7 @@ def _compile_libraries(runtime: Path, place: Path) -> None:
     include = place / "include"
     _copy_headers(include)
     link = [f"-I{include}", f"-L{runtime.parent}", f"-L{place}", "-lmusart", "-Wl,-rpath,$ORIGIN"]
-    _compile_library([_DRIVER], place / "libmusa.so", *link)
+    _compile_library(_DRIVER, place / "libmusa.so", *link)
     for name in _LIBRARIES:
         needs = ["-lmublas"] if name == "musolver" else []
         sources = [_PACKAGE / "libraries" / f"{each}.cpp" for each in (name, *_MORE_SOURCES.get(name, ()))]

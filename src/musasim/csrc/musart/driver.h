@@ -54,11 +54,11 @@ bool in_bad_fork() noexcept;
 
 enum class Owner { Program, Framework, Imported }; // musaMalloc, PyTorch's caching allocator, another process
 
-// Address space of a device that gets memory piece by piece, as muMemAddressReserve and muMemMap give it.
+// Address space that gets memory piece by piece.
 struct Reservation {
   char* base;
   size_t size;
-  int device;
+  int device; // of the pieces; -1 where the program itself maps memory of any device (virtual_memory.cpp)
   int file = -1; // the descriptor behind it, once a piece has been exported to other processes
 };
 
@@ -81,8 +81,12 @@ uint64_t releases() noexcept; // how many allocations were given back in this pr
 std::optional<Allocation> find_allocation(const void* pointer); // the one that `pointer` lies in
 std::pair<size_t, size_t> memory_info(int device); // free, total
 
+// How much of the device a program uses, without a place of its own.
+bool take_memory(int device, size_t bytes); // false when the device is full
+void give_memory_back(int device, size_t bytes);
+
 // Pieces are whole pages of the reservation; they are zero when they are mapped. Touching what is not mapped ends the process.
-Reservation* reserve(int device, size_t bytes); // nullptr when the host has no such address space
+Reservation* reserve(int device, size_t bytes, size_t alignment = 1); // nullptr when the host has no such address space
 bool map(Reservation& in, char* address, size_t bytes); // false when the device is full
 void unmap(Reservation& in, char* address, size_t bytes);
 void cancel(Reservation* reservation); // nothing of it may be mapped

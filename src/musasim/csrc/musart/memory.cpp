@@ -43,8 +43,7 @@ size_t usable_memory() {
 }
 
 bool fits(const Memory& all, int device, size_t bytes) {
-  const size_t usable = usable_memory();
-  return bytes <= usable && all.used[device] + bytes <= usable;
+  return bytes <= usable_memory() && all.used[device] + bytes <= usable_memory();
 }
 
 using Position = std::map<const char*, Allocation>::iterator;
@@ -173,31 +172,41 @@ int share(const Allocation& allocation) {
   return file;
 }
 
-bool add_piece(const Reservation& in, char* address, size_t bytes) {
+bool take_memory(int device, size_t bytes) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (!fits(all, in.device, bytes)) {
-    return false;
-  }
-  all.used[in.device] += bytes;
-  Allocation piece{address, bytes, in.device, Owner::Framework};
+  const bool has_room = fits(all, device, bytes);
+  all.used[device] += has_room ? bytes : 0;
+  return has_room;
+}
+
+void give_memory_back(int device, size_t bytes) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  all.used[device] -= bytes;
+}
+
+void add_piece(const Reservation& in, char* address, size_t bytes, int device) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  Allocation piece{address, bytes, device, Owner::Framework};
   piece.reserved_in = &in;
+  const auto continues = [&](const Allocation& other) { return other.reserved_in == &in && other.device == device; };
   const auto after = all.allocations.find(address + bytes);
-  if (after != all.allocations.end() && after->second.reserved_in == &in) {
+  if (after != all.allocations.end() && continues(after->second)) {
     piece.size += after->second.size;
     all.allocations.erase(after);
   }
   const auto next = all.allocations.lower_bound(address);
   auto* before = next == all.allocations.begin() ? nullptr : &std::prev(next)->second;
-  if (before != nullptr && before->reserved_in == &in && before->base + before->size == address) {
+  if (before != nullptr && continues(*before) && before->base + before->size == address) {
     before->size += piece.size;
   } else {
     all.allocations[address] = piece;
   }
-  return true;
 }
 
-void remove_piece(const Reservation& in, char* address, size_t bytes) {
+void remove_piece(char* address, size_t bytes) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = std::prev(all.allocations.upper_bound(address));
@@ -212,7 +221,6 @@ void remove_piece(const Reservation& in, char* address, size_t bytes) {
       all.allocations[rest.base] = rest;
     }
   }
-  all.used[in.device] -= bytes;
   g_releases.fetch_add(1, std::memory_order_relaxed);
 }
 

@@ -12,8 +12,10 @@ constexpr size_t kPage = 4096;
 // Writes to `file`, at `at`, the pages that are not all zero, as a new file is. Untouched pages cost nothing and stay untouched.
 bool copy_touched_pages(const char* from, size_t bytes, int file, size_t at);
 
-bool add_piece(const Reservation& in, char* address, size_t bytes); // false when the device is full
-void remove_piece(const Reservation& in, char* address, size_t bytes); // which may be a part of what was added
+void close_off(char* address, size_t bytes); // leaves addresses that nothing may touch
+
+void add_piece(const Reservation& in, char* address, size_t bytes, int device);
+void remove_piece(char* address, size_t bytes); // which may be a part of what was added
 std::vector<Allocation> pieces_of(const Reservation& in);
 
 } // namespace musart

@@ -29,6 +29,10 @@ bool move_to_file(const Reservation& in, const Allocation& piece) {
 
 } // namespace
 
+void close_off(char* address, size_t bytes) {
+  mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 bool copy_touched_pages(const char* from, size_t bytes, int file, size_t at) {
   static const char zeros[kPage] = {};
   for (size_t offset = 0; offset < bytes; offset += kPage) {
@@ -40,25 +44,36 @@ bool copy_touched_pages(const char* from, size_t bytes, int file, size_t at) {
   return true;
 }
 
-Reservation* reserve(int device, size_t bytes) {
-  void* base = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return base == MAP_FAILED ? nullptr : new Reservation{static_cast<char*>(base), bytes, device};
+Reservation* reserve(int device, size_t bytes, size_t alignment) {
+  const size_t more = alignment > kPage ? alignment : 0;
+  void* found = mmap(nullptr, bytes + more, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (found == MAP_FAILED) {
+    return nullptr;
+  }
+  auto* begin = static_cast<char*>(found);
+  const size_t over = more == 0 ? 0 : (alignment - reinterpret_cast<uintptr_t>(begin) % alignment) % alignment;
+  if (over != 0) {
+    munmap(begin, over);
+  }
+  if (more != over) {
+    munmap(begin + over + bytes, more - over);
+  }
+  return new Reservation{begin + over, bytes, device};
 }
 
 bool map(Reservation& in, char* address, size_t bytes) {
-  if (!add_piece(in, address, bytes)) {
+  if (!take_memory(in.device, bytes)) {
     return false;
   }
   const bool usable = in.file >= 0 ? map_from_file(in, address, bytes) : mprotect(address, bytes, kReadWrite) == 0;
-  if (!usable) {
-    remove_piece(in, address, bytes);
-  }
+  usable ? add_piece(in, address, bytes, in.device) : give_memory_back(in.device, bytes);
   return usable;
 }
 
 void unmap(Reservation& in, char* address, size_t bytes) {
-  remove_piece(in, address, bytes);
-  mmap(address, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  remove_piece(address, bytes);
+  give_memory_back(in.device, bytes);
+  close_off(address, bytes);
 #ifdef FALLOC_FL_PUNCH_HOLE
   if (in.file >= 0) { // so that it is zero when it is mapped again
     const int flags = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;

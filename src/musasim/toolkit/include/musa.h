@@ -1,4 +1,4 @@
-/* The driver's API, as far as libmusa.so has it: devices, memory, and basic functions for streams and errors; no modules or launches. */
+/* The driver's API, as far as libmusa.so has it: devices, memory, virtual memory, and basic functions for streams and errors; no modules or launches. */
 #pragma once
 
 #include <stddef.h>
@@ -42,7 +42,11 @@ typedef enum MUdevice_attribute {
   MU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
   MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
   MU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
-  MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97
+  MU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+  MU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED = 102,
+  MU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED = 102,
+  MU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED = 103,
+  MU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_MUSA_VMM_SUPPORTED = 110
 } MUdevice_attribute;
 
 typedef enum MUpointer_attribute {
@@ -62,6 +66,45 @@ typedef unsigned long long MUdeviceptr;
 typedef struct MUctx_st* MUcontext;
 typedef struct MUstream_st* MUstream;
 typedef struct MUevent_st* MUevent;
+
+/* virtual memory */
+typedef unsigned long long MUmemGenericAllocationHandle;
+typedef enum MUmemLocationType { MU_MEM_LOCATION_TYPE_INVALID = 0, MU_MEM_LOCATION_TYPE_DEVICE = 1 } MUmemLocationType;
+typedef enum MUmemAllocationType { MU_MEM_ALLOCATION_TYPE_INVALID = 0, MU_MEM_ALLOCATION_TYPE_PINNED = 1 } MUmemAllocationType;
+typedef enum MUmemAllocationHandleType {
+  MU_MEM_HANDLE_TYPE_NONE = 0,
+  MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1
+} MUmemAllocationHandleType;
+typedef enum MUmemAllocationCompType { MU_MEM_ALLOCATION_COMP_NONE = 0, MU_MEM_ALLOCATION_COMP_GENERIC = 1 } MUmemAllocationCompType;
+typedef enum MUmemAllocationGranularity_flags {
+  MU_MEM_ALLOC_GRANULARITY_MINIMUM = 0,
+  MU_MEM_ALLOC_GRANULARITY_RECOMMENDED = 1
+} MUmemAllocationGranularity_flags;
+typedef enum MUmemAccess_flags {
+  MU_MEM_ACCESS_FLAGS_PROT_NONE = 0,
+  MU_MEM_ACCESS_FLAGS_PROT_READ = 1,
+  MU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3
+} MUmemAccess_flags;
+typedef struct MUmemLocation {
+  MUmemLocationType type;
+  int id;
+} MUmemLocation;
+typedef struct MUmemAllocationProp {
+  MUmemAllocationType type;
+  MUmemAllocationHandleType requestedHandleTypes;
+  MUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+} MUmemAllocationProp;
+typedef struct MUmemAccessDesc {
+  MUmemLocation location;
+  MUmemAccess_flags flags;
+} MUmemAccessDesc;
 
 MUSART_API MUresult muInit(unsigned int flags);
 MUSART_API MUresult muDriverGetVersion(int* version);
@@ -87,6 +130,26 @@ MUSART_API MUresult muMemcpyHtoD(MUdeviceptr to, const void* from, size_t bytes)
 MUSART_API MUresult muMemcpyDtoH(void* to, MUdeviceptr from, size_t bytes);
 MUSART_API MUresult muMemcpyDtoD(MUdeviceptr to, MUdeviceptr from, size_t bytes);
 MUSART_API MUresult muMemsetD8(MUdeviceptr pointer, unsigned char value, size_t bytes);
+MUSART_API MUresult muMemGetAllocationGranularity(
+    size_t* granularity, const MUmemAllocationProp* properties, MUmemAllocationGranularity_flags option);
+MUSART_API MUresult
+muMemAddressReserve(MUdeviceptr* pointer, size_t size, size_t alignment, MUdeviceptr wanted, unsigned long long flags);
+MUSART_API MUresult muMemAddressFree(MUdeviceptr pointer, size_t size);
+MUSART_API MUresult muMemCreate(
+    MUmemGenericAllocationHandle* handle, size_t size, const MUmemAllocationProp* properties, unsigned long long flags);
+MUSART_API MUresult muMemRelease(MUmemGenericAllocationHandle handle);
+MUSART_API MUresult muMemRetainAllocationHandle(MUmemGenericAllocationHandle* handle, void* address);
+MUSART_API MUresult
+muMemGetAllocationPropertiesFromHandle(MUmemAllocationProp* properties, MUmemGenericAllocationHandle handle);
+MUSART_API MUresult
+muMemMap(MUdeviceptr pointer, size_t size, size_t offset, MUmemGenericAllocationHandle handle, unsigned long long flags);
+MUSART_API MUresult muMemUnmap(MUdeviceptr pointer, size_t size);
+MUSART_API MUresult muMemSetAccess(MUdeviceptr pointer, size_t size, const MUmemAccessDesc* access, size_t count);
+MUSART_API MUresult muMemGetAccess(unsigned long long* flags, const MUmemLocation* location, MUdeviceptr pointer);
+MUSART_API MUresult muMemExportToShareableHandle(
+    void* shareable, MUmemGenericAllocationHandle handle, MUmemAllocationHandleType type, unsigned long long flags);
+MUSART_API MUresult muMemImportFromShareableHandle(
+    MUmemGenericAllocationHandle* handle, void* shareable, MUmemAllocationHandleType type);
 MUSART_API MUresult muStreamSynchronize(MUstream stream);
 MUSART_API MUresult muStreamQuery(MUstream stream);
 

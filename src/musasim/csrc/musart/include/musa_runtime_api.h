@@ -361,6 +361,19 @@ musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, 
 MUSART_API musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer);
 /* The allocation that the pointer lies in, for the driver's functions, which tell it. */
 MUSART_API musaError_t musasim_allocation(const void* pointer, void** base, size_t* size);
+/* What the driver's functions for virtual memory are made of (musa.h). `access` is 0, 1 (to read) or 3. */
+MUSART_API musaError_t musasim_reserve(void** base, size_t size, size_t alignment);
+MUSART_API musaError_t musasim_cancel_reservation(void* base, size_t size);
+MUSART_API musaError_t musasim_memory_create(unsigned long long* handle, size_t size, int device, int is_exportable);
+MUSART_API musaError_t musasim_memory_release(unsigned long long handle);
+MUSART_API musaError_t musasim_memory_retain(unsigned long long* handle, const void* address);
+MUSART_API musaError_t musasim_memory_describe(unsigned long long handle, int* device, int* is_exportable);
+MUSART_API musaError_t musasim_memory_export(unsigned long long handle, int* file);
+MUSART_API musaError_t musasim_memory_import(unsigned long long* handle, int file);
+MUSART_API musaError_t musasim_memory_map(void* address, size_t size, unsigned long long handle);
+MUSART_API musaError_t musasim_memory_unmap(void* address, size_t size);
+MUSART_API musaError_t musasim_memory_permit(void* address, size_t size, int device, int access);
+MUSART_API musaError_t musasim_memory_access(const void* address, int device, int* access);
 MUSART_API musaError_t musaMallocHost(void** pointer, size_t size);
 MUSART_API musaError_t musaHostAlloc(void** pointer, size_t size, unsigned int flags);
 MUSART_API musaError_t musaFreeHost(void* pointer);
