@@ -109,7 +109,7 @@ Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
   auto context = gather_context(Gather::State);
   std::unique_lock<std::mutex> lock(mutex_);
   if (redirects_.empty()) { // events of a capture cannot be asked
-    collect_deferred(context);
+    collect_deferred();
     collect_pending(context);
   }
   auto& pool = pool_for(size, stream);
@@ -282,7 +282,7 @@ void DeviceCache::free(Block* block) {
   }
   block->pending = true;
   if (redirects_.empty()) {
-    wait_for_uses(block, context);
+    wait_for_uses(block);
   } else {
     deferred_.push_back(block);
   }
@@ -353,20 +353,20 @@ void DeviceCache::record_use(Block* block, c10::Stream stream) {
   }
 }
 
-void DeviceCache::wait_for_uses(Block* block, const Context& context) {
+// The next allocation looks whether the streams are done; until then the block counts as active.
+void DeviceCache::wait_for_uses(Block* block) {
   for (auto& use : block->uses) {
     use.done_ns = completion_ns(use.stream);
   }
   pending_.push_back(block);
-  collect_pending(context);
 }
 
 // What other streams did within a capture is done when the capture is.
-void DeviceCache::collect_deferred(const Context& context) {
+void DeviceCache::collect_deferred() {
   for (Block* block : std::exchange(deferred_, {})) {
     auto& uses = block->uses;
     uses.erase(std::remove_if(uses.begin(), uses.end(), [](const Use& use) { return use.in_capture; }), uses.end());
-    wait_for_uses(block, context);
+    wait_for_uses(block);
   }
 }
 
@@ -495,7 +495,7 @@ void DeviceCache::empty() {
   TORCH_INTERNAL_ASSERT(redirects_.empty());
 #endif
   if (redirects_.empty()) {
-    collect_deferred(context);
+    collect_deferred();
     for (const auto* block : pending_) {
       for (const auto& use : block->uses) {
         wait_until(use.done_ns);
@@ -550,7 +550,6 @@ void DeviceCache::raise_out_of_memory(
 
 DeviceStats DeviceCache::stats() {
   std::lock_guard<std::mutex> lock(mutex_);
-  collect_pending(nullptr);
   return stats_;
 }
 

@@ -193,8 +193,8 @@ class DeviceCache {
   bool splits(const Block* block, size_t size) const;
   void return_block(Block* block, const Context& context);
   Block* merge(Block* block, Block* neighbour);
-  void wait_for_uses(Block* block, const Context& context);
-  void collect_deferred(const Context& context);
+  void wait_for_uses(Block* block);
+  void collect_deferred();
   void collect_pending(const Context& context);
   void release_cached(const Context& context);
   bool release_oversize(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
