@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.dispatch._fallbacks import with_tensors
 from torchada.areas.dispatch._overloads import overload
 
 if TYPE_CHECKING:
@@ -32,12 +33,7 @@ class _Operation:
         self._keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, ON_ANY_DEVICE))
 
     def __call__(self, keys: DispatchKeySet, one: Any, other: Any, **options: Any) -> Any:
-        torch = self._torch
-        if not isinstance(other, torch.Tensor):
-            # PyTorch has made a number of the tensor that it was in the call of a Python function.
-            other = torch.scalar_tensor(other, dtype=torch.result_type(one, other), device=one.device)
-        if not isinstance(one, torch.Tensor):
-            one = torch.scalar_tensor(one, dtype=torch.result_type(other, one), device=other.device)
+        one, other = with_tensors(self._torch, self._operator, (one, other))
         if not one.is_nested or other.is_nested or not other.dim():
             return self._operator.redispatch(self._keys, one, other, **options)
         return self._with_dense(one, other, **options)
