@@ -58,6 +58,8 @@ GAPS_OF_HALVES |= dict.fromkeys(
     ),
     OTHER_STEPS,
 )
+# The simulator adds these up in single precision, as a GPU's kernels do (csrc/ops/single_precision.cpp).
+GAPS_OF_HALVES |= dict.fromkeys(("nn_functional_embedding", "nn_functional_embedding_bag"), OTHER_STEPS)
 SAMPLES_OF_A_TYPE = 10
 
 # muDNN has no convolutions of these types, so torch_musa refuses them, and so must the simulator.
