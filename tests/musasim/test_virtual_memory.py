@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -181,15 +182,16 @@ def test_a_file_hands_memory_on(driver: Driver, space: int) -> None:
         assert driver.call("muMemRelease", each) == 0
 
 
-def test_a_program_that_touches_what_is_not_mapped_ends() -> None:
+def test_touching_what_is_not_mapped_ends_the_process() -> None:
     code = """
-        import ctypes
+        import ctypes, os
         from musasim import toolkit
-        library = ctypes.CDLL(str(toolkit.home() / "lib" / "libmusa.so"))
-        begin = ctypes.c_ulonglong()
-        assert library.muMemAddressReserve(ctypes.byref(begin), ctypes.c_size_t(2 << 20), ctypes.c_size_t(0), begin, begin) == 0
-        print("reserved", flush=True)
-        ctypes.c_int.from_address(begin.value).value
-        print("touched", flush=True)
+        library, begin, zero = ctypes.CDLL(str(toolkit.home() / "lib" / "libmusa.so")), ctypes.c_ulonglong(), ctypes.c_size_t()
+        assert library.muMemAddressReserve(ctypes.byref(begin), ctypes.c_size_t(2 << 20), zero, zero, zero) == 0
+        child = os.fork()
+        if child == 0:
+            ctypes.c_int.from_address(begin.value).value
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
-    run(code, install=False, ok=False)
+    assert int(run(code, install=False)) == -signal.SIGSEGV

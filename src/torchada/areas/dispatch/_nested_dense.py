@@ -42,8 +42,8 @@ class _Operation:
         sizes = nested._nested_tensor_size()
         if self._name in _BY_ROWS and _has_a_row_for_each(nested, dense, sizes):
             return self._by_rows(nested, dense, sizes, **options)
-        channels = sizes[:, 0]
-        if nested.dim() == 4 and dense.dim() == 3 and dense.shape[1:] == (1, 1) and (channels == dense.size(0)).all():
+        is_of_channels = nested.dim() == 4 and dense.dim() == 3 and dense.shape[1:] == (1, 1)
+        if is_of_channels and (sizes[:, 0] == dense.size(0)).all():
             parts = [self._operator(each, dense, **options) for each in nested.unbind()]
             of_parts: Tensor = self._torch._nested_tensor_from_tensor_list(parts)
             return of_parts
