@@ -17,7 +17,7 @@ from statistics import median
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT / "src"))
 
-from torchada.check import check  # noqa: E402
+from torchada.tools.check import check  # noqa: E402
 
 LINES = 100_000
 TARGET = 10.0

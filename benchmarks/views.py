@@ -19,8 +19,8 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-import torchada._caches  # noqa: F401  (its import is measured by benchmarks/startup.py)
-from torchada.redirect.views import remembered, sources
+import torchada.base.caches  # noqa: F401  (its import is measured by benchmarks/startup.py)
+from torchada.views import source_cache, sources
 
 _FILES, _SIZE = 500, 20_000
 
@@ -57,9 +57,9 @@ def _made() -> Iterator[Path]:
 def _show(folder: str, rounds: int, cache: str) -> None:
     files = list(Path(folder).rglob("*.py"))
     size = sum(file.stat().st_size for file in files)
-    remembered.find((folder,), cache)
+    source_cache.find((folder,), cache)
     searched = _times(lambda: sources.find((folder,)), rounds)
-    known = _times(lambda: remembered.find((folder,), cache), rounds)
+    known = _times(lambda: source_cache.find((folder,), cache), rounds)
     print(
         f"{Path(folder).name}: {len(files)} files, {size / 1e6:.1f} MB; searched in {min(searched):.1f} ms "
         f"(median {median(searched):.1f}), remembered in {min(known):.2f} ms (median {median(known):.2f})"

@@ -70,7 +70,7 @@ def _adapter_version() -> str:
 
 
 def _mechanism() -> str:
-    from torchada.hooks import status
+    from torchada.control import status
 
     mechanism: str = status.report()["device_strings"]["mechanism"]
     return mechanism

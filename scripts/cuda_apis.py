@@ -1,4 +1,4 @@
-"""src/torchada/check/apis.json: how each API of CUDA is answered, as the areas' own records say in a redirected process.
+"""src/torchada/tools/check/apis.json: how each API of CUDA is answered, as the areas' own records say in a redirected process.
 
 `python scripts/cuda_apis.py` writes it; with `--check` it writes nothing, and ends with 1 where it is out of date. It needs the
 newest torch that is supported, and the simulator.
@@ -155,7 +155,9 @@ def main() -> int:
     new = text(table())
     if options.check:
         is_stale = not FILE.exists() or FILE.read_text(encoding="utf-8") != new
-        print("src/torchada/check/apis.json is not what scripts/cuda_apis.py writes" if is_stale else "up to date")
+        print(
+            "src/torchada/tools/check/apis.json is not what scripts/cuda_apis.py writes" if is_stale else "up to date"
+        )
         return int(is_stale)
     FILE.write_text(new, encoding="utf-8")
     return 0

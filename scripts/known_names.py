@@ -15,8 +15,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from torchada.porting.known import FILE, folded
 from torchada.porting.names import Names
+from torchada.porting.symbols import FILE, folded
 
 ROOT = Path(__file__).resolve().parents[1]
 _QUOTED = re.compile(r'\{\s*"([A-Za-z_]\w+)"')

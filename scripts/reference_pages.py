@@ -29,7 +29,7 @@ Made by `python scripts/reference_pages.py` from what each command says under `-
 """
 _JSON = """# JSON formats
 
-Made by `python scripts/reference_pages.py` from the JSON Schemas in `src/torchada/schemas`; a test compares them.
+Made by `python scripts/reference_pages.py` from the JSON Schemas in `src/torchada/report/schemas`; a test compares them.
 
 Every document that torchada writes as JSON begins with the same four entries: `schema`, its kind; `version`, which changes when an
 entry is removed or changes its meaning; `torchada`, the version that wrote it; and `created`. An HTML report holds it too,

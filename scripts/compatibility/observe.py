@@ -131,9 +131,7 @@ class _Reached:
 
 
 # Code that only translates a device and calls on does not count as an answer; under the native mechanism there is none.
-_TRANSLATION = frozenset(
-    {"torchada.areas.tensors.device", "torchada.redirect.calls", "torchada.redirect.names.devices"}
-)
+_TRANSLATION = frozenset({"torchada.areas.tensors.device", "torchada.redirect.calls", "torchada.redirect.device_names"})
 # Code of the simulator for what the vendor's build of torch does itself, such as finders of modules.
 _VENDORS_TORCH = "torch_musa._vendor_torch"
 _DEVICE_WORK = frozenset({"empty", "zeros", "sparse_coo_tensor", "to"})

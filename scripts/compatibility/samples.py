@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from scripts.compatibility.names import Name
 
-from torchada.redirect.names.types import SCALAR_TYPES
+from torchada.redirect.type_names import SCALAR_TYPES
 
 Expression = str | tuple[str, type[Exception]]
 

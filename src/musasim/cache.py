@@ -6,9 +6,9 @@ import contextlib
 import os
 from typing import TYPE_CHECKING
 
-from _build_cache.cache import Cache
-from _build_cache.errors import CacheError
-from _build_cache.places import cache_path as _cache_path
+from _torchada_cache.cache import Cache
+from _torchada_cache.errors import CacheError
+from _torchada_cache.places import cache_path as _cache_path
 from musasim.errors import MusasimBuildError
 
 if TYPE_CHECKING:

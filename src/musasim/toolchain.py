@@ -11,7 +11,7 @@ import sysconfig
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from _build_cache import compilers
+from _torchada_cache import compilers
 from musasim.errors import MusasimBuildError
 
 # Options for the toolkit's own shared libraries, which are made without torch.

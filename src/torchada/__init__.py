@@ -15,67 +15,67 @@ if TYPE_CHECKING:
     from torchada import cuda as cuda
     from torchada import triton as triton
     from torchada import utils as utils
-    from torchada._warnings import TorchadaError as TorchadaError
-    from torchada._warnings import TorchadaWarning as TorchadaWarning
     from torchada.areas.libraries._rope import apply_rope_inplace as apply_rope_inplace
-    from torchada.control import disable as disable
-    from torchada.control import disabled as disabled
-    from torchada.control import enable as enable
-    from torchada.control import is_patched as is_patched
-    from torchada.control import set_view as set_view
-    from torchada.earlier import apply_patches as apply_patches
-    from torchada.earlier import get_original_init_process_group as get_original_init_process_group
-    from torchada.names import cublas_to_mublas_name as cublas_to_mublas_name
-    from torchada.names import cuda_to_musa_name as cuda_to_musa_name
-    from torchada.names import curand_to_murand_name as curand_to_murand_name
-    from torchada.names import nccl_to_mccl_name as nccl_to_mccl_name
-    from torchada.platforms import Platform as Platform
-    from torchada.platforms import detect_platform as detect_platform
-    from torchada.platforms import get_backend as get_backend
-    from torchada.platforms import get_device_name as get_device_name
-    from torchada.platforms import get_platform as get_platform
-    from torchada.platforms import get_torch_device_module as get_torch_device_module
-    from torchada.platforms import get_version as get_version
-    from torchada.platforms import is_cpu_platform as is_cpu_platform
-    from torchada.platforms import is_cuda_like_device as is_cuda_like_device
-    from torchada.platforms import is_cuda_platform as is_cuda_platform
-    from torchada.platforms import is_gpu_device as is_gpu_device
-    from torchada.platforms import is_musa_platform as is_musa_platform
+    from torchada.base.warnings import TorchadaError as TorchadaError
+    from torchada.base.warnings import TorchadaWarning as TorchadaWarning
+    from torchada.compat.legacy import apply_patches as apply_patches
+    from torchada.compat.legacy import get_original_init_process_group as get_original_init_process_group
+    from torchada.compat.symbols import cublas_to_mublas_name as cublas_to_mublas_name
+    from torchada.compat.symbols import cuda_to_musa_name as cuda_to_musa_name
+    from torchada.compat.symbols import curand_to_murand_name as curand_to_murand_name
+    from torchada.compat.symbols import nccl_to_mccl_name as nccl_to_mccl_name
+    from torchada.control.platforms import Platform as Platform
+    from torchada.control.platforms import detect_platform as detect_platform
+    from torchada.control.platforms import get_backend as get_backend
+    from torchada.control.platforms import get_device_name as get_device_name
+    from torchada.control.platforms import get_platform as get_platform
+    from torchada.control.platforms import get_torch_device_module as get_torch_device_module
+    from torchada.control.platforms import get_version as get_version
+    from torchada.control.platforms import is_cpu_platform as is_cpu_platform
+    from torchada.control.platforms import is_cuda_like_device as is_cuda_like_device
+    from torchada.control.platforms import is_cuda_platform as is_cuda_platform
+    from torchada.control.platforms import is_gpu_device as is_gpu_device
+    from torchada.control.platforms import is_musa_platform as is_musa_platform
+    from torchada.control.switch import disable as disable
+    from torchada.control.switch import disabled as disabled
+    from torchada.control.switch import enable as enable
+    from torchada.control.switch import is_patched as is_patched
+    from torchada.control.switch import set_view as set_view
     from torchada.redirect.unsupported import UnsupportedError as UnsupportedError
     from torchada.utils.cpp_extension import CUDA_HOME as CUDA_HOME
 
 # The same at run time (PEP 562), loaded name by name: a process that uses none of them pays for none of them.
 _LAZY = {
-    "disable": "torchada.control",
-    "disabled": "torchada.control",
-    "enable": "torchada.control",
-    "is_patched": "torchada.control",
-    "set_view": "torchada.control",
-    "Platform": "torchada.platforms",
-    "detect_platform": "torchada.platforms",
-    "get_backend": "torchada.platforms",
-    "get_device_name": "torchada.platforms",
-    "get_platform": "torchada.platforms",
-    "get_version": "torchada.platforms",
-    "is_cpu_platform": "torchada.platforms",
-    "is_cuda_platform": "torchada.platforms",
-    "is_gpu_device": "torchada.platforms",
-    "is_musa_platform": "torchada.platforms",
-    "get_torch_device_module": "torchada.platforms",
-    "is_cuda_like_device": "torchada.platforms",
-    "cublas_to_mublas_name": "torchada.names",
-    "cuda_to_musa_name": "torchada.names",
-    "curand_to_murand_name": "torchada.names",
-    "nccl_to_mccl_name": "torchada.names",
-    "apply_patches": "torchada.earlier",
+    "disable": "torchada.control.switch",
+    "disabled": "torchada.control.switch",
+    "enable": "torchada.control.switch",
+    "is_patched": "torchada.control.switch",
+    "set_view": "torchada.control.switch",
+    "Platform": "torchada.control.platforms",
+    "detect_platform": "torchada.control.platforms",
+    "get_backend": "torchada.control.platforms",
+    "get_device_name": "torchada.control.platforms",
+    "get_platform": "torchada.control.platforms",
+    "get_version": "torchada.control.platforms",
+    "is_cpu_platform": "torchada.control.platforms",
+    "is_cuda_platform": "torchada.control.platforms",
+    "is_gpu_device": "torchada.control.platforms",
+    "is_musa_platform": "torchada.control.platforms",
+    "get_torch_device_module": "torchada.control.platforms",
+    "is_cuda_like_device": "torchada.control.platforms",
+    "cublas_to_mublas_name": "torchada.compat.symbols",
+    "cuda_to_musa_name": "torchada.compat.symbols",
+    "curand_to_murand_name": "torchada.compat.symbols",
+    "nccl_to_mccl_name": "torchada.compat.symbols",
+    "apply_patches": "torchada.compat.legacy",
     "apply_rope_inplace": "torchada.areas.libraries._rope",
-    "get_original_init_process_group": "torchada.earlier",
+    "get_original_init_process_group": "torchada.compat.legacy",
     "cuda": "torchada",
     "triton": "torchada",
     "utils": "torchada",
     "UnsupportedError": "torchada.redirect.unsupported",
-    "TorchadaWarning": "torchada._warnings",
-    "TorchadaError": "torchada._warnings",
+    "TorchadaWarning": "torchada.base.warnings",
+    "TorchadaError": "torchada.base.warnings",
 }
 
 # Computed from torch, which is imported for it, at each access. Not in __all__: a star import must not import torch.

@@ -7,11 +7,11 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for an obj
 
     def __getattr__(name: str) -> object:
         import torchada
-        from torchada import platforms
+        from torchada.control import platforms
 
         if name not in torchada.__all__ or not hasattr(platforms, name):
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from torchada.earlier import deprecated
+        from torchada.compat.legacy import deprecated
 
         deprecated(f"torchada._platform.{name}", f"torchada.{name}")
         return getattr(platforms, name)

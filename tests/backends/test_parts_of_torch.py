@@ -35,7 +35,7 @@ def run(plain: Interpreter, name: str, code: str) -> None:
 def test_every_area_fits(plain: Interpreter, name: str) -> None:
     code = """
         import torch
-        from torchada.hooks.status import report
+        from torchada.control.status import report
         status = report()
         assert not [area for area in status["areas"] if area["outcome"] == "failed"], status["areas"]
         assert not status["problems"], status["problems"]

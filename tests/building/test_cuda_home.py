@@ -174,7 +174,7 @@ def test_a_temporary_folder_goes_with_the_process_that_made_it(tmp_path: Path) -
     """And not with a child of it."""
     code = """
         import os, sys
-        from torchada._caches import temporary
+        from torchada.base.caches import temporary
         cache = temporary("cuda-home")
         home = cache.get("entry", lambda place: None)
         if os.fork() == 0:

@@ -14,10 +14,10 @@ from setuptools import Extension
 from support.toolkits import musa
 from torchada.building.closure import closure
 from torchada.building.cuda_home import cuda_home, toolkit_of
-from torchada.building.earlier import stable_include_dir
 from torchada.building.errors import BuildError
 from torchada.building.extension import is_own_source, prepared
 from torchada.building.jit import adapted
+from torchada.building.legacy import stable_include_dir
 from torchada.building.ninja import with_dependencies
 from torchada.building.toolkit import Toolkit
 

@@ -12,8 +12,9 @@ import pytest
 
 from support.interpreter import Interpreter
 from support.json_schemas import schema, validate
-from torchada import __version__, schemas
-from torchada.telemetry.kinds import KINDS
+from torchada import __version__
+from torchada.report import schemas
+from torchada.report.answers import KINDS
 
 pytestmark = pytest.mark.once
 

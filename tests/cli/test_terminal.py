@@ -6,9 +6,16 @@ import io
 
 import pytest
 
-from torchada._severity import ERROR, NOTE, OK, WARNING, exit_code, worst
-from torchada.cli import terminal
-from torchada.cli.terminal import Terminal
+from torchada.report import terminal
+from torchada.report.severity import (
+    ERROR,
+    NOTE,
+    OK,
+    WARNING,
+    exit_code,
+    worst,
+)
+from torchada.report.terminal import Terminal
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from redirect.views.test_elf import library
 from support.interpreter import Interpreter
+from views.test_elf import library
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.once
 AROUND = """
 import json, os, sys
 from _torchada_startup import FINDER
-from torchada import _warnings
+from torchada.base import warnings as _warnings
 from torchada.hooks import choice
 from torchada.hooks.state import STATE
 def surroundings():

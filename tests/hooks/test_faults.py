@@ -85,7 +85,8 @@ def test_strict_mode_raises_the_fault_of_an_area(musa: Interpreter, area: Any) -
     done = musa.run("import torch", check=False)
     assert done.returncode == 1
     assert (
-        "ValueError: broken area" in done.stderr and "torchada._warnings.TorchadaError" in done.stderr.splitlines()[-1]
+        "ValueError: broken area" in done.stderr
+        and "torchada.base.warnings.TorchadaError" in done.stderr.splitlines()[-1]
     )
 
 
@@ -201,7 +202,7 @@ def test_a_child_forked_while_another_thread_imports_can_use_torchada(tmp_path: 
     code = """
     import faulthandler, os, threading, time
     faulthandler.dump_traceback_later(20, exit=True)
-    import torchada, torchada.control, torchada.hooks.activation
+    import torchada, torchada.control.switch, torchada.hooks.activation
     thread = threading.Thread(target=__import__, args=("torch",))
     thread.start()
     time.sleep(0.2)

@@ -103,7 +103,7 @@ def test_what_torch_musa_imports_looks_for_no_toolkit(musa: Interpreter) -> None
     """The real torch_musa imports torch.utils.cpp_extension in every process; that somebody builds is seen later."""
     loaded = musa.json(f"{vendor_python.IMPORTS_THE_BUILDER}import torch; {MODULES}")
     assert "torch.utils.cpp_extension" in loaded
-    assert {"torchada.building.toolkit", "torchada.building.cuda_home", "torchada._caches"} & set(loaded) == set()
+    assert {"torchada.building.toolkit", "torchada.building.cuda_home", "torchada.base.caches"} & set(loaded) == set()
 
 
 SIGNATURES = """

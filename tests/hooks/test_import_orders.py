@@ -27,7 +27,7 @@ MODULES = (
 STATE = """
 import json, sys
 import torch, torch_musa, torchada, torch.distributed, torch._inductor, torch.utils.cpp_extension
-from torchada.hooks import status
+from torchada.control import status
 from torchada.redirect.engine import ENGINE
 
 found = status.report()

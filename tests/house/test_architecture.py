@@ -156,7 +156,7 @@ def test_backends_are_values_and_cheap_probes(name: str) -> None:
 @pytest.mark.parametrize("name", package("torchada.telemetry"))
 def test_telemetry_knows_redirect_alone(name: str) -> None:
     others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.telemetry")
-    assert others <= {"torchada", "torchada.pages", "torchada.schemas", "torchada._text"}, (
+    assert others <= {"torchada", "torchada.report.pages", "torchada.report.schemas", "torchada.report.text"}, (
         "the version, and how to write"
     )
 
@@ -173,18 +173,23 @@ def test_a_report_can_be_begun_without_torch() -> None:
     for name in ("report", "page", "kinds", "places"):
         found = imports(f"torchada.telemetry.{name}")
         known = {f"torchada.telemetry.{each}" for each in ("page", "kinds", "places")}
-        assert within(found, "torchada") <= {*known, "torchada.pages", "torchada.schemas", "torchada._text"}
+        assert within(found, "torchada") <= {
+            *known,
+            "torchada.report.pages",
+            "torchada.report.schemas",
+            "torchada.report.text",
+        }
 
 
-@pytest.mark.parametrize("name", package("torchada.check"))
+@pytest.mark.parametrize("name", package("torchada.tools.check"))
 def test_check_reads_sources_and_needs_no_torch(name: str) -> None:
     found = imports(name)
     rooms = ("check", "porting", "pages", "schemas", "redirect.views")
     others = within(found, "torchada") - within(found, *(f"torchada.{room}" for room in rooms))
-    assert others <= {"torchada", "torchada._severity", "torchada._text"} and not within(found, "torch")
+    assert others <= {"torchada", "torchada.report.severity", "torchada.report.text"} and not within(found, "torch")
 
 
-@pytest.mark.parametrize("name", package("torchada.doctor"))
+@pytest.mark.parametrize("name", package("torchada.tools.doctor"))
 def test_the_doctor_asks_other_processes_for_torch(name: str) -> None:
     found = imports(name)
     rooms = ("doctor", "backends", "schemas", "redirect.views", "hooks.startup_files")
@@ -195,15 +200,17 @@ def test_the_doctor_asks_other_processes_for_torch(name: str) -> None:
 
 
 def test_pages_know_nothing_of_ours() -> None:
-    known = {each for name in package("torchada.pages") for each in within(imports(name), "torchada", "torch")}
-    assert known <= {"torchada.pages", "torchada.pages.parts"}
+    known = {each for name in package("torchada.report.pages") for each in within(imports(name), "torchada", "torch")}
+    assert known <= {"torchada.report.pages", "torchada.report.pages.parts"}
 
 
 def test_schemas_and_text_know_the_version_alone() -> None:
-    assert within(imports("torchada.schemas") | imports("torchada._text"), "torchada", "torch") <= {"torchada"}
+    assert within(imports("torchada.report.schemas") | imports("torchada.report.text"), "torchada", "torch") <= {
+        "torchada"
+    }
 
 
-@pytest.mark.parametrize("name", [name for name in package("torchada") if name != "torchada._warnings"])
+@pytest.mark.parametrize("name", [name for name in package("torchada") if name != "torchada.base.warnings"])
 def test_warnings_are_given_in_one_place(name: str) -> None:
     """That place names the line of the program, and not one of ours."""
     calls = [node for node in run_time_nodes(tree(name)) if isinstance(node, ast.Call)]
@@ -253,9 +260,13 @@ def test_an_area_knows_redirect_and_its_own_wings_private_helpers(name: str) -> 
     """An area imports no other wing, no other area of its own wing, no backend and no hook."""
     found = imports(name)
     wing = name.rpartition(".")[0]
-    others = within(found, "torchada") - within(found, "torchada.redirect", "torchada.building", "torchada._warnings")
+    others = within(found, "torchada") - within(
+        found, "torchada.redirect", "torchada.building", "torchada.base.warnings"
+    )
     others -= {each for each in others if each.startswith(f"{wing}._")}
-    assert others <= ({"torchada.cpp_ops.overrides"} if name == "torchada.areas.dispatch.cpp_ops" else set())
+    assert others <= (
+        {"torchada.areas.kernels.overrides.overrides"} if name == "torchada.areas.kernels.cpp_ops" else set()
+    )
     assert not within(found, "torch_musa", "musasim")
 
 
@@ -286,7 +297,7 @@ def test_importing_an_area_imports_no_torch(name: str) -> None:
     assert not within(imported(name, start_nodes(tree(name))), "torch")
 
 
-@pytest.mark.parametrize("name", package("torchada.cpp_ops"))
+@pytest.mark.parametrize("name", package("torchada.areas.kernels.overrides"))
 def test_overrides_of_operators_know_no_hooks_areas_or_backends(name: str) -> None:
     found = imports(name)
     assert not within(found, "torchada.hooks", "torchada.areas", "torchada.backends", "torch", "torch_musa", "musasim")
@@ -317,15 +328,15 @@ def test_a_tool_that_runs_programs_knows_no_other_tool(tool: str) -> None:
     for name in package(f"torchada.{tool}"):
         found = within(imports(name), "torchada") - {"torchada"}
         found -= within(found, *(f"torchada.{each}" for each in known))
-        assert found <= ({"torchada.redirect.unsupported"} if name == "torchada.verify.worker" else set()), name
+        assert found <= ({"torchada.redirect.unsupported"} if name == "torchada.tools.verify.worker" else set()), name
         assert name.endswith(".worker") or not within(imports(name), "torch", "torch_battery"), name
-    for name in package("torchada.trials"):
-        assert not within(imports(name), "torchada.verify", "torchada.bench"), name
+    for name in package("torchada.tools.runner"):
+        assert not within(imports(name), "torchada.tools.verify", "torchada.tools.bench"), name
 
 
-@pytest.mark.parametrize("name", package("torchada.host"))
+@pytest.mark.parametrize("name", package("torchada.areas.host"))
 def test_the_hosts_wing_knows_redirect_alone(name: str) -> None:
-    others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.host")
+    others = within(imports(name), "torchada") - within(imports(name), "torchada.redirect", "torchada.areas.host")
     assert others == set()
     assert not within(imported(name, start_nodes(tree(name))), "torch", "torch_host")
 
@@ -349,18 +360,18 @@ def test_porting_needs_no_torch() -> None:
 
 
 # Exceptions besides the settings: start-up may import nothing, and its fast path must not load the settings.
-READERS = {"torchada._settings", "_torchada_startup", "torchada.hooks.importer"}
+READERS = {"torchada.base.settings", "_torchada_startup", "torchada.hooks.importer"}
 # These read and set variables of other programs (visible devices, NCCL's, PYTHONPATH, those of builds), or hand all on.
 OF_OTHERS = {
     "torchada.building.environment",
     "torchada.cli.device",
     "torchada.cli.run",
-    "torchada.hooks.startup_files",
-    "torchada.redirect.allocator_settings",
-    "torchada.redirect.collective_variables",
-    "torchada.redirect.environment",
-    "torchada.trials.process",
-    "torchada.redirect.variables",
+    "torchada.control.startup_files",
+    "torchada.redirect.mirrors.allocator",
+    "torchada.redirect.mirrors.collectives",
+    "torchada.redirect.mirrors.visible_devices",
+    "torchada.tools.runner.child",
+    "torchada.redirect.owners",
 }
 
 
@@ -429,13 +440,13 @@ def test_each_exception_to_one_reader_is_still_needed() -> None:
 def test_building_knows_porting_and_caches_alone(name: str) -> None:
     """The stand-in for nvcc is started for every source, so it must not load torch or the code that patches torch."""
     others = within(imports(name), "torchada") - within(imports(name), "torchada.building", "torchada.porting")
-    assert others <= {"torchada._caches"}
+    assert others <= {"torchada.base.caches"}
 
 
-@pytest.mark.parametrize("name", package("_build_cache"))
+@pytest.mark.parametrize("name", package("_torchada_cache"))
 def test_the_private_cache_knows_neither_of_those_who_share_it(name: str) -> None:
     """It uses only the standard library, because the simulator imports it, and so do the stand-ins for compilers."""
-    others = {module.partition(".")[0] for module in imports(name)} - {"_build_cache"}
+    others = {module.partition(".")[0] for module in imports(name)} - {"_torchada_cache"}
     assert others <= sys.stdlib_module_names
     assert not [text for text in string_constants(name) if text.startswith(("TORCHADA_", "MUSASIM_"))]
 
@@ -443,8 +454,8 @@ def test_the_private_cache_knows_neither_of_those_who_share_it(name: str) -> Non
 def test_the_private_cache_is_loaded_where_something_is_built() -> None:
     """No import loads it where there is nothing to build."""
     for name in package("torchada"):
-        known = within(imported(name, start_nodes(tree(name))), "_build_cache", "torchada._caches")
-        assert not known or name == "torchada._caches" or name in package("torchada.cpp_ops"), name
+        known = within(imported(name, start_nodes(tree(name))), "_torchada_cache", "torchada.base.caches")
+        assert not known or name == "torchada.base.caches" or name in package("torchada.areas.kernels.overrides"), name
 
 
 def test_no_cycles_at_import() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import torchada
 from support.interpreter import ROOT
-from torchada import _settings
+from torchada.base import settings
 
 pytestmark = pytest.mark.once
 
@@ -39,7 +39,7 @@ def _named_files(page: Path) -> Iterator[str]:
         yield str((page.parent / target).resolve().relative_to(ROOT))
 
 
-@pytest.mark.parametrize("name", [*(variable.name for variable in _settings.VARIABLES), *_settings.PREFIXES])
+@pytest.mark.parametrize("name", [*(variable.name for variable in settings.VARIABLES), *settings.PREFIXES])
 def test_every_variable_of_torchada_is_documented(name: str) -> None:
     assert f"`{name}" in ENVIRONMENT
 
@@ -50,8 +50,8 @@ def test_no_other_variable_of_torchada_is_documented() -> None:
             continue
         # Macros of C++ are followed by arguments.
         for name in re.findall(r"TORCHADA_[A-Z_]+\b(?!\()", page.read_text()):
-            known = {variable.name for variable in _settings.VARIABLES}
-            assert name in known or name.startswith(_settings.PREFIXES), f"{page.name} names {name}"
+            known = {variable.name for variable in settings.VARIABLES}
+            assert name in known or name.startswith(settings.PREFIXES), f"{page.name} names {name}"
 
 
 def test_every_variable_of_the_simulator_is_documented() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import torchada
 from support.interpreter import ROOT
-from torchada import _settings
+from torchada.base import settings
 
 pytestmark = pytest.mark.once
 
@@ -47,5 +47,5 @@ def test_no_name_that_is_said_to_be_gone_is_one_of_ours() -> None:
 @pytest.mark.parametrize("row", re.findall(r"^\| (`TORCHADA.*)$", VARIABLES, re.MULTILINE))
 def test_a_variable_is_known_unless_it_is_said_to_be_gone(row: str) -> None:
     names, effect = row.split(" | ", 1)
-    known = [_settings.variable(name.replace("<OP>", "mm")) is not None for name in _quoted(names)]
+    known = [settings.variable(name.replace("<OP>", "mm")) is not None for name in _quoted(names)]
     assert known == [not effect.startswith("gone")] * len(known)

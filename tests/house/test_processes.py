@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
-from torchada.doctor import probes
+from torchada.tools.doctor import child_probes
 
 pytestmark = pytest.mark.once
 
@@ -37,10 +37,10 @@ STARTS = [each for each in starts() if each[0] not in OF_THE_USER]
 
 def test_the_places_are_found() -> None:
     assert {file for file, _, _ in STARTS} >= {
-        "torchada/doctor/probes.py",
-        "torchada/porting/work.py",
-        "torchada/redirect/graph_limit.py",
-        "torchada/trials/process.py",
+        "torchada/tools/doctor/child_probes.py",
+        "torchada/porting/workers.py",
+        "torchada/areas/cuda/_graph_limit.py",
+        "torchada/tools/runner/child.py",
     }
 
 
@@ -60,9 +60,9 @@ def test_a_module_of_the_folder_is_not_imported(tmp_path: Path, monkeypatch: pyt
     for name in ("json", "os", "colorsys"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
-    found = probes._ask("import colorsys, json\nprint(json.dumps({'file': colorsys.__file__}))\n", 300, {})
+    found = child_probes._ask("import colorsys, json\nprint(json.dumps({'file': colorsys.__file__}))\n", 300, {})
     assert found.ok and found.found["file"] != str(tmp_path / "colorsys.py")
     assert not (tmp_path / "executed").exists()
-    monkeypatch.setattr(probes, "NOT_FROM_HERE", "")
-    probes._ask("import colorsys\n", 300, {})
+    monkeypatch.setattr(child_probes, "NOT_FROM_HERE", "")
+    child_probes._ask("import colorsys\n", 300, {})
     assert (tmp_path / "executed").exists(), "otherwise this test would see nothing"

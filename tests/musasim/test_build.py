@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from _build_cache import folders
+from _torchada_cache import folders
 from musasim import __main__ as command_line
 from musasim import build, cache, toolchain
 from musasim.errors import MusasimBuildError

@@ -89,7 +89,7 @@ def _is_tests(path: Path) -> bool:
 
 def _startup() -> list[str]:
     """The folder by which processes that tests start are redirected, where torchada is not installed."""
-    from torchada.hooks import startup_files
+    from torchada.control import startup_files
 
     folder = startup_files.sitecustomize_folder()
     return [] if startup_files.in_force() is not None or folder is None else [str(folder)]

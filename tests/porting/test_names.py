@@ -13,9 +13,9 @@ import torchada
 from support.differences import DIFFERENT, HEADERS, PREFIXES, is_deliberate
 from torchada.backends.musa import MUSA
 from torchada.porting import Names, port_source
-from torchada.porting.known import FILE, folded, known
 from torchada.porting.rules import LIBRARIES, build
 from torchada.porting.rules.dispatch import DISPATCH_KEYS
+from torchada.porting.symbols import FILE, folded, known
 
 pytestmark = pytest.mark.once
 

@@ -17,8 +17,8 @@ import pytest
 
 from support.interpreter import ROOT
 from torchada.cli import main
-from torchada.porting import PortingError, place, port_tree
-from torchada.porting.tree import MANIFEST
+from torchada.porting import PortingError, output_folder, port_tree
+from torchada.porting.scan import MANIFEST
 
 pytestmark = pytest.mark.once
 
@@ -143,13 +143,13 @@ class TestFilesOfOthers:
     def test_what_comes_while_port_writes_is_kept(
         self, project: Path, out: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        take_place = place._take_place
+        take_place = output_folder._take_place
 
         def meanwhile(folder: Path, new: Path) -> Path | None:
             write(out, {"late.txt": b"1"})
             return take_place(folder, new)
 
-        monkeypatch.setattr(place, "_take_place", meanwhile)
+        monkeypatch.setattr(output_folder, "_take_place", meanwhile)
         change(project)
         port_tree(project, out)
         assert contents(out) == {**CHANGED, "late.txt": b"1"}
@@ -157,7 +157,7 @@ class TestFilesOfOthers:
     def test_an_interrupt_after_the_exchange_deletes_nothing(
         self, project: Path, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        take_place = place._take_place
+        take_place = output_folder._take_place
 
         def interrupted(folder: Path, new: Path) -> Path | None:
             take_place(folder, new)
@@ -165,7 +165,7 @@ class TestFilesOfOthers:
 
         write(out, self.MINE)
         change(project)
-        monkeypatch.setattr(place, "_take_place", interrupted)
+        monkeypatch.setattr(output_folder, "_take_place", interrupted)
         with pytest.raises(KeyboardInterrupt):
             port_tree(project, out)
         left = next(path for path in tmp_path.iterdir() if path.name.startswith(".out."))
@@ -196,7 +196,7 @@ class TestConcurrentPorts:
         self, project: Path, out: Path, capfd: pytest.CaptureFixture[str]
     ) -> None:
         change(project)
-        with place.locked(out):
+        with output_folder.locked(out):
             thread = threading.Thread(target=port_tree, args=(project, out))
             thread.start()
             while "waiting for another process that ports into" not in capfd.readouterr().err:
@@ -239,7 +239,7 @@ class TestConcurrentPorts:
                 raise OSError(errno.EIO, os.strerror(errno.EIO), str(target))
             rename(source, target)
 
-        monkeypatch.setattr(place, "_exchanged", lambda one, other: False)
+        monkeypatch.setattr(output_folder, "_exchanged", lambda one, other: False)
         monkeypatch.setattr(os, "rename", refuse)
         change(project)
         with pytest.raises(PortingError, match="nothing was written: Input/output error"):
@@ -253,7 +253,7 @@ def exchanges(folder: Path) -> bool:
     one.mkdir()
     other.mkdir()
     try:
-        return place._exchanged(one, other)
+        return output_folder._exchanged(one, other)
     finally:
         one.rmdir()
         other.rmdir()

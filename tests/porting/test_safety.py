@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
-from torchada.porting.work import ENOUGH_BYTES
+from torchada.porting.workers import ENOUGH_BYTES
 
 pytestmark = pytest.mark.once
 

@@ -16,7 +16,7 @@ import torch
 
 import torchada
 from support.interpreter import Interpreter
-from torchada.hooks.status import report
+from torchada.control.status import report
 from torchada.redirect import native
 
 if os.environ.get("TORCHADA_NATIVE") == "1":
@@ -165,7 +165,7 @@ def test_the_portable_mechanism_is_used_without_the_extension(musa: Interpreter)
     import sys
     sys.modules["torchada.redirect.native._device_parser"] = None     # as where there was no compiler
     import torch
-    from torchada.hooks.status import report
+    from torchada.control.status import report
     found = report()["device_strings"]
     assert found["mechanism"] == "portable" and "no C compiler?" in found["why"], found
     assert torch.zeros(1, device="cuda").is_cuda
@@ -235,7 +235,7 @@ def test_a_process_with_mdwe_uses_whichever_mechanism_works(musa: Interpreter) -
     if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):
         print("no MDWE here"); raise SystemExit
     import torch
-    from torchada.hooks.status import report
+    from torchada.control.status import report
     assert torch.zeros(2, device="cuda:1").device == torch.device("musa:1")
     print(report()["device_strings"])
     """

@@ -238,7 +238,7 @@ def test_an_interposed_constructor_means_the_portable_mechanism(musa: Interprete
     done = musa.run(
         """
         import torch
-        from torchada.hooks.status import report
+        from torchada.control.status import report
         assert torch.zeros(2, device="cuda:1").device == torch.device("musa:1")
         print(report()["device_strings"])
         """,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import clean_environment
-from torchada.hooks import startup_files
+from torchada.control import startup_files
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 

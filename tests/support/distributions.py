@@ -21,7 +21,7 @@ from torchada import __version__
 DIST_INFO = f"torchada-{__version__}.dist-info"
 # The contents of the top of site-packages; start-up files are read there and nowhere else.
 STARTUP = {"_torchada_startup.py", "torchada-init.pth", "torchada-init.start"}
-TOP = {*STARTUP, "_build_cache", "torchada", "torch_battery", "torch_host", "musasim", DIST_INFO}
+TOP = {*STARTUP, "_torchada_cache", "torchada", "torch_battery", "torch_host", "musasim", DIST_INFO}
 HOOKED = "any(type(finder).__module__ == '_torchada_startup' for finder in sys.meta_path)"
 # Variables that could change what a fresh environment does.
 _HIDDEN = ("TORCHADA_", "PYTHON", "VIRTUAL_ENV", "PIP_", "SOURCE_DATE_EPOCH")

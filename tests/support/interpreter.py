@@ -91,7 +91,7 @@ def clean_environment() -> dict[str, str]:
 
 def startup_path() -> dict[str, str]:
     """PYTHONPATH with our sitecustomize, where the environment of the tests has no start-up file (a bare source tree)."""
-    from torchada.hooks import startup_files
+    from torchada.control import startup_files
 
     folder = startup_files.sitecustomize_folder()
     if startup_files.in_force() is not None or folder is None:

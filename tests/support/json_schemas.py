@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 
-from torchada import schemas
+from torchada.report import schemas
 
 
 def schema(kind: str) -> dict[str, Any]:

@@ -288,7 +288,9 @@ print(json.dumps([
 
 
 def test_the_mechanism_is_portable_and_status_says_why(musa: Interpreter) -> None:
-    ask = "import json, torch; from torchada.hooks import status; print(json.dumps(status.report()['device_strings']))"
+    ask = (
+        "import json, torch; from torchada.control import status; print(json.dumps(status.report()['device_strings']))"
+    )
     for native in ("auto", "1", "0"):
         found = musa.json(ask, env={**SUMMARY, "TORCHADA_NATIVE": native})
         assert found["mechanism"] == "portable"

@@ -14,7 +14,7 @@ import pytest
 
 from support.interpreter import Interpreter
 from support.tiers import rarely
-from torchada import pages
+from torchada.report import pages
 from torchada.telemetry import page, report
 
 pytestmark = pytest.mark.once

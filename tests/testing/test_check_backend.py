@@ -12,7 +12,7 @@ import pytest
 from support.interpreter import Interpreter
 from support.platforms import ENVIRONMENT
 from support.toy import IS_POSSIBLE, toy_interpreter
-from torchada import schemas
+from torchada.report import schemas
 
 pytestmark = [pytest.mark.once, pytest.mark.skipif(not IS_POSSIBLE, reason="this torch has no devices in Python")]
 

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from _build_cache import compilers
+from _torchada_cache import compilers
 from musasim import cache
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import SHARED_LIBRARY, find_compiler

@@ -7,7 +7,7 @@ import hashlib
 from functools import partial
 from pathlib import Path
 
-from _build_cache import compilers
+from _torchada_cache import compilers
 from musasim import cache
 from musasim.errors import MusasimBuildError
 from musasim.toolchain import SHARED_LIBRARY, find_compiler

@@ -23,5 +23,5 @@ HOST = Backend(
     ),
     collectives=Collectives(names={"nccl": "host"}),
     computes_on="cpu",
-    wing="torchada.host",
+    wing="torchada.areas.host",
 )

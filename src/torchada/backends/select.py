@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from _torchada_startup import SimulatedLoader
-from torchada._settings import Settings
-from torchada._warnings import warn_once
 from torchada.backends.descriptor import Backend
+from torchada.base.settings import Settings
+from torchada.base.warnings import warn_once
 
 # Our backends that are chosen where their adapter is installed, in order of preference. Each is a value in a module of its name.
 BUILT_IN = {"musa": "torch_musa", "npu": "torch_npu", "mlu": "torch_mlu"}
@@ -119,7 +119,7 @@ def find(name: str) -> Backend | None:
     """The backend of that name; entry points are read only if it is not a built-in one."""
     if name in BUILT_IN or name in BY_NAME_ONLY:
         return _ours(name)
-    from torchada._entry_points import entry_points
+    from torchada.base.plugins import entry_points
 
     for _, backend in entry_points(GROUP, only=name):
         if isinstance(backend, Backend):

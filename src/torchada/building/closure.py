@@ -15,7 +15,7 @@ from functools import lru_cache
 from torchada.building.errors import BuildError
 from torchada.building.toolkit import Toolkit
 from torchada.porting import Names
-from torchada.porting.tree import MOST_BYTES, SOURCES
+from torchada.porting.scan import MOST_BYTES, SOURCES
 
 _DIRECTIVE = rb"(?:#|%:)[ \t]*(?:include|include_next|import)\b[ \t]*(?:/\*.*?\*/[ \t]*)?"
 _ANGLED = re.compile(_DIRECTIVE + rb"<([^<>\n]+)>")

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from torchada.porting import Names
-from torchada.porting.known import known
+from torchada.porting.symbols import known
 from torchada.porting.versions import REACHED
 
 _RENAMED = "torchada_names.h"

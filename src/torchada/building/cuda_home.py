@@ -19,7 +19,7 @@ from torchada.building.errors import BuildError, say
 from torchada.building.toolkit import Toolkit
 
 if TYPE_CHECKING:
-    from _build_cache.cache import Cache
+    from _torchada_cache.cache import Cache
 
 RECORD = "torchada.json"
 _CACHE = "cuda-home"
@@ -31,7 +31,7 @@ def cuda_home(toolkit: Toolkit, chosen: str | None = None) -> str | None:
 
     `chosen` is the folder of caches that the user has named, if any; raises BuildError where that folder cannot be used.
     """
-    from torchada._caches import CacheError, cache
+    from torchada.base.caches import CacheError, cache
 
     if toolkit.home is None:
         return None
@@ -60,7 +60,7 @@ def _kept(cache: Cache, toolkit: Toolkit, record: str) -> str:
 @lru_cache(maxsize=1)
 def _temporary(reason: str) -> Cache:
     """A cache for this process and its children."""
-    from torchada._caches import temporary
+    from torchada.base.caches import temporary
 
     say([f"{reason}; until then, each process makes its own CUDA_HOME, in a temporary folder"])
     return temporary(_CACHE)

@@ -10,9 +10,9 @@ from typing import Any
 from torchada.building.architectures import names_architecture, required_flags
 from torchada.building.closure import closure, is_cuda_source, is_source, is_within, of_project
 from torchada.building.compile_args import CompileArgs, parsed, unknown_notice
-from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import code, macro, macro_name, translate
+from torchada.building.legacy import stable_include_dirs
 from torchada.building.libraries import brought_along, is_of_cuda, linked, linker_flags, names_in
 from torchada.building.ported import Copies, include_dirs, port
 from torchada.building.toolkit import Toolkit

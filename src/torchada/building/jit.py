@@ -8,9 +8,9 @@ from typing import Any
 
 from torchada.building.architectures import required_flags
 from torchada.building.closure import closure, is_cuda_source, is_source, of_project
-from torchada.building.earlier import stable_include_dirs
 from torchada.building.errors import say
 from torchada.building.flags import macro, translate
+from torchada.building.legacy import stable_include_dirs
 from torchada.building.libraries import brought_along, is_of_cuda, linker_flags, names_in
 from torchada.building.ported import include_dirs, port
 from torchada.building.toolkit import Toolkit

@@ -23,13 +23,13 @@ from torchada.building.architectures import listed_devices, names_architecture
 from torchada.building.closure import closure, is_source, of_project
 from torchada.building.cuda_home import toolkit_of
 from torchada.building.cuda_home_files import VERSION
-from torchada.building.earlier import stable_include_dirs
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate, with_files
+from torchada.building.legacy import stable_include_dirs
 from torchada.building.ported import Copies, include_dirs, port
 from torchada.building.toolkit import Toolkit
-from torchada.porting.tree import MANIFEST
+from torchada.porting.scan import MANIFEST
 
 _NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlink"})
 _ASKS_ALONE = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 
 from torchada.cli import device, output
 from torchada.cli.command import Command, check_reports
-from torchada.cli.terminal import Terminal
+from torchada.report.terminal import Terminal
 
 _SUFFIXES = (".json", ".html")
 
@@ -45,7 +45,7 @@ def _seconds(text: str) -> float:
 
 def bench(options: argparse.Namespace) -> int:
     """Take the times; returns the exit code."""
-    from torchada.bench import page, report, text
+    from torchada.tools.bench import page, report, text
 
     device.check(options)
     check_reports(options, _SUFFIXES)

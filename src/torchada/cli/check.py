@@ -6,12 +6,12 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from torchada._severity import SEVERITIES, exit_code
 from torchada.cli import output
 from torchada.cli.command import Command, check_reports
+from torchada.report.severity import SEVERITIES, exit_code
 
 if TYPE_CHECKING:
-    from torchada.check import Result
+    from torchada.tools.check import Result
 
 _SUFFIXES = (".json", ".html", ".sarif")
 
@@ -37,8 +37,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def check(options: argparse.Namespace) -> int:
     """Check; returns the exit code."""
-    from torchada.check import check as check_project
-    from torchada.check import report
+    from torchada.tools.check import check as check_project
+    from torchada.tools.check import report
 
     check_reports(options, _SUFFIXES)
     for path in options.paths:
@@ -55,7 +55,7 @@ def check(options: argparse.Namespace) -> int:
 
 
 def _writers(result: Result, document: output.Document) -> dict[str, output.Writer]:
-    from torchada.check import page, sarif
+    from torchada.tools.check import page, sarif
 
     return {
         ".json": lambda: output.as_json(document),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from torchada import _settings
+from torchada.base import settings
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
     """Answer a shell that asks for completions, and end the process; otherwise return at once."""
-    if not _settings.of_others("_ARGCOMPLETE"):
+    if not settings.of_others("_ARGCOMPLETE"):
         return
     try:
         import argcomplete

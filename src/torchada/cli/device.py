@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from torchada.backends import select
-from torchada.hooks import startup_files
+from torchada.control import startup_files
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,9 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def platforms() -> list[str]:
     """The values of --platform."""
-    from torchada import _entry_points
+    from torchada.base import plugins
 
-    return [*_named(), *_entry_points.names(select.GROUP)]
+    return [*_named(), *plugins.names(select.GROUP)]
 
 
 def _named() -> list[str]:

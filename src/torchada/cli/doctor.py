@@ -17,8 +17,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def doctor(options: argparse.Namespace) -> int:
     """Examine; returns the exit code."""
     from torchada.cli.command import check_reports
-    from torchada.doctor import backend_here, document, examine, gather, is_healthy
-    from torchada.doctor.examine import lines
+    from torchada.tools.doctor import backend_here, document, examine, gather, is_healthy
+    from torchada.tools.doctor.examine import lines
 
     check_reports(options, (".json",))
     facts = gather(backend_here(), options.timeout)

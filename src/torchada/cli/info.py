@@ -6,7 +6,7 @@ import argparse
 
 from torchada.cli import output
 from torchada.cli.command import Command, limit_of_imports
-from torchada.cli.terminal import Terminal
+from torchada.report.terminal import Terminal
 
 _FEW = ("torchada", "platform", "torch", "devices", "Python", "problems")
 
@@ -19,8 +19,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def info(options: argparse.Namespace) -> int:
     """Print the screen; returns the exit code."""
-    from torchada.doctor import backend_here, examine, gather
-    from torchada.doctor.info import document
+    from torchada.tools.doctor import backend_here, examine, gather
+    from torchada.tools.doctor.info import document
 
     facts = gather(backend_here(), options.timeout)
     found = document(facts, examine(facts))

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torchada.cli.terminal import Terminal
+from torchada.report.terminal import Terminal
 
 Document = Mapping[str, Any]
 Writer = Callable[[], str]
@@ -17,7 +17,9 @@ Writer = Callable[[], str]
 
 def arguments(parser: argparse.ArgumentParser, kind: str, suffixes: Sequence[str] = ()) -> None:
     """Declare --json, and --report for a command that writes files with these suffixes."""
-    parser.add_argument("--json", action="store_true", help=f"print JSON, as torchada/schemas/{kind}.json describes it")
+    parser.add_argument(
+        "--json", action="store_true", help=f"print JSON, as torchada/report/schemas/{kind}.json describes it"
+    )
     if suffixes:
         parser.add_argument(
             "--report",

@@ -6,16 +6,18 @@ import argparse
 import json
 import warnings
 
-from torchada import schemas
-from torchada._warnings import TorchadaWarning
+from torchada.base.warnings import TorchadaWarning
 from torchada.cli import status_text
 from torchada.cli.command import Command
-from torchada.hooks import status
+from torchada.control import status
+from torchada.report import schemas
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
-    parser.add_argument("--json", action="store_true", help="print JSON, as torchada/schemas/status.json describes it")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as torchada/report/schemas/status.json describes it"
+    )
     parser.add_argument("--probe", action="store_true", help="import torch first, and so show the full picture")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torchada._text import columns, counted
+from torchada.report.text import columns, counted
 
 Report = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import sys
 
 from torchada.cli import device, output
 from torchada.cli.command import Command, check_reports
-from torchada.cli.terminal import Terminal
+from torchada.report.terminal import Terminal
 
 _LEVELS = ("quick", "standard", "full")
 
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify(options: argparse.Namespace) -> int:
     """Run the checks; returns the exit code."""
-    from torchada.verify import report, run
+    from torchada.tools.verify import report, run
 
     device.check(options)
     check_reports(options, (".json", ".html"))
@@ -49,8 +49,8 @@ def verify(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from torchada.trials.process import Ended
-    from torchada.verify import run
+    from torchada.tools.runner.child import Ended
+    from torchada.tools.verify import run
 
     try:
         found = run.tasks(device.environment(options), options.level, options.only)
@@ -62,7 +62,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, found: dict[str, object]) -> None:
-    from torchada.verify import text
+    from torchada.tools.verify import text
 
     if found["problem"] and not options.json:
         print("\n".join(text.lines(found, Terminal(sys.stderr))), file=sys.stderr)
@@ -71,7 +71,7 @@ def _show(options: argparse.Namespace, found: dict[str, object]) -> None:
 
 
 def _write(options: argparse.Namespace, found: dict[str, object]) -> bool:
-    from torchada.verify import page
+    from torchada.tools.verify import page
 
     return output.write(options, {".json": lambda: output.as_json(found), ".html": lambda: page.page(found)})
 

@@ -7,15 +7,16 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from torchada import _settings, schemas
-from torchada._text import columns
 from torchada.backends import select
+from torchada.base import settings as _settings
 from torchada.cli.command import Command
-from torchada.redirect.views import installed
-from torchada.redirect.views.asker import Asker
-from torchada.redirect.views.known import known
-from torchada.redirect.views.rules import Rules
-from torchada.redirect.views.sources import Words
+from torchada.report import schemas
+from torchada.report.text import columns
+from torchada.views import installed
+from torchada.views.asker import Asker
+from torchada.views.by_name import known
+from torchada.views.rules import Rules
+from torchada.views.sources import Words
 
 Row = dict[str, Any]
 
@@ -28,7 +29,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PACKAGE",
         help="packages, or scripts that end in .py (default: the installed packages that need torch or have a row)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON, as torchada/schemas/views.json describes it")
+    parser.add_argument(
+        "--json", action="store_true", help="print JSON, as torchada/report/schemas/views.json describes it"
+    )
 
 
 def views(options: argparse.Namespace) -> int:

@@ -10,6 +10,6 @@ if not TYPE_CHECKING:  # a type checker would take every unknown name for an obj
 
         if name in ("amp", "nvtx", "random"):
             return import_module(f"torchada.cuda.{name}")
-        from torchada.earlier import names_of
+        from torchada.compat.legacy import names_of
 
         return names_of("cuda")(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torchada.earlier import names_of
+from torchada.compat.legacy import names_of
 
 TYPE_CHECKING = False
 if not TYPE_CHECKING:  # a type checker would take every unknown name for an object

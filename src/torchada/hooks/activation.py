@@ -25,10 +25,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from _torchada_startup import FINDER
-from torchada import _settings
-from torchada._warnings import TorchadaError
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
+from torchada.base import settings as _settings
+from torchada.base.warnings import TorchadaError
 from torchada.hooks import application, choice, late
 from torchada.hooks.collector import paused
 from torchada.hooks.problems import report

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from _torchada_startup import FINDER
-from torchada import _settings
-from torchada._warnings import warn_once
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
+from torchada.base import settings as _settings
+from torchada.base.warnings import warn_once
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE
-from torchada.redirect.allocator_settings import AllocatorSettings
-from torchada.redirect.environment import Mirror
+from torchada.redirect.mirrors.allocator import AllocatorSettings
+from torchada.redirect.mirrors.visible_devices import Mirror
 
 
 def choose() -> bool:

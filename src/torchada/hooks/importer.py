@@ -30,8 +30,8 @@ def follow(name: str, execute: Callable[[], None]) -> None:
 
 def become_simulated(spec: ModuleSpec) -> None:
     """Turn the spec that stands for a missing adapter module into the simulator's."""
-    from torchada._settings import read
     from torchada.backends.select import simulated_spec
+    from torchada.base.settings import read
 
     found = simulated_spec(spec.name, read())
     if found is None:

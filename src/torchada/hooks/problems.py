@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from _torchada_startup import pass_on_interrupt
-from torchada import _settings
-from torchada._warnings import TorchadaError, warn_once
+from torchada.base import settings
+from torchada.base.warnings import TorchadaError, warn_once
 from torchada.hooks.state import STATE
 
 
@@ -13,6 +13,6 @@ def report(what: str, error: Exception) -> None:
     pass_on_interrupt(error)
     message = f"{what}: {type(error).__name__}: {error}"
     STATE.problems.append(message)
-    if _settings.read().strict:
+    if settings.read().strict:
         raise TorchadaError(f"torchada: {message}") from error
     warn_once(message)

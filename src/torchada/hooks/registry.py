@@ -12,8 +12,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from torchada import _entry_points
-from torchada._warnings import warn_once
+from torchada.base import plugins
+from torchada.base.warnings import warn_once
 
 if TYPE_CHECKING:
     from torchada.redirect.context import Context
@@ -53,7 +53,7 @@ class Registry:
     def added(self) -> dict[str, Any]:
         """The wings of entry points, by entry-point name; a faulty one is left out with a warning."""
         found = {}
-        for name, wing in _entry_points.entry_points(GROUP):
+        for name, wing in plugins.entry_points(GROUP):
             fault = self._fault(name, wing)
             if fault:
                 warn_once(f"entry point {name!r} of group {GROUP!r} is left out: {fault}")
@@ -97,11 +97,11 @@ class Registry:
         wings = {**self.built_in, **self._of_the_backend}
         areas = {f"{name}.{area}" for name, wing in wings.items() for each in wing.AREAS.values() for area in each}
         files = {area.rpartition(".")[0] for area in areas}
-        return {*areas, *filter(None, files), *_entry_points.names(GROUP)}
+        return {*areas, *filter(None, files), *plugins.names(GROUP)}
 
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that name no area. For a third party's wing, which this does not load, only the wing is checked."""
-        known, added = self.names(), _entry_points.names(GROUP)
+        known, added = self.names(), plugins.names(GROUP)
         return sorted(name for name in names if name not in known and not is_named(name, added))
 
     def _fault(self, name: str, wing: Any) -> str | None:

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torchada._warnings import warn_once
-from torchada.porting.tree import MANIFEST
-from torchada.porting.work import digest
+from torchada.base.warnings import warn_once
+from torchada.porting.scan import MANIFEST
+from torchada.porting.workers import digest
 
 _FORMAT = 1
 _FINDING = [str, str, str, int, int, str]

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
-from torchada.porting.known import known
 from torchada.porting.rules import LIBRARIES
 from torchada.porting.rules.library import Library
+from torchada.porting.symbols import known
 
 # Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
 _LONGEST = 256  # no name of CUDA's has half as many letters, no path of a header either

@@ -13,13 +13,20 @@ from pathlib import Path
 from torchada.porting import project as projects
 from torchada.porting.findings import UNPORTED, Finding, Ported, PortingError
 from torchada.porting.includes import renamed
+from torchada.porting.incremental import Previous, keep_time, key_of, record_of, take_over
 from torchada.porting.manifest import Manifest, Record, write
-from torchada.porting.output import Previous, keep_time, key_of, record_of, take_over
-from torchada.porting.place import Place, locked, replacing
+from torchada.porting.output_folder import Place, locked, replacing
 from torchada.porting.project import Project
+from torchada.porting.scan import MOST_BYTES, Entry, apart, entries, single_entries
 from torchada.porting.translate import Resolve, Translator
-from torchada.porting.tree import MOST_BYTES, Entry, apart, entries, single_entries
-from torchada.porting.work import Job, Porter, digest, do, read, with_line_directive
+from torchada.porting.workers import (
+    Job,
+    Porter,
+    digest,
+    do,
+    read,
+    with_line_directive,
+)
 
 Roots = str | Path | Sequence[str | Path]
 

@@ -10,10 +10,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from torchada import pages, schemas
-from torchada._text import counted
 from torchada.porting.findings import CHECK, MEANINGS, UNPORTED, Finding
 from torchada.porting.port import File, Tree
+from torchada.report import pages, schemas
+from torchada.report.text import counted
 
 MOST_NAMES = 20
 _MOST_PLACES = 200
@@ -24,7 +24,7 @@ Group = list[tuple[File, Finding]]
 
 
 def document(tree: Tree, roots: Sequence[str]) -> dict[str, Any]:
-    """The report as data; its schema is torchada/schemas/port.json."""
+    """The report as data; its schema is torchada/report/schemas/port.json."""
     sources = [file for file in tree.files if file.is_source]
     kinds = Counter(finding.kind for _, finding in tree.findings)
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.contexts import Change
+from torchada.porting.by_context import Change
 from torchada.porting.names import Names
 from torchada.porting.rules.build import LINKED_LIBRARIES
 from torchada.porting.source import Source, statement

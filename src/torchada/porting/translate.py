@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from torchada.porting import strings
-from torchada.porting.assembler import REASON as NO_PTX
-from torchada.porting.assembler import statement
-from torchada.porting.contexts import CONTEXTS, Change
+from torchada.porting.by_context import CONTEXTS, Change
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported
 from torchada.porting.includes import lost, lost_by
+from torchada.porting.inline_assembly import REASON as NO_PTX
+from torchada.porting.inline_assembly import statement
 from torchada.porting.lexer import (
     ASSEMBLER,
     ASSEMBLER_TOO,

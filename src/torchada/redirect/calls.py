@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from torchada.redirect.names.devices import DeviceNames
+from torchada.redirect.device_names import DeviceNames
 from torchada.redirect.signature import Signature
 
 Function = Callable[..., Any]

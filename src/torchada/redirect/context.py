@@ -6,13 +6,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from torchada.redirect.names.devices import DeviceNames
+from torchada.redirect.device_names import DeviceNames
 from torchada.redirect.native import Mechanism, choose
-from torchada.redirect.views import Views
+from torchada.views import Views
 
 if TYPE_CHECKING:
-    from torchada._settings import Settings
     from torchada.backends.descriptor import Backend
+    from torchada.base.settings import Settings
     from torchada.redirect.types import Namespace
 
 

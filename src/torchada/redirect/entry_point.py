@@ -12,7 +12,7 @@ from typing import Any
 
 import wrapt
 
-from torchada.redirect.names.devices import DeviceNames
+from torchada.redirect.device_names import DeviceNames
 
 
 class EntryPoint(wrapt.FunctionWrapper):  # type: ignore[type-arg]

@@ -23,12 +23,12 @@ from types import (
 )
 from typing import Any
 
+from torchada.redirect.by_view import QUESTIONS, Question, declared, is_by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.unsupported import UnsupportedError
-from torchada.redirect.views.answers import QUESTIONS, Question, declared, is_by_view
 from torchada.telemetry.recorder import Use
 
 Function = Callable[..., Any]

@@ -11,9 +11,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from torchada import pages
-from torchada._text import counted
-from torchada.telemetry.kinds import KINDS, MEANINGS, NAMES
+from torchada.report import pages
+from torchada.report.answers import KINDS, MEANINGS, NAMES
+from torchada.report.text import counted
 from torchada.telemetry.places import shown
 
 Document = dict[str, Any]

@@ -1,6 +1,6 @@
 """The report: a document to which every process adds its part, stored as JSON or in a page of HTML. It does not need torch.
 
-Its schema is torchada/schemas/run.json, which docs/reference/json.md explains.
+Its schema is torchada/report/schemas/run.json, which docs/reference/json.md explains.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from torchada import schemas
+from torchada.report import schemas
 
 if TYPE_CHECKING:
     from torchada.telemetry.recorder import Counts
@@ -82,7 +82,7 @@ def load(path: str) -> Document:
     try:
         text = Path(path).read_text(encoding="utf-8")
         if path.endswith(".html"):
-            from torchada.pages import data_of
+            from torchada.report.pages import data_of
 
             text = data_of(text)
         document: Document = json.loads(text)

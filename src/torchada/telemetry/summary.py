@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from torchada._text import counted
-from torchada.telemetry.kinds import KINDS, NAMES
+from torchada.report.answers import KINDS, NAMES
+from torchada.report.text import counted
 from torchada.telemetry.places import shown
 from torchada.telemetry.recorder import Use
 from torchada.telemetry.sites import Site

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from torchada.schemas import envelope
+from torchada.report.schemas import envelope
 
 # The adapter has it, and it does what CUDA's does; the adapter lacks it; it does something else; it cannot be tried here.
 Outcome = Literal["offers", "lacks", "wrong", "not checked"]

@@ -56,22 +56,22 @@ def stable_compat_include_dir() -> str:
     It has to be searched before PyTorch's own headers, as `include_dirs` of an extension are. From PyTorch 2.10 on, its headers
     only lead to PyTorch's own.
     """
-    from torchada.building.earlier import stable_include_dir
+    from torchada.building.legacy import stable_include_dir
 
     return stable_include_dir()
 
 
 def stable_compat_box_header() -> str:
     """A header to be included before anything else (`-include`), in `stable_compat_include_dir()`: it has TORCH_BOX."""
-    from torchada.building.earlier import stable_box_header
+    from torchada.building.legacy import stable_box_header
 
     return stable_box_header()
 
 
 def _port_cuda_source(source_code: str, mapping_rules: Mapping[str, str] | None = None) -> str:
     """`torchada.porting.port_source` for a text, by its name in torchada 0.1. `mapping_rules` are names of the caller's own."""
-    from torchada.building.earlier import port_text
-    from torchada.earlier import deprecated
+    from torchada.building.legacy import port_text
+    from torchada.compat.legacy import deprecated
 
     deprecated("torchada.utils.cpp_extension._port_cuda_source", "torchada.porting.port_source")
     return port_text(source_code, mapping_rules)

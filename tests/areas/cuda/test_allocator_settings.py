@@ -6,7 +6,7 @@ import pytest
 
 from support.interpreter import TORCH, Interpreter
 from torchada.backends.musa import MUSA
-from torchada.redirect.allocator_settings import AllocatorSettings
+from torchada.redirect.mirrors.allocator import AllocatorSettings
 
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 

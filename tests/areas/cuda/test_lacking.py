@@ -9,7 +9,7 @@ import pytest
 
 from support.interpreter import ROOT, Interpreter
 from support.toy import IS_POSSIBLE, toy_interpreter
-from torchada.areas.cuda.lacking import HARMLESS
+from torchada.areas.cuda.unimplemented import HARMLESS
 
 pytestmark = [
     pytest.mark.once,  # the fixture sets the mechanism

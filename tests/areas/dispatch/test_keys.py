@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from support.interpreter import Interpreter
 from torchada.hooks.state import STATE
-from torchada.redirect.names.dispatch_keys import DispatchKeys
+from torchada.redirect.dispatch_keys import DispatchKeys
 from torchada.redirect.unsupported import UnsupportedError
 
 C: Any = torch._C

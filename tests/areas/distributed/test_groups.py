@@ -253,7 +253,7 @@ VARIABLES = (
 
 @pytest.fixture
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    from torchada._settings import COLLECTIVES
+    from torchada.base.settings import COLLECTIVES
 
     own = ("MCCL_DEBUG", "MCCL_IB_HCA", "TORCH_MCCL_BLOCKING_WAIT", "TORCH_MCCL_MUSA_EVENT_CACHE", COLLECTIVES.name)
     for name in (*VARIABLES, *own):
@@ -289,9 +289,9 @@ def test_variables_without_a_counterpart_are_named_once(
     environment.setenv("NCCL_ALGO", "Ring")
     environment.setenv("TORCH_NCCL_USE_COMM_NONBLOCKING", "1")
     with contextlib.suppress(KeyError):
-        from torchada import _warnings
+        from torchada.base import warnings
 
-        del _warnings._said["NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL"]
+        del warnings._said["NCCL_ALGO, TORCH_NCCL_USE_COMM_NONBLOCKING have no counterpart in MCCL"]
     founded("nccl")
     dist.new_group()
     said = capsys.readouterr().err  # warnings are errors here, and those go to stderr
@@ -342,9 +342,9 @@ def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:
     """It inherits both, and the list of what torchada has set."""
-    from torchada._settings import COLLECTIVES
     from torchada.backends.musa import MUSA
-    from torchada.redirect.collective_variables import MirroredVariables
+    from torchada.base.settings import COLLECTIVES
+    from torchada.redirect.mirrors.collectives import MirroredVariables
 
     environment.setenv("MCCL_DEBUG", "INFO")
     environment.setenv("MCCL_IB_HCA", "mlx5_0")

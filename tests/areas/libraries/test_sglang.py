@@ -1,6 +1,6 @@
 """SGLang from PyPI, no file of it changed, generates the very tokens that transformers gives on the CPU.
 
-Moore Threads' own packages are stood in for by tests/third_party/sglang; docs/how-to/sglang.md names the versions that were tried.
+Moore Threads' own packages are stood in for by tests/support/stand_ins/sglang; docs/how-to/sglang.md names the versions that were tried.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from support.interpreter import ROOT, Interpreter, clean_environment
 
 NEEDS = ("sglang", "transformers", "torchvision")
 PROGRAMS = Path(__file__).parent / "programs"
-STAND_INS = str(ROOT / "tests" / "third_party" / "sglang")
+STAND_INS = str(ROOT / "tests" / "support" / "stand_ins" / "sglang")
 EAGER = {"attention_backend": "torch_native"}
 GRAPHS = {"attention_backend": "fa3", "page_size": 1}
 OF_PREFILLS = {"cuda_graph_backend_prefill": "full", "cuda_graph_bs_prefill": [8, 64]}

@@ -17,7 +17,7 @@ import torch
 from support.interpreter import Interpreter
 from torchada.backends.descriptor import Backend, Native, NativeLibrary
 from torchada.backends.musa import MUSA
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 
 pytestmark = pytest.mark.once
 

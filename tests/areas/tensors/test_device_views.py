@@ -129,7 +129,7 @@ def test_an_error_of_a_decision_is_told_and_changes_nothing(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The C functions call decisions in Python; the portable ones raise what those raise."""
-    from torchada.redirect.native import views as native
+    from torchada.redirect.native import device_views as native
 
     if os.environ.get("TORCHADA_NATIVE") == "0":
         pytest.skip("this concerns the native mechanism")
@@ -156,7 +156,7 @@ def test_an_error_of_a_decision_is_told_and_changes_nothing(
 
 @pytest.mark.parametrize("fault", ["bytes_of", "slots_of", "bind"])
 def test_any_doubt_means_answers_in_python(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from torchada.redirect.native import views as native
+    from torchada.redirect.native import device_views as native
 
     module = pytest.importorskip("torchada.redirect.native._device_views", reason="built without a compiler")
     wrong = {
@@ -171,8 +171,8 @@ def test_any_doubt_means_answers_in_python(fault: str, monkeypatch: pytest.Monke
 
     with torchada.disabled():
         monkeypatch.setattr(native, "_module", Faulty)
-        from torchada import _settings
-        from torchada.redirect.views import Views
+        from torchada.base import settings
+        from torchada.views import Views
 
         with pytest.raises((RuntimeError, TypeError, AttributeError)):
-            native.texts(torch, "meta", Views(_settings.read(), "torch_musa"))
+            native.texts(torch, "meta", Views(settings.read(), "torch_musa"))

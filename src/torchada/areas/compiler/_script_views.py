@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from torchada.redirect.views.answers import is_by_view
+from torchada.redirect.by_view import is_by_view
 
 
 class Viewed(ast.NodeTransformer):

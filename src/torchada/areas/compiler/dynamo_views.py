@@ -1,4 +1,4 @@
-"""What torch.compile asks while it traces a function: the function's view decides (redirect/views/tracing.py), and needs no guard.
+"""What torch.compile asks while it traces a function: the function's view decides (views/tracing.py), and needs no guard.
 
 A guard would ask again at each call, outside of the function, and get the answer for other code.
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.redirect.by_view import is_by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.views.answers import is_by_view
 
 if TYPE_CHECKING:
     from torch._dynamo.symbolic_convert import InstructionTranslatorBase

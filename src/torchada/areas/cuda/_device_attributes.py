@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ctypes
 from importlib import import_module
 
 from torchada.redirect.context import Context
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 
 
 class Environment:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from torchada._warnings import warn
+from torchada.base.warnings import warn
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from torchada._warnings import warn_once
 from torchada.areas.cuda._graph_handles import Driver, Members, members
+from torchada.base.warnings import warn_once
 
 if TYPE_CHECKING:
     from torchada.areas.cuda._graph_class import Graph

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from torchada.redirect.allocator_settings import AllocatorSettings
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.mirrors.allocator import AllocatorSettings
 
 
 def patches(context: Context) -> Iterator[Patch]:

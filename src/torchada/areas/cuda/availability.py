@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from torchada.redirect.by_view import Question, by_view, declared
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.native import views as native
-from torchada.redirect.views.answers import Question, by_view, declared
+from torchada.redirect.native import device_views as native
 
 
 def patches(context: Context) -> Iterator[Patch]:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._native_names import native_names
+from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.views.answers import by_view
 
 if TYPE_CHECKING:
     from torchada.redirect.types import DeviceLike

@@ -11,7 +11,7 @@ from torchada.areas.cuda._native_names import native_names
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.environment import visible_devices
+from torchada.redirect.mirrors.visible_devices import visible_devices
 from torchada.redirect.namespaces import modules_with
 from torchada.redirect.unsupported import unsupported
 

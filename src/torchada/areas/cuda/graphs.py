@@ -23,12 +23,12 @@ from torchada.areas.cuda._graph_class import (
     takes,
 )
 from torchada.areas.cuda._graph_handles import Driver
+from torchada.areas.cuda._graph_limit import executables_to_keep
 from torchada.areas.cuda._graph_rotation import Rotation
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.graph_limit import executables_to_keep
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from torchada.areas.cuda._native_names import native_names
-from torchada.redirect import allocator_settings
 from torchada.redirect.calls import disguise, plain
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch
+from torchada.redirect.mirrors import allocator
 from torchada.redirect.unsupported import error, unsupported
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _always_on(context: Context) -> str:
     text, device_type = "its allocator caches from start to end", context.backend.device_type
     if not context.backend.native.module:
         return text
-    return f"{text} ({allocator_settings.caching_switch(device_type)}=1 switches it off for a whole process)"
+    return f"{text} ({allocator.caching_switch(device_type)}=1 switches it off for a whole process)"
 
 
 def _enable(context: Context) -> Callable[..., None]:
@@ -81,7 +81,7 @@ def _question(context: Context) -> Iterator[Patch]:
     device_type = context.backend.device_type
 
     def is_enabled() -> bool:
-        return allocator_settings.is_caching(device_type)
+        return allocator.is_caching(device_type)
 
     to = "on, unless a variable says otherwise"
     yield Patch(context.torch._C, name, is_enabled, f"torch._C.{name}", kind="emulated", to=to)

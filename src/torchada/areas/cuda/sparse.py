@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.types import SCALAR_TYPES
+from torchada.redirect.type_names import SCALAR_TYPES
 
 if TYPE_CHECKING:
     from torchada.redirect.types import DType

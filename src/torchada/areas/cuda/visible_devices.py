@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.environment import Mirror
+from torchada.redirect.mirrors.visible_devices import Mirror
 
 
 def patches(context: Context) -> Iterator[Patch]:

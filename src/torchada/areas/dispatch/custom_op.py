@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.dispatch_keys import DispatchKeys
 
 if TYPE_CHECKING:
     from torch._custom_op.impl import CustomOp

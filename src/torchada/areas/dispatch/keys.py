@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.namespaces import forget_functions
 
 if TYPE_CHECKING:

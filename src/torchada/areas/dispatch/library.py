@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise, method, positional
 from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
-from torchada.redirect.names.dispatch_keys import DispatchKeys, with_key
 from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:

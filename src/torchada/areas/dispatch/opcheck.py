@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.dispatch_keys import DispatchKeys
 
 if TYPE_CHECKING:
     import torch

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from torchada.redirect import calls
+from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.views.answers import by_view
 
 
 def patches(context: Context) -> Iterator[Patch]:

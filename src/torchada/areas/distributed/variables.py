@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Concatenate
 
 from torchada.redirect.calls import disguise
-from torchada.redirect.collective_variables import MirroredVariables
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.mirrors.collectives import MirroredVariables
 
 if TYPE_CHECKING:
     from typing import Any

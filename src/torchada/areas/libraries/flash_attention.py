@@ -11,11 +11,11 @@ from inspect import Parameter, signature
 from types import FunctionType, ModuleType
 from typing import Any
 
-from torchada._warnings import warn_once
+from torchada.base.warnings import warn_once
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.modules import IMPORTED
+from torchada.redirect.owners import IMPORTED
 
 Function = Callable[..., Any]
 

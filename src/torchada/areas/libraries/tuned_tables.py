@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.owners import MISSING
-from torchada.redirect.variables import Variables
+from torchada.redirect.owners import MISSING, Variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -13,7 +13,7 @@ from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from torchada._warnings import TorchadaError, warn_once
+from torchada.base.warnings import TorchadaError, warn_once
 from torchada.redirect.context import Context
 
 if TYPE_CHECKING:

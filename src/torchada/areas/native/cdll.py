@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 
 if TYPE_CHECKING:
     from ctypes import _CDLLFuncPointer as FuncPtr

@@ -129,7 +129,7 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
     asked = kwargs.get("cuda", args[0] if args else None)
     if not isinstance(asked, bool):
         return args, kwargs
-    from torchada._warnings import warn
+    from torchada.base.warnings import warn
 
     name = original.__name__
     warn(
@@ -141,7 +141,7 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
 
 def _include_paths(in_use: ToolkitInUse, original: Strings) -> Strings:
     def own() -> list[str]:
-        from torchada.building.earlier import stable_include_dirs
+        from torchada.building.legacy import stable_include_dirs
 
         toolkit = in_use.toolkit
         return [*stable_include_dirs(toolkit), *toolkit.include_dirs(), in_use.join("include")]
@@ -237,8 +237,8 @@ def _build_extensions(
 
 def _port_directory(self: object, source_dir: str, mapping_rule: Mapping[str, str] | None = None) -> str:
     """Port the sources of a folder where they are, and return its real path."""
-    from torchada._warnings import warn
-    from torchada.building.earlier import port_in_place
+    from torchada.base.warnings import warn
+    from torchada.building.legacy import port_in_place
 
     text = (
         "BuildExtension._port_directory is a name of torchada 0.1 and rewrites sources; use torchada.porting.port_tree"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 
 
 def patches(context: Context) -> Iterator[Patch]:

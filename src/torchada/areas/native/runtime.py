@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Kind, Patch, Skip
-from torchada.redirect.names.libraries import NativeLibraries
+from torchada.redirect.library_names import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import ModuleType
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.views.answers import by_view
 
 
 def patches(context: Context) -> Iterator[Patch]:

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Concatenate
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
-from torchada.redirect.views.answers import by_view
 
 if TYPE_CHECKING:
     from enum import Enum

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.unsupported import unsupported
-from torchada.redirect.views.answers import by_view
 
 if TYPE_CHECKING:
     from torchada.redirect.types import Tensor

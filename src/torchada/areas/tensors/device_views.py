@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from torchada.redirect import device_texts
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.native import views as native
+from torchada.redirect.native import device_views as native
 from torchada.redirect.slots import TP_REPR, TP_STR, Slot
-from torchada.redirect.views import texts
 
 _SLOTS = {"tp_str": TP_STR, "tp_repr": TP_REPR}
 
@@ -37,5 +37,5 @@ def _made(context: Context) -> tuple[native.Texts, str]:
             why = f"in Python: {error}"
     else:
         why = "in Python"
-    made = native.Texts(texts.descriptors(torch.device, device_type, views), texts.slots(torch.device))
+    made = native.Texts(device_texts.descriptors(torch.device, device_type, views), device_texts.slots(torch.device))
     return made, why

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
-from torchada.redirect.names.types import SCALAR_TYPES, LegacyTypes
+from torchada.redirect.type_names import SCALAR_TYPES, LegacyTypes
 
 # torch has these storages, but no tensor types of complex numbers.
 _COMPLEX_STORAGES = ("ComplexFloatStorage", "ComplexDoubleStorage")

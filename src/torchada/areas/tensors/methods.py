@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from torchada.redirect.calls import disguise, keyword, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.names.types import LegacyTypes
 from torchada.redirect.namespaces import takes_device
+from torchada.redirect.type_names import LegacyTypes
 
 if TYPE_CHECKING:
     from torchada.redirect.types import AnyFunction, Device, DeviceLike, Tensor

@@ -1,6 +1,6 @@
 """Thrust, CUB, libcu++ and CUTLASS: thrust::cuda::par, cuda::std, cutlass::half_t, CUTLASS_DEVICE.
 
-Thrust's and CUB's own names are the same on MUSA. The namespace `cuda` is the business of `torchada.porting.contexts`: alone it is
+Thrust's and CUB's own names are the same on MUSA. The namespace `cuda` is the business of `torchada.porting.by_context`: alone it is
 an ordinary word.
 """
 

@@ -16,7 +16,7 @@ class Library:
     `unlike` does so for names which are translated but whose counterpart works otherwise. `headers` maps whole include paths, and
     `header_names` recognises those that are spelled anew as identifiers are.
 
-    Of a library that `is_closed`, only names are translated that a table of the vendor's knows (`torchada.porting.known`).
+    Of a library that `is_closed`, only names are translated that a table of the vendor's knows (`torchada.porting.symbols`).
     """
 
     title: str

@@ -1,6 +1,6 @@
 """The Triton kernels of torchada 0.1."""
 
-from torchada.earlier import absent
+from torchada.compat.legacy import absent
 
 raise absent(
     "torchada.triton.kernels",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import exllamav2_ext as ext
 import torch
+
 from report import Report
 
 report = Report()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 from fused_ssim import fused_ssim
-from report import Report
 from torch.nn.functional import conv2d
+
+from report import Report
 
 
 def reference(x: torch.Tensor, y: torch.Tensor, padding: str) -> torch.Tensor:

@@ -6,6 +6,7 @@ import math
 
 import torch
 from diff_gaussian_rasterization import GaussianRasterizationSettings, GaussianRasterizer
+
 from report import Report
 
 WIDTH, HEIGHT, TAN = 48, 32, 0.5

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import nvdiffrast.torch as dr
 import torch
+
 from report import Report
 
 HEIGHT, WIDTH = 48, 64

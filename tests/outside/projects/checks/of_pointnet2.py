@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from pointnet2_ops import pointnet2_utils as ops
+
 from report import Report
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from report import Report
 from simple_knn._C import distCUDA2
+
+from report import Report
 
 report = Report()
 torch.manual_seed(0)

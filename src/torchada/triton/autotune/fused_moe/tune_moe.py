@@ -1,6 +1,6 @@
 """The tuner of torchada 0.1, which measured kernels of its own on the chip."""
 
-from torchada.earlier import absent
+from torchada.compat.legacy import absent
 
 raise absent(
     "torchada.triton.autotune.fused_moe.tune_moe",

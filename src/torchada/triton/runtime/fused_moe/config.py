@@ -34,7 +34,7 @@ def get_device_name(device_id: int = 0) -> str:
     """The name of the device as it stands in a file's name, such as "MTT S5000"; "Unknown" where there is none. Imports torch."""
     import torch
 
-    from torchada.platforms import get_backend, is_cpu_platform
+    from torchada.control.platforms import get_backend, is_cpu_platform
 
     if is_cpu_platform() or not torch.cuda.device_count():
         return "Unknown"

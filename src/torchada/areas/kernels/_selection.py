@@ -1,0 +1,139 @@
+"""Kernels that take the place of the backend's own only where a probe on the device finds that one missing or wrong.
+
+They are registered for the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd
+and autocast, in inference mode too. The backend's own kernel can be called from there, so that nothing is replaced in order to ask.
+What PyTorch composes of other operators has no kernel of the backend, and never comes to that key. It is given one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._overloads import overload
+from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
+from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys
+from torchada.redirect.engine import Skip
+from torchada.redirect.owners import MISSING
+
+if TYPE_CHECKING:
+    from torch._C import DispatchKeySet
+    from torch.library import Library
+
+_SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
+
+
+def need_own_kernels(context: Context) -> None:
+    """Skip the area for a backend whose kernels are PyTorch's own, as the CPU's are."""
+    if DispatchKeys(context).names.get("CUDA") != _DEVICE:
+        raise Skip(f"{context.backend.name} has PyTorch's kernels")
+
+
+class Kernel:
+    """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone.
+
+    `only_captured`: whether the backend's kernel is right outside of captures in any case. `key`: one that only some tensors have,
+    and that is asked before a device's kernel is chosen.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        name: str,
+        replacement: Function,
+        probe: Probe,
+        verdicts: Verdicts,
+        only_captured: bool = False,
+        key: str = _SELECT,
+    ) -> None:
+        self.name = name
+        self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
+        self._only_captured = only_captured
+        self._operator: Any = overload(context.torch, name)
+        self._select = getattr(context.torch._C.DispatchKey, key)
+        # A backend without graphs captures nothing.
+        self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)
+        has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
+        operator = f"aten::{name}"
+        is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
+        self.key = _DEVICE if is_composed else key
+
+    @property
+    def state(self) -> str:
+        """What status says of it."""
+        found = self._verdicts.known(self.name)
+        adapter = self._context.backend.adapter
+        if found is None:
+            return f"{adapter}'s kernel is probed at the first call"
+        if found:
+            return f"{adapter}'s kernel is right, and used"
+        where = "makes the host wait, and is replaced in captures"
+        return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
+
+    def device(self, *args: Any) -> Any:
+        """Whose kernel is called."""
+        return args[0].device
+
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        """Whether the backend's kernel may be wrong about such a call. Others are the backend's, without a probe."""
+        return True
+
+    def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
+        """The name by which the verdict on such a call is kept, and the probe that finds it."""
+        return self.name, self._probe
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        own, device = self._own(keys), self.device(*args)
+        if device.type != self._context.backend.device_type or not self.concerns(*args, **kwargs):
+            return own(*args, **kwargs)
+        name, probe = self.case(*args, **kwargs)
+        found = self._verdicts.known(name)
+        # A capture cannot be interrupted by a probe; the replacement is right in any case.
+        if found is None or self._only_captured:
+            is_captured = self._is_capturing()
+            if found is None and not is_captured:
+                found = self._verdicts.probe(name, own, probe, device)
+            found = found or (self._only_captured and not is_captured)
+        return own(*args, **kwargs) if found else self._replacement(*args, **kwargs)
+
+    def _own(self, keys: DispatchKeySet) -> Function:
+        if self.key == _DEVICE:
+            composed: Function = self._operator.decompose
+            return composed
+        rest = keys.remove(self._select)
+        return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
+
+
+class Selection:
+    """An owner of patches: kernels of aten, by the operator's name."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._in_force: dict[str, tuple[Kernel, Library]] = {}
+
+    def get(self, name: str) -> Any:
+        return self._in_force[name][0] if name in self._in_force else MISSING
+
+    def set(self, name: str, kernel: Kernel) -> None:
+        # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
+        library = self._context.torch.library.Library("aten", "IMPL")
+        with warnings.catch_warnings():  # of another registration in front of which it goes
+            warnings.simplefilter("ignore")
+            library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
+        self._in_force[name] = kernel, library
+
+    def delete(self, name: str) -> None:
+        _, library = self._in_force.pop(name)
+        library._destroy()  # type: ignore[no-untyped-call]
+
+
+def _plain(kernel: Kernel) -> Function:
+    """torch.library wants a function."""
+
+    def call(keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        return kernel(keys, *args, **kwargs)
+
+    return call

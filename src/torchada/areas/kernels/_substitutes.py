@@ -1,0 +1,122 @@
+"""Operators computed in another way than by the backend's kernel: in single precision, on the CPU, or of other operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._overloads import overload
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    Function = Callable[..., Any]
+
+
+def elsewhere(torch: Any, name: str) -> Function:
+    """What computes the operator `name` of aten for any data type that it has on the CPU."""
+    dropout = _Dropout(torch)
+    on_the_device: dict[str, Function] = {"native_dropout": dropout, "native_dropout_backward": dropout.backward}
+    return on_the_device[name] if name in on_the_device else _Elsewhere(torch, name)
+
+
+class _Elsewhere:
+    """Halves are computed in single precision on the device, everything else on the CPU."""
+
+    def __init__(self, torch: Any, name: str) -> None:
+        self._torch = torch
+        operator = overload(torch, name)
+        written = [argument.is_write for argument in operator._schema.arguments]
+        # No operator here writes to more than one tensor: `out`, by its name, or the first.
+        self._written = operator._schema.arguments[written.index(True)].name if any(written) else ""
+        self._is_on_the_cpu = name == "bincount"  # whose weights are added up in double precision, on CUDA too
+        convolution = _Convolution(torch)
+        of_devices: dict[str, Function] = {
+            "convolution_overrideable": convolution,
+            "convolution_backward_overrideable": convolution.backward,
+        }
+        self._compute = of_devices.get(name, operator)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, self._torch.Tensor)]
+        to, back = self._ways(tensors)
+        moved = [self._each(each, to) for each in args]
+        named = {name: self._each(each, to) for name, each in kwargs.items()}
+        found = self._compute(*moved, **named)
+        if not self._written:
+            return self._each(found, back)
+        written = kwargs[self._written] if self._written in kwargs else args[0]
+        return written.resize_(found.shape).copy_(found)
+
+    def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
+        """There and back again."""
+        torch, device = self._torch, tensors[0].device
+        floating = {each.dtype for each in tensors if each.is_floating_point()}
+        if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
+            return lambda each: each.cpu(), lambda each: each.to(device)
+        (half,) = floating
+        return (
+            lambda each: each.float() if each.is_floating_point() else each,
+            lambda each: each.to(half) if each.is_floating_point() else each,
+        )
+
+    def _each(self, value: Any, way: Function) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._each(each, way) for each in value)
+        return way(value) if isinstance(value, self._torch.Tensor) else value
+
+
+class _Convolution:
+    """A device's convolution, as other devices have it. CUDA has none of whole numbers."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __call__(self, image: Tensor, weight: Tensor, *rest: Any) -> Any:
+        self._check(weight)
+        return self._torch.ops.aten.convolution(image, weight, *rest)
+
+    def backward(self, grad: Tensor, image: Tensor, weight: Tensor, *rest: Any) -> Any:
+        self._check(weight)
+        *geometry, transposed, output_padding, groups, mask = rest
+        bias = [weight.size(1) * groups if transposed else weight.size(0)]
+        return self._torch.ops.aten.convolution_backward(
+            grad, image, weight, bias, *geometry, transposed, output_padding, groups, mask
+        )
+
+    def _check(self, weight: Tensor) -> None:
+        if not (weight.is_floating_point() or weight.is_complex()):
+            raise NotImplementedError(f"no convolution of {weight.dtype}")
+
+
+class _Dropout:
+    """With random numbers of the device."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __call__(self, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+        torch = self._torch
+        kept = 1.0 - p if train or train is None else 1.0
+        mask = torch.empty_like(input, dtype=torch.float32).bernoulli_(kept).bool()
+        return self.backward(input, mask, 1.0 / kept if kept else 0.0), mask
+
+    def backward(self, grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+        return grad_output * mask * scale
+
+
+class Range:
+    """aten::arange.start_out, of a range of whole numbers."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __call__(self, start: Any, end: Any, step: Any = 1, *, out: Tensor) -> Tensor:
+        torch = self._torch
+        if out.dtype not in (torch.float64, torch.uint8, torch.int8, torch.int16):
+            raise NotImplementedError(f"no range of {out.dtype}, on CUDA neither")
+        length = torch.arange(start, end, step, dtype=out.dtype, device="meta").numel()
+        steps = torch.arange(length, dtype=torch.int64, device=out.device)
+        if out.is_floating_point():
+            return out.resize_(length).copy_(steps.double() * step + start)
+        return out.resize_(length).copy_(steps * int(step) + int(start))

@@ -1,0 +1,48 @@
+"""Products of complex matrices whose conjugation is only noted, as in `a.mH @ b`, and the gradient of every complex product.
+
+PyTorch hands such tensors to the kernels of matrix products, because CUDA's conjugate while they read. torch_musa 2.7.1's do not
+look (Matmul.cpp). These kernels run for tensors with that note alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from torchada.areas.kernels._overloads import overload
+from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
+from torchada.areas.kernels._verdicts import Function, Verdicts
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+# By the number of dimensions of their operands.
+_PRODUCTS = {"vdot": 1, "mm": 2, "mm.out": 2, "bmm": 3, "bmm.out": 3}
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
+    kernels, verdicts = Selection(context), Verdicts(context)
+    to = f"conjugated copies, where {context.backend.adapter}'s kernel is not right"
+    for name, dimensions in _PRODUCTS.items():
+        product = _Product(context.torch, name, dimensions)
+        kernel = Kernel(context, name, product, partial(product.is_right), verdicts, key="Conjugate")
+        yield Patch(kernels, name, kernel, None, "emulated", to, note=f"aten::{name} of conjugated tensors")
+
+
+class _Product:
+    def __init__(self, torch: Any, name: str, dimensions: int) -> None:
+        self._torch, self._dimensions, self._has_out = torch, dimensions, name.endswith(".out")
+        self._operator = overload(torch, name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._operator(*(each.resolve_conj() for each in args), **kwargs)
+
+    def is_right(self, kernel: Function, device: Any) -> bool:
+        """Whether conj(i) * i is 1: with the conjugation forgotten it is -1, or 1 by vdot for conj(i) in the first place."""
+        torch = self._torch
+        a = torch.full([1] * self._dimensions, 1j, device=device)
+        out = {"out": torch.empty_like(a)} if self._has_out else {}
+        found = kernel(a.conj(), a, **out).cpu()
+        wanted = -1 if self._dimensions == 1 else 1
+        return bool((found == wanted).all())

@@ -1,0 +1,80 @@
+"""Operators that CUDA has and the backend has not: they are computed on the CPU, with copies there and back.
+
+The list is of what torch_musa 2.7.1 does not register (musa_functions.yaml); a torch_musa that has a kernel keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._selection import Selection
+from torchada.redirect.context import Context
+from torchada.redirect.dispatch_keys import DispatchKeys
+from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._C import DispatchKeySet
+
+_POLYNOMIALS = (
+    *("chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w"),
+    *("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"),
+    *("shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u"),
+    *("shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w"),
+)
+_BESSEL = (
+    *("modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1"),
+    *("scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0"),
+)
+_OPERATORS = (
+    *("_int_mm", "_int_mm.out", "linalg_matrix_exp", "_logcumsumexp", "_logcumsumexp.out"),
+    *("nonzero_static", "nonzero_static.out", "segment_reduce", "_segment_reduce_backward"),
+    *("_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
+    # PyTorch makes the result, and calls the variant that fills it.
+    *(f"special_{name}.out" for name in (*_POLYNOMIALS, *_BESSEL)),
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    key = DispatchKeys(context).names.get("CUDA")
+    found = [name for name in _OPERATORS if key is not None and _is_lacking(context, name, key)]
+    if key is None or not found:
+        raise Skip("the backend has them all")
+    kernels = Selection(context)
+    for name in found:
+        kernel = _OnTheCpu(context.torch, name, key)
+        yield Patch(kernels, name, kernel, None, "emulated", "the CPU", note="torch.ops.aten, on the CPU")
+
+
+def _is_lacking(context: Context, name: str, key: str) -> bool:
+    has_kernel, operator = context.torch._C._dispatch_has_kernel_for_dispatch_key, f"aten::{name}"
+    exists = hasattr(context.torch.ops.aten, name.partition(".")[0])
+    return exists and has_kernel(operator, "CPU") and not has_kernel(operator, key)
+
+
+class _OnTheCpu:
+    """One operator's kernel."""
+
+    def __init__(self, torch: Any, name: str, key: str) -> None:
+        self.key = key
+        self._torch = torch
+        # All overloads: a number that PyTorch has made a tensor of arrives here as a number again.
+        self._operator = getattr(torch.ops.aten, name.partition(".")[0])
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
+        here = self._moved([args, kwargs], "cpu")
+        if out is None:
+            return self._moved(self._operator(*here[0], **here[1]), args[0].device)
+        found = self._operator(*here[0], **here[1], out=out.cpu())
+        return out.resize_(found.shape).copy_(found)
+
+    def _moved(self, value: Any, device: Any) -> Any:
+        """`value` with its tensors on `device`."""
+        if isinstance(value, self._torch.Tensor):
+            return value.to(device)
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._moved(each, device) for each in value)
+        if isinstance(value, dict):
+            return {name: self._moved(each, device) for name, each in value.items()}
+        return value

@@ -1,0 +1,104 @@
+"""Operators whose kernels the backend has for fewer data types than CUDA: those of the other types are computed in another way.
+
+torch_musa 2.7.1 makes no ranges of doubles, for instance, and takes no gradient of `avg_pool2d` in half precision
+(csrc/aten/ops). Halves are computed in single precision on the device, everything else on the CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._overloads import overload
+from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.areas.kernels._substitutes import Range, elsewhere
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torch._C import DispatchKeySet
+
+    Function = Callable[..., Any]
+
+# A call of any of them takes some microseconds more, so those of the layers of models are only for programs that ask.
+_ALWAYS = (
+    *("avg_pool2d_backward", "avg_pool2d_backward.grad_input"),
+    *("bucketize.Tensor", "bucketize.Tensor_out", "histc", "histc.out", "bincount"),
+    *("norm.ScalarOpt_dim", "norm.out", "norm.ScalarOpt_dim_dtype", "norm.dtype_out"),
+)
+_ON_REQUEST = (
+    *("convolution_overrideable", "convolution_backward_overrideable"),
+    *("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward"),
+    *("native_batch_norm", "native_batch_norm_backward"),
+    *("native_dropout", "native_dropout_backward"),
+    *("_softmax_backward_data", "_log_softmax_backward_data"),
+    *(f"{name}{form}" for name in ("clamp", "clamp_min", "clamp_max", "hardtanh") for form in ("", "_", ".out")),
+    *("addcdiv", "addcdiv_", "addcdiv.out", "baddbmm", "baddbmm_", "baddbmm.out"),
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
+    kernels, torch = Selection(context), context.torch
+    of_range = "a range of whole numbers, on the device"
+    replacements: dict[str, tuple[Function, str]] = {"arange.start_out": (Range(torch), of_range)}
+    for name in (*_ALWAYS, *(_ON_REQUEST if context.settings.all_dtypes else ())):
+        replacements[name] = elsewhere(torch, name), "single precision for halves, the CPU for other types"
+    for name, (replacement, how) in replacements.items():
+        to = f"{how}, where {context.backend.adapter}'s kernel refuses a data type"
+        yield Patch(kernels, name, _Kernel(context, name, replacement), None, "emulated", to, note=f"aten::{name}")
+
+
+class _Kernel:
+    """One operator: the backend's kernel, and `replacement` for the data types that it has refused."""
+
+    key = "BackendSelect"
+
+    def __init__(self, context: Context, name: str, replacement: Function) -> None:
+        self.name = name
+        self._context, self._replacement = context, replacement
+        self._operator: Any = overload(context.torch, name)
+        self._select = context.torch._C.DispatchKey.BackendSelect
+        self._refused: set[tuple[Any, ...]] = set()
+        torch = context.torch
+        self._common = {torch.float32, torch.int64, torch.int32, torch.bool}
+
+    @property
+    def state(self) -> str:
+        """What status says of it."""
+        adapter = self._context.backend.adapter
+        if not self._refused:
+            return f"{adapter}'s kernel has refused no data type"
+        types = sorted({str(each).removeprefix("torch.") for found in self._refused for each in found[1:]})
+        return f"{adapter}'s kernel has refused {', '.join(types)}"
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        if self._refused and self._types(args, kwargs) in self._refused:
+            return self._replacement(*args, **kwargs)
+        try:
+            return self._operator.redispatch(keys.remove(self._select), *args, **kwargs)
+        except RuntimeError as error:
+            types = self._types(args, kwargs)
+            if types is None or isinstance(error, self._context.torch.OutOfMemoryError):
+                raise
+            refusal = error
+        try:
+            found = self._replacement(*args, **kwargs)
+        except Exception:
+            # It was not the data type, or that cannot be helped.
+            raise refusal from None
+        # What every kernel takes was refused for another reason, as nine dimensions are, and is asked for again.
+        if not self._common.issuperset(types[1:]):
+            self._refused.add(types)
+        return found
+
+    def _types(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Those of all tensors, behind whether these are dense; None unless all are on one device of the backend."""
+        torch = self._context.torch
+        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)]
+        devices = {each.device for each in tensors}
+        if len(devices) != 1 or devices.pop().type != self._context.backend.device_type:
+            return None
+        # Kernels of other tensors call this one, or another, for what those are made of.
+        is_dense = all(each.layout == torch.strided and not each.is_nested for each in tensors)
+        return is_dense, *(each.dtype for each in tensors)

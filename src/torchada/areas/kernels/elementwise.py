@@ -1,0 +1,180 @@
+"""Operators on elements that torch_musa 2.7.1 computes otherwise than CUDA.
+
+selu and celu: their scales reach negative values alone, or nothing (Activation.cpp, Elu). Powers of integers: in single precision,
+and not into the given tensor (Binary.cpp). Floor and truncating division in double precision: the quotient is not rounded
+(BinaryNew.cpp). Functions of real numbers keep the type of integers, or fail (Activation.cpp, Unary).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._overloads import overload
+from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
+from torchada.areas.kernels._substitutes import elsewhere
+from torchada.areas.kernels._verdicts import Function, Verdicts
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._C import DispatchKeySet
+
+_POWERS = ("pow.Tensor_Tensor", "pow_.Tensor", "pow.Tensor_Tensor_out")
+_DIVISIONS = (
+    *("floor_divide", "floor_divide_.Tensor", "floor_divide.out"),
+    *("div.Tensor_mode", "div_.Tensor_mode", "div.out_mode"),
+)
+_OF_REALS = (
+    *("exp", "sqrt", "rsqrt", "log", "log2", "log10", "sin", "cos", "tan", "tanh", "sigmoid", "acos", "atan"),
+    "pow.Tensor_Scalar",
+)
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
+    kernels, verdicts, torch = Selection(context), Verdicts(context), context.torch
+    elu = _Elu(torch)
+    of_elu: dict[str, Function] = {"elu": elu, "elu_": elu.in_place, "elu.out": elu.out}
+    made: list[tuple[Kernel, str]] = []
+    for name, replacement in of_elu.items():
+        probe = partial(elu.is_right, has_out=name == "elu.out")
+        made.append((_Scaled(context, name, replacement, probe, verdicts), "exponentials"))
+    for name in _POWERS:
+        power = _Power(context, name, elsewhere(torch, name), _Probe(torch, name).power, verdicts)
+        made.append((power, "integers on the CPU"))
+    # A call takes 14 microseconds more, and x // 2 is common.
+    for name in _DIVISIONS if context.settings.all_dtypes else ():
+        division = _Division(context, name, elsewhere(torch, name), _Probe(torch, name).division, verdicts)
+        made.append((division, "division on the CPU"))
+    for name in _OF_REALS if context.settings.all_dtypes else ():
+        function = _Function(torch, name)
+        made.append((_Promoted(context, name, function, function.is_right, verdicts), "single precision"))
+    for kernel, how in made:
+        to = f"{how}, where {context.backend.adapter}'s kernel is not right"
+        yield Patch(kernels, kernel.name, kernel, None, "emulated", to, note=f"aten::{kernel.name}")
+
+
+class _Scaled(Kernel):
+    """elu itself has no scales."""
+
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        return any(each != 1 for each in args[2:4])
+
+
+class _Power(Kernel):
+    def __call__(self, keys: DispatchKeySet, base: Any, exponent: Any, **out: Any) -> Any:
+        torch = self._context.torch
+        # PyTorch has made a number of the base of `10 ** x` for the call of a Python function.
+        if not isinstance(base, torch.Tensor):
+            base = torch.scalar_tensor(base, dtype=out["out"].dtype)
+        return super().__call__(keys, base, exponent, **out)
+
+    def device(self, *args: Any) -> Any:
+        return args[1].device
+
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        return not any(each.is_floating_point() or each.is_complex() for each in args[:2])
+
+
+class _Division(Kernel):
+    def __call__(self, keys: DispatchKeySet, a: Any, b: Any, **options: Any) -> Any:
+        torch = self._context.torch
+        # As above, of the divisor of `x // 2`.
+        if not isinstance(b, torch.Tensor):
+            b = torch.scalar_tensor(b, dtype=torch.result_type(a, b))
+        elif not isinstance(a, torch.Tensor):
+            a = torch.scalar_tensor(a, dtype=torch.result_type(a, b))
+        return super().__call__(keys, a, b, **options)
+
+    def device(self, *args: Any) -> Any:
+        a, b = args
+        return b.device if a.device.type == "cpu" else a.device
+
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        torch = self._context.torch
+        rounds = kwargs.get("rounding_mode", "floor") is not None
+        is_dense = all(each.layout == torch.strided for each in args[:2])
+        return rounds and is_dense and torch.result_type(*args[:2]) == torch.float64
+
+
+class _Promoted(Kernel):
+    def concerns(self, *args: Any, **kwargs: Any) -> bool:
+        if args[0].is_floating_point() or args[0].is_complex() or args[0].layout != self._context.torch.strided:
+            return False
+        return len(args) == 1 or isinstance(args[1], float)
+
+
+class _Function:
+    """Of integers, in the type that PyTorch computes it in: the default one."""
+
+    def __init__(self, torch: Any, name: str) -> None:
+        self._torch = torch
+        self._operator = overload(torch, name)
+
+    def __call__(self, self_: Tensor, *exponent: float) -> Any:
+        return self._operator(self_.to(self._torch.get_default_dtype()), *exponent)
+
+    def is_right(self, kernel: Function, device: Any) -> bool:
+        torch = self._torch
+        x, exponent = torch.tensor([1, 2, 3]), [0.5] if len(self._operator._schema.arguments) > 1 else []
+        found, wanted = kernel(x.to(device), *exponent), self._operator(x, *exponent)
+        return found.dtype == wanted.dtype and bool(torch.allclose(found.cpu(), wanted, equal_nan=True))
+
+
+class _Elu:
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __call__(self, self_: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
+        torch = self._torch
+        x = self_.float() if self_.dtype in (torch.float16, torch.bfloat16) else self_
+        found: Tensor = torch.where(x > 0, x, torch.expm1(x * input_scale) * alpha) * scale
+        return found.to(self_.dtype)
+
+    def in_place(self, self_: Tensor, *scales: float) -> Tensor:
+        return self_.copy_(self(self_, *scales))
+
+    def out(self, self_: Tensor, *scales: float, out: Tensor) -> Tensor:
+        found = self(self_, *scales)
+        return out.resize_(found.shape).copy_(found)
+
+    def is_right(self, kernel: Function, device: Any, has_out: bool = False) -> bool:
+        torch = self._torch
+        x = torch.tensor([-2.0, -0.5, 0.0, 3.0])
+        given = x.to(device)
+        out = {"out": torch.empty_like(given)} if has_out else {}
+        return bool(torch.allclose(kernel(given, 2.0, 3.0, 0.5, **out).cpu(), self(x, 2.0, 3.0, 0.5)))
+
+
+class _Probe:
+    """Of powers and divisions, by the operator's name: whether it writes to its first argument, or to `out`."""
+
+    def __init__(self, torch: Any, name: str) -> None:
+        self._torch, self._has_mode = torch, "_mode" in name
+        self._in_place, self._has_out = "_." in name, "out" in name
+
+    def power(self, kernel: Function, device: Any) -> bool:
+        base, exponent = (self._torch.tensor([value], device=device) for value in (3, 20))
+        return self._found(kernel, base, exponent) == [3486784401]
+
+    def division(self, kernel: Function, device: Any) -> bool:
+        a, b = (self._torch.tensor([value], dtype=self._torch.float64, device=device) for value in (-7, 2))
+        mode = {"rounding_mode": "floor"} if self._has_mode else {}
+        return self._found(kernel, a, b, **mode) == [-4.0]
+
+    def _found(self, kernel: Function, a: Any, b: Tensor, **options: Any) -> list[float]:
+        if self._in_place:
+            place = a.view(1)
+            kernel(a, b, **options)
+            written: list[float] = place.tolist()
+            return written
+        if self._has_out:
+            options["out"] = self._torch.empty_like(a)
+            kernel(a, b, **options)
+            given: list[float] = options["out"].tolist()
+            return given
+        made: list[float] = kernel(a, b, **options).tolist()
+        return made

@@ -1,9 +1,0 @@
-"""Reads a project without running it: what it uses of CUDA, how that is answered, and what it needs of NVIDIA. Needs no torch."""
-
-from __future__ import annotations
-
-from torchada.check.findings import RULES, Finding, Rule
-from torchada.check.project import Result, check
-from torchada.check.views import View
-
-__all__ = ["RULES", "Finding", "Result", "Rule", "View", "check"]

@@ -1,0 +1,71 @@
+"""Switch the redirection off and on again in a running process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from _torchada_startup import FINDER, WATCHED_AT_START
+from torchada.hooks import activation, choice
+from torchada.hooks.state import STATE
+from torchada.redirect.engine import ENGINE
+from torchada.views import by_program
+from torchada.views.view import forget_all
+
+
+def disable() -> None:
+    """Put back everything that was changed, exactly, and remove the import hook. Does nothing when nothing is in force.
+
+    Entries that other code has changed since stay as they are. Tensors on the device, and torch_musa, stay usable.
+    """
+    if FINDER in sys.meta_path:
+        sys.meta_path.remove(FINDER)
+    ENGINE.revert_all()
+    if STATE.context is not None:
+        choice.take_back(STATE.context.backend)
+    STATE.reset()
+
+
+def enable() -> None:
+    """Put the import hook in force, even under TORCHADA_DISABLE=1, and redirect what has been imported already. Idempotent.
+
+    A part that cannot be redirected is left alone and named in a TorchadaWarning; under TORCHADA_STRICT=1, TorchadaError is raised.
+    """
+    if FINDER in sys.meta_path and STATE.context is not None:
+        return
+    FINDER.watched.update(WATCHED_AT_START)
+    if FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, FINDER)
+    activation.catch_up()
+
+
+@contextmanager
+def disabled() -> Iterator[None]:
+    """Run a `with` block, or a function that this decorates, as if torchada were not installed.
+
+    Afterwards, also if the block raises, the redirection is what it was before. There is one redirection for the whole process, so
+    other threads go without it meanwhile. Raises TorchadaError as `enable` does.
+    """
+    was_enabled = FINDER in sys.meta_path
+    disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            enable()
+
+
+def set_view(package: str, view: str | None) -> None:
+    """Let the code of `package`, a top-level package or module, see "cuda" or "musa"; None leaves the choice to torchada again.
+
+    It may be called before torch is imported, and holds for questions that are asked afterwards. Raises ValueError for another
+    view, and for a name with a dot.
+    """
+    by_program.choose(package, view)
+    forget_all()
+
+
+def is_patched() -> bool:
+    """Whether anything is redirected in this process. False before torch has been imported, and where there is nothing to do."""
+    return any(ENGINE.applied().values())

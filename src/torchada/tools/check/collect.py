@@ -1,0 +1,141 @@
+"""The files of a project, and what of it cannot be looked at. Nothing is followed out of the project, and nothing twice."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from torchada.porting.scan import SKIPPED, SOURCES
+from torchada.report.severity import NOTE, WARNING
+from torchada.tools.check.findings import UNREADABLE, Finding
+
+PYTHON, NOTEBOOK, CUDA, REQUIREMENTS = "python", "notebook", "cuda", "requirements"
+MOST_BYTES = 16 << 20
+_PYTHON = (".py", ".pyw", ".pyx", ".pxd")
+_REQUIREMENTS = (
+    "*requirements*.txt", "*requirements*.in", "*constraints*.txt", "requirements/*.txt", "pyproject.toml", "setup.cfg", "Pipfile",
+    "*environment*.yml", "*environment*.yaml", "conda*.yml", "conda*.yaml", "meta.yaml", "*Dockerfile*", "*.dockerfile",
+)  # fmt: skip
+_SKIPPED = SKIPPED | {".venv", ".nox", ".eggs", "node_modules", ".ipynb_checkpoints", ".idea", ".vscode"}
+
+
+class File(NamedTuple):
+    """A file: its path as it is shown, below the root that was given; where to read it; what it is; its root."""
+
+    path: str
+    file: str
+    kind: str
+    root: str
+
+
+class Tree(NamedTuple):
+    """What there is to look at, and what cannot be."""
+
+    files: list[File]
+    problems: list[Finding]
+
+
+def collect(roots: Sequence[str], exclude: Sequence[str] = ()) -> Tree:
+    """The files at `roots`, which exist; paths are relative to their root, with its name before them where there are several."""
+    tree = Tree([], [])
+    for root in roots:
+        top = os.path.realpath(root)
+        prefix = f"{os.path.basename(top)}/" if len(roots) > 1 and os.path.isdir(top) else ""
+        if os.path.isdir(top):
+            for path, file in _walk(top, "", top, {top}, tree.problems, prefix):
+                if not _is_excluded(path, exclude):
+                    _sort_in(File(prefix + path, file, _kind(path), top), tree)
+        else:
+            name = os.path.basename(top)
+            _sort_in(File(name, top, _kind(name) or PYTHON, os.path.dirname(top)), tree)
+    return tree
+
+
+def _walk(
+    folder: str, below: str, top: str, seen: set[str], problems: list[Finding], prefix: str
+) -> Iterator[tuple[str, str]]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        problems.append(unread(prefix + (below.rstrip("/") or "."), f"this folder cannot be read: {error.strerror}"))
+        return
+    for entry in entries:
+        path = below + entry.name
+        if not _is_folder(entry):
+            yield path, entry.path
+        elif entry.name not in _SKIPPED and not _is_environment(entry.path):
+            real = os.path.realpath(entry.path)
+            if real in seen or not (real + os.sep).startswith(top + os.sep):
+                if real not in seen:
+                    problems.append(
+                        unread(prefix + path, f"this link leads out of the project, to {_home(real)}", NOTE)
+                    )
+                continue
+            seen.add(real)
+            yield from _walk(entry.path, f"{path}/", top, seen, problems, prefix)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _is_environment(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "pyvenv.cfg"))
+
+
+def _sort_in(file: File, tree: Tree) -> None:
+    if not file.kind:
+        return
+    try:
+        status = os.stat(file.file)
+    except OSError as error:
+        tree.problems.append(unread(file.path, f"it cannot be read: {error.strerror}"))
+        return
+    if stat.S_ISREG(status.st_mode):
+        tree.files.append(file)
+    else:
+        tree.problems.append(unread(file.path, "it is neither a file nor a folder"))
+
+
+def _kind(path: str) -> str:
+    name = os.path.basename(path)
+    if name.endswith(_PYTHON):
+        return PYTHON
+    if name.endswith(".ipynb"):
+        return NOTEBOOK
+    if os.path.splitext(name)[1] in SOURCES:
+        return CUDA
+    tail = "/".join(path.split("/")[-2:])
+    return REQUIREMENTS if any(fnmatch.fnmatch(each, glob) for glob in _REQUIREMENTS for each in (name, tail)) else ""
+
+
+def _is_excluded(path: str, patterns: Sequence[str]) -> bool:
+    parts = path.split("/")
+    heads = ["/".join(parts[: number + 1]) for number in range(len(parts))]
+    return any(fnmatch.fnmatchcase(head, pattern.rstrip("/")) for pattern in patterns for head in heads)
+
+
+def read(file: File, most: int = MOST_BYTES) -> bytes | Finding:
+    """The contents, or the finding that they cannot be read."""
+    try:
+        with open(file.file, "rb") as stream:
+            data = stream.read(most + 1)
+    except OSError as error:
+        return unread(file.path, f"it cannot be read: {error.strerror}")
+    return data if len(data) <= most else unread(file.path, f"it has more than {most >> 20} MiB")
+
+
+def unread(path: str, why: str, severity: str = WARNING, line: int = 1) -> Finding:
+    """The finding that something could not be looked at, or not as a whole."""
+    return Finding(UNREADABLE, severity, os.path.basename(path), why, path, line)
+
+
+def _home(path: str) -> str:
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if home != "/" and path.startswith(home + os.sep) else path

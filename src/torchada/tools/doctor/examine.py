@@ -1,0 +1,98 @@
+"""From the facts to what the doctor says, and to the report as data and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from torchada.report import schemas
+from torchada.report.severity import ERROR, OK, SEVERITIES, WARNING
+from torchada.report.text import counted
+from torchada.tools.doctor import environment_checks, software_checks
+from torchada.tools.doctor.facts import Facts
+from torchada.tools.doctor.results import Result
+from torchada.tools.doctor.version_pairs import PAIRS
+
+Check = Callable[[Facts], Iterator[Result]]
+CHECKS: tuple[Check, ...] = (
+    software_checks.python,
+    software_checks.torch,
+    software_checks.adapter,
+    software_checks.belongs,
+    software_checks.triton,
+    software_checks.companions,
+    software_checks.conflicts,
+    software_checks.needs,
+    environment_checks.startup,
+    environment_checks.redirection,
+    environment_checks.variables,
+    environment_checks.machine,
+    environment_checks.nodes,
+)
+
+
+def examine(facts: Facts) -> list[Result]:
+    """What every check says. A check that fails is itself a result: a doctor that dies helps nobody."""
+    found: list[Result] = []
+    for check in CHECKS:
+        try:
+            found += check(facts)
+        except Exception as error:
+            text = f"this check failed: {type(error).__name__}: {error}"
+            found.append(Result("doctor", ERROR, check.__name__, text, "report it to torchada, with this output"))
+    return found
+
+
+def document(facts: Facts, results: Sequence[Result]) -> dict[str, Any]:
+    """The report as data; its schema is torchada/report/schemas/doctor.json."""
+    return {
+        **schemas.envelope("doctor"),
+        "healthy": is_healthy(results),
+        "results": [each._asdict() for each in results],
+        "facts": {
+            "python": facts.python,
+            "prefix": facts.prefix,
+            "distributions": [each._asdict() for each in facts.distributions],
+            "torch": _probe(facts.torch),
+            "adapter": _probe(facts.adapter),
+            "machine": {**facts.machine._asdict(), "nodes": [each._asdict() for each in facts.machine.nodes]},
+            "startup": [each._asdict() for each in facts.startup],
+            "variables": dict(facts.variables),
+        },
+        "pairs": [each._asdict() for each in PAIRS],
+    }
+
+
+def _probe(probe: Any) -> dict[str, Any]:
+    return {"found": dict(probe.found), "error": probe.error, "seconds": round(probe.seconds, 2)}
+
+
+def is_healthy(results: Sequence[Result]) -> bool:
+    """Whether nothing is wrong, and nothing doubtful."""
+    return not any(each.severity in (ERROR, WARNING) for each in results)
+
+
+def lines(
+    results: Sequence[Result], verbosity: int, painted: Callable[[str, str], str], rows: Callable[..., list[str]]
+) -> list[str]:
+    """The report for people: what is wrong first, with what to do; then the rest, unless -q."""
+    wrong = [each for each in results if each.severity in (ERROR, WARNING)]
+    head = f"{counted(len(wrong), 'problem')}" if wrong else "healthy"
+    out = [painted(f"torchada doctor: {head}", wrong[0].severity if wrong else OK)]
+    shown = sorted(results, key=lambda each: SEVERITIES.index(each.severity))
+    shown = [each for each in shown if verbosity >= 0 or each.severity in (ERROR, WARNING)]
+    cells = [(each.severity, each.subject, _text(each, verbosity > 0)) for each in shown]
+    out += rows(cells, "  ", [each.severity for each in shown])
+    if verbosity > 0:
+        out += ["", "what belongs together (torch_musa, torch, MUSA SDK, Python of the wheels)"]
+        out += rows(
+            [(each.adapter, each.torch, each.sdk or "?", each.python or "?", each.source) for each in PAIRS], "  "
+        )
+    return out
+
+
+def _text(result: Result, with_source: bool) -> str:
+    parts = [result.text]
+    parts += [f"-> {result.cure}"] if result.cure else []
+    parts += [f"({result.source})"] if result.source and (with_source or result.severity in (ERROR, WARNING)) else []
+    return "\n".join(parts)

@@ -1,0 +1,36 @@
+"""Progress on standard error, where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from torchada.report.terminal import Terminal
+
+T = TypeVar("T")
+
+
+def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
+    """The items as they come; meanwhile one line says which of `names` is next."""
+    stream = sys.stderr
+    if not stream.isatty():
+        yield from items
+        return
+    room = Terminal(stream).width - 1
+    waiting = iter(enumerate(names, 1))
+
+    def show() -> None:
+        number, name = next(waiting, (0, ""))
+        text = f"{number}/{len(names)}  {name}" if number else ""
+        stream.write(f"\r\033[K{text[:room]}")
+        stream.flush()
+
+    show()
+    try:
+        for item in items:
+            yield item
+            show()
+    finally:
+        stream.write("\r\033[K")
+        stream.flush()

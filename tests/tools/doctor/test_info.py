@@ -1,0 +1,70 @@
+"""`torchada info`: one screen, without anything private."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+
+import pytest
+
+from cli.test_schemas import validate
+from musasim.cache import cache_path
+from support.interpreter import Interpreter
+from tools.doctor.test_facts import WHOLE
+from torchada.tools.doctor import Result
+from torchada.tools.doctor.facts import Probe
+from torchada.tools.doctor.info import document, private
+
+pytestmark = [pytest.mark.once]
+
+
+@pytest.mark.core
+def test_the_screen_has_what_an_issue_needs() -> None:
+    facts = WHOLE._replace(variables={"TORCHADA_NATIVE": "0", "PYTHONPATH": "/secret", "CUDA_HOME": "/secret"})
+    found = document(facts, [Result("a", "warning", "triton", "it is PyPI's"), Result("b", "ok", "torch", "fine")])
+    validate(found, "info")
+    entries = {each["name"]: each["value"] for each in found["entries"]}
+    assert (
+        entries["torch"] == "2.7.1"
+        and entries["torch_musa"] == "2.7.1+1a2b3c4"
+        and entries["devices"] == "8 x MTT S5000"
+    )
+    assert entries["driver"] == "3.3.4" and entries["MUSA SDK"] == "4.3.4" and entries["mechanism"].startswith("native")
+    assert entries["variables"] == "TORCHADA_NATIVE=0" and entries["problems"] == "triton: it is PyPI's"
+    assert "secret" not in str(found)
+
+
+@pytest.mark.core
+def test_what_cannot_be_imported_is_said() -> None:
+    broken = {"installed": True, "error": "ImportError: x", "cause": "ImportError: libmusa.so"}
+    facts = WHOLE._replace(torch=Probe({}, "OSError: y"), adapter=Probe(broken), status=Probe({}, "not asked"))
+    entries = {each["name"]: each["value"] for each in document(facts, [])["entries"]}
+    assert entries["torch"] == "cannot be imported: OSError: y"
+    assert entries["torch_musa"] == "cannot be imported: ImportError: libmusa.so"
+    assert entries["platform"] == "not asked" and "mechanism" not in entries
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/u/me/env/lib", "~/env/lib"),
+        ("in /u/me", "in ~"),
+        ("/u/mean/env", "/u/mean/env"),
+        ("/home/you/x:/Users/they/y", "<home>/x:<home>/y"),
+        ("/usr/lib", "/usr/lib"),
+    ],
+)
+def test_homes_are_shortened(monkeypatch: pytest.MonkeyPatch, text: str, shown: str) -> None:
+    monkeypatch.setenv("HOME", "/u/me")
+    assert private(text) == shown
+
+
+@pytest.mark.musa
+def test_the_command_names_neither_host_nor_user(musa: Interpreter) -> None:
+    # The simulator's build is found where it is, and not made again for that home.
+    env = {"HOME": "/home/somebody-private", "MUSASIM_CACHE_DIR": str(cache_path())}
+    out = musa.run(["-m", "torchada", "info"], env=env).stdout
+    assert "(simulated)" in out and len(out.splitlines()) <= 40
+    named = {platform.node(), "somebody-private"} | ({getpass.getuser()} - {"root"})
+    assert not [each for each in named if each in out]

@@ -1,0 +1,45 @@
+"""Finding the host's compiler, and what its run leaves to be said."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from _torchada_cache import compilers
+
+
+def test_cxx_may_carry_options() -> None:
+    assert compilers.find_cxx(f"{sys.executable} -x c++") == [sys.executable, "-x", "c++"]
+
+
+def test_a_compiler_that_does_not_exist_is_not_replaced_by_another() -> None:
+    assert compilers.find_cxx("/no/such/compiler -O0") is None
+    assert compilers.looked_for("/no/such/compiler -O0") == "CXX=/no/such/compiler -O0"
+
+
+def test_the_usual_names_are_tried_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert compilers.find_cxx("") is None
+    assert compilers.looked_for("") == "c++, g++ or clang++"
+    for name in ("clang++", "g++"):
+        (tmp_path / name).touch(mode=0o755)
+        assert compilers.find_cxx("") == [str(tmp_path / name)]
+
+
+def test_another_compiler_at_the_same_path_has_another_identity(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("one")
+    (tmp_path / "c++").symlink_to("real")
+    before = compilers.identity(str(tmp_path / "c++"))
+    assert before == compilers.identity(str(tmp_path / "c++"))
+    (tmp_path / "real").write_text("another")
+    assert compilers.identity(str(tmp_path / "c++")) != before
+
+
+def test_the_first_errors_are_what_a_person_looks_for() -> None:
+    program = "import sys; print('note: x'); sys.stderr.write('x.cpp:1: error: no\\n' * 5); sys.exit(3)"
+    ran = compilers.run([sys.executable, "-c", program])
+    assert ran.status == 3 and "note: x" in ran.output
+    assert ran.first_errors() == "\n".join(["x.cpp:1: error: no"] * 3)
+    assert compilers.Ran(1, "killed\n").first_errors() == "killed"
