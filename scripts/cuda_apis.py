@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-FILE = Path(__file__).resolve().parent.parent / "src" / "torchada" / "check" / "apis.json"
+FILE = Path(__file__).resolve().parent.parent / "src" / "torchada" / "tools" / "check" / "apis.json"
 # Modules of torch that areas wait for; importing them applies those areas.
 _MODULES = (
     "torch.cuda.amp",

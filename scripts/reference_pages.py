@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
-SCHEMAS = ROOT / "src" / "torchada" / "schemas"
+SCHEMAS = ROOT / "src" / "torchada" / "report" / "schemas"
 # Programs that are not commands of `torchada`.
 MODULES = ("torchada.testing", "musasim")
 

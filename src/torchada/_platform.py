@@ -6,10 +6,9 @@ TYPE_CHECKING = False
 if not TYPE_CHECKING:  # a type checker would take every unknown name for an object
 
     def __getattr__(name: str) -> object:
-        import torchada
         from torchada.control import platforms
 
-        if name not in torchada.__all__ or not hasattr(platforms, name):
+        if name not in platforms.__all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from torchada.compat.legacy import deprecated
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.once
 
 # An adapter as torchada sees it before it is used: a package that is there.
 ADAPTER = "import torch\nraise ImportError('a stand-in')\n"
-ASK = "from torchada.backends import select; from torchada.base import settings as _settings; print(select.before_torch(_settings.read())[:2])"
+ASK = "from torchada.backends import select; from torchada.base.settings import read; print(select.before_torch(read())[:2])"
 
 
 @pytest.fixture

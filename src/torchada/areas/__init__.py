@@ -1,4 +1,4 @@
-"""WHAT: eight wings, one for each part of torch, whose tables say which areas concern which module.
+"""WHAT: nine wings, one for each part of torch, whose tables say which areas concern which module.
 
 A wing's table `AREAS` maps a module to the names of its areas, in the order in which they are applied. An area is a function
 `(context) -> patches`: `"memory"` is the function `patches` of the wing's file memory.py, `"lightning.older_fabric"` a function by
@@ -6,4 +6,4 @@ that name in a file that serves several modules. Areas are data: they return rec
 """
 
 # In this order where areas of several wings concern one module: later areas may use what earlier ones redirect.
-WINGS = ("tensors", "cuda", "precision", "dispatch", "compiler", "distributed", "native", "libraries")
+WINGS = ("tensors", "cuda", "precision", "dispatch", "kernels", "compiler", "distributed", "native", "libraries")

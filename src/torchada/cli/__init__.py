@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from torchada import __version__
+from torchada.base.version import __version__
 from torchada.cli.command import Command
 
 # Adding one takes a file here with a COMMAND, and its name in this line.

@@ -5,10 +5,25 @@ from __future__ import annotations
 import enum
 from types import ModuleType
 
-from torchada import __version__
 from torchada.backends import select
 from torchada.base import plugins, settings
+from torchada.base.version import __version__
 from torchada.hooks.state import STATE
+
+__all__ = [
+    "Platform",
+    "detect_platform",
+    "get_backend",
+    "get_device_name",
+    "get_platform",
+    "get_torch_device_module",
+    "get_version",
+    "is_cpu_platform",
+    "is_cuda_like_device",
+    "is_cuda_platform",
+    "is_gpu_device",
+    "is_musa_platform",
+]
 
 
 class Platform(enum.Enum):

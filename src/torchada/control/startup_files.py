@@ -11,7 +11,7 @@ from pathlib import Path
 import _torchada_startup
 
 NAMES = ("torchada-init.start", "torchada-init.pth") if sys.version_info >= (3, 15) else ("torchada-init.pth",)
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[1]
 # Its places in a wheel and in a checkout.
 _SITECUSTOMIZE = (PACKAGE / "sitecustomize", PACKAGE.parent.parent / "sitecustomize")
 

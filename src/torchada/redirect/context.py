@@ -52,7 +52,7 @@ class Context:
     @property
     def version(self) -> str:
         """The version of torchada."""
-        from torchada import __version__
+        from torchada.base.version import __version__
 
         return __version__
 

@@ -94,10 +94,10 @@ Find = Callable[[list[dict[str, Any]], list[object]], list[tuple[int, str, Any]]
 def _find() -> Find:
     """The search in C, which takes a tenth of the time, or the one in Python where torchada was installed without a compiler."""
     try:
-        from torchada.redirect.native._search import find
+        from torchada.redirect.native import _search
     except ImportError:
         return find_in_python
-    return find
+    return _search.find
 
 
 def find_in_python(dictionaries: list[dict[str, Any]], objects: list[object]) -> list[tuple[int, str, Any]]:

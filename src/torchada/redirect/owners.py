@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
 from collections.abc import MutableMapping
 from types import ModuleType
@@ -91,6 +92,26 @@ class BuiltinType:
 
     def _modified(self) -> None:
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(self.owner))
+
+
+class Variables:
+    """The process's environment: entries are variables of other packages, by name. Child processes inherit what is set."""
+
+    __torchada_owner__ = True
+
+    def __init__(self) -> None:
+        self._written: dict[str, str] = {}
+
+    def get(self, name: str) -> object:
+        """The value; the very object that was written if nobody has changed it, because the engine compares by identity."""
+        value, written = os.environ.get(name, MISSING), self._written.get(name)
+        return written if value == written else value
+
+    def set(self, name: str, value: str) -> None:
+        os.environ[name] = self._written[name] = value
+
+    def delete(self, name: str) -> None:
+        os.environ.pop(name, None)
 
 
 def _real_dictionary(owner: type) -> dict[str, Any]:

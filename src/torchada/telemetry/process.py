@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from torchada import __version__
+from torchada.base.version import __version__
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.telemetry import report, summary

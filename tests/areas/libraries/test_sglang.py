@@ -1,6 +1,7 @@
 """SGLang from PyPI, no file of it changed, generates the very tokens that transformers gives on the CPU.
 
-Moore Threads' own packages are stood in for by tests/support/stand_ins/sglang; docs/how-to/sglang.md names the versions that were tried.
+Moore Threads' own packages are stood in for by tests/support/stand_ins/sglang; docs/how-to/sglang.md names the versions that
+were tried.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from torchada.tools.check.kinds import MEANINGS, SEVERITIES
 
 pytestmark = [pytest.mark.once]
 
-FILE = ROOT / "src" / "torchada" / "check" / "apis.json"
+FILE = ROOT / "src" / "torchada" / "tools" / "check" / "apis.json"
 FOUND = json.loads(FILE.read_text(encoding="utf-8"))
 
 

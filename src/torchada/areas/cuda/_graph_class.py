@@ -18,34 +18,9 @@ from torchada.base.warnings import warn
 
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Protocol
 
     from torchada.areas.cuda._graph_rotation import Rotation
-
-    class Tracker(Protocol):
-        """torch.utils._cuda_debug._CUDAGraphInputLivenessTracker, which older versions of torch lack."""
-
-        def start(self) -> None: ...
-
-        def stop(self) -> None: ...
-
-        def check_alive(self, capture_pool: tuple[int, int], /) -> None: ...
-
-    class Graph(Protocol):
-        """A graph of the backend; `_torchada_tracker` is there while its inputs are checked, the device once it is captured."""
-
-        replay: Callable[[], object]
-        _torchada_tracker: Tracker
-        _torchada_device: int
-
-        def capture_begin(self) -> None: ...
-
-        def pool(self) -> tuple[int, int]: ...
-
-        def enable_debug_mode(self) -> None: ...
-
-        def debug_dump(self, debug_path: str) -> None: ...
-
+    from torchada.areas.cuda._graph_types import Graph, Tracker
 
 Method = Callable[..., Any]  # of a graph class, whose attributes depend on the adapter
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torchada.areas.cuda._graph_class import Graph
+    from torchada.areas.cuda._graph_types import Graph
 
 _HEADER = object.__basicsize__
 

@@ -16,7 +16,7 @@ from torchada.areas.cuda._graph_handles import Driver, Members, members
 from torchada.base.warnings import warn_once
 
 if TYPE_CHECKING:
-    from torchada.areas.cuda._graph_class import Graph
+    from torchada.areas.cuda._graph_types import Graph
 
 _NOT_KNOWN = (
     "executables of graphs cannot be given up, because this adapter lays out its graphs in a way that torchada does not "

@@ -32,7 +32,7 @@ from torchada.redirect.library_names import NativeLibraries
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
-    from torchada.areas.cuda._graph_class import Graph
+    from torchada.areas.cuda._graph_types import Graph
 
 # Programs create a graph through __new__; the __init__ that newer versions of torch call is not an API of its own.
 _API = {"__new__": "torch.cuda.CUDAGraph", "__init__": None}

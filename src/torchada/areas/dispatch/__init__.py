@@ -1,29 +1,8 @@
-"""Which kernel runs: torch.library, dispatch keys, custom operators, the kernels of attention, operators overridden in C++."""
+"""How operators are registered and found: torch.library, dispatch keys, custom operators, flex attention."""
 
 AREAS = {
-    "torch": (
-        "library",
-        "keys",
-        "cpp_ops",
-        "out_dtype",
-        "waiting",
-        "fused_adam",
-        "dtypes",
-        "embedding_bag",
-        "interpolation",
-        "transforms",
-        "conjugates",
-        "elementwise",
-        "strides",
-        "cross_entropy",
-        "flash_attention",
-        "nested",
-        "nested_kernels",
-        "sparse_kernels",
-        "on_the_cpu",
-    ),
+    "torch": ("library", "keys"),
     "torch._custom_op.impl": ("custom_op",),
     "torch.testing._internal.optests": ("opcheck",),
     "torch.nn.attention.flex_attention": ("flex_attention",),
-    "torch.nested._internal.ops": ("jagged",),
 }

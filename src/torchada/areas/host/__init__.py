@@ -8,8 +8,8 @@ AREAS = {
     "torch": (
         "devices",
         "factories",
-        "moves",
-        "questions",
+        "transfers",
+        "device_queries",
         "modules",
         "random",
         "checkpoints",

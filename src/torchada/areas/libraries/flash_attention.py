@@ -15,7 +15,7 @@ from torchada.base.warnings import warn_once
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.owners import IMPORTED
+from torchada.redirect.owners import imported
 
 Function = Callable[..., Any]
 
@@ -51,7 +51,7 @@ def sgl_kernel(context: Context) -> Iterator[Patch]:
     except ImportError as missing:
         raise Skip(f"flash_attn_interface cannot be imported: {missing}") from missing
     answer: ModuleType = flash_attn_interface
-    for owner, name in ((IMPORTED, "sgl_kernel.flash_attn"), (package, "flash_attn")):
+    for owner, name in ((imported(), "sgl_kernel.flash_attn"), (package, "flash_attn")):
         yield Patch(owner, name, answer, "sgl_kernel.flash_attn", to="flash_attn_interface")
 
 

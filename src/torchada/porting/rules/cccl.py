@@ -1,7 +1,7 @@
 """Thrust, CUB, libcu++ and CUTLASS: thrust::cuda::par, cuda::std, cutlass::half_t, CUTLASS_DEVICE.
 
-Thrust's and CUB's own names are the same on MUSA. The namespace `cuda` is the business of `torchada.porting.by_context`: alone it is
-an ordinary word.
+Thrust's and CUB's own names are the same on MUSA. The namespace `cuda` is the business of
+`torchada.porting.by_context`: alone it is an ordinary word.
 """
 
 from torchada.porting.rules.library import Library

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from torchada import __version__
+from torchada.base.version import __version__
 
 VERSIONS = {
     "backend-check": 1,

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any
 from urllib.parse import quote
 
-from torchada import __version__
+from torchada.base.version import __version__
 from torchada.report.severity import ERROR, NOTE, OK, WARNING
 from torchada.tools.check.findings import RULES, Finding
 from torchada.tools.check.session import Result

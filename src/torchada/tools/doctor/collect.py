@@ -11,11 +11,11 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import distributions
 
-from torchada import __version__
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.backends.musa import MUSA
 from torchada.base import settings
+from torchada.base.version import __version__
 from torchada.control import startup_files
 from torchada.tools.doctor import child_probes, machine
 from torchada.tools.doctor.facts import Distribution, Facts, Probe, StartupFile

@@ -17,7 +17,7 @@ from typing import Any
 Answer = dict[str, Any]
 _LONGEST_LOG = 4000  # characters
 # `python -m` looks for modules in the current folder first, and a file of the user's must not be taken for a library's.
-_HOME = Path(__file__).resolve().parents[2]
+_HOME = Path(__file__).resolve().parents[3]
 
 
 class Ended(Exception):

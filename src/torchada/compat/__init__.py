@@ -1,0 +1,1 @@
+"""What torchada 0.1 called things."""
