@@ -138,7 +138,7 @@ def test_storages_that_are_gone_are_forgotten(host: Interpreter) -> None:
         import torch
         for _ in range(5000):
             torch.zeros(2)
-        from torchada.areas.host.memory import places_of
+        from torchada.areas.host._places import places_of
         assert len(places_of(torch)._index) < 2100
     """
     host.run(code, env={"TORCHADA_VIEW": "cuda"})

@@ -1,7 +1,7 @@
 """The wing of the platform `host`: CUDA code on a machine without an accelerator, where "cuda" is a name for the CPU.
 
 A torch.device("cuda") stays what it is, and is translated where torch is asked to do something with it. Every tensor is the
-CPU's; code that sees CUDA sees it on cuda:0, unless the program has put it elsewhere (`memory.py`).
+CPU's; code that sees CUDA sees it on cuda:0, unless the program has put it elsewhere (`_places.py`).
 """
 
 AREAS = {

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from torchada.areas.host.memory import CPU
+from torchada.areas.host._places import CPU
 from torchada.redirect.context import Context
 
 _REFUSED = re.compile(r"DefaultCPUAllocator: .*tried to allocate (\d+) bytes")

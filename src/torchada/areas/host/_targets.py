@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torchada.areas.host.memory import CPU, Places
+from torchada.areas.host._places import CPU, Places
 from torchada.redirect.context import Context
 
 _CURRENT, _UNKNOWN = -2, -3

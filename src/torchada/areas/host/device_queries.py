@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.host._places import CPU, places_of
 from torchada.areas.host._targets import Targets
-from torchada.areas.host.memory import CPU, places_of
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch

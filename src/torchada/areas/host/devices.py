@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.host._places import places_of
 from torchada.areas.host._targets import Targets
-from torchada.areas.host.memory import places_of
 from torchada.redirect.calls import disguise, positional
 from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context

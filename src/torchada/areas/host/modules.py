@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from torchada.areas.host._places import CPU, Places, places_of
 from torchada.areas.host._targets import Targets
-from torchada.areas.host.memory import CPU, Places, places_of
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
