@@ -57,7 +57,7 @@ COMPARISONS = (
 
 
 def instructions(program: Program) -> int:
-    """How many a process executes from its creation to its end. Raises RuntimeError with its last output."""
+    """The number of instructions that a process of `program` executes. Raises RuntimeError with its last output."""
     command = [*COUNT, str(program.python), "-c", program.code]
     done = subprocess.run(command, env={**ENVIRONMENT, **program.variables}, capture_output=True, text=True)
     counted = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)

@@ -15,7 +15,7 @@ def by_event(before: Any, after: Any) -> None:
 
 
 def by_event_wait(before: Any, after: Any) -> None:
-    """The same, asked of the event."""
+    """As `by_event`, by the method of the event."""
     event = torch.cuda.Event()
     event.record(before)
     event.wait(after)

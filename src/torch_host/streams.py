@@ -57,13 +57,13 @@ class Stream(torch.Stream):
         return True
 
     def synchronize(self) -> None:
-        """Wait for what was put into the stream; it is done."""
+        """Nothing to wait for: operators on the CPU are complete when they return."""
 
     def wait_event(self, event: Any) -> None:
-        """Let the stream wait for an event; what precedes it is done."""
+        """Nothing to wait for: what precedes the event is complete."""
 
     def wait_stream(self, stream: Any) -> None:
-        """Let the stream wait for another; what is in that one is done."""
+        """Nothing to wait for: what the other stream was given is complete."""
 
     def record_event(self, event: Any = None) -> Any:
         event = Event() if event is None else event

@@ -41,7 +41,7 @@ def by_view(views: Views, cuda: Callable[P, R], honest: Callable[P, R], *, depth
 
 
 def declared(function: Callable[P, R], question: Question) -> Callable[P, R]:
-    """`function`, which answers `question` by view, known as such from now on."""
+    """Register that `function` answers `question` by view, and return it."""
     QUESTIONS[function] = question
     return function
 

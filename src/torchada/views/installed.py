@@ -38,7 +38,7 @@ def packages() -> list[Package]:
 
 
 def asker_of(name: str) -> Asker | None:
-    """The code of a package, module or script as it would ask; None where there is none. `name` may be a file that ends in .py."""
+    """The asker that stands for a package, module or script; None where there is none. `name` may be a file that ends in .py."""
     if name.endswith(".py") and os.path.isfile(name):
         file = os.path.abspath(name)
         return Asker("__main__", file, (file,))

@@ -74,7 +74,7 @@ def _on_the_cpu_or_default(context: Context, places: Places, original: Function)
 
 
 def _like(places: Places, original: Function) -> Function:
-    """It is where the tensor is that it is made like."""
+    """`original` makes a tensor like its first argument: the new one counts as being on the same device."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         made = original(*args, **kwargs)

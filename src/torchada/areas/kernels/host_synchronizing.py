@@ -191,7 +191,7 @@ class _Sampling(_Operator):
         return self._draws(lambda *args: kernel(*args, out=drawn), device)
 
     def follows(self, kernel: Function, device: Any, has_out: bool = False) -> bool:
-        """Whether two generators with the same seed draw the same. What the kernel draws from another one does not count."""
+        """Whether the kernel draws from the generator that it is given: two with the same seed have to give the same."""
         torch, namespace = self._torch, self._namespace
         weights = torch.ones(16, 64, device=device)
 
