@@ -1,6 +1,6 @@
 """What a call of each public name of torch.cuda costs under torchada, written for native MUSA, and under torchada 0.1.103.
 
-The names, and which of them are torch_musa's own objects, are read from compatibility/observed; uses.py says how each is called.
+The names are read from torch, and how each is answered from scripts/compatibility/observed.json; uses.py says how each is called.
 Processes take turns (see overhead.py), and are started several times, because the placement of code and data stays the same within
 a process. Times are processor time, the minimum over all rounds; ratios are those of the minima.
 

@@ -33,7 +33,18 @@ from statistics import median
 import record
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = ("LICENSE", "MANIFEST.in", "README.md", "build_backend", "pyproject.toml", "setup.py", "sitecustomize", "src")
+SOURCES = (
+    *(
+        "LICENSE",
+        "MANIFEST.in",
+        "README.md",
+        "pyproject.toml",
+        "scripts/build_backend",
+        "setup.py",
+        "sitecustomize",
+        "src",
+    ),
+)
 BARE = "no start-up file"
 # Nothing may create .pyc files meanwhile, or steer the interpreters from outside.
 ENVIRONMENT = {

@@ -15,4 +15,4 @@ python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 # The theme announces its successor on every run otherwise.
 export NO_MKDOCS_2_WARNING=1
 # Not --quiet, which hides the warnings from --strict as well.
-mkdocs build --strict --site-dir "${1:-build/site}"
+mkdocs build --strict --config-file scripts/mkdocs.yml --site-dir "${1:-build/site}"

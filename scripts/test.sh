@@ -26,7 +26,7 @@ ruff check .
 ruff format --check .
 python -m musasim build & # which leaves a processor idle most of the time, as mypy does
 build=$!
-mypy src build_backend benchmarks
+mypy src scripts/build_backend benchmarks
 wait "$build"
 
 if [[ ${1:-} == --quick ]]; then

@@ -1,4 +1,7 @@
-"""What was observed, kept as JSON by torch version, and docs/reference/compatibility.md, made from it."""
+"""What was observed, kept as JSON, and docs/reference/compatibility.md, made from it.
+
+The file has a row for each answer: path, kind, how, whether the name is public, and the versions of torch that gave it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from scripts.compatibility.observe import KINDS, Observation
 
 ROOT = Path(__file__).resolve().parents[2]
-OBSERVED = Path(__file__).resolve().parent / "observed"
+OBSERVED = Path(__file__).resolve().with_name("observed.json")
 TABLE = ROOT / "docs" / "reference" / "compatibility.md"
 # path -> (kind, how, public)
 Record = dict[str, tuple[str, str, bool]]
@@ -35,14 +38,31 @@ def record_of(observations: dict[str, tuple[Observation, bool]]) -> Record:
 
 
 def write_record(version: str, record: Record) -> None:
-    OBSERVED.mkdir(exist_ok=True)
-    (OBSERVED / f"{version}.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+    """Put the record of one version beside those of the others, or in the place of its last one."""
+    OBSERVED.write_text(written({**records(), version: record}), encoding="utf-8")
+
+
+def written(known: dict[str, Record]) -> str:
+    """The text of the file: a line for each answer, sorted by path, those of the oldest torch first."""
+    versions: dict[tuple[str, str, str, bool], list[str]] = {}
+    for version in sorted(known, key=_parts):
+        for path, answer in known[version].items():
+            versions.setdefault((path, *answer), []).append(version)
+    rows = sorted(versions.items(), key=lambda row: (row[0][0], _parts(row[1][0])))
+    return "[\n" + ",\n".join(json.dumps([*answer, " ".join(names)]) for answer, names in rows) + "\n]\n"
 
 
 def records() -> dict[str, Record]:
     """Everything on record, by torch version, oldest first."""
-    found = sorted(OBSERVED.glob("*.json"), key=lambda path: [int(part) for part in path.stem.split(".")])
-    return {path.stem: {name: tuple(row) for name, row in json.loads(path.read_text()).items()} for path in found}
+    known: dict[str, Record] = {}
+    for path, kind, how, public, versions in json.loads(OBSERVED.read_text(encoding="utf-8")):
+        for version in versions.split():
+            known.setdefault(version, {})[path] = (kind, how, public)
+    return dict(sorted(known.items(), key=lambda item: _parts(item[0])))
+
+
+def _parts(version: str) -> list[int]:
+    return [int(part) for part in version.split(".")]
 
 
 def page(known: dict[str, Record]) -> str:

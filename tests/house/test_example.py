@@ -11,7 +11,7 @@ from support.interpreter import ROOT, Interpreter
 
 pytestmark = pytest.mark.once
 
-EXAMPLE = ROOT / "examples" / "train_digits.py"
+EXAMPLE = ROOT / "docs" / "examples" / "train_digits.py"
 
 
 def _accuracy(output: str) -> float:

@@ -61,6 +61,15 @@ def reduced(api: dict[str, Any]) -> dict[str, Any]:
     return {"source": api["source"], "top_level": top_level, "modules": modules}
 
 
+def written(facts: Any, depth: int = 0) -> str:
+    """JSON with a line for each function, class, list of constants and name at the top."""
+    if depth > 3 or not isinstance(facts, dict) or all(isinstance(entry, str) for entry in facts.values()):
+        return json.dumps(facts, sort_keys=True)
+    start = f"\n{' ' * (depth + 1)}"
+    return (
+        f"{{{start}" + f",{start}".join(f'"{name}": {written(facts[name], depth + 1)}' for name in sorted(facts)) + "}"
+    )
+
+
 if __name__ == "__main__":
-    facts = reduced(json.loads(Path(sys.argv[1]).read_text()))
-    SPEC.write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n")
+    SPEC.write_text(written(reduced(json.loads(Path(sys.argv[1]).read_text()))) + "\n")

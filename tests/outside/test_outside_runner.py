@@ -128,7 +128,7 @@ def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
 
 
 def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "any.toml").write_text('[[failure]]\ntests = "*"\ncause = "bad luck"\nwhy = "?"\n')
+    (tmp_path / "any.toml").write_text('failure = [{tests = "*", cause = "bad luck", why = "?"}]\n')
     with pytest.raises(SystemExit, match="needs a reason and one of the causes"):
         scoring.read(tmp_path / "any.toml", "2.13.0")
 

@@ -16,9 +16,8 @@ from support.interpreter import ROOT
 
 # The files of a checkout, from which MANIFEST.in chooses.
 TREE = (
-    *("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE", "README.md", "README_CN.md", ".gitignore"),
-    *("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "mkdocs.yml", ".ci", ".github"),
-    *("benchmarks", "build_backend", "changes", "docs", "examples", "scripts", "sitecustomize", "src", "tests"),
+    *("pyproject.toml", "setup.py", "MANIFEST.in", "LICENSE", "README.md", "AGENTS.md", "CHANGELOG.md", "CITATION.cff"),
+    *(".ci", ".devcontainer", ".github", ".gitignore", "benchmarks", "docs", "scripts", "sitecustomize", "src", "tests"),
 )  # fmt: skip
 LEFT_OVER = shutil.ignore_patterns("*.egg-info", "__pycache__", "*.so", "*.py[cod]", "*.pt")
 

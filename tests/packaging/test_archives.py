@@ -135,7 +135,7 @@ def test_archives_built_elsewhere_and_later_have_the_same_bytes(
 def test_dates_of_archives_are_those_of_source_date_epoch(
     wheel: Path, sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.syspath_prepend(ROOT / "build_backend")
+    monkeypatch.syspath_prepend(ROOT / "scripts" / "build_backend")
     reproducible = import_module("reproducible")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     wheel, sdist = (Path(shutil.copy(archive, tmp_path)) for archive in (wheel, sdist))

@@ -19,7 +19,7 @@ import pytest
 from support import vendor_python
 from support.interpreter import ROOT, clean_environment
 
-EXAMPLES = ROOT / "examples"
+EXAMPLES = ROOT / "docs" / "examples"
 PROGRAMS = ROOT / "tests" / "areas" / "distributed" / "programs"
 #: Seconds until a program counts as hanging; a loaded machine is slow.
 PATIENCE = 240

@@ -1,4 +1,4 @@
-"""The toy backend of examples/backend_toy: in a fresh interpreter that finds it, without installing it."""
+"""The toy backend of docs/examples/backend_toy: in a fresh interpreter that finds it, without installing it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.interpreter import ROOT, TORCH, Interpreter
 
-EXAMPLE = ROOT / "examples" / "backend_toy"
+EXAMPLE = ROOT / "docs" / "examples" / "backend_toy"
 # PyTorch's support of devices in Python.
 IS_POSSIBLE = TORCH >= (2, 10)
 _ENTRY_POINTS = """

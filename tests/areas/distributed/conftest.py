@@ -20,8 +20,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    """reference("ddp", ranks): what examples/train_ddp.py prints on so many ranks undisturbed, and its folder. One rank means no
-    torchrun."""
+    """reference("ddp", ranks): what docs/examples/train_ddp.py prints on so many ranks undisturbed, and its folder. One rank means
+    no torchrun."""
     base = tmp_path_factory.getbasetemp()
     shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "distributed"
     shared.mkdir(exist_ok=True)

@@ -94,7 +94,7 @@ def test_disabling_leaves_nothing(host: Interpreter) -> None:
 
 def test_the_example(plain: Interpreter, tmp_path: Path) -> None:
     plain.cwd = tmp_path
-    example = str(ROOT / "examples" / "train_digits.py")
+    example = str(ROOT / "docs" / "examples" / "train_digits.py")
     done = plain.run(["-m", "torchada", "run", "--on", "cpu", example, "--epochs", "2"])
     accuracy = float(done.stdout.split("Test accuracy: ")[1].partition("%")[0])
     assert accuracy > 95

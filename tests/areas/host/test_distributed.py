@@ -128,7 +128,9 @@ def test_examples(plain: Interpreter, tmp_path: Path, example: str) -> None:
         "--standalone",
         "--nproc-per-node",
     ]
-    done = plain.run([*command, "2", str(ROOT / "examples" / example), "--epochs", "2"], env={"OMP_NUM_THREADS": "1"})
+    done = plain.run(
+        [*command, "2", str(ROOT / "docs" / "examples" / example), "--epochs", "2"], env={"OMP_NUM_THREADS": "1"}
+    )
     accuracies = [float(part.partition("%")[0]) for part in done.stdout.split("test accuracy ")[1:]]
     assert len(accuracies) == 2 and accuracies[-1] > 60 and "cuda:1" in done.stdout
 
