@@ -94,7 +94,8 @@ def page(figures: Mapping[str, Any]) -> str:
 
 
 def _names() -> str:
-    from torchada.backends.select import BUILT_IN, find
+    from torchada.backends.select import find
+    from torchada.base.adapters import ADAPTERS
 
     rows = [["platform", "device", "adapter", "collectives", "dispatch key", "visible devices", "allocator's settings"]]
     more = [["platform", "names from", "run on", "lacks"]]
@@ -102,7 +103,7 @@ def _names() -> str:
         backend = find(name)
         assert backend is not None
         allocator = backend.allocator.variable if backend.allocator else ""
-        chosen = "" if name in BUILT_IN else ", by name"
+        chosen = "" if name in ADAPTERS else ", by name"
         cells = [
             f"{name}{chosen}",
             f"`{backend.device_type}`" + (f", a name for `{backend.computes_on}`" if backend.computes_on else ""),

@@ -17,20 +17,23 @@ SIMULATE = "TORCHADA_SIMULATE"
 FACE = "MUSASIM_FACE"  # whose adapter the simulator is: musa, npu or mlu
 STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
-OFF = ("", "0", "false", "no", "off")
 # torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
 # modules once torch has been imported.
 WATCHED_AT_START = {"torch": False, "torch_musa": True, "torch_npu": True, "torch_mlu": True}
 
 
 class HookFinder:
-    """Answers None after one dictionary look-up for every name it does not watch."""
+    """Answers None after one dictionary look-up for every name it does not watch, and for every name while it is switched off.
+
+    It never leaves sys.meta_path: an import in another thread, which is walking over that list, would skip the finder after it.
+    """
 
     def __init__(self) -> None:
         self.watched = dict(WATCHED_AT_START)
+        self.enabled = True
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
-        if name not in self.watched:
+        if name not in self.watched or not self.enabled:
             return None
         spec = self.ask_remaining(name, path, target)
         if spec is not None and spec.loader is not None:  # without a loader, it is a folder of that name
@@ -39,6 +42,10 @@ class HookFinder:
         elif self.watched.get(name) and is_on(SIMULATE) and name == f"torch_{os.environ.get(FACE) or 'musa'}":
             spec = type(sys.__spec__)(name, SimulatedLoader(), is_package=True)  # type: ignore[arg-type]
         return spec
+
+    def is_in_force(self) -> bool:
+        """Whether imports are noticed."""
+        return self.enabled and self in sys.meta_path
 
     def ask_remaining(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         """Return what the finders after this one answer."""
@@ -77,7 +84,7 @@ class ChainedLoader:
         try:
             from torchada.hooks.importer import follow
 
-            follow(module.__name__, execute)
+            follow(module.__name__, execute, FINDER)
         except Exception as error:
             if execute.failed:
                 raise  # the module's own error
@@ -105,10 +112,13 @@ class Execution:
 class SimulatedLoader:
     """Stands for an adapter module that is not installed, where TORCHADA_SIMULATE=1 asks for its simulator."""
 
-    def create_module(self, spec: "Any") -> "Any":
-        from torchada.hooks.importer import become_simulated
+    is_simulated = True  # tells it from the loader of an installed adapter
 
-        become_simulated(spec)
+    def create_module(self, spec: "Any") -> "Any":
+        from torchada.hooks.importer import simulated_spec
+
+        vars(spec).update(vars(simulated_spec(spec.name)))
+        spec.loader = ChainedLoader(spec.loader)
         return spec.loader.create_module(spec)
 
     def exec_module(self, module: "Any") -> None:
@@ -137,7 +147,7 @@ def install() -> None:
         if not FINDER.watched.keys().isdisjoint(sys.modules):
             from torchada.hooks.activation import catch_up
 
-            catch_up()
+            catch_up(FINDER)
     except Exception as error:
         not_started(error)
 
@@ -154,7 +164,7 @@ def not_started(error: Exception) -> None:
 def pass_on_interrupt(error: BaseException) -> None:
     """Raise the KeyboardInterrupt or SystemExit that `error` stands for, if any: it must not be reported as a fault of torchada.
 
-    Until Python 3.12, what is raised in `__set_name__`, while a class is made, arrives as the cause of a RuntimeError.
+    As torchada.base.faults, which cannot be imported where all of torchada is broken.
     """
     cause = error.__cause__
     while cause is not None:

@@ -32,10 +32,12 @@ def find_spec(name: str) -> ModuleSpec | None:
 
 
 class _Finder:
+    enabled = False
+
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        return find_spec(fullname)
+        return find_spec(fullname) if self.enabled else None
 
 
 _FINDER = _Finder()
@@ -43,11 +45,14 @@ _FINDER = _Finder()
 
 def install() -> None:
     """Put the finder last, so that a real torch_musa wins. Calling it again changes nothing."""
+    _FINDER.enabled = True
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
 
 
 def uninstall() -> None:
-    """Remove the finder. A torch_musa that has been imported stays imported."""
-    if _FINDER in sys.meta_path:
-        sys.meta_path.remove(_FINDER)
+    """Switch the finder off. A torch_musa that has been imported stays imported.
+
+    It stays on sys.meta_path: an import in another thread, which is walking over that list, would skip the finder after it.
+    """
+    _FINDER.enabled = False

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from _torchada_startup import install as _install
 
-__version__ = "0.2.0"
-
 TYPE_CHECKING = False  # importing typing would cost more than this package does
 if TYPE_CHECKING:
     from torchada import cuda as cuda
     from torchada import triton as triton
     from torchada import utils as utils
     from torchada.areas.libraries._rope import apply_rope_inplace as apply_rope_inplace
+    from torchada.base.version import __version__ as __version__
     from torchada.base.warnings import TorchadaError as TorchadaError
     from torchada.base.warnings import TorchadaWarning as TorchadaWarning
     from torchada.compat.legacy import apply_patches as apply_patches
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
 
 # The same at run time (PEP 562), loaded name by name: a process that uses none of them pays for none of them.
 _LAZY = {
+    "__version__": "torchada.base.version",
     "disable": "torchada.control.switch",
     "disabled": "torchada.control.switch",
     "enable": "torchada.control.switch",
@@ -81,7 +81,7 @@ _LAZY = {
 # Computed from torch, which is imported for it, at each access. Not in __all__: a star import must not import torch.
 _OF_TORCH = {"CUDA_HOME": "torchada.utils.cpp_extension"}
 
-__all__ = ["__version__", *sorted(_LAZY)]
+__all__ = sorted(_LAZY)
 
 
 def _resolve(name: str) -> object:

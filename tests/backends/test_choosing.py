@@ -8,6 +8,7 @@ import pytest
 
 from support.interpreter import Interpreter
 from torchada.backends import select
+from torchada.base.adapters import ADAPTERS
 
 pytestmark = pytest.mark.once
 
@@ -59,11 +60,11 @@ def test_a_named_adapter_that_is_not_installed(machine: Interpreter) -> None:
     assert "TORCHADA_PLATFORM=npu, but torch_npu is not installed: nothing is redirected" in done.stderr
 
 
-@pytest.mark.parametrize("name", [*select.BUILT_IN, *select.BY_NAME_ONLY])
+@pytest.mark.parametrize("name", [*ADAPTERS, *select.BY_NAME_ONLY])
 def test_each_backend_is_a_value_of_its_own_file(name: str) -> None:
     backend = select.find(name)
     assert backend is not None and backend.name == name
-    assert select.BUILT_IN.get(name, backend.adapter) == backend.adapter
+    assert ADAPTERS.get(name, backend.adapter) == backend.adapter
 
 
 ROCM = """

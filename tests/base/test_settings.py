@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _torchada_startup import OFF, ON
+import _torchada_startup
 from support.interpreter import Interpreter
 from torchada.base import settings as _settings
-from torchada.base.settings import VARIABLES, Settings, read, variable
+from torchada.base.settings import (
+    OFF,
+    ON,
+    VARIABLES,
+    Settings,
+    read,
+    variable,
+)
 
 pytestmark = pytest.mark.once
 
@@ -36,6 +43,10 @@ def warned(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_read_without_variables_gives_the_defaults() -> None:
     assert read({}) == Settings()
     assert read({"PATH": "/bin", "XTORCHADA_STRICT": "1"}) == Settings()
+
+
+def test_start_up_and_the_settings_agree_on_what_is_on() -> None:
+    assert _torchada_startup.ON == ON and not set(ON) & set(OFF)
 
 
 @pytest.mark.parametrize("value", ON)

@@ -389,7 +389,7 @@ def test_our_own_fault_around_the_execution_does_not_break_the_import(
         plain,
         f"""
         from torchada.hooks import importer
-        def follow(name, execute):
+        def follow(name, execute, finder):
             {"execute()" if executes else "pass"}
             raise ValueError("ours")
         importer.follow = follow

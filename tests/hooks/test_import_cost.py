@@ -149,9 +149,9 @@ COLLECTIONS = """
 import gc, json
 from torchada.hooks import activation
 seen, follow = [], activation.follow
-def counted(name, execute):
+def counted(name, execute, finder):
     before = [each["collections"] for each in gc.get_stats()]
-    follow(name, execute)
+    follow(name, execute, finder)
     seen.append((name, [each["collections"] - count for each, count in zip(gc.get_stats(), before)]))
 activation.follow = counted
 import torch

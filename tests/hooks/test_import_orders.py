@@ -52,9 +52,12 @@ state = {
 }
 print(json.dumps(state))
 """
-# Eight threads at once, each with an order of its own; the end state is read when all are done.
+# Eight threads at once, each with an order of its own; the end state is read when all are done. setuptools comes first, because at
+# its import it takes a finder off sys.meta_path (_distutils_hack.shim): an import in another thread that is walking over the list
+# then skips the next finder and fails, with or without torchada. torch.utils.cpp_extension imports setuptools, and torch._inductor
+# cProfile, so "No module named '_lsprof'" was the error.
 THREADS = """
-import faulthandler, threading
+import faulthandler, setuptools, threading
 faulthandler.dump_traceback_later(120, exit=True)
 from importlib import import_module
 start, failed = threading.Barrier({count}), []

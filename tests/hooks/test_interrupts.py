@@ -6,11 +6,14 @@ Until Python 3.12, what is raised in `__set_name__` arrives as a RuntimeError.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import _torchada_startup
 from support.interpreter import Interpreter
+from torchada.base import faults
 
 pytestmark = pytest.mark.once
 
@@ -38,6 +41,26 @@ except BaseException as error:
 else:
     print("swallowed")
 """
+
+
+def caused_by(*causes: BaseException) -> RuntimeError:
+    """An error with a chain of causes, the nearest first."""
+    error = RuntimeError()
+    effect: BaseException = error
+    for cause in causes:
+        effect.__cause__ = effect = cause
+    return error
+
+
+@pytest.mark.parametrize("pass_on", [faults.pass_on_interrupt, _torchada_startup.pass_on_interrupt])
+def test_start_up_and_the_rest_pass_on_the_same_causes(pass_on: Callable[[BaseException], None]) -> None:
+    pass_on(caused_by())
+    pass_on(caused_by(ValueError(), ImportError()))
+    for interrupt in (KeyboardInterrupt(), SystemExit(3)):
+        for causes in ((interrupt,), (ValueError(), interrupt), (ValueError(), interrupt, ValueError())):
+            with pytest.raises(type(interrupt)) as raised:
+                pass_on(caused_by(*causes))
+            assert raised.value is interrupt
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer Pythons pass the interrupt on unchanged")

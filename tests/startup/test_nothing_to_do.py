@@ -131,10 +131,11 @@ def test_the_finder_watches_nothing_after_the_import_of_torch(plain: Interpreter
 def test_the_fast_path_knows_every_adapter() -> None:
     """Where no adapter is installed, settings and backends are not even loaded, so start-up must know the adapters' names."""
     from _torchada_startup import WATCHED_AT_START
-    from torchada.backends.select import BUILT_IN, find
+    from torchada.backends.select import find
+    from torchada.base.adapters import ADAPTERS
 
-    backends = [find(name) for name in BUILT_IN]
-    assert {name: backend.adapter for name, backend in zip(BUILT_IN, backends) if backend} == BUILT_IN
+    backends = [find(name) for name in ADAPTERS]
+    assert {name: backend.adapter for name, backend in zip(ADAPTERS, backends) if backend} == ADAPTERS
     assert all(backend and backend.name == backend.device_type for backend in backends)
     assert {backend.adapter: bool(backend.simulator) for backend in backends if backend} == {
         name: simulated for name, simulated in WATCHED_AT_START.items() if name != "torch"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from torchada.views.asker import Asker, asker, is_one, is_standard
-from torchada.views.view import key_of
+from torchada.views.asking import key_of
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 

@@ -8,14 +8,13 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from typing import NamedTuple
 
-from _torchada_startup import SimulatedLoader
 from torchada.backends.descriptor import Backend
+from torchada.base.adapters import ADAPTERS
 from torchada.base.settings import Settings
 from torchada.base.warnings import warn_once
 
-# Our backends that are chosen where their adapter is installed, in order of preference. Each is a value in a module of its name.
-BUILT_IN = {"musa": "torch_musa", "npu": "torch_npu", "mlu": "torch_mlu"}
-# Ours as well, but their adapters are parts of every torch, or of ours, so they have to be asked for by name.
+# Ours as well (each backend is a value in a module of its name), but their adapters are parts of every torch, or of ours, so they
+# have to be asked for by name.
 BY_NAME_ONLY = ("host", "xpu", "mps")
 GROUP = "torchada.backends"
 # Platforms on which CUDA code needs no help from us.
@@ -40,9 +39,9 @@ def before_torch(settings: Settings) -> Selection:
             return Selection(named.name, f"TORCHADA_PLATFORM={named.name}", named)
         warn_once(f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed: nothing is redirected")
         return Selection("cuda or cpu", f"TORCHADA_PLATFORM={named.name}, but {named.adapter} is not installed")
-    installed = [name for name, adapter in BUILT_IN.items() if is_installed(adapter)]
+    installed = [name for name, adapter in ADAPTERS.items() if is_installed(adapter)]
     if not installed:
-        return Selection("cuda or cpu", "no adapter module (" + ", ".join(BUILT_IN.values()) + ") is installed")
+        return Selection("cuda or cpu", "no adapter module (" + ", ".join(ADAPTERS.values()) + ") is installed")
     if len(installed) > 1:
         _warn_about_two(installed)
     backend = _ours(installed[0])
@@ -50,15 +49,15 @@ def before_torch(settings: Settings) -> Selection:
 
 
 def _warn_about_two(installed: list[str]) -> None:
-    adapters = " and ".join(BUILT_IN[name] for name in installed)
+    adapters = " and ".join(ADAPTERS[name] for name in installed)
     choices = " or ".join(f"TORCHADA_PLATFORM={name}" for name in installed)
     warn_once(f"{adapters} are installed, and PyTorch has room for one: {installed[0]} is used; {choices} chooses")
 
 
 def _ours(name: str) -> Backend:
     """The backend of that name among those that torchada brings."""
-    found: Backend = getattr(import_module(f"torchada.backends.{name}"), name.upper())
-    return found
+    backend: Backend = getattr(import_module(f"torchada.backends.{name}"), name.upper())
+    return backend
 
 
 def with_torch(backend: Backend, settings: Settings) -> Selection:
@@ -92,7 +91,9 @@ def is_installed(adapter: str) -> bool:
 
 def _is_stand_in(adapter: str) -> bool:
     """Whether `import adapter` would load the simulator."""
-    return adapter not in sys.modules and isinstance(getattr(find_spec(adapter), "loader", None), SimulatedLoader)
+    return adapter not in sys.modules and bool(
+        getattr(getattr(find_spec(adapter), "loader", None), "is_simulated", False)
+    )
 
 
 def _why(adapter: str, simulated: bool) -> str:
@@ -108,7 +109,7 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
     """The simulator's spec for an adapter module, or None where it was not asked for or `name` is another module."""
     if not settings.simulate:
         return None
-    for backend in map(_ours, (each for each, adapter in BUILT_IN.items() if adapter == name)):
+    for backend in map(_ours, (ours for ours, adapter in ADAPTERS.items() if adapter == name)):
         if backend.simulator is not None:
             spec: ModuleSpec | None = import_module(f"{backend.simulator}.finder").find_spec(name)
             return spec
@@ -117,7 +118,7 @@ def simulated_spec(name: str, settings: Settings) -> ModuleSpec | None:
 
 def find(name: str) -> Backend | None:
     """The backend of that name; entry points are read only if it is not a built-in one."""
-    if name in BUILT_IN or name in BY_NAME_ONLY:
+    if name in ADAPTERS or name in BY_NAME_ONLY:
         return _ours(name)
     from torchada.base.plugins import entry_points
 
@@ -137,7 +138,7 @@ def _named(platform: str) -> Backend | None:
     backend = find(platform)
     if backend is not None:
         return backend
-    known = ", ".join([*BUILT_IN, *BY_NAME_ONLY, *LEFT_ALONE])
+    known = ", ".join([*ADAPTERS, *BY_NAME_ONLY, *LEFT_ALONE])
     warn_once(f"TORCHADA_PLATFORM={platform!r} names no backend; expected auto, {known} or an installed one")
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from _torchada_startup import pass_on_interrupt
+from torchada.base.faults import pass_on_interrupt
 from torchada.base.warnings import warn_once
 
 
@@ -32,6 +32,6 @@ def _find(group: str) -> Any:
     from importlib.metadata import distributions, entry_points  # costs more than our start-up: imported when needed
 
     # Hardly any environment has an entry point for torchada, and parsing those of all packages costs five times this check.
-    if not any(group in (each.read_text("entry_points.txt") or "") for each in distributions()):
+    if not any(group in (package.read_text("entry_points.txt") or "") for package in distributions()):
         return ()
     return entry_points(group=group)

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from _torchada_startup import OFF, ON
 from torchada.base.warnings import warn_once
 
 PREFIX = "TORCHADA_"
+# What a flag may be, in small letters. Start-up knows ON as well.
+ON = ("1", "true", "yes", "on")
+OFF = ("", "0", "false", "no", "off")
 
 
 class Variable(NamedTuple):

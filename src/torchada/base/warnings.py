@@ -6,11 +6,11 @@ import sys
 import warnings
 from types import FrameType
 
-from _torchada_startup import WATCHED_AT_START
+from torchada.base.adapters import ADAPTERS
 
 _said: dict[str, None] = {}
 # A warning names the line of the program that led to it, not a line of torchada, torch, its adapters or the import system.
-_BETWEEN = sys.stdlib_module_names | {"torchada", "_torchada_startup", "sitecustomize", *WATCHED_AT_START}
+_BETWEEN = sys.stdlib_module_names | {"torchada", "_torchada_startup", "sitecustomize", "torch", *ADAPTERS.values()}
 _NOWHERE = "<torchada>"  # not a file, so that no line of it is shown
 
 

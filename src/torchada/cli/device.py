@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from torchada.backends import select
+from torchada.base.adapters import ADAPTERS
 from torchada.control import startup_files
 
 
@@ -33,7 +34,7 @@ def platforms() -> list[str]:
 
 def _named() -> list[str]:
     """The platforms that torchada itself knows."""
-    return ["auto", *select.BUILT_IN, *select.BY_NAME_ONLY, *select.LEFT_ALONE]
+    return ["auto", *ADAPTERS, *select.BY_NAME_ONLY, *select.LEFT_ALONE]
 
 
 def check(options: argparse.Namespace) -> None:

@@ -7,6 +7,7 @@ from types import ModuleType
 
 from torchada.backends import select
 from torchada.base import plugins, settings
+from torchada.base.adapters import ADAPTERS
 from torchada.base.version import __version__
 from torchada.hooks.state import STATE
 
@@ -50,13 +51,13 @@ _KNOWN_TYPES = {
     "cpu": False,
     "meta": False,
     "cuda": True,
-    **dict.fromkeys(select.BUILT_IN, True),  # named as their device types
+    **dict.fromkeys(ADAPTERS, True),  # named as their device types
 }
 
 
 def _is_backend(name: str) -> bool:
     """Whether this process has chosen a backend of that name, or one is installed."""
-    ours = name in select.BUILT_IN or name in select.BY_NAME_ONLY
+    ours = name in ADAPTERS or name in select.BY_NAME_ONLY
     return ours or _selection().platform == name or name in plugins.names(select.GROUP)
 
 

@@ -35,7 +35,7 @@ def report() -> dict[str, Any]:
         },
         "versions": _versions(selection),
         "modules": _modules(),
-        "areas": [vars(record) for record in STATE.areas.values()],
+        "areas": [area.as_data() for area in STATE.areas.values()],
         "workarounds": workarounds(),
         "device_strings": _device_strings(),
         "views": _views(),
@@ -49,14 +49,14 @@ def report() -> dict[str, Any]:
 def apis() -> dict[str, list[str]]:
     """The APIs of CUDA that each area redirects, by area."""
     applied = ENGINE.applied().items()
-    return {area: sorted({each.patch.api for each in done if each.patch.api}) for area, done in applied}
+    return {area: sorted({record.patch.api for record in done if record.patch.api}) for area, done in applied}
 
 
 def workarounds() -> list[dict[str, str]]:
     """What is in force only for some versions of torch, the backend's adapter or a library."""
-    patches = ((area, each.patch) for area, done in ENGINE.applied().items() for each in done)
-    found = {(area, _with_state(patch), patch.versions) for area, patch in patches if patch.versions}
-    return [{"area": area, "for": text, "versions": versions} for area, text, versions in sorted(found)]
+    patches = ((area, record.patch) for area, done in ENGINE.applied().items() for record in done)
+    bound = {(area, _with_state(patch), patch.versions) for area, patch in patches if patch.versions}
+    return [{"area": area, "for": text, "versions": versions} for area, text, versions in sorted(bound)]
 
 
 def _with_state(patch: Patch) -> str:
@@ -64,16 +64,16 @@ def _with_state(patch: Patch) -> str:
     return ": ".join(filter(None, (patch.text, getattr(patch.replacement, "state", ""))))
 
 
-def exit_code(found: dict[str, Any]) -> int:
+def exit_code(status: dict[str, Any]) -> int:
     """0: redirection is, or on the import of torch will be, in force; 1: nothing to do; 2: something failed."""
-    if found["problems"] or any(area["outcome"] == "failed" for area in found["areas"]):
+    if status["problems"] or any(area["outcome"] == "failed" for area in status["areas"]):
         return FAILED
-    return ACTIVE if found["active"] else INACTIVE
+    return ACTIVE if status["active"] else INACTIVE
 
 
 def _is_active(selection: select.Selection) -> bool:
     # torchada.enable() is stronger than TORCHADA_DISABLE=1, which keeps the finder away.
-    return FINDER in sys.meta_path and selection.backend is not None
+    return FINDER.is_in_force() and selection.backend is not None
 
 
 def _startup() -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _startup() -> dict[str, Any]:
 
 
 def _finder() -> dict[str, Any]:
-    position = sys.meta_path.index(FINDER) if FINDER in sys.meta_path else None
+    position = sys.meta_path.index(FINDER) if FINDER.is_in_force() else None
     return {"installed": position is not None, "position": position, "of": len(sys.meta_path)}
 
 
@@ -101,8 +101,8 @@ def _adapter_version(adapter: str, selection: select.Selection) -> str | None:
     if module is not None:
         kind = "simulated" if getattr(module, "__simulated__", False) else "real"
         return f"{_module_version(adapter) or _installed_version(adapter) or _UNKNOWN} ({kind})"
-    found = FINDER.ask_remaining(adapter)
-    if found is not None and found.loader is not None:  # not find_spec, which also finds the simulator
+    spec = FINDER.ask_remaining(adapter)
+    if spec is not None and spec.loader is not None:  # not find_spec, which also finds the simulator
         return f"{_installed_version(adapter) or _UNKNOWN} (real, not imported)"
     return "simulated, not imported" if selection.backend is not None else None
 
@@ -124,12 +124,13 @@ def _modules() -> dict[str, str]:
 
 def _module_state(name: str) -> str:
     home = REGISTRY.home_of(name)
-    failed = [record for record in STATE.areas.values() if record.module == home and record.outcome == "failed"]
+    areas = [area for area in STATE.areas.values() if area.module == home]
+    failed = [area for area in areas if area.outcome == "failed"]
     if failed:
-        return "failed: " + "; ".join(f"{record.name}: {record.reason}" for record in failed)
+        return "failed: " + "; ".join(f"{area.name}: {area.reason}" for area in failed)
     if not is_complete(sys.modules.get(name)):
         return "not imported"
-    if any(record.module == home and record.outcome == "applied" for record in STATE.areas.values()):
+    if any(area.outcome == "applied" for area in areas):
         return "wrapped"
     return "imported, left as it is"
 
@@ -151,9 +152,8 @@ def _views() -> list[dict[str, str]]:
 
 
 def _environment(settings: _settings.Settings) -> dict[str, Any]:
-    found = _settings.in_force()
     return {
-        "in_force": found,
+        "in_force": _settings.in_force(),
         "unknown": list(settings.unknown),
         "not_understood": list(settings.not_understood),
     }

@@ -15,12 +15,12 @@ from torchada.views.view import forget_all
 
 
 def disable() -> None:
-    """Put back everything that was changed, exactly, and remove the import hook. Does nothing when nothing is in force.
+    """Put back everything that was changed, exactly, and switch the import hook off. Does nothing when nothing is in force.
 
-    Entries that other code has changed since stay as they are. Tensors on the device, and torch_musa, stay usable.
+    Entries that other code has changed since stay as they are. Tensors on the device, and torch_musa, stay usable. Imports in other
+    threads go on undisturbed; a thread that uses torch meanwhile may meet entries that are put back beside others that are not yet.
     """
-    if FINDER in sys.meta_path:
-        sys.meta_path.remove(FINDER)
+    FINDER.enabled = False
     ENGINE.revert_all()
     if STATE.context is not None:
         choice.take_back(STATE.context.backend)
@@ -32,12 +32,13 @@ def enable() -> None:
 
     A part that cannot be redirected is left alone and named in a TorchadaWarning; under TORCHADA_STRICT=1, TorchadaError is raised.
     """
-    if FINDER in sys.meta_path and STATE.context is not None:
+    if FINDER.is_in_force() and STATE.context is not None:
         return
     FINDER.watched.update(WATCHED_AT_START)
+    FINDER.enabled = True
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
-    activation.catch_up()
+    activation.catch_up(FINDER)
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def disabled() -> Iterator[None]:
     Afterwards, also if the block raises, the redirection is what it was before. There is one redirection for the whole process, so
     other threads go without it meanwhile. Raises TorchadaError as `enable` does.
     """
-    was_enabled = FINDER in sys.meta_path
+    was_enabled = FINDER.is_in_force()
     disable()
     try:
         yield

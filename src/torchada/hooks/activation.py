@@ -9,9 +9,9 @@ executed by its own loader                      |
     |                                           |
     +---------------------+---------------------+
                           |
-                       _arrived -- redirection has begun -----------> the areas of this module
-                          |                                                     |
-    torch and the adapter are both there, whichever came last                   |
+                       _arrived -- redirection has begun -----------> application.apply_areas of this module:
+                          |                                           registry.areas_of names them, and each
+    torch and the adapter are both there, whichever came last         Area makes its patches and applies them
     (_begin_if_ready imports the adapter, whose own way leads here)             |
                           |                                                     |
                        _begin: the context -- each module that is there --------+
@@ -24,7 +24,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from _torchada_startup import FINDER
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.base import settings as _settings
@@ -33,12 +32,13 @@ from torchada.hooks import application, choice, late
 from torchada.hooks.collector import paused
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
-from torchada.hooks.state import STATE, is_complete
+from torchada.hooks.state import STATE, Finder, is_complete
 from torchada.redirect.context import Context
 
 
-def follow(name: str, execute: Callable[[], None]) -> None:
+def follow(name: str, execute: Callable[[], None], finder: Finder) -> None:
     """Execute a watched module, and then apply what waits for it. Called without holding a lock of ours: areas import modules."""
+    STATE.finder = finder
     again = STATE.has(name) and name not in STATE.executing  # importlib.reload
     # Other modules may run a whole program while they are imported, which needs the collector.
     with paused() if name == "torch" else nullcontext():
@@ -55,9 +55,10 @@ def _other_adapters_left_out(name: str) -> AbstractContextManager[None]:
     return _settings.unless_set("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
 
 
-def catch_up() -> None:
+def catch_up(finder: Finder) -> None:
     """The hook came late: treat imported modules as if they had just arrived, and those being imported once they are complete."""
-    for name in list(FINDER.watched):
+    STATE.finder = finder
+    for name in list(finder.watched):
         module = sys.modules.get(name)
         if is_complete(module):
             STATE.arrived(name)
@@ -76,8 +77,8 @@ def _executed_late(name: str) -> None:
 
 
 def _arrived_late(name: str) -> None:
-    if name == "torch" and not choice.choose():
-        FINDER.watched.clear()
+    if name == "torch" and not choice.choose(STATE.finder):
+        STATE.finder.watched.clear()
     else:
         _arrived(name)
 
@@ -158,7 +159,7 @@ def _begin(backend: Backend) -> None:
 
 def _watch(names: list[str]) -> None:
     for name in names:
-        FINDER.watched.setdefault(name, False)
+        STATE.finder.watched.setdefault(name, False)
     STATE.modules.update(name for name in REGISTRY.parts() if is_complete(sys.modules.get(name)))
 
 
@@ -183,4 +184,4 @@ def _record_calls(context: Context) -> None:
 
 def _leave_alone(backend: Backend) -> None:
     choice.take_back(backend)
-    FINDER.watched.clear()
+    STATE.finder.watched.clear()

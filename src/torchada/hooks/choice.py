@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from _torchada_startup import FINDER
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.base import settings as _settings
 from torchada.base.warnings import warn_once
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
-from torchada.hooks.state import STATE
+from torchada.hooks.state import STATE, Finder
 from torchada.redirect.mirrors.allocator import AllocatorSettings
 from torchada.redirect.mirrors.visible_devices import Mirror
 
 
-def choose() -> bool:
+def choose(finder: Finder) -> bool:
     """Before torch is executed: ask, then act on the answer. False where there is nothing to do."""
     try:
         selection = ask()
@@ -27,7 +26,7 @@ def choose() -> bool:
     STATE.selection = selection
     if selection.backend is None:
         return False
-    _get_ready(selection.backend)
+    _get_ready(selection.backend, finder)
     return True
 
 
@@ -49,10 +48,10 @@ def take_back(backend: Backend) -> None:
         variables.take_back()
 
 
-def _get_ready(backend: Backend) -> None:
+def _get_ready(backend: Backend, finder: Finder) -> None:
     # Watched from now on, not after the choice is final: another thread may import them while torch and the adapter are executed.
     for name in (backend.adapter, *REGISTRY.built_in_modules()):
-        FINDER.watched.setdefault(name, False)
+        finder.watched.setdefault(name, False)
     # This must precede the execution of torch and the adapter: a driver may read its variables as soon as its library is loaded.
     for variables in mirrors(backend):
         variables.bring_up_to_date()

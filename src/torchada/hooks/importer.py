@@ -9,49 +9,48 @@ from __future__ import annotations
 import os
 import sys
 
-from _torchada_startup import FINDER, WATCHED_AT_START, ChainedLoader
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
 
+    from torchada.hooks.state import Finder
 
-def follow(name: str, execute: Callable[[], None]) -> None:
+
+def follow(name: str, execute: Callable[[], None], finder: Finder) -> None:
     """Handle the import of the watched module `name`, which includes calling `execute`. Called under no lock but the module's."""
-    if name == "torch" and not _is_there_anything_to_do():
-        FINDER.watched.clear()
+    if name == "torch" and not _is_there_anything_to_do(finder):
+        finder.watched.clear()
         execute()
         return
     from torchada.hooks import activation
 
-    activation.follow(name, execute)
+    activation.follow(name, execute, finder)
 
 
-def become_simulated(spec: ModuleSpec) -> None:
-    """Turn the spec that stands for a missing adapter module into the simulator's."""
-    from torchada.backends.select import simulated_spec
-    from torchada.base.settings import read
+def simulated_spec(name: str) -> ModuleSpec:
+    """The simulator's spec for an adapter module that is not installed."""
+    from torchada.backends import select
+    from torchada.base import settings
 
-    found = simulated_spec(spec.name, read())
-    if found is None:
-        raise ModuleNotFoundError(f"No module named {spec.name!r}, and no simulator of it either", name=spec.name)
-    vars(spec).update(vars(found))
-    spec.loader = ChainedLoader(found.loader)  # type: ignore[assignment]
+    spec = select.simulated_spec(name, settings.read())
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {name!r}, and no simulator of it either", name=name)
+    return spec
 
 
-def _is_there_anything_to_do() -> bool:
+def _is_there_anything_to_do(finder: Finder) -> bool:
     """Answered before torch is executed, and without it."""
-    if not _deserves_a_closer_look():
+    if not _deserves_a_closer_look(finder):
         return False
     from torchada.hooks import choice
 
-    return choice.choose()
+    return choice.choose(finder)
 
 
-def _deserves_a_closer_look() -> bool:
+def _deserves_a_closer_look(finder: Finder) -> bool:
     """Whether an adapter is installed or a variable of ours is set; this decides on most machines, in well under a millisecond."""
     if any(name.startswith("TORCHADA_") for name in os.environ):
         return True
-    adapters = (name for name in WATCHED_AT_START if name != "torch")
-    return any(name in sys.modules or getattr(FINDER.ask_remaining(name), "loader", None) for name in adapters)
+    adapters = [name for name in list(finder.watched) if name != "torch"]  # areas watch no modules yet
+    return any(name in sys.modules or getattr(finder.ask_remaining(name), "loader", None) for name in adapters)

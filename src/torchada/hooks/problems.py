@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from _torchada_startup import pass_on_interrupt
 from torchada.base import settings
+from torchada.base.faults import pass_on_interrupt
 from torchada.base.warnings import TorchadaError, warn_once
 from torchada.hooks.state import STATE
 

@@ -1,25 +1,21 @@
-"""Which area concerns which module, as strings: an area is imported when its module has arrived, and not before.
+"""Which area concerns which module.
 
 The table is the sum of the wings' own (`torchada.areas`). Third parties add wings of the same shape through the entry-point group
-`torchada.areas`; see docs/architecture.md.
+`torchada.areas`; see docs/extending.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torchada.base import plugins
 from torchada.base.warnings import warn_once
+from torchada.hooks.area import Area, is_named
 
-if TYPE_CHECKING:
-    from torchada.redirect.context import Context
-    from torchada.redirect.engine import Patch
-
-Table = Mapping[str, Iterable[str]]  # a wing's table: {module: areas, in order}
 PACKAGE = "torchada.areas"
 GROUP = "torchada.areas"
 # Modules in which the areas of another module have patches as well: these are applied again when such a module is reloaded.
@@ -29,11 +25,12 @@ PARTS = {"torch.cuda": "torch"}
 class Registry:
     """The built-in wings, the chosen backend's own, and, once they are needed, those of entry points.
 
-    An area's name is "wing.area".
+    Areas are the same objects each time; they know what came of them.
     """
 
     def __init__(self) -> None:
         self._of_the_backend: dict[str, ModuleType] = {}
+        self._areas: dict[tuple[str, str], Area] = {}
 
     def bring(self, name: str, wing: str) -> None:
         """Add the wing of the chosen backend `name`: the module `wing`."""
@@ -52,14 +49,14 @@ class Registry:
     @cached_property
     def added(self) -> dict[str, Any]:
         """The wings of entry points, by entry-point name; a faulty one is left out with a warning."""
-        found = {}
+        wings = {}
         for name, wing in plugins.entry_points(GROUP):
             fault = self._fault(name, wing)
             if fault:
                 warn_once(f"entry point {name!r} of group {GROUP!r} is left out: {fault}")
             else:
-                found[name] = wing
-        return found
+                wings[name] = wing
+        return wings
 
     def built_in_modules(self) -> list[str]:
         """The modules that our own areas concern, torch first."""
@@ -78,24 +75,23 @@ class Registry:
         """The module whose areas concern `module`: itself, or what it is a part of."""
         return PARTS.get(module, module)
 
-    def areas_of(self, module: str) -> list[str]:
-        """Names of the areas of one module, in the order of application."""
+    def areas_of(self, module: str) -> list[Area]:
+        """The areas of one module, in the order of application."""
         wings = {**self.built_in, **self._of_the_backend, **self.added}
-        return [f"{name}.{area}" for name, wing in wings.items() for area in wing.AREAS.get(module, ())]
+        return [
+            self._area(f"{name}.{area}", module, wing)
+            for name, wing in wings.items()
+            for area in wing.AREAS.get(module, ())
+        ]
 
-    def load(self, area: str) -> Callable[[Context], Iterable[Patch]]:
-        """The function that yields the area's patches."""
-        wing, *path = area.split(".")
-        found: Any = self.built_in.get(wing) or self._of_the_backend.get(wing) or self.added[wing]
-        for part in path:
-            found = _member(found, part)
-        patches: Callable[[Context], Iterable[Patch]] = getattr(found, "patches", found)
-        return patches
+    def _area(self, name: str, module: str, wing: Any) -> Area:
+        return self._areas.setdefault((name, module), Area(name, module, wing))
 
     def names(self) -> set[str]:
         """Every name that TORCHADA_SKIP_AREAS may hold: a wing's, a file's or an area's. Loads nothing of third parties."""
         wings = {**self.built_in, **self._of_the_backend}
-        areas = {f"{name}.{area}" for name, wing in wings.items() for each in wing.AREAS.values() for area in each}
+        tables = {name: wing.AREAS for name, wing in wings.items()}
+        areas = {f"{name}.{area}" for name, table in tables.items() for names in table.values() for area in names}
         files = {area.rpartition(".")[0] for area in areas}
         return {*areas, *filter(None, files), *plugins.names(GROUP)}
 
@@ -115,16 +111,6 @@ class Registry:
 
 def _is_entry(module: object, areas: object) -> bool:
     return isinstance(module, str) and isinstance(areas, (tuple, list)) and all(isinstance(area, str) for area in areas)
-
-
-def _member(found: Any, part: str) -> Any:
-    """An attribute, or the submodule of that name."""
-    return getattr(found, part) if hasattr(found, part) else import_module(f"{found.__name__}.{part}")
-
-
-def is_named(area: str, names: Iterable[str]) -> bool:
-    """Whether `names` contain the name of the area, of its file or of its wing."""
-    return any(area == name or area.startswith(f"{name}.") for name in names)
 
 
 REGISTRY = Registry()

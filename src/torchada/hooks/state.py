@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import RLock
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
     from torchada.backends.select import Selection
+    from torchada.hooks.area import Area
     from torchada.redirect.context import Context
-    from torchada.redirect.engine import Patch
     from torchada.telemetry.process import Telemetry
 
 
-class AreaRecord:
-    """The result for one area: `outcome` is "applied", "skipped" or "failed"; `reason` says why unless it was applied."""
+class Finder(Protocol):
+    """What hooks use of the finder, which start-up hands to them: `watched` are the names that it notices."""
 
-    def __init__(self, name: str, module: str, outcome: str) -> None:
-        self.name = name
-        self.module = module
-        self.outcome = outcome
-        self.reason = ""
-        self.patches = 0
+    watched: dict[str, bool]
+
+    def ask_remaining(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """What the finders after this one answer."""
 
 
 class HookState:
     """`modules` holds the watched modules that have arrived, `executing` those under way; areas and problems stay in order."""
+
+    finder: Finder  # there from the first module that is followed on
 
     def __init__(self) -> None:
         self.lock = RLock()
         self.modules: set[str] = set()
         self.executing: set[str] = set()
         self.claimed: set[str] = set()
-        self.areas: dict[str, AreaRecord] = {}
+        self.areas: dict[str, Area] = {}
         self.problems: list[str] = []
         self.selection: Selection | None = None
         self.context: Context | None = None
         self.telemetry: Telemetry | None = None  # where calls are recorded
-        self.made: dict[str, tuple[Context, list[Patch]]] = {}  # the patches of areas, and for what context
         # Whether torch was in use before the hook was installed; None until redirection first begins.
         self.late: bool | None = None
 
@@ -81,7 +81,7 @@ class HookState:
         self.lock = RLock()
 
     def reset(self) -> None:
-        """Forget everything except which modules have arrived, and patches that can be applied again."""
+        """Forget everything except which modules have arrived."""
         with self.lock:
             self.claimed.clear()
             self.areas.clear()
@@ -92,7 +92,6 @@ class HookState:
 
 
 STATE = HookState()
-atexit.register(STATE.made.clear)  # as the engine's records
 os.register_at_fork(after_in_child=STATE.renew_lock)
 
 

@@ -5,6 +5,7 @@ depends on the module that asks, which the globals of the asking frame name. The
 
 - `view.py`: a table of the answers by module, for the mechanisms that ask at each call.
 - `decider.py`: what decides for modules that are not in it, loaded at the first question.
+- `asking.py`: what a frame shows of the code that asks.
 - `asker.py`: from the globals of a frame to the package that they belong to.
 - `rules.py`: the reasons for a decision, in order.
 - `tracing.py`: the function that torch.compile is tracing, which asks where torch evaluates its expressions.

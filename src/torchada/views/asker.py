@@ -6,8 +6,8 @@ import os
 import sys
 from typing import NamedTuple
 
+from torchada.views.asking import Globals
 from torchada.views.by_name import PORTIONS
-from torchada.views.view import Globals
 
 # Modules that programs run as: by `python script.py`, and in the children of multiprocessing.
 _MAIN = ("__main__", "__mp_main__")
@@ -61,7 +61,7 @@ def asker(namespace: Globals) -> Asker:
     sources = _of_the_package(name, namespace)
     if sources is None:
         package, sources = _by_place(name, namespace)
-    portion = next((each for each in PORTIONS if f"{name}.".startswith(f"{each}.")), None)
+    portion = next((known for known in PORTIONS if f"{name}.".startswith(f"{known}.")), None)
     return Asker(name, portion or package, sources)
 
 
@@ -69,7 +69,7 @@ def is_standard(who: Asker) -> bool:
     """Whether code is part of the standard library; a user's own `code.py` is not."""
     if who.names[1] not in sys.stdlib_module_names or who.names[1] in _MAIN:
         return False
-    return all(file.startswith(_STANDARD_LIBRARY) and not any(each in file for each in _SITE) for file in who.sources)
+    return all(file.startswith(_STANDARD_LIBRARY) and not any(part in file for part in _SITE) for file in who.sources)
 
 
 def _name_for_m(namespace: Globals) -> str | None:

@@ -8,9 +8,9 @@ from types import FrameType
 
 from torchada.views.asker import Asker, asker, is_one, is_standard
 from torchada.views.askers_for_others import asks_on_behalf
+from torchada.views.asking import Globals, key_of
 from torchada.views.rules import Decision, Rules
 from torchada.views.tracing import TRACING, traced_globals
-from torchada.views.view import Globals, key_of
 
 # These stand between a function and its caller: recording functions, and proxies.
 _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")

@@ -84,8 +84,8 @@ class Rules:
 
     def _by_its_sources(self, asker: Asker) -> Decision | None:
         if asker.text:
-            found = sources.mention(asker.text.encode(errors="replace"), self._words)
-            return Decision(False, f"its line {found[0]} says {found[1]}") if found else None
+            place = sources.mention(asker.text.encode(errors="replace"), self._words)
+            return Decision(False, f"its line {place[0]} says {place[1]}") if place else None
         mention = source_cache.find(asker.sources, self._settings.cache, self._words)
         if mention is None:
             return None

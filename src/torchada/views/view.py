@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from torchada.base.warnings import warn_once
+from torchada.views.asking import Globals, key_of
 
 if TYPE_CHECKING:
     from torchada.backends.descriptor import Backend
     from torchada.base.settings import Settings
     from torchada.views.decider import Decider
     from torchada.views.rules import Decision
-
-Globals = Mapping[str, Any]
 
 # Patches that are applied again after `disable` keep the views that they were made with.
 _ALL: WeakSet[Views] = WeakSet()
@@ -24,15 +22,6 @@ def forget_all() -> None:
     """Let every view of this process be decided anew."""
     for views in list(_ALL):
         views.forget()
-
-
-def key_of(namespace: Globals) -> str:
-    """What the answer to a module is remembered under: its file, because several modules may share a name; otherwise its name."""
-    file = namespace.get("__file__")
-    if type(file) is str:
-        return file
-    name = namespace.get("__name__")
-    return name if type(name) is str else ""
 
 
 class Views:

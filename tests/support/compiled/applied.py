@@ -50,15 +50,13 @@ def import_everything() -> list[str]:
     """Import every module that an area waits for. The names of areas that did not concern this torch."""
     from importlib import import_module
 
-    from torchada.hooks.state import STATE
-
     for module in REGISTRY.modules():
         try:
             import_module(module)
         except ImportError:
             pass  # this torch has no such module
     known = [area for module in REGISTRY.modules() for area in REGISTRY.areas_of(module)]
-    return [area for area in known if area not in STATE.areas or STATE.areas[area].outcome != "applied"]
+    return [area.name for area in known if area.outcome != "applied"]
 
 
 def place(record: Applied) -> str:

@@ -15,6 +15,7 @@ from torchada.backends import select
 from torchada.backends.descriptor import Backend
 from torchada.backends.musa import MUSA
 from torchada.base import settings
+from torchada.base.adapters import ADAPTERS
 from torchada.base.version import __version__
 from torchada.control import startup_files
 from torchada.tools.doctor import child_probes, machine
@@ -91,7 +92,7 @@ def gather(backend: Backend, limit: float, root: str = "/") -> Facts:
 def backend_here() -> Backend:
     """The backend whose adapter is examined: the one that would be chosen here, or MUSA's where that is none of the vendors'."""
     chosen = select.before_torch(settings.read()).backend
-    return chosen if chosen is not None and chosen.name in select.BUILT_IN else MUSA
+    return chosen if chosen is not None and chosen.name in ADAPTERS else MUSA
 
 
 def _not_asked(backend: Backend) -> Probe:
