@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from support.interpreter import Interpreter
+from torchada.areas import FORMER_NAMES, WINGS
 from torchada.hooks.area import Area
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
@@ -32,7 +35,7 @@ def test_areas_are_the_same_objects_each_time_and_none_is_loaded(plain: Interpre
 @pytest.fixture
 def context() -> Any:
     """As much of a context as an area is asked for before its patches are made."""
-    return SimpleNamespace(settings=SimpleNamespace(skip_areas=frozenset()), backend=SimpleNamespace(name="toy"))
+    return SimpleNamespace(backend=SimpleNamespace(name="toy"))
 
 
 def fail(context: Any) -> Any:
@@ -41,7 +44,7 @@ def fail(context: Any) -> Any:
 
 def test_an_area_that_fails_returns_its_fault(context: Any) -> None:
     area = Area("wing.fail", "torch", SimpleNamespace(fail=fail))
-    fault = area.apply(context, (), None)
+    fault = area.apply(context, (), (), None)
     assert isinstance(fault, ValueError)
     assert area.as_data() == {
         "name": "wing.fail",
@@ -63,9 +66,30 @@ def test_an_area_that_fails_returns_its_fault(context: Any) -> None:
 def test_an_area_that_is_left_out_is_not_even_made(
     context: Any, skipped: set[str], replaced: set[str], reason: str
 ) -> None:
-    context.settings.skip_areas = frozenset(skipped)
     area = Area("wing.file.fail", "torch", SimpleNamespace(file=SimpleNamespace(fail=fail)))
-    assert area.apply(context, replaced, None) is None
+    assert area.apply(context, skipped, replaced, None) is None
     assert (area.outcome, area.reason) == ("skipped", reason)
-    context.settings.skip_areas = frozenset({"wing.fil"})  # the beginning of a name is none
-    assert area.apply(context, (), None) is not None
+    assert area.apply(context, {"wing.fil"}, (), None) is not None  # the beginning of a name is none
+
+
+@pytest.mark.musa
+def test_an_area_is_skipped_by_the_name_that_it_had_before(musa: Interpreter) -> None:
+    code = """
+        import json, torch
+        from torchada.control.status import report
+        print(json.dumps({area["name"]: area["reason"] for area in report()["areas"] if area["outcome"] == "skipped"}))
+    """
+    done = musa.run(code, env={"TORCHADA_SKIP_AREAS": "dispatch.waiting,precision.amp", "TORCHADA_STRICT": "0"})
+    assert {"kernels.host_synchronizing", "precision.amp"} <= json.loads(done.stdout).keys()
+    (warning,) = [line for line in done.stderr.splitlines() if "TORCHADA_SKIP_AREAS" in line]
+    assert "the area 'dispatch.waiting' is called 'kernels.host_synchronizing' now" in warning
+
+
+def test_each_former_name_leads_to_an_area_that_exists() -> None:
+    areas = {f"{wing}.{name}" for wing in (*WINGS, "host") for names in table(wing).values() for name in names}
+    assert set(FORMER_NAMES.values()) <= areas and not FORMER_NAMES.keys() & areas
+
+
+def table(wing: str) -> dict[str, tuple[str, ...]]:
+    areas: dict[str, tuple[str, ...]] = import_module(f"torchada.areas.{wing}").AREAS
+    return areas

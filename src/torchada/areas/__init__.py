@@ -7,3 +7,36 @@ that name in a file that serves several modules. Areas are data: they return rec
 
 # In this order where areas of several wings concern one module: later areas may use what earlier ones redirect.
 WINGS = ("tensors", "cuda", "precision", "dispatch", "kernels", "compiler", "distributed", "native", "libraries")
+
+# What TORCHADA_SKIP_AREAS may still call them, and what they are called now.
+FORMER_NAMES = {
+    "cuda.absent": "cuda.nvidia_only",
+    "cuda.earlier": "cuda.legacy_names",
+    "cuda.lacking": "cuda.unimplemented",
+    "cuda.questions": "cuda.device_queries",
+    "dispatch.on_the_cpu": "kernels.cpu_fallback",
+    "dispatch.waiting": "kernels.host_synchronizing",
+    "host.moves": "host.transfers",
+    "host.questions": "host.device_queries",
+    **{
+        f"dispatch.{name}": f"kernels.{name}"
+        for name in (
+            "conjugates",
+            "cpp_ops",
+            "cross_entropy",
+            "dtypes",
+            "elementwise",
+            "embedding_bag",
+            "flash_attention",
+            "fused_adam",
+            "interpolation",
+            "jagged",
+            "nested",
+            "nested_kernels",
+            "out_dtype",
+            "sparse_kernels",
+            "strides",
+            "transforms",
+        )
+    },
+}

@@ -26,8 +26,9 @@ def forget(module: str) -> None:
 
 
 def _apply(area: Area) -> None:
-    assert STATE.context is not None
+    context = STATE.context
+    assert context is not None
     STATE.areas[area.name] = area
-    fault = area.apply(STATE.context, REGISTRY.replaced, STATE.telemetry)
+    fault = area.apply(context, REGISTRY.current(context.settings.skip_areas), REGISTRY.replaced, STATE.telemetry)
     if fault is not None:
         report(f"area {area.name!r} is not redirected (TORCHADA_SKIP_AREAS={area.name} switches it off)", fault)

@@ -37,10 +37,12 @@ class Area:
         """What status shows."""
         return {name: value for name, value in vars(self).items() if name != "_wing"}
 
-    def apply(self, context: Context, replaced: Iterable[str], telemetry: Telemetry | None) -> Exception | None:
-        """Apply the patches, unless the user or the backend (`replaced`) does without them. Returns the fault if that fails."""
+    def apply(
+        self, context: Context, skipped: Iterable[str], replaced: Iterable[str], telemetry: Telemetry | None
+    ) -> Exception | None:
+        """Apply the patches, unless the user (`skipped`) or the backend (`replaced`) does without. Returns the fault, if any."""
         self.outcome, self.patches = "skipped", 0
-        self.reason = self._left_out(context, replaced)
+        self.reason = self._left_out(context, skipped, replaced)
         if self.reason:
             return None
         try:
@@ -59,9 +61,9 @@ class Area:
         """Put back what the patches displaced."""
         ENGINE.revert(self.name)
 
-    def _left_out(self, context: Context, replaced: Iterable[str]) -> str:
+    def _left_out(self, context: Context, skipped: Iterable[str], replaced: Iterable[str]) -> str:
         """Why the area is not even tried; empty where it is."""
-        if is_named(self.name, context.settings.skip_areas):
+        if is_named(self.name, skipped):
             return "named in TORCHADA_SKIP_AREAS"
         if is_named(self.name, replaced):
             return f"the platform {context.backend.name} answers for this itself"

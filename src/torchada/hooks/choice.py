@@ -60,6 +60,10 @@ def _get_ready(backend: Backend, finder: Finder) -> None:
 def _warn_about(settings: _settings.Settings) -> None:
     """Warn of settings in the environment that are not understood."""
     _settings.warn_about(settings)
-    for name in REGISTRY.unknown(settings.skip_areas) if settings.skip_areas else ():
+    if not settings.skip_areas:  # the registry would load the wings' tables
+        return
+    for name in sorted(settings.skip_areas & REGISTRY.former.keys()):
+        warn_once(f"TORCHADA_SKIP_AREAS: the area {name!r} is called {REGISTRY.former[name]!r} now")
+    for name in REGISTRY.unknown(settings.skip_areas):
         known = ", ".join(sorted(REGISTRY.names()))
         warn_once(f"TORCHADA_SKIP_AREAS: there is no area {name!r}; there are {known}")

@@ -95,10 +95,19 @@ class Registry:
         files = {area.rpartition(".")[0] for area in areas}
         return {*areas, *filter(None, files), *plugins.names(GROUP)}
 
+    @cached_property
+    def former(self) -> dict[str, str]:
+        """What areas were called before, and what they are called now."""
+        return dict(import_module(PACKAGE).FORMER_NAMES)
+
+    def current(self, names: Iterable[str]) -> frozenset[str]:
+        """`names`, with those that areas had before in their present form."""
+        return frozenset(self.former.get(name, name) for name in names)
+
     def unknown(self, names: Iterable[str]) -> list[str]:
         """Those of `names` that name no area. For a third party's wing, which this does not load, only the wing is checked."""
         known, added = self.names(), plugins.names(GROUP)
-        return sorted(name for name in names if name not in known and not is_named(name, added))
+        return sorted(name for name in self.current(names) if name not in known and not is_named(name, added))
 
     def _fault(self, name: str, wing: Any) -> str | None:
         if name in self.built_in or name in self._of_the_backend:
