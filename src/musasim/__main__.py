@@ -6,9 +6,9 @@ import argparse
 import os
 import sys
 
-from musasim import cache
+from musasim.base import cache
+from musasim.base.toolchain import find_torch
 from musasim.build import MusasimBuildError, Target, build
-from musasim.toolchain import find_torch
 from musasim.toolkit import home
 
 

@@ -14,10 +14,8 @@ from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from musasim import cache
-from musasim.errors import MusasimBuildError
-from musasim.faces import native_part
-from musasim.toolchain import (
+from musasim.base import cache
+from musasim.base.toolchain import (
     Library,
     Torch,
     find_compiler,
@@ -27,7 +25,9 @@ from musasim.toolchain import (
     ninja_file,
     torch_extension,
 )
-from musasim.toolkit import mccl
+from musasim.errors import MusasimBuildError
+from musasim.toolkit.libraries import mccl
+from musasim.vendors.face import native_part
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -41,10 +41,12 @@ _RUNTIME = "libmusart.so"
 # The whole C++ part, under the name that extensions link against, so that an extension shares it with its process.
 _PYTHON = "libmusa_python.so"
 _KERNELS = "libmusa_kernels.so"
-_SOURCES = Path(__file__).parent / "csrc"
+_MUSASIM = Path(__file__).parent
+_MUSART = _MUSASIM / "musart"
+_SOURCES = _MUSASIM / "torch_musa" / "native"
 # The headers that extensions include. The C++ part implements them.
-_HEADERS = Path(__file__).parent / "torch_musa" / "csrc"
-_GENERATED = Path(__file__).parent / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
+_HEADERS = _MUSASIM / "torch_musa" / "csrc"
+_GENERATED = _MUSASIM / "torch_musa" / "share" / "generated_cuda_compatible" / "include"
 # The slowest first, because the object that is finished last decides how long a build with two jobs takes.
 _UNITS = ("autocast", "mccl", "ops", "python", "runtime")
 
@@ -65,9 +67,9 @@ class Target:
 
     @property
     def libraries(self) -> list[Library]:
-        runtime = Library(_RUNTIME, [_SOURCES / "musart.cpp"], link=["-pthread"])
+        runtime = Library(_RUNTIME, [_MUSART / "musart.cpp"], link=["-pthread"])
         units = [_SOURCES / f"{unit}.cpp" for unit in _UNITS]
-        includes = [Path(__file__).parent, _GENERATED, _SOURCES / "musart" / "include"]
+        includes = [_MUSASIM, _GENERATED, _MUSART / "include"]
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
@@ -117,7 +119,7 @@ def _import(path: Path) -> ModuleType:
 
 def _source_hash() -> str:
     digest = hashlib.sha256(cache.LAYOUT)
-    for folder in (_SOURCES, _HEADERS, _GENERATED):
+    for folder in (_MUSART, _SOURCES, _HEADERS, _GENERATED):
         for path in sorted(folder.rglob("*")):
             if path.suffix in (".cpp", ".h", ".muh"):
                 digest.update(str(path.relative_to(folder)).encode())

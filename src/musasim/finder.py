@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from musasim.faces import FaceLoader, chosen
+from musasim.vendors.face import FaceLoader, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

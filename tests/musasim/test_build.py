@@ -19,7 +19,8 @@ import pytest
 
 from _torchada_cache import folders
 from musasim import __main__ as command_line
-from musasim import build, cache, toolchain
+from musasim import build
+from musasim.base import cache, toolchain
 from musasim.errors import MusasimBuildError
 
 pytestmark = pytest.mark.once
@@ -256,9 +257,9 @@ class TestBuilding:
         self, fake_ninja: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         before = build.build()
-        (tmp_path / "csrc").mkdir()
-        (tmp_path / "csrc" / "one.cpp").write_text("int one;")
-        monkeypatch.setattr(build, "_SOURCES", tmp_path / "csrc")
+        (tmp_path / "native").mkdir()
+        (tmp_path / "native" / "one.cpp").write_text("int one;")
+        monkeypatch.setattr(build, "_SOURCES", tmp_path / "native")
         assert build.build() != before
         assert fake_ninja.read_text().count("built") == 2
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from musasim.toolkit.device_symbols import MARK
-from musasim.toolkit.rewrite import rewrite
+from musasim.toolkit.compiler.device_symbols import MARK
+from musasim.toolkit.compiler.rewrite import rewrite
 
 
 def rewritten(code: str) -> str:

@@ -630,7 +630,7 @@ class TestBetweenDevices:
 def test_every_exported_name_is_documented(core: Any) -> None:
     import musasim
 
-    text = (Path(musasim.__file__).parent / "csrc" / "README.md").read_text(encoding="utf-8")
+    text = (Path(musasim.__file__).parent / "torch_musa" / "native" / "README.md").read_text(encoding="utf-8")
     # An adapter may have added its own functions, in Python.
     added = {name for name, value in vars(core).items() if isinstance(value, FunctionType)}
     names = {name for name in dir(core) if not name.startswith("__")} - added

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from musasim.errors import MusasimFaceError
-from musasim.faces import FACES, chosen, translated
+from musasim.vendors.face import FACES, chosen, translated
 from support.interpreter import Interpreter
 
 pytestmark = pytest.mark.once

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import musasim
-from musasim import compatible_headers
-from musasim.toolchain import find_torch
+from musasim.base import torch_headers
+from musasim.base.toolchain import find_torch
 from support.interpreter import TORCH
 
 pytestmark = pytest.mark.once
@@ -29,7 +29,7 @@ OF_OTHER_VERSIONS = {
     },
 }
 # Headers of PyTorch that torch_musa has too, changed; the list has those with CUDA's name.
-CHANGED = {*compatible_headers._FOR_KERNELS, *compatible_headers._FILES, compatible_headers._JIT}
+CHANGED = {*torch_headers._FOR_KERNELS, *torch_headers._FILES, torch_headers._JIT}
 
 
 def _real() -> set[str]:
@@ -47,7 +47,7 @@ def _files(folder: Path) -> set[str]:
 
 
 def test_there_is_no_header_that_the_real_package_lacks() -> None:
-    generated, root = map(Path, compatible_headers.folders())
+    generated, root = map(Path, torch_headers.folders())
     ours = _files(PACKAGE / GENERATED) | (_files(generated) - CHANGED)
     ours |= {f"torch_musa/csrc/{name}" for name in _files(PACKAGE / "csrc") | _files(root / "torch_musa" / "csrc")}
     assert ours - _real() - LATER - OF_OTHER_VERSIONS.get(TORCH, set()) == set()
@@ -55,19 +55,19 @@ def test_there_is_no_header_that_the_real_package_lacks() -> None:
 
 
 def test_a_generated_header_includes_what_torch_musa_has_written_anew() -> None:
-    generated = Path(compatible_headers.folders()[0])
+    generated = Path(torch_headers.folders()[0])
     text = "".join(path.read_text(encoding="utf-8") for path in generated.rglob("*") if path.is_file())
     assert '#include "torch_musa/csrc/core/GuardImpl.h"' in (generated / "c10/musa/MUSAGuard.h").read_text(
         encoding="utf-8"
     )
-    assert [name for name in compatible_headers._OWN if f"<{name}>" in text or f'"{name}"' in text] == []
+    assert [name for name in torch_headers._OWN if f"<{name}>" in text or f'"{name}"' in text] == []
 
 
 def test_names_of_the_driver_and_headers_of_the_toolkit() -> None:
     given = (
         "#include <cub/version.cuh>\n#include <ATen/cuda/cub.cuh>\nCUmodule m; CUresult r = cuMemCreate(CUDA_SUCCESS);"
     )
-    lines = compatible_headers.translate(given).splitlines()
+    lines = torch_headers.translate(given).splitlines()
     assert lines[0] == "#include <cub/version.cuh>", "the toolkit's own, which has this name"
     assert lines[1] == "#include <ATen/musa/cub.muh>"
     assert lines[2] == "MUmodule m; MUresult r = muMemCreate(MUSA_SUCCESS);"
@@ -97,11 +97,11 @@ def test_names_of_the_driver_and_headers_of_the_toolkit() -> None:
     ],
 )
 def test_words_that_the_tool_does_not_know_stay(cuda: str, musa: str) -> None:
-    assert compatible_headers.translate(cuda) == musa
+    assert torch_headers.translate(cuda) == musa
 
 
 def test_what_torch_musa_has_written_anew_has_its_names_throughout() -> None:
-    generated, root = map(Path, compatible_headers.folders())
+    generated, root = map(Path, torch_headers.folders())
     graph = "torch_musa/csrc/aten/musa/MUSAGraph.h"
     assert "struct TORCH_CUDA_CPP_API MUSAGraph" in (root / graph).read_text(encoding="utf-8")
     assert "struct TORCH_CUDA_CPP_API CUDAGraph" in (generated / "ATen/musa/MUSAGraph.h").read_text(encoding="utf-8")
@@ -110,12 +110,12 @@ def test_what_torch_musa_has_written_anew_has_its_names_throughout() -> None:
 def test_a_header_brings_along_only_what_the_real_one_does() -> None:
     """Nothing that PyTorch's own lacks, and no events where torch_musa's context has none."""
     original = find_torch().folder / "include" / "ATen/cuda/PhiloxUtils.cuh"
-    philox = Path(compatible_headers.folders()[0], "ATen/musa/PhiloxUtils.muh")
+    philox = Path(torch_headers.folders()[0], "ATen/musa/PhiloxUtils.muh")
     included = [path.read_text(encoding="utf-8").count("#include") for path in (original, philox)]
     assert included[0] == included[1] > 0
     assert "MUSAEvent.h" not in (PACKAGE / "csrc/aten/musa/MUSAContext.h").read_text(encoding="utf-8")
 
 
 def test_no_kernel_is_generated_at_run_time() -> None:
-    text = Path(compatible_headers.folders()[0], compatible_headers._JIT).read_text(encoding="utf-8")
+    text = Path(torch_headers.folders()[0], torch_headers._JIT).read_text(encoding="utf-8")
     assert "#define AT_USE_JITERATOR() false" in text and "<ATen/musa/MUSAConfig.h>" in text

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from musasim import toolkit
-from musasim.toolkit.options import UsageError, parse
-from musasim.toolkit.rewrite import RewriteError, rewrite
+from musasim.toolkit.compiler.options import UsageError, parse
+from musasim.toolkit.compiler.rewrite import RewriteError, rewrite
 from support.fresh_process import run as run_python
 from torchada.porting import port_source
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from musasim.cache import cache_path
+from musasim.base.cache import cache_path
 from support.fresh_process import run
 
 pytestmark = pytest.mark.once

@@ -459,7 +459,7 @@ def runtime_path() -> Path:
 
 
 def header() -> Path:
-    return Path(build.__file__).parent / "csrc" / "musart" / "include" / "musa_runtime_api.h"
+    return Path(build.__file__).parent / "musart" / "include" / "musa_runtime_api.h"
 
 
 def standalone(code: str, **env: str) -> str:

@@ -58,7 +58,7 @@ GAPS_OF_HALVES |= dict.fromkeys(
     ),
     OTHER_STEPS,
 )
-# The simulator adds these up in single precision, as a GPU's kernels do (csrc/ops/single_precision.cpp).
+# The simulator adds these up in single precision, as a GPU's kernels do (native/ops/single_precision.cpp).
 GAPS_OF_HALVES |= dict.fromkeys(("nn_functional_embedding", "nn_functional_embedding_bag"), OTHER_STEPS)
 SAMPLES_OF_A_TYPE = 10
 

@@ -111,7 +111,7 @@ def _verdict(header: str, sides: list[_Side], folder: Path, clang: str) -> Verdi
 
 def _sides(checkout: Path, results: Path, include: Path) -> list[_Side]:
     import musasim
-    from musasim import compatible_headers
+    from musasim.base import torch_headers
 
     package = Path(musasim.__file__).parent / "torch_musa"
     pytorch = [str(include), str(include / "torch/csrc/api/include")]
@@ -122,7 +122,7 @@ def _sides(checkout: Path, results: Path, include: Path) -> list[_Side]:
     real = [str(vendors), str(vendors / "torch/csrc/api/include"), str(HERE / "stand_ins"), str(checkout)]
     return [
         _Side("torch_musa", [*real, *common]),
-        _Side("simulator", [*simulated, *compatible_headers.folders(), *common]),
+        _Side("simulator", [*simulated, *torch_headers.folders(), *common]),
     ]
 
 

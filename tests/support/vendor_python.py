@@ -91,9 +91,10 @@ def _patch_torch(patches: Path, folder: Path) -> None:
 def _add_native_parts(package: Path) -> None:
     """Headers and libraries for extensions, in the folders where the vendor's package has them: the simulator's."""
     import musasim
-    from musasim import build, compatible_headers
+    from musasim import build
+    from musasim.base import torch_headers
 
-    generated = Path(compatible_headers.folders()[1]) / package.name
+    generated = Path(torch_headers.folders()[1]) / package.name
     for name in ("csrc", "share"):
         for source in (generated / name, Path(musasim.__file__).parent / package.name / name):
             if source.is_dir():

@@ -5,6 +5,6 @@ Kernels are compiled for this machine's processor with its C++ compiler and run 
 
 from __future__ import annotations
 
-from musasim.toolkit.folder import home
+from musasim.toolkit.home import home
 
 __all__ = ["home"]

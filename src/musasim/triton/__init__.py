@@ -6,6 +6,7 @@ triton before a program does.
 
 - `compiler`: the backend's options and stages, and what it refuses;
 - `driver`: the current device, stream and target, as Moore Threads' driver answers;
+- `device`: what a device can do;
 - `launcher`: one launch, as work of the device's current stream;
 - `arguments`: a launch's arguments, checked as a device would, and what the interpreter gets for them;
 - `programs`: the programs of a grid, one after the other;

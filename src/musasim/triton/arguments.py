@@ -26,8 +26,8 @@ def base_of(value: Any) -> Any:
 def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Every value in an argument, with a name for it; a tuple has several."""
     if isinstance(value, tuple):
-        for i, each in enumerate(value):
-            yield from leaves(f"{name}[{i}]", each)
+        for i, item in enumerate(value):
+            yield from leaves(f"{name}[{i}]", item)
     else:
         yield name, value
 
@@ -59,7 +59,7 @@ class Signature:
 
     def tensors(self, arguments: Mapping[str, Any], device: Any) -> list[Any]:
         """The tensors on `device` among the arguments. Any other pointer that the device cannot use raises."""
-        found = []
+        tensors = []
         for parameter, argument in arguments.items():
             if self._types.get(parameter) == "constexpr":
                 continue
@@ -67,8 +67,8 @@ class Signature:
                 if hasattr(value, "data_ptr") or hasattr(value, "base"):
                     tensor = base_of(value)
                     self._check(name, tensor, device)
-                    found.append(tensor)
-        return found
+                    tensors.append(tensor)
+        return tensors
 
     def _check(self, name: str, tensor: Any, device: Any) -> None:
         where, position = tensor.device, self.parameters.index(name.split("[")[0])
@@ -105,19 +105,19 @@ def _by_name(types: Mapping[Any, Any], parameters: Sequence[str]) -> dict[str, A
 
 
 def _by_path(values: Mapping[Any, Any], parameters: Sequence[str]) -> dict[tuple[Any, ...], Any]:
-    found = {}
+    by_path = {}
     for key, value in values.items():
         path = key if isinstance(key, tuple) else (key,)
         first = parameters[path[0]] if isinstance(path[0], int) else path[0]
-        found[(first, *path[1:])] = value
-    return found
+        by_path[(first, *path[1:])] = value
+    return by_path
 
 
 def _aligned(attributes: Any, parameters: Sequence[str]) -> dict[str, int]:
-    found = {}
+    aligned = {}
     for path, claims in dict(attributes or {}).items():
         if isinstance(path, tuple) and len(path) == 1:
             for claim in claims:
                 if claim[0] == "tt.divisibility":
-                    found[parameters[path[0]]] = int(claim[1])
-    return found
+                    aligned[parameters[path[0]]] = int(claim[1])
+    return aligned

@@ -144,15 +144,15 @@ def _make_mubin(module: Any, metadata: dict[str, Any]) -> bytes:
 
 
 def _name(text: str) -> str:
-    found = re.search(r'tt\.func public @"?([^"(\s]+)"?\(', text)
-    return found[1] if found else "kernel"
+    definition = re.search(r'tt\.func public @"?([^"(\s]+)"?\(', text)
+    return definition[1] if definition else "kernel"
 
 
 def _refuse_assembly(text: str, kernel: str) -> None:
-    found = re.search(r'elementwise_inline_asm "((?:[^"\\]|\\.)*)"', text)
-    if found:
+    assembly = re.search(r'elementwise_inline_asm "((?:[^"\\]|\\.)*)"', text)
+    if assembly:
         raise NotImplementedError(
-            f"kernel {kernel!r} contains inline assembly for NVIDIA GPUs, which a MUSA device cannot run: {found[1]!r}"
+            f"kernel {kernel!r} contains inline assembly for NVIDIA GPUs, which a MUSA device cannot run: {assembly[1]!r}"
         )
 
 

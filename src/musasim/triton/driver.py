@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from musasim.triton.device import device_properties, max_threads, musa_module
 from musasim.triton.launcher import MusaLauncher
 
 __all__ = ["MusaDriver", "MusaUtils"]
@@ -18,23 +18,6 @@ __all__ = ["MusaDriver", "MusaUtils"]
 _WARP_SIZE_BEFORE_3 = 128
 # What triton.testing.do_bench clears between two runs, to empty a GPU's cache. Here it would only take time.
 _CACHE_BYTES = 1 << 16
-# Numbers of musaDeviceAttr.
-_MAX_THREADS = 1
-_ATTRIBUTES = {
-    "max_shared_mem": 97,
-    "max_num_regs": 12,
-    "multiprocessor_count": 16,
-    "warpSize": 10,
-    "sm_clock_rate": 13,
-    "mem_clock_rate": 36,
-    "mem_bus_width": 37,
-}
-
-
-def _musa() -> Any:
-    import torch
-
-    return torch.musa  # type: ignore[attr-defined]
 
 
 def _timed_once(
@@ -56,7 +39,7 @@ class MusaUtils:
 
     def get_device_properties(self, device: int) -> dict[str, int]:
         """Limits of `device`, under Triton's names."""
-        return {name: _attribute(number, device) for name, number in _ATTRIBUTES.items()}
+        return device_properties(device)
 
     def load_binary(self, name: str, kernel: bytes, shared: int, device: int) -> tuple[Any, ...]:
         """The module, the function, registers, spills and (from Triton 3.4 on) the largest number of threads."""
@@ -69,20 +52,6 @@ class MusaUtils:
         """Forget what `load_binary` has loaded; from Triton 3.9 on, a kernel does when it is deleted. Nothing is held here."""
 
 
-def _attribute(number: int, device: int) -> int:
-    """musaDeviceGetAttribute, of the runtime that torch_musa's native part contains."""
-    value = ctypes.c_int()
-    runtime = ctypes.CDLL(_musa()._MUSAC.__file__)
-    if runtime.musaDeviceGetAttribute(ctypes.byref(value), number, device):
-        raise RuntimeError(f"Triton Error [MUSA]: invalid device ordinal {device}")
-    return value.value
-
-
-def max_threads(device: int) -> int:
-    """The largest number of threads in a block of `device`."""
-    return _attribute(_MAX_THREADS, device)
-
-
 class MusaDriver(DriverBase):  # type: ignore[misc]
     """The driver of the simulated devices."""
 
@@ -91,7 +60,7 @@ class MusaDriver(DriverBase):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.utils = MusaUtils()
-        musa = _musa()
+        musa = musa_module()
         self.get_device_capability = musa.get_device_capability
         self.get_current_stream = musa._MUSAC._musa_getCurrentRawStream
         self.get_current_device = musa.current_device
@@ -134,7 +103,7 @@ class MusaDriver(DriverBase):  # type: ignore[misc]
 
     def get_device_interface(self) -> Any:
         """torch.musa."""
-        return _musa()
+        return musa_module()
 
     def get_benchmarker(self) -> Any:
         """The function with which autotune times a launch."""

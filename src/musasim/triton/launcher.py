@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from musasim.triton.arguments import Pointer, Signature, base_of
+from musasim.triton.device import max_threads
 
 __all__ = ["MusaLauncher"]
 
@@ -74,8 +75,6 @@ class MusaLauncher:
 
     def _check(self, grid: tuple[int, int, int], device: torch.device) -> None:
         from triton.runtime.errors import OutOfResources
-
-        from musasim.triton.driver import max_threads
 
         if self._threads > max_threads(device.index):
             raise OutOfResources(self._threads, max_threads(device.index), "threads")

@@ -108,11 +108,11 @@ def _dot(self: Any, a: Any, b: Any, d: Any, *rest: Any) -> Any:
 
 
 def _extern_elementwise(self: Any, name: str, path: str, symbol: str, handles: Any, dtype: Any, pure: bool) -> Any:
-    found = libdevice.function(symbol)
-    if found is None:
+    function = libdevice.function(symbol)
+    if function is None:
         raise NotImplementedError(f"musasim does not have {symbol} of libdevice")
     arrays = np.broadcast_arrays(*(widened(handle) for handle in handles))
-    return Handle(narrowed(np.asarray(found(*arrays)), dtype.scalar), dtype.scalar)
+    return Handle(narrowed(np.asarray(function(*arrays)), dtype.scalar), dtype.scalar)
 
 
 def _refuse_assembly(self: Any, assembly: str, *rest: Any) -> Any:

@@ -76,7 +76,7 @@ class Kernel:
         if self._signature.is_constant(path):
             return self._signature.constant(path, given)
         if isinstance(kind, tuple):
-            return _tuple(given, [self._value((*path, i), kind[i], each) for i, each in enumerate(given)])
+            return _tuple(given, [self._value((*path, i), kind[i], item) for i, item in enumerate(given)])
         if kind == "constexpr":
             return given
         if kind.startswith(("tensordesc", "nvTmaDesc")):
@@ -133,7 +133,7 @@ def _pointers(arguments: dict[str, Any]) -> Iterator[tuple[str, int, int]]:
         if isinstance(value, Pointer):
             yield name, value.storage, value.nbytes
         elif isinstance(value, tuple):
-            yield from _pointers({f"{name}[{i}]": each for i, each in enumerate(value)})
+            yield from _pointers({f"{name}[{i}]": item for i, item in enumerate(value)})
         elif hasattr(value, "block_shape"):
             storage = base_of(value).untyped_storage()
             yield name, storage.data_ptr(), storage.nbytes()

@@ -25,7 +25,7 @@ def _combined(combine: Any, left: list[Any], right: list[Any], types: list[Any])
     result = combine(*tensors)
     result = result if isinstance(result, tuple) else (result,)
     shape = left[0].shape
-    arrays = (each.handle.data if isinstance(each, tl.core.tensor) else np.asarray(each) for each in result)
+    arrays = (part.handle.data if isinstance(part, tl.core.tensor) else np.asarray(part) for part in result)
     return [
         np.broadcast_to(array.reshape(shape) if array.size == left[0].size else array, shape).astype(old.dtype)
         for array, old in zip(arrays, left)
@@ -42,8 +42,8 @@ def _halved(combine: Any, arrays: list[Any], types: list[Any]) -> list[Any]:
 
 
 def _generic_reduce(self: Any, input: tuple[Any, ...]) -> list[Any]:
-    types, axis = [each.dtype for each in input], self.axis
-    arrays = [each.handle.data for each in input]
+    types, axis = [tensor.dtype for tensor in input], self.axis
+    arrays = [tensor.handle.data for tensor in input]
     rank = arrays[0].ndim
     arrays = [a.reshape(-1) for a in arrays] if axis is None else [np.moveaxis(a, axis, 0) for a in arrays]
     combine = _callable(self.combine_fn)
@@ -56,8 +56,8 @@ def _generic_reduce(self: Any, input: tuple[Any, ...]) -> list[Any]:
 
 
 def _generic_scan(self: Any, input: Any) -> list[Any]:
-    types = [each.dtype for each in input]
-    arrays = [np.moveaxis(each.handle.data, self.axis, 0) for each in input]
+    types = [tensor.dtype for tensor in input]
+    arrays = [np.moveaxis(tensor.handle.data, self.axis, 0) for tensor in input]
     combine, length, step = _callable(self.combine_fn), arrays[0].shape[0], 1
     while step < length:
         # Whole arrays, because a block's length is a power of two; what has no predecessor at this distance keeps its value.

@@ -8,7 +8,7 @@ import platform
 import pytest
 
 from cli.test_schemas import validate
-from musasim.cache import cache_path
+from musasim.base.cache import cache_path
 from support.interpreter import Interpreter
 from tools.doctor.test_facts import WHOLE
 from torchada.tools.doctor import Result

@@ -1,6 +1,6 @@
 """Calls kernels that Inductor has compiled as operators, so that the device checks, profiles and captures them.
 
-An operator without its own kernel runs the CPU's kernel on the device's memory (csrc/ops/fallback.cpp). Here that kernel is
+An operator without its own kernel runs the CPU's kernel on the device's memory (native/ops/fallback.cpp). Here that kernel is
 the compiled one.
 """
 

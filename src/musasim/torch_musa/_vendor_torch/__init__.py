@@ -17,7 +17,7 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `rms_norm`: operators of that name that PyTorch's own torch does not declare;
 - `exit`: the end of a program that has just used autograd.
 
-In C++ there are operators for quantized layers, and `x.data = y` between the device and the host (`csrc/ops`).
+In C++ there are operators for quantized layers, and `x.data = y` between the device and the host (`native/ops`).
 
 MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing`, `unified` and that assignment: torch_musa behaves as on a torch without
 these patches.

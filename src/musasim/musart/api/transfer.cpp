@@ -1,0 +1,142 @@
+#include "transfer.h"
+
+#include "../driver/capture.h"
+#include "../driver/device.h"
+#include "../driver/host_memory.h"
+#include "../driver/memory.h"
+#include "../driver/symbol.h"
+#include "gate.h"
+#include "stream.h"
+
+#include <cstring>
+#include <utility>
+
+namespace musart {
+namespace {
+
+enum class Place { Device, Host, TooShort };
+
+// The driver knows device memory to the byte. It takes any other address for the host's, as with unified addresses.
+Place place_of(const void* pointer, size_t count, int device = -1) {
+  const auto found = find_allocation(pointer);
+  if (!found) {
+    const size_t room = room_in_symbol(pointer);
+    return room == 0 ? Place::Host : count <= room ? Place::Device : Place::TooShort;
+  }
+  const auto offset = static_cast<size_t>(static_cast<const char*>(pointer) - found->base);
+  const bool fits = count <= found->size - offset && (device < 0 || device == found->device);
+  return fits ? Place::Device : Place::TooShort;
+}
+
+musaError_t copy_now(void* to, const void* from, size_t count) {
+  wait_until(last_completion(current_device(), true));
+  std::memmove(to, from, count);
+  return musaSuccess;
+}
+
+musaError_t check_peers(const void* to, int to_device, const void* from, int from_device, size_t count) {
+  if (!is_device(to_device) || !is_device(from_device)) {
+    return musaErrorInvalidDevice;
+  }
+  const bool there = place_of(to, count, to_device) == Place::Device && place_of(from, count, from_device) == Place::Device;
+  return there ? musaSuccess : musaErrorInvalidValue;
+}
+
+} // namespace
+
+musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcpyKind kind) {
+  const auto number = static_cast<int>(kind);
+  if (number < musaMemcpyHostToHost || number > musaMemcpyDefault) {
+    return musaErrorInvalidMemcpyDirection;
+  }
+  const auto destination = place_of(to, count);
+  const auto source = place_of(from, count);
+  const bool to_device = kind == musaMemcpyHostToDevice || kind == musaMemcpyDeviceToDevice;
+  const bool from_device = kind == musaMemcpyDeviceToHost || kind == musaMemcpyDeviceToDevice;
+  const bool either = is_managed(to) || is_managed(from);
+  const bool as_said = kind == musaMemcpyDefault || either ||
+      (to_device == (destination == Place::Device) && from_device == (source == Place::Device));
+  const bool whole = destination != Place::TooShort && source != Place::TooShort;
+  return to != nullptr && from != nullptr && whole && as_said ? musaSuccess : musaErrorInvalidValue;
+}
+
+musaError_t run_on(Stream* stream, const char* name, std::function<void()> work) {
+  if (stream == nullptr) {
+    return musaErrorInvalidResourceHandle;
+  }
+  if (auto* capture = stream->capture.load()) {
+    capture->add(name, std::move(work), *stream);
+  } else {
+    work();
+  }
+  return musaSuccess;
+}
+
+} // namespace musart
+
+using namespace musart;
+
+musaError_t musaMemset(void* pointer, int value, size_t count) {
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  return musaMemsetAsync(pointer, value, count, nullptr);
+}
+
+musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t stream) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  if (count == 0) {
+    return musaSuccess;
+  }
+  if (place_of(pointer, count) != Place::Device && !is_pinned(pointer)) {
+    return remember(musaErrorInvalidValue);
+  }
+  return remember(run_on(stream_of(stream), "musaMemset", [=] { std::memset(pointer, value, count); }));
+}
+
+musaError_t musaMemcpy(void* to, const void* from, size_t count, musaMemcpyKind kind) {
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  if (count == 0) {
+    return musaSuccess;
+  }
+  const auto error = check_copy(to, from, count, kind);
+  return remember(error != musaSuccess ? error : copy_now(to, from, count));
+}
+
+musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpyKind kind, musaStream_t stream) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  if (count == 0) {
+    return musaSuccess;
+  }
+  if (const auto error = check_copy(to, from, count, kind)) {
+    return remember(error);
+  }
+  return remember(run_on(stream_of(stream), "musaMemcpy", [=] { std::memmove(to, from, count); }));
+}
+
+musaError_t musaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t count) {
+  if (const auto error = enter_unsafe()) {
+    return remember(error);
+  }
+  if (const auto error = check_peers(to, to_device, from, from_device, count)) {
+    return remember(error);
+  }
+  return copy_now(to, from, count);
+}
+
+musaError_t
+musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t count, musaStream_t stream) {
+  if (const auto error = enter()) {
+    return remember(error);
+  }
+  if (const auto error = check_peers(to, to_device, from, from_device, count)) {
+    return remember(error);
+  }
+  return remember(run_on(stream_of(stream), "musaMemcpyPeer", [=] { std::memmove(to, from, count); }));
+}

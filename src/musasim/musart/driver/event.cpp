@@ -1,0 +1,65 @@
+#include "event.h"
+
+#include <mutex>
+#include <set>
+
+namespace musart {
+namespace {
+
+std::mutex g_events_mutex;
+
+std::set<const void*>& events() {
+  static auto* all = new std::set<const void*>();
+  return *all;
+}
+
+} // namespace
+
+Event* create_event(bool timing) {
+  auto* event = new Event();
+  event->timing = timing;
+  const std::lock_guard<std::mutex> lock(g_events_mutex);
+  events().insert(event);
+  return event;
+}
+
+bool destroy_event(Event* event) {
+  {
+    const std::lock_guard<std::mutex> lock(g_events_mutex);
+    if (events().erase(event) == 0) {
+      return false;
+    }
+  }
+  delete event;
+  return true;
+}
+
+bool is_event(const void* handle) {
+  const std::lock_guard<std::mutex> lock(g_events_mutex);
+  return events().count(handle) != 0;
+}
+
+int64_t time_of(const Event& event) {
+  return event.shared ? event.shared->when_ns->load() : event.when_ns;
+}
+
+void record_event(Event& event, Stream& stream) {
+  event.when_ns = completion_ns(stream);
+  if (event.shared) {
+    *event.shared->when_ns = event.when_ns;
+  }
+  event.device = stream.device;
+  event.capture = stream.capture.load();
+  const auto* capture = event.capture;
+  event.progress = capture == nullptr || capture->reached.count(&stream) == 0 ? Progress{} : capture->reached.at(&stream);
+  event.recorded = true;
+}
+
+void block_on_event(const Event& event, Stream& stream) {
+  if (event.capture != nullptr) {
+    join_capture(event.capture, event.progress, stream);
+  }
+  wait_for(stream, time_of(event));
+}
+
+} // namespace musart

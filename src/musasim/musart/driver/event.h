@@ -1,0 +1,42 @@
+// Events: a time of a stream's clock, and what a capture had recorded by then.
+#pragma once
+
+#include "capture.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#pragma GCC visibility push(default)
+namespace musart {
+
+// The time of an event that several processes share. The host's clock is the same for all of them.
+struct SharedTime {
+  std::atomic<int64_t>* when_ns = nullptr;
+  std::string handle; // of its memory
+  int64_t index = 0;
+  std::shared_ptr<void> memory; // keeps that memory open
+};
+
+struct Event {
+  int64_t when_ns = 0;
+  int device = -1;
+  Capture* capture = nullptr;
+  Progress progress; // of the capture, when it was recorded
+  bool recorded = false;
+  bool timing = true;
+  std::optional<SharedTime> shared;
+};
+
+int64_t time_of(const Event& event);
+
+Event* create_event(bool timing);
+bool destroy_event(Event* event);
+bool is_event(const void* handle);
+void record_event(Event& event, Stream& stream);
+void block_on_event(const Event& event, Stream& stream);
+
+} // namespace musart
+#pragma GCC visibility pop

@@ -1,0 +1,332 @@
+// A thread runs until it waits or returns. If it never waits, it costs no switch, because its fiber continues with the next thread.
+#include "block.h"
+
+#include "../driver/checked_memory.h"
+#include "../ground/on_device.h"
+#include "memcheck.h"
+#include "running.h"
+#include "waiting.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <vector>
+
+namespace musart {
+namespace {
+
+constexpr size_t kMostWaits = 6; // named in a report
+
+void bind(RunningLaunch& d, Thread& thread) {
+  d.thread = &thread;
+  assign(musasim_thread_index, position(thread.number, d.launch->block));
+  musasim_lane = thread.number % kWarp;
+  musasim_warp = thread.number / kWarp;
+}
+
+Thread& take_ready(Block& block) {
+  auto* thread = block.ready[block.ready_first++];
+  if (block.ready_first == block.ready.size()) {
+    block.ready_first = 0;
+  }
+  --block.ready_count;
+  return *thread;
+}
+
+// The lanes of a warp that wait at one place form a group. This is called when no thread can run, so no other lane will arrive.
+bool converge(Block& block) {
+  bool any = false;
+  for (size_t begin = 0; begin < block.threads.size(); begin += kWarp) {
+    const auto end = std::min<size_t>(begin + kWarp, block.threads.size());
+    for (auto at = begin; at < end; ++at) {
+      auto& leader = block.threads[at];
+      if (leader.wait != Wait::Converge) {
+        continue;
+      }
+      unsigned lanes = 0;
+      for (auto other = at; other < end; ++other) {
+        const auto& it = block.threads[other];
+        const bool same = it.line == leader.line && it.caller == leader.caller;
+        if (it.wait == Wait::Converge && same && std::strcmp(it.place, leader.place) == 0) {
+          lanes |= 1U << (other - begin);
+        }
+      }
+      for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
+        auto& member = block.threads[begin + static_cast<unsigned>(__builtin_ctz(rest))];
+        member.together = lanes;
+        make_ready(block, member);
+      }
+      any = true;
+    }
+  }
+  return any;
+}
+
+// --- the end of a thread -----------------------------------------------------------------------------------------------
+
+// Barriers and exchanges wait only for threads that can still arrive.
+void finish(RunningLaunch& d, Thread& thread) {
+  auto& block = *d.block;
+  let_go(d, thread);
+  thread.fiber = nullptr;
+  --block.alive;
+  auto& warp = block.warps[thread.number / kWarp];
+  warp.alive &= ~(1U << (thread.number % kWarp));
+  for (size_t at = 0; at < warp.open.size();) {
+    auto* round = warp.open[at];
+    if (is_complete(warp, *round)) {
+      close_round(d, warp, *round);
+    } else {
+      ++at;
+    }
+  }
+  if (block.arrived != 0 && block.arrived == block.alive) {
+    finish_barrier(block);
+  }
+}
+
+Thread* begin_next(RunningLaunch& d) {
+  auto& block = *d.block;
+  if ((block.ready_count != 0 && !block.yielded) || block.next == block.threads.size()) {
+    return nullptr;
+  }
+  block.yielded = false;
+  auto& thread = block.threads[block.next++];
+  thread.fiber = d.fiber;
+  bind(d, thread);
+  return &thread;
+}
+
+const char* run_thread(RunningLaunch& d) {
+  try {
+    d.closure->run(d.data);
+  } catch (const std::exception& error) {
+    static char text[256];
+    std::snprintf(text, sizeof(text), "an exception left the kernel: %s", error.what());
+    return text;
+  } catch (...) {
+    return "an exception left the kernel";
+  }
+  return nullptr;
+}
+
+void worker() {
+  auto& d = running_launch();
+  for (;;) {
+    while (auto* thread = begin_next(d)) {
+      if (const char* problem = run_thread(d)) {
+        musasim_fault(musaErrorLaunchFailure, problem);
+      }
+      finish(d, *thread);
+    }
+    d.idle.push_back(d.fiber);
+    switch_stacks(&d.fiber->stack_pointer, d.scheduler);
+  }
+}
+
+// --- the scheduler -----------------------------------------------------------------------------------------------------
+
+Fiber* take_fiber(RunningLaunch& d) {
+  if (d.idle.empty()) {
+    auto fiber = std::make_unique<Fiber>();
+    if (!prepare(*fiber, worker)) {
+      return nullptr;
+    }
+    d.idle.push_back(fiber.get());
+    d.fibers.push_back(std::move(fiber));
+  }
+  auto* fiber = d.idle.back();
+  d.idle.pop_back();
+  return fiber;
+}
+
+// A text for users that says what the threads wait for: a few of them, one for each place.
+std::string describe_waits(const Launch& launch, const Block& block) {
+  std::string text;
+  std::vector<std::pair<const char*, int>> told;
+  for (const auto& thread : block.threads) {
+    const auto place = std::make_pair(thread.place, thread.line);
+    if (thread.wait == Wait::Nothing || told.size() == kMostWaits ||
+        std::find(told.begin(), told.end(), place) != told.end()) {
+      continue;
+    }
+    told.push_back(place);
+    text += "\n  thread " + text_of(position(thread.number, launch.block)) + " waits in ";
+    text += thread.wait == Wait::Grid ? "a barrier of the grid" : thread.place;
+    text += thread.wait == Wait::Barrier ? ":" + std::to_string(thread.line) + " (barrier)" : "";
+  }
+  return text;
+}
+
+void run_fiber(RunningLaunch& d, Fiber& fiber) {
+  d.fiber = &fiber;
+  switch_stacks(&d.scheduler, fiber.stack_pointer);
+}
+
+// Runs until every thread of the block has returned or waits for the other blocks.
+void run_block(RunningLaunch& d) {
+  auto& block = *d.block;
+  while (d.error == musaSuccess && block.alive != 0) {
+    const bool any_new = block.next != block.threads.size();
+    if (block.ready_count != 0 && !(block.yielded && any_new)) {
+      auto& thread = take_ready(block);
+      bind(d, thread);
+      run_fiber(d, *thread.fiber);
+    } else if (any_new) {
+      auto* fiber = take_fiber(d);
+      if (fiber == nullptr) {
+        d.error = d.launch->cooperative ? musaErrorCooperativeLaunchTooLarge : musaErrorLaunchOutOfResources;
+        return;
+      }
+      run_fiber(d, *fiber);
+    } else if (!converge(block)) {
+      if (block.at_grid == block.alive) {
+        return;
+      }
+      d.thread = nullptr;
+      report("deadlock: no thread of the block can continue" + describe_waits(*d.launch, block));
+      d.error = musaErrorLaunchFailure;
+    }
+  }
+}
+
+void reset(RunningLaunch& d, Block& block, const Extent& index) {
+  static unsigned long long serial = 0;
+  const auto count = static_cast<unsigned>(d.launch->block.count());
+  block.index = index;
+  block.threads.assign(count, Thread{});
+  block.warps.resize((count + kWarp - 1) / kWarp);
+  for (unsigned number = 0; number < count; ++number) {
+    block.threads[number].number = number;
+  }
+  for (unsigned warp = 0; warp < block.warps.size(); ++warp) {
+    const unsigned lanes = std::min(kWarp, count - warp * kWarp);
+    block.warps[warp].alive = lanes == kWarp ? ~0U : (1U << lanes) - 1;
+    block.warps[warp].open.clear();
+    block.warps[warp].barrier_file = nullptr;
+  }
+  block.ready.assign(count, nullptr);
+  block.ready_first = block.ready_count = 0;
+  block.next = 0;
+  block.alive = count;
+  block.arrived = block.predicates = block.at_grid = 0;
+  block.yielded = false;
+  block.serial = ++serial;
+  block.shared.clear();
+}
+
+void enter_block(RunningLaunch& d, Block& block) {
+  d.block = &block;
+  assign(musasim_block_index, block.index);
+  musasim_block_serial = block.serial;
+  memcheck::enter_block(block.serial);
+}
+
+void run_one_by_one(RunningLaunch& d) {
+  static auto* block = new Block();
+  const auto& grid = d.launch->grid;
+  for (unsigned z = 0; z < grid.z; ++z) {
+    for (unsigned y = 0; y < grid.y; ++y) {
+      for (unsigned x = 0; x < grid.x && d.error == musaSuccess; ++x) {
+        reset(d, *block, {x, y, z});
+        enter_block(d, *block);
+        if (memcheck::enabled()) {
+          std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
+        }
+        run_block(d);
+      }
+    }
+  }
+}
+
+// Shared memory has the same address in all blocks, so it is saved while another block runs.
+void put_aside(Block& block, size_t dynamic) {
+  for (auto& variable : block.shared) {
+    const auto* begin = static_cast<const char*>(variable.address);
+    variable.contents.assign(begin, begin + variable.bytes);
+  }
+  block.dynamic.assign(musasim_dynamic_shared, musasim_dynamic_shared + dynamic);
+}
+
+void bring_back(const Block& block) {
+  for (const auto& variable : block.shared) {
+    std::copy(variable.contents.begin(), variable.contents.end(), static_cast<char*>(variable.address));
+  }
+  std::copy(block.dynamic.begin(), block.dynamic.end(), musasim_dynamic_shared);
+}
+
+void release_grid(std::vector<Block>& blocks) {
+  memcheck::barrier();
+  for (auto& block : blocks) {
+    block.at_grid = 0;
+    for (auto& thread : block.threads) {
+      if (thread.wait == Wait::Grid) {
+        make_ready(block, thread);
+      }
+    }
+  }
+}
+
+void run_together(RunningLaunch& d) {
+  std::vector<Block> blocks(d.launch->grid.count());
+  for (unsigned number = 0; number < blocks.size(); ++number) {
+    reset(d, blocks[number], position(number, d.launch->grid));
+  }
+  for (bool unfinished = true; unfinished && d.error == musaSuccess;) {
+    unfinished = false;
+    for (auto& block : blocks) {
+      if (block.alive == 0 || d.error != musaSuccess) {
+        continue;
+      }
+      bring_back(block);
+      enter_block(d, block);
+      run_block(d);
+      put_aside(block, d.launch->shared);
+      unfinished = unfinished || block.alive != 0;
+    }
+    release_grid(blocks);
+  }
+}
+
+// After a fault, fibers are stopped inside threads that will not continue.
+void recover(RunningLaunch& d) {
+  d.idle.clear();
+  for (auto& fiber : d.fibers) {
+    prepare(*fiber, worker);
+    d.idle.push_back(fiber.get());
+  }
+  d.unused.clear();
+  for (auto& round : d.rounds) {
+    d.unused.push_back(round.get());
+  }
+}
+
+} // namespace
+
+musaError_t run_grid(const Launch& launch, const void* data, const musasim_closure& closure) {
+  auto& d = running_launch();
+  d.launch = &launch;
+  d.data = data;
+  d.closure = &closure;
+  d.error = musaSuccess;
+  assign(musasim_block_extent, launch.block);
+  assign(musasim_grid_extent, launch.grid);
+  musasim_dynamic_shared_bytes = static_cast<unsigned>(launch.shared);
+  memcheck::begin_launch(static_cast<unsigned>(launch.block.count()));
+  t_on_device = true;
+  if (launch.cooperative) {
+    run_together(d);
+  } else {
+    run_one_by_one(d);
+  }
+  t_on_device = false;
+  memcheck::end_launch();
+  if (d.error != musaSuccess) {
+    recover(d);
+  }
+  return d.error;
+}
+
+} // namespace musart

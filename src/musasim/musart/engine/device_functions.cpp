@@ -1,0 +1,125 @@
+// What kernels call: include/musasim/engine.h.
+#include "../driver/stream.h"
+#include "../ground/on_device.h"
+#include "../include/musasim/engine.h"
+#include "running.h"
+#include "waiting.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+using namespace musart;
+
+int musasim_on_device(void) {
+  return t_on_device ? 1 : 0;
+}
+
+long long musasim_clock_ns(void) {
+  return now_ns();
+}
+
+musasim_votes musasim_barrier(int predicate, const char* file, int line) {
+  if (!t_on_device) {
+    musasim_fault(musaErrorLaunchFailure, "a barrier was called");
+  }
+  auto& d = running_launch();
+  auto& block = *d.block;
+  // A barrier counts the warps that have come, wherever they are: CUDA's programs send whole warps different ways. The lanes of
+  // one warp must come together.
+  auto& warp = block.warps[musasim_warp];
+  if (warp.barrier_file == nullptr) {
+    warp.barrier_file = file;
+    warp.barrier_line = line;
+  } else if (warp.barrier_line != line || std::strcmp(warp.barrier_file, file) != 0) {
+    const std::string others = std::string(warp.barrier_file) + ":" + std::to_string(warp.barrier_line);
+    const std::string mine = std::string(file) + ":" + std::to_string(line);
+    const std::string message = "divergent barrier: this thread is at " + mine + ", others of its warp at " + others;
+    musasim_fault(musaErrorLaunchFailure, message.c_str());
+  }
+  block.predicates += predicate != 0 ? 1 : 0;
+  if (++block.arrived == block.alive) {
+    finish_barrier(block);
+  } else {
+    wait(d, Wait::Barrier, file, line);
+  }
+  return block.votes;
+}
+
+const musasim_round* musasim_exchange(unsigned mask, const void* value, size_t bytes, const char* what) {
+  if (!t_on_device) {
+    musasim_fault(musaErrorLaunchFailure, what);
+  }
+  auto& d = running_launch();
+  auto& thread = *d.thread;
+  auto& warp = d.block->warps[musasim_warp];
+  const unsigned lane = musasim_lane;
+  if ((mask >> lane & 1) == 0) {
+    musasim_fault(musaErrorLaunchFailure, (std::string(what) + ": the mask does not contain the calling lane").c_str());
+  }
+  let_go(d, thread);
+  auto* round = find_round(warp, mask);
+  if (round == nullptr) {
+    round = &open_round(d, warp, mask, what);
+  } else if (round->what != what && std::strcmp(round->what, what) != 0) {
+    musasim_fault(
+        musaErrorLaunchFailure, (std::string(what) + ": other lanes of the mask are at " + round->what).c_str());
+  }
+  std::memcpy(round->shared.slot[lane], value, value == nullptr ? 0 : bytes);
+  round->shared.lanes |= 1U << lane;
+  thread.round = round;
+  ++round->readers;
+  if (is_complete(warp, *round)) {
+    close_round(d, warp, *round);
+  } else {
+    wait(d, Wait::Exchange, what, 0);
+  }
+  return &thread.round->shared;
+}
+
+unsigned musasim_converge(const char* file, int line) {
+  if (!t_on_device) {
+    return 1;
+  }
+  auto& d = running_launch();
+  let_go(d, *d.thread);
+  d.thread->caller = __builtin_return_address(0);
+  wait(d, Wait::Converge, file, line);
+  return d.thread->together;
+}
+
+void musasim_grid_barrier(void) {
+  auto& d = running_launch();
+  if (!t_on_device || !d.launch->cooperative) {
+    musasim_fault(musaErrorLaunchFailure, "a grid barrier in a launch that is not cooperative");
+  }
+  ++d.block->at_grid;
+  wait(d, Wait::Grid, "grid", 0);
+}
+
+void musasim_yield(void) {
+  if (!t_on_device) {
+    return;
+  }
+  auto& d = running_launch();
+  make_ready(*d.block, *d.thread);
+  d.block->yielded = true;
+  switch_stacks(&d.fiber->stack_pointer, d.scheduler);
+}
+
+void musasim_declare_shared(void* address, size_t bytes) {
+  auto& d = running_launch();
+  auto& known = d.block->shared;
+  const auto is_it = [&](const Shared& variable) { return variable.address == address; };
+  if (std::any_of(known.begin(), known.end(), is_it)) {
+    return;
+  }
+  known.push_back({address, bytes, {}});
+  std::memset(address, 0xff, bytes);
+  size_t sum = 0;
+  for (const auto& variable : known) {
+    sum += variable.bytes;
+  }
+  auto& kernel = *d.launch->kernel;
+  kernel.static_shared = std::max(kernel.static_shared, static_cast<unsigned>(sum));
+}

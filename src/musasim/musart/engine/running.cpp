@@ -1,0 +1,135 @@
+#include "running.h"
+
+#include "../ground/on_device.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+extern "C" {
+unsigned musasim_thread_index[3];
+unsigned musasim_block_index[3];
+unsigned musasim_block_extent[3];
+unsigned musasim_grid_extent[3];
+unsigned musasim_lane;
+unsigned musasim_warp;
+unsigned musasim_dynamic_shared_bytes;
+unsigned long long musasim_block_serial;
+alignas(1024) MUSASIM_EXPORT char musasim_dynamic_shared[musart::kMostDynamicShared];
+}
+
+namespace musart {
+
+RunningLaunch& running_launch() {
+  static auto* one = new RunningLaunch();
+  return *one;
+}
+
+void assign(unsigned (&to)[3], const Extent& from) {
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+}
+
+Extent position(unsigned number, const Extent& extent) {
+  return {number % extent.x, number / extent.x % extent.y, number / extent.x / extent.y};
+}
+
+std::string text_of(const Extent& index) {
+  return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
+}
+
+bool checked_thread(CheckedThread* where) {
+  const auto& d = running_launch();
+  if (!t_on_device || d.thread == nullptr) {
+    return false;
+  }
+  assign(where->block, d.block->index);
+  assign(where->thread, position(d.thread->number, d.launch->block));
+  where->number = d.thread->number;
+  where->warp = d.thread->number / kWarp;
+  return true;
+}
+
+bool is_shared(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto& d = running_launch();
+  if (at >= musasim_dynamic_shared && at < musasim_dynamic_shared + d.launch->shared) {
+    return true;
+  }
+  return std::any_of(d.block->shared.begin(), d.block->shared.end(), [&](const Shared& variable) {
+    const auto* begin = static_cast<const char*>(variable.address);
+    return at >= begin && at < begin + variable.bytes;
+  });
+}
+
+bool is_on_stack(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto* low = running_launch().fiber->stack;
+  return at >= low && at < low + kFiberStack;
+}
+
+const char* checked_kernel() {
+  return running_launch().launch->kernel->name;
+}
+
+void abandon_launch(musaError_t error) {
+  auto& d = running_launch();
+  d.error = error;
+  void* nowhere = nullptr;
+  switch_stacks(&nowhere, d.scheduler);
+  __builtin_unreachable();
+}
+
+void report(const std::string& message) {
+  const auto& d = running_launch();
+  std::string place = ", block " + text_of(d.block->index);
+  if (d.thread != nullptr) {
+    place += ", thread " + text_of(position(d.thread->number, d.launch->block));
+  }
+  std::fflush(stdout); // the kernel's own output comes first
+  std::fprintf(stderr, "musasim: kernel %s%s: %s\n", d.launch->kernel->name, place.c_str(), message.c_str());
+  std::fflush(stderr);
+}
+
+// CUDA's wording. The body of a kernel is a lambda here, which the message does not show.
+void report_assertion(const char* expression, const char* file, unsigned line, const char* function) {
+  const auto& d = running_launch();
+  std::string name(function);
+  const auto lambda = name.find("::<lambda(");
+  name.erase(std::min(lambda, name.size()));
+  const auto& block = d.block->index;
+  const auto thread = position(d.thread->number, d.launch->block);
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line,
+      name.c_str(), block.x, block.y, block.z, thread.x, thread.y, thread.z, expression);
+  std::fflush(stderr);
+}
+
+bool is_stack_overflow(const void* address) noexcept {
+  const auto* low = running_launch().fiber->stack;
+  const auto* at = static_cast<const char*>(address);
+  return at >= low - 4096 && at < low;
+}
+
+} // namespace musart
+
+using namespace musart;
+
+void musasim_fault(int error, const char* message) {
+  if (!t_on_device) {
+    std::fprintf(stderr, "musasim: outside of a kernel: %s\n", message);
+    std::abort();
+  }
+  report(message);
+  abandon_launch(static_cast<musaError_t>(error));
+}
+
+void musasim_assert_fail(const char* expression, const char* file, unsigned line, const char* function) noexcept {
+  if (!on_device()) {
+    std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, expression);
+    std::abort();
+  }
+  report_assertion(expression, file, line, function);
+  abandon_launch(musaErrorAssert);
+}

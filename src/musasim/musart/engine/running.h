@@ -1,0 +1,120 @@
+// The launch that runs: its block, its threads, what they wait for, and where they are. Launches run one at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../include/musasim/engine.h"
+#include "../include/musasim/errors.h"
+#include "configuration.h"
+#include "fiber.h"
+
+// What the kernels' compiler has as constants, under the names that engine.h and device.h declare.
+#define MUSASIM_EXPORT __attribute__((visibility("default")))
+extern "C" {
+MUSASIM_EXPORT extern unsigned musasim_thread_index[3];
+MUSASIM_EXPORT extern unsigned musasim_block_index[3];
+MUSASIM_EXPORT extern unsigned musasim_block_extent[3];
+MUSASIM_EXPORT extern unsigned musasim_grid_extent[3];
+MUSASIM_EXPORT extern unsigned musasim_lane;
+MUSASIM_EXPORT extern unsigned musasim_warp;
+MUSASIM_EXPORT extern unsigned musasim_dynamic_shared_bytes;
+MUSASIM_EXPORT extern unsigned long long musasim_block_serial;
+}
+
+namespace musart {
+
+constexpr unsigned kWarp = MUSASIM_WARP_SIZE;
+
+enum class Wait { Nothing, Barrier, Exchange, Converge, Grid };
+
+struct Round {
+  musasim_round shared;
+  unsigned mask = 0;
+  unsigned readers = 0; // threads for which it is the last one
+  const char* what = nullptr;
+};
+
+struct Thread {
+  Fiber* fiber = nullptr;
+  Round* round = nullptr;
+  const char* place = nullptr; // file of a barrier, name of an exchange
+  int line = 0;
+  const void* caller = nullptr; // of a converge, because a line may contain two
+  unsigned together = 0; // lanes of the last converge
+  unsigned number = 0;
+  Wait wait = Wait::Nothing;
+};
+
+struct Warp {
+  unsigned alive = 0; // lanes that have not returned
+  std::vector<Round*> open; // rounds that wait for lanes
+  const char* barrier_file = nullptr; // where its lanes wait for the block; null while none does
+  int barrier_line = 0;
+};
+
+struct Shared { // a __shared__ variable
+  void* address;
+  size_t bytes;
+  std::vector<char> contents; // saved while another block runs
+};
+
+struct Block {
+  Extent index;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  std::vector<Thread*> ready; // a ring
+  size_t ready_first = 0;
+  size_t ready_count = 0;
+  unsigned next = 0; // the next thread to begin
+  unsigned alive = 0;
+  unsigned arrived = 0; // at the barrier
+  unsigned predicates = 0; // threads that arrived with a non-zero predicate
+  musasim_votes votes{}; // of the last barrier
+  unsigned at_grid = 0;
+  bool yielded = false; // a thread waits for something that a thread that has not begun may do
+  unsigned long long serial = 0;
+  std::vector<Shared> shared;
+  std::vector<char> dynamic; // contents, while another block runs
+};
+
+// The state of the running launch. Later launches reuse fibers and rounds.
+struct RunningLaunch {
+  const Launch* launch = nullptr;
+  const void* data = nullptr;
+  const musasim_closure* closure = nullptr;
+  Block* block = nullptr;
+  Thread* thread = nullptr;
+  Fiber* fiber = nullptr;
+  void* scheduler = nullptr; // its saved stack pointer while a fiber runs
+  musaError_t error = musaSuccess;
+  std::vector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Fiber*> idle;
+  std::vector<std::unique_ptr<Round>> rounds;
+  std::vector<Round*> unused;
+};
+
+RunningLaunch& running_launch();
+void assign(unsigned (&to)[3], const Extent& from);
+
+Extent position(unsigned number, const Extent& extent); // of a thread in its block, of a block in its grid
+std::string text_of(const Extent& index);
+
+// Ends the launch that runs on this thread. A signal handler may call this.
+[[noreturn]] void abandon_launch(musaError_t error);
+void report(const std::string& message); // names the kernel and the thread
+void report_assertion(const char* expression, const char* file, unsigned line, const char* function);
+bool is_stack_overflow(const void* address) noexcept;
+
+// Where the running thread is, for what looks at its accesses.
+struct CheckedThread {
+  unsigned block[3], thread[3];
+  unsigned number, warp;
+};
+bool checked_thread(CheckedThread* where); // of the running thread; false if there is none
+bool is_shared(const void* address); // in a __shared__ variable of the running block
+bool is_on_stack(const void* address); // of the running thread
+const char* checked_kernel();
+
+} // namespace musart

@@ -1,0 +1,1 @@
+"""mcc: it preprocesses with the host's compiler, rewrites kernels and launches, compiles and links."""

@@ -1,0 +1,183 @@
+"""Finds what device code may not contain: calls of host functions, and assembly of another device.
+
+It compares names, because the compiler here does not know two sides. What it finds is an error, but it does not find everything.
+Functions for both sides are not checked; clang checks them only when a kernel reaches them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from musasim.toolkit.compiler.lexer import Source, Token, bracketed, is_word_begin
+
+_RUNTIME = re.compile(r"musa[A-Z]\w*")
+_NEVER_CALLED = frozenset(
+    [
+        *(
+            "if",
+            "for",
+            "while",
+            "switch",
+            "return",
+            "sizeof",
+            "alignof",
+            "decltype",
+            "catch",
+            "defined",
+            "operator",
+            "noexcept",
+        ),
+        *(
+            "static_cast",
+            "reinterpret_cast",
+            "const_cast",
+            "dynamic_cast",
+            "alignas",
+            "typeid",
+            "new",
+            "delete",
+            "throw",
+            "else",
+        ),
+    ]
+)
+_NOT_IN_A_DECLARATION = frozenset(
+    ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
+)
+# A template of the host's with the name of one of the toolkit's functions, such as rsqrt, leaves kernels the toolkit's own.
+_MATHEMATICS = "/musasim/math.h"
+_INSTALLED = {"site-packages", "dist-packages"}
+_ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
+_PTX = re.compile(
+    r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
+    r"|\b(?:mov|ld|st|cvt|cvta|add|sub|mul|mad|fma|neg|abs|min|max|and|or|xor|not|shl|shr|shf|bar|barrier|shfl|vote|match|redux"
+    r"|red|atom|cp|mma|wmma|wgmma|ldmatrix|stmatrix|prmt|lop3|bfe|bfi|setp|selp|membar|fence|mbarrier|ex2|lg2|rcp|rsqrt|sqrt"
+    r"|sin|cos|tanh|tcgen05|griddepcontrol|createpolicy|prefetch|discard|nanosleep|elect|dp4a|vadd|vset|popc|clz|bfind|brev"
+    r"|isspacep|mapa|trap|brkpt|exit)\.[a-z][\w.:]*"
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The body, braces included, of a function for the device alone."""
+
+    name: str
+    kind: str  # __global__ or __device__
+    begin: int
+    end: int
+
+
+class Problem(Exception):
+    """An error, with its `position` in the text."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
+    """Raise Problem for the first error."""
+    for statement in _ASSEMBLY.finditer(source.text):
+        begin = statement.start() - (2 if source.text.endswith("__", 0, statement.start()) else 0)
+        plain = is_word_begin(source.text, begin) and not source.in_system_header(begin)
+        if plain and source.is_code(begin):
+            _check_assembly(source, statement.end())
+    own = [body for body in bodies if not source.in_system_header(body.begin)]
+    calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
+    for name, (token, body) in calls.items():
+        if _RUNTIME.fullmatch(name) and name not in device_functions:
+            raise Problem(token.begin, _message(name, body))
+    unknown = {name for name in calls if name not in device_functions}
+    for name in sorted(unknown & _host_functions(source, unknown, main_file)):
+        token, body = calls[name]
+        raise Problem(token.begin, _message(name, body))
+
+
+def _message(name: str, body: Body) -> str:
+    return f"reference to __host__ function '{name}' in {body.kind} function '{body.name}'"
+
+
+def _check_assembly(source: Source, position: int) -> None:
+    opening = next((token for token in source.tokens(position) if token.text not in ("volatile", "__volatile__")), None)
+    if opening is None or opening.text != "(":
+        return
+    for token in bracketed(source, opening.begin):
+        if token.kind != "literal":
+            if token.text == ":":
+                return
+            continue
+        ptx = _PTX.search(token.text)
+        if ptx is not None:
+            raise Problem(
+                token.begin, f"inline assembly: '{ptx.group()}' is not an instruction of this device (is it PTX?)"
+            )
+
+
+def _calls(source: Source, body: Body) -> dict[str, Token]:
+    """Return the names that are only used before a bracket. Any other name may be a variable, a type or a member."""
+    called: dict[str, Token] = {}
+    others: set[str] = set()
+    tokens = list(source.tokens(body.begin, body.end))
+    for index, token in enumerate(tokens[:-1]):
+        if token.kind != "name" or token.text in _NEVER_CALLED:
+            continue
+        before = tokens[index - 1].text if index else ""
+        declares = index > 0 and (tokens[index - 1].kind == "name" and before not in ("return", "else", "do", "case"))
+        plain = before not in (".", "->", "::") and not declares and before not in ("*", "&", ">", ">>>")
+        if tokens[index + 1].text == "(" and (plain or before in ("*", "&", ">")):
+            called.setdefault(token.text, token)
+        else:
+            others.add(token.text)
+    return {name: token for name, token in called.items() if name not in others}
+
+
+def _host_functions(source: Source, names: set[str], main_file: str) -> set[str]:
+    """Return those of `names` that files in the main file's folder define as functions, but never for the device."""
+    if not names:
+        return set()
+    folder = Path(main_file).resolve().parent
+    mine: dict[str, bool] = {}
+    defined: set[str] = set()
+    pattern = re.compile(r"(?<![\w$.>])(" + "|".join(sorted(map(re.escape, names))) + r")\s*\(")
+    for file, begin, end in source.parts():  # most of the text is the system's, and is not looked through
+        if file not in mine:
+            mine[file] = not file.startswith("<") and _is_below(Path(file).resolve(), folder)
+        if mine[file]:
+            defined |= _defined(source, pattern, begin, end)
+    return defined and defined - _of_the_toolkit(source, pattern)
+
+
+def _of_the_toolkit(source: Source, pattern: re.Pattern[str]) -> set[str]:
+    parts = [part for part in source.parts(system=True) if part[0].endswith(_MATHEMATICS)]
+    return {name for _, begin, end in parts for name in _defined(source, pattern, begin, end)}
+
+
+def _defined(source: Source, pattern: re.Pattern[str], begin: int, end: int) -> set[str]:
+    matches = pattern.finditer(source.text, begin, end)
+    return {match[1] for match in matches if source.is_code(match.start()) and _is_definition(source, match)}
+
+
+def _is_below(file: Path, folder: Path) -> bool:
+    """Installed packages do not count, because a project's folder may contain an environment."""
+    return folder in file.parents and not _INSTALLED & set(file.parts)
+
+
+def _is_definition(source: Source, match: re.Match[str]) -> bool:
+    before = list(source.tokens(source.statement_begin(match.start()), match.start()))
+    if not before or any(
+        token.kind in ("literal", "number") or token.text in _NOT_IN_A_DECLARATION for token in before
+    ):
+        return False
+    if any(token.kind == "mark" and token.text not in ("*", "&", "::", "<", ">", ",", "[", "]") for token in before):
+        return False
+    if before[-1].text in ("::", ",", "<"):
+        return False
+    parameters = bracketed(source, match.end() - 1)
+    if not parameters:
+        return False
+    after = next(
+        (token for token in source.tokens(parameters[-1].end) if token.text not in ("noexcept", "const")), None
+    )
+    return after is not None and after.text == "{"

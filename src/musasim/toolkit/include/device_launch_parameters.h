@@ -1,4 +1,0 @@
-// threadIdx and the like.
-#pragma once
-
-#include "musa_runtime.h"

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "murand_kernel.h"

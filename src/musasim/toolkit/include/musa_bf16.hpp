@@ -1,3 +1,0 @@
-#pragma once
-
-#include "musa_bf16.h"

@@ -1,3 +1,0 @@
-#pragma once
-
-#include "thrust/iterator/iterators.h"

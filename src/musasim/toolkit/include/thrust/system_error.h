@@ -1,3 +1,0 @@
-#pragma once
-
-#include "thrust/detail/device_memory.h"

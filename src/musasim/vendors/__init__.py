@@ -1,0 +1,1 @@
+"""The simulated device under the names of other vendors' adapters."""
