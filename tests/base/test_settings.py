@@ -13,6 +13,7 @@ import _torchada_startup
 from support.interpreter import Interpreter
 from torchada.base import settings as _settings
 from torchada.base.settings import (
+    FLAG,
     OFF,
     ON,
     VARIABLES,
@@ -23,7 +24,9 @@ from torchada.base.settings import (
 
 pytestmark = pytest.mark.once
 
-FLAGS = [known.name for known in VARIABLES if known.kind == "flag"]
+FLAGS = [known.name for known in VARIABLES if known.kind is FLAG]
+# Any text is understood for the others; areas that do not exist are named when areas are applied.
+PARTICULAR = [*(known.name for known in VARIABLES if known.kind.expected), "TORCHADA_SKIP_AREAS"]
 # With a tiny torch, these tests concern only the hook.
 TORCH = "loaded = True\n"
 GARBAGE = "garbage \N{SNOWMAN}!"
@@ -76,6 +79,11 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_LOG", "Calls", "log", "calls"),
         ("TORCHADA_CPP_OPS_PATH", "/x:/y/z:", "cpp_ops_path", ("/x", "/y/z")),
         ("TORCHADA_CACHE_DIR", "/x", "cache", "/x"),
+        ("TORCHADA_VIEW", "CUDA", "view", "cuda"),
+        ("TORCHADA_CUDA_CAPABILITY", "8.0", "cuda_capability", (8, 0)),
+        ("TORCHADA_MUSA_VIEW", "xformers, mine", "musa_view", {"xformers", "mine"}),
+        ("TORCHADA_EXCLUDE_DIRS", "/x, y:z,", "exclude_dirs", ("/x", "y", "z")),
+        ("TORCHADA_TUNED_TABLES", "/x", "tuned_tables", "/x"),
         ("TORCHADA_ALL_DTYPES", "1", "all_dtypes", True),
         ("TORCHADA_GRAPH_ROTATION", "0", "graph_rotation", False),
         ("TORCHADA_GRAPH_ROTATION", "", "graph_rotation", True),
@@ -95,9 +103,48 @@ def test_garbage_counts_as_not_set(name: str) -> None:
     assert read({name: GARBAGE}) == Settings(not_understood=(f"{name}={GARBAGE!r}",))
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("TORCHADA_STRICT", "1 or 0"),
+        ("TORCHADA_DISABLE_OP_OVERRIDE_mm", "1 or 0"),
+        ("TORCHADA_VIEW", "one of caller, cuda, musa"),
+        ("TORCHADA_PLATFORM", "musa, npu, mlu, host, xpu, mps, cuda, cpu, the name of an installed backend, or auto"),
+        ("TORCHADA_CUDA_VIEW", "top-level packages, separated by commas"),
+        ("TORCHADA_CUDA_CAPABILITY", "two numbers and a point, as in 8.0"),
+        ("TORCHADA_GRAPH_EXEC_CAP", "a number above 0"),
+    ],
+)
+def test_a_warning_names_the_variable_the_value_and_what_was_expected(
+    monkeypatch: pytest.MonkeyPatch, name: str, expected: str
+) -> None:
+    lines: list[str] = []
+    monkeypatch.setattr(_settings, "warn_once", lines.append)
+    _settings.warn_about(read({name: GARBAGE}))
+    (line,) = lines
+    assert line.startswith(f"{name}={GARBAGE!r} is not understood and ignored; expected {expected}")
+
+
+def test_settings_are_equal_and_hash_alike_where_their_values_are() -> None:
+    some, same = (read({"TORCHADA_STRICT": "1", "TORCHADA_CUDA_VIEW": views}) for views in ("a,b", "b,a"))
+    assert some == same and hash(some) == hash(same)
+    assert read({"TORCHADA_STRICT": "0"}) == Settings(strict=False) == Settings()
+    assert hash(Settings(strict=False)) == hash(Settings())
+    others = [{"TORCHADA_STRICT": "1"}, {"TORCHADA_STRIKT": "1"}, {"TORCHADA_STRICT": GARBAGE}]
+    others += [{"TORCHADA_DISABLE_OP_OVERRIDE_mm": "1"}]
+    assert len({Settings(), *map(read, others)}) == 5
+
+
+def test_settings_neither_change_nor_take_names_that_there_are_not() -> None:
+    with pytest.raises(AttributeError):
+        setattr(Settings(), "strict", True)  # noqa: B010
+    with pytest.raises(KeyError, match="strikt"):
+        Settings(strikt=True)
+
+
 def test_read_lists_unknown_variables() -> None:
-    found = read({"TORCHADA_PLATTFORM": "musa", "TORCHADA_": "1", "TORCHADA_DISABLE_OP_OVERRIDE_": "1"})
-    assert found.unknown == ("TORCHADA_", "TORCHADA_DISABLE_OP_OVERRIDE_", "TORCHADA_PLATTFORM")
+    settings = read({"TORCHADA_PLATTFORM": "musa", "TORCHADA_": "1", "TORCHADA_DISABLE_OP_OVERRIDE_": "1"})
+    assert settings.unknown == ("TORCHADA_", "TORCHADA_DISABLE_OP_OVERRIDE_", "TORCHADA_PLATTFORM")
 
 
 def test_op_overrides_are_known() -> None:
@@ -110,7 +157,7 @@ def test_op_overrides_are_known() -> None:
 def test_marks_are_read_and_written_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     for mark in (_settings.VISIBLE_DEVICES, _settings.COLLECTIVES):
         known = variable(mark.name)
-        assert known is not None and known.kind == "internal"
+        assert known is mark and known.kind.accepts(GARBAGE)
         monkeypatch.delenv(mark.name, raising=False)
         assert mark.read() is None
         mark.write("")
@@ -138,16 +185,10 @@ def test_any_name_is_known_or_named(name: str) -> None:
 
 def test_every_variable_is_listed_with_a_meaning() -> None:
     assert all(known.name.startswith("TORCHADA_") and known.meaning for known in VARIABLES)
-    assert all(
-        known.kind in ("flag", "choice", "number", "name", "list", "packages", "path", "version", "internal")
-        for known in VARIABLES
-    )
     assert len({known.name for known in VARIABLES}) == len(VARIABLES)
 
 
-@pytest.mark.parametrize(
-    "name", [known.name for known in VARIABLES if known.kind not in ("internal", "path")] + ["TORCHADA_NOBODY_KNOWS"]
-)
+@pytest.mark.parametrize("name", [*PARTICULAR, "TORCHADA_NOBODY_KNOWS"])
 def test_garbage_is_named_in_one_warning_and_the_program_goes_on(tiny: Interpreter, name: str) -> None:
     done = tiny.run("import torch, torchada; torchada.enable(); print(torch.loaded)", env={name: GARBAGE})
     assert done.stdout.strip() == "True"
@@ -155,11 +196,10 @@ def test_garbage_is_named_in_one_warning_and_the_program_goes_on(tiny: Interpret
 
 
 def test_garbage_in_every_variable_does_not_break_the_import(tiny: Interpreter) -> None:
-    names = [known.name for known in VARIABLES if known.kind not in ("internal", "path")]
-    done = tiny.run("import torch; print(torch.loaded)", env=dict.fromkeys(names, GARBAGE))
+    done = tiny.run("import torch; print(torch.loaded)", env=dict.fromkeys(PARTICULAR, GARBAGE))
     assert done.stdout.strip() == "True"
-    assert len(warned(done)) == len(names)
-    assert all(any(name in line for line in warned(done)) for name in names)
+    assert len(warned(done)) == len(PARTICULAR)
+    assert all(any(name in line for line in warned(done)) for name in PARTICULAR)
 
 
 def test_an_unknown_platform_ends_in_one_warning(tiny: Interpreter) -> None:

@@ -14,7 +14,7 @@ from support.interpreter import Interpreter
 from support.json_schemas import schema, validate
 from torchada import __version__
 from torchada.report import schemas
-from torchada.report.answers import KINDS
+from torchada.report.answers import OF_CALLS, OF_SOURCES
 
 pytestmark = pytest.mark.once
 
@@ -54,7 +54,12 @@ def test_a_schema_describes_every_entry(kind: str) -> None:
 
 
 def test_the_schema_of_run_knows_the_kinds_of_answers() -> None:
-    assert set(schema("run")["$defs"]["kind"]["enum"]) == set(KINDS)
+    assert set(schema("run")["$defs"]["kind"]["enum"]) == set(OF_CALLS)
+
+
+def test_the_schema_of_check_knows_the_kinds_of_answers() -> None:
+    (kind,) = [entry["properties"]["kind"] for entry in objects(schema("check")) if "kind" in entry["properties"]]
+    assert set(kind["enum"]) == {*OF_SOURCES, ""}
 
 
 @pytest.mark.parametrize("env", [{}, {"TORCHADA_DISABLE": "1"}, {"TORCHADA_NATIVE": "maybe", "TORCHADA_NOBODY": "1"}])

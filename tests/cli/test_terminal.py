@@ -16,6 +16,7 @@ from torchada.report.severity import (
     worst,
 )
 from torchada.report.terminal import Terminal
+from torchada.report.text import table
 
 pytestmark = [pytest.mark.once, pytest.mark.core]
 
@@ -69,6 +70,16 @@ def test_colour_does_not_move_columns() -> None:
 
 def test_no_rows_are_no_lines() -> None:
     assert Terminal(io.StringIO()).table([]) == []
+
+
+def test_a_table_of_any_width_keeps_each_row_in_one_line() -> None:
+    assert table([("a", "b" * 300), ("long", "c d\n")], indent="") == [f"a     {'b' * 300}", "long  c d"]
+    assert table([("a",), ("bb",)]) == ["    a", "    bb"]
+
+
+def test_numbers_end_in_one_column() -> None:
+    rows = [("calls", "from"), ("7", "a.py"), ("1,234", "b.py")]
+    assert table(rows, "  ", numbers=True) == ["  calls  from", "      7  a.py", "  1,234  b.py"]
 
 
 def test_severities_are_ordered_and_give_the_exit_code() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -39,12 +41,12 @@ def tags(html: str) -> list[str]:
 
 
 def everything() -> list[str]:
-    place = parts.Place(EVIL, EVIL, EVIL)
+    place = parts.Place(EVIL, EVIL, EVIL, 1, EVIL)
     return [
         parts.shares([parts.Share("error", 2, EVIL, EVIL), parts.Share("ok", 0, EVIL, EVIL)]),
         parts.switch("error", EVIL),
-        parts.group(EVIL, 1, parts.row("error", EVIL, EVIL, EVIL, EVIL, parts.places([place]), 0.5)),
-        parts.filtering(EVIL, 3, EVIL, [("error", 0.5)]),
+        parts.group(EVIL, 1, parts.row("error", EVIL, EVIL, EVIL, EVIL, parts.places([place]), 0.5, True)),
+        parts.filters({EVIL: Counter(error=3)}, {"error": EVIL}),
         parts.table([EVIL], [[EVIL]]),
     ]
 
@@ -55,23 +57,36 @@ def test_text_from_outside_is_escaped(number: int) -> None:
 
 
 def test_the_page_of_a_tool_is_whole_and_holds_its_data() -> None:
-    names = (
-        "eyebrow",
-        "name",
-        "surroundings",
-        "question",
-        "shares",
-        "heading",
-        "switches",
-        "rows",
-        "aside_title",
-        "aside",
+    names = ("eyebrow", "name", "surroundings", "question", "heading", "aside_title", "footer")
+    html = "".join(everything())
+    share = parts.Share("error", 1, EVIL, EVIL)
+    made = pages.page(
+        EVIL,
+        {"a": EVIL},
+        shares=[share],
+        switches={"error": EVIL},
+        rows=html,
+        aside=html,
+        below=html,
+        **dict.fromkeys(names, EVIL),
     )
-    found = pages.tool_page(EVIL, {"a": EVIL}, **dict.fromkeys(names, "".join(everything())), footer="")
-    assert json.loads(pages.data_of(found)) == {"a": EVIL}
-    assert tags(found)[0] == "html" and found.count("<script") == 2
+    assert json.loads(pages.data_of(made)) == {"a": EVIL}
+    assert tags(made)[0] == "html" and made.count("<script") == 2
+    assert made.count("alert(1)") > len(names)
 
 
 def test_of_many_places_the_first_are_shown() -> None:
-    found = parts.places([parts.Place(f"a.py:{line}") for line in range(parts.MOST_PLACES + 7)])
-    assert found.count('class="site"') == parts.MOST_PLACES and "and 7 more" in found
+    html = parts.places([parts.Place(f"a.py:{line}") for line in range(parts.MOST_PLACES + 7)])
+    assert html.count('class="site"') == parts.MOST_PLACES and "and 7 more" in html
+
+
+def test_the_buttons_with_the_highest_counts_are_shown_first_with_what_they_consist_of() -> None:
+    counts = {"src/a.py": Counter(bad=1), "src/b.py": Counter(bad=1, good=3), "src/c.py": Counter(good=2)}
+    html = parts.filters(counts, {"bad": "Bad", "good": "Good"}, 2)
+    assert re.findall(r'data-query="(.*?)"', html) == ["src/b.py", "src/c.py"] and "<b>b.py</b>" in html
+    assert re.findall(r'class="(\w+)" style="width:(.*?)%" title="(.*?)"', html) == [
+        ("bad", "25.00", "Bad: 1"),
+        ("good", "75.00", "Good: 3"),
+        ("good", "50.00", "Good: 2"),
+    ]
+    assert "None." in parts.filters({}, {})

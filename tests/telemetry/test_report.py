@@ -15,6 +15,7 @@ import pytest
 from support.interpreter import Interpreter
 from support.tiers import rarely
 from torchada.report import pages
+from torchada.report.answers import OF_CALLS
 from torchada.telemetry import page, report
 
 pytestmark = pytest.mark.once
@@ -157,14 +158,21 @@ def test_the_page_shows_calls_by_kind() -> None:
             use(api="torch.cuda.graph", kind="emulated", to="torchada", through="torch.nn.Module.cuda"),
         )
     )
-    found = Page(text)
-    assert len(found.with_class("api")) == 3 and len(found.with_class("alarm")) == 2
-    words = found.words
-    attention = words[words.index("What needs attention") : words.index("Who called")]
-    assert attention.index("torch.cuda.jiterator") < attention.index("torch.cuda.graph"), "unsupported comes first"
-    assert "1,500" in words and "jit = broken(1)" in words and "through torch.nn.Module.cuda" in words
-    assert {name["data-switch"] for name in found.with_class("same") if "data-switch" in name} == {"same"}
-    assert [name["data-query"] for name in found.with_class("who")] == ["the script", "library"]
+    shown = Page(text)
+    opened = [names["data-kind"] for names in shown.with_class("api") if "open" in names]
+    assert opened == ["unsupported", "emulated"], "what needs attention comes first, with its lines"
+    assert [names["data-kind"] for names in shown.with_class("api")] == [*opened, "same", "emulated", "unsupported"]
+    words = shown.words
+    assert words.index("What needs attention") < words.index("torch.cuda.jiterator") < words.index("torch.cuda.graph")
+    assert "1,504 calls, 3 APIs, 1 line, 2 packages, 1 process" in words and "same, 99.7 %" in words
+    assert "jit = broken(1)" in words and "in main, the script, through torch.nn.Module.cuda" in words
+    switches = {kind: [names for names in shown.with_class(kind) if "data-switch" in names] for kind in OF_CALLS}
+    assert {kind for kind in OF_CALLS if switches[kind]} == {"same", "unsupported", "emulated"}
+    assert [names["data-query"] for names in shown.with_class("who")] == ["the script", "library"]
+    titles = [names["title"] for tag, names in shown.attributes if tag == "i" and "title" in names]
+    assert titles[-3:] == ["emulated: 2", "same: 1,500", "unsupported: 2"], "the bars of packages, divided by kinds"
+    files = [names["title"] for tag, names in shown.attributes if tag == "code" and "title" in names]
+    assert files == ["/x/train.py"] * 5
 
 
 def test_the_page_says_that_nothing_was_recorded() -> None:

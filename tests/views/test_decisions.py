@@ -50,7 +50,7 @@ def module(name: str, folder: Path, text: str = "") -> dict[str, Any]:
 
 
 def with_settings(views: Views, **settings: Any) -> Views:
-    return Views(views._settings._replace(**settings), "torch_musa")
+    return Views(Settings(**{**views._settings.values, **settings}), "torch_musa")
 
 
 def test_code_that_does_not_mention_musa_sees_cuda(views: Views, tmp_path: Path) -> None:

@@ -74,7 +74,8 @@ def _print_diff(tree: Any) -> None:
 
 def _write_report(tree: Any, sources: list[str], target: Path) -> None:
     """Write one report, whole or not at all."""
-    from torchada.porting.report import as_html, as_json
+    from torchada.porting.page import as_html
+    from torchada.porting.report import as_json
 
     text = (as_html if target.suffix == ".html" else as_json)(tree, sources)
     try:

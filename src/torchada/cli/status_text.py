@@ -5,84 +5,84 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from torchada.report.text import columns, counted
+from torchada.report.text import counted, table
 
 Report = Mapping[str, Any]
 
 
-def as_text(found: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]] | None = None) -> str:
+def as_text(report: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]] | None = None) -> str:
     """The report as lines. `apis` are the APIs of CUDA that each area redirects, which a verbose report lists."""
-    lines = [_first_line(found)]
+    lines = [_first_line(report)]
     if verbosity >= 0:
         lines += [
-            *_surroundings(found),
-            *_modules(found),
-            *_areas(found, apis or {}),
-            *_workarounds(found),
-            *_views(found),
-            *_environment(found),
+            *_surroundings(report),
+            *_modules(report),
+            *_areas(report, apis or {}),
+            *_workarounds(report),
+            *_views(report),
+            *_environment(report),
         ]
-    return "\n".join([*lines, *_complaints(found)])
+    return "\n".join([*lines, *_complaints(report)])
 
 
-def _first_line(found: Report) -> str:
-    state = "active" if found["active"] else "inactive"
-    return f"torchada {found['torchada']}: {state}{' (TORCHADA_DISABLE)' if found['disabled'] else ''}"
+def _first_line(report: Report) -> str:
+    state = "active" if report["active"] else "inactive"
+    return f"torchada {report['torchada']}: {state}{' (TORCHADA_DISABLE)' if report['disabled'] else ''}"
 
 
 def _titled(title: str, text: str) -> str:
     return f"{title:<14}  {text}"
 
 
-def _surroundings(found: Report) -> list[str]:
-    startup, finder, strings = found["startup"], found["finder"], found["device_strings"]
+def _surroundings(report: Report) -> list[str]:
+    startup, finder, strings = report["startup"], report["finder"], report["device_strings"]
     compiled = "" if startup["bytecode_cached"] else " (no .pyc yet)"
     place = f"position {finder['position']} of {finder['of']}" if finder["installed"] else "none"
-    versions = (f"{name} {number or 'not installed'}" for name, number in found["versions"].items())
+    versions = (f"{name} {number or 'not installed'}" for name, number in report["versions"].items())
     return [
         _titled("start-up file", (startup["file"] or "none in force") + compiled),
         _titled("finder", place),
-        _titled("platform", f"{found['platform']['name']}: {found['platform']['why']}"),
+        _titled("platform", f"{report['platform']['name']}: {report['platform']['why']}"),
         _titled("device strings", f"{strings['mechanism']}: {strings['why']}"),
         _titled("versions", ", ".join(versions)),
     ]
 
 
-def _modules(found: Report) -> list[str]:
-    return ["modules", *columns(found["modules"].items())]
+def _modules(report: Report) -> list[str]:
+    return ["modules", *table(report["modules"].items())]
 
 
-def _areas(found: Report, apis: Mapping[str, Sequence[str]]) -> list[str]:
-    areas = found["areas"]
+def _areas(report: Report, apis: Mapping[str, Sequence[str]]) -> list[str]:
+    areas = report["areas"]
     if not areas:
         return [_titled("areas", "none applied yet (--probe imports torch and applies them)")]
-    rows = columns((area["name"], area["outcome"], _outcome(area)) for area in areas)
+    rows = table((area["name"], area["outcome"], _outcome(area)) for area in areas)
     lines = ["areas"]
     for area, row in zip(areas, rows, strict=True):
         lines += [row, *(f"        {api}" for api in apis.get(area["name"], ()))]
     return lines
 
 
-def _workarounds(found: Report) -> list[str]:
-    if not found["workarounds"]:
+def _workarounds(report: Report) -> list[str]:
+    if not report["workarounds"]:
         return []
-    rows = ((each["area"], each["versions"], each["for"]) for each in found["workarounds"])
-    return ["workarounds for versions", *columns(rows)]
+    rows = ((row["area"], row["versions"], row["for"]) for row in report["workarounds"])
+    return ["workarounds for versions", *table(rows)]
 
 
-def _views(found: Report) -> list[str]:
-    if not found["views"]:
+def _views(report: Report) -> list[str]:
+    if not report["views"]:
         return []
-    rows = ((each["package"] or "code without a name", each["view"], each["why"]) for each in found["views"])
-    return ["views", *columns(rows)]
+    rows = ((row["package"] or "code without a name", row["view"], row["why"]) for row in report["views"])
+    return ["views", *table(rows)]
 
 
 def _outcome(area: Mapping[str, Any]) -> str:
     return counted(area["patches"], "patch") if area["outcome"] == "applied" else area["reason"]
 
 
-def _environment(found: Report) -> list[str]:
-    environment = found["environment"]
+def _environment(report: Report) -> list[str]:
+    environment = report["environment"]
     if not environment["in_force"]:
         return [_titled("environment", "no TORCHADA_ variable is set")]
     return ["environment", *(_variable(name, value, environment) for name, value in environment["in_force"].items())]
@@ -97,9 +97,9 @@ def _variable(name: str, value: str, environment: Mapping[str, Any]) -> str:
     return f"    {name}={value}{remark}"
 
 
-def _complaints(found: Report) -> list[str]:
-    others = (warning for warning in found["warnings"] if warning not in found["problems"])
+def _complaints(report: Report) -> list[str]:
+    others = (warning for warning in report["warnings"] if warning not in report["problems"])
     return [
-        *(_titled("problem", problem) for problem in found["problems"]),
+        *(_titled("problem", problem) for problem in report["problems"]),
         *(_titled("warning", warning) for warning in others),
     ]

@@ -11,7 +11,7 @@ from torchada.backends import select
 from torchada.base import settings as _settings
 from torchada.cli.command import Command
 from torchada.report import schemas
-from torchada.report.text import columns
+from torchada.report.text import table
 from torchada.views import installed
 from torchada.views.asker import Asker
 from torchada.views.by_name import known
@@ -39,7 +39,7 @@ def views(options: argparse.Namespace) -> int:
     settings = _settings.read()
     backend = select.before_torch(settings).backend
     rules = Rules(settings, backend.adapter, Words.of(backend)) if backend else Rules(settings, "torch_musa")
-    rows = [_row(*each, rules) for each in _chosen(options, rules)]
+    rows = [_row(package, asker, rules) for package, asker in _chosen(options, rules)]
     document = {**schemas.envelope("views"), "packages": rows}
     if options.json:
         print(json.dumps(document, indent=2))
@@ -79,7 +79,7 @@ def _text(rows: list[Row], verbosity: int) -> Iterator[str]:
     if not rows:
         yield "no package that needs torch is installed"
     shown = ((row["package"], row["view"], *([row["why"]] if verbosity >= 0 else [])) for row in rows)
-    yield from columns(shown, indent="")
+    yield from table(shown, indent="")
     doubtful = [row for row in rows if _is_doubtful(row)] if verbosity >= 0 else []
     for row in doubtful:
         yield (

@@ -1,49 +1,58 @@
-"""The report as one self-contained page of HTML. All text that comes from programs is escaped.
+"""The report as one self-contained page of HTML.
 
 The page also contains its data as JSON, so that the next process can add to it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import datetime, timezone
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from torchada.report import pages
-from torchada.report.answers import KINDS, MEANINGS, NAMES
-from torchada.report.text import counted
+from torchada.report.answers import EMULATED, MEANINGS, OF_CALLS, UNSUPPORTED, UNTOUCHED, title
+from torchada.report.pages import parts
+from torchada.report.text import counted, moment
 from torchada.telemetry.places import shown
 
 Document = dict[str, Any]
 Use = dict[str, Any]
-_ATTENTION = ("unsupported", "emulated")
-_MOST_SITES = 200
+Group = list[Use]
+_FOOTER = (
+    'A call counts where its API means CUDA by its name, or where its arguments named a CUDA device; a call with "cpu" does not. '
+    'The line is the first one outside torch, torchada and the backend; "through" names the function of torch that it called. In '
+    "regions compiled by torch.compile, calls are seen when they are traced, not each time they run. A process that a signal "
+    "killed is missing."
+)
+_NOTHING = '<p class="soft">Nothing was recorded.</p>'
+_CALM = '<p class="card calm">Nothing that was called is unsupported, and nothing had to be emulated.</p>'
 
 
 def page(document: Document) -> str:
     """The page for a report (see `report` for its schema)."""
-    uses, program = document["uses"], " ".join(document["program"]) or "a program"
-    folder = document["folder"]
+    uses, folder = document["uses"], document["folder"]
+    program = " ".join(document["program"]) or "a program"
+    apis = _grouped(uses, lambda use: (use["api"], use["kind"]))
     return pages.page(
-        Path(__file__).parent,
         f"CUDA in {program}",
         document,
-        program=escape(program),
-        surroundings=escape(_surroundings(document)),
-        tiles=_tiles(document),
+        eyebrow="CUDA as this program used it, and what answered",
+        name=program,
+        surroundings=_surroundings(document),
+        question=_numbers(document),
         shares=_shares(document["totals"]),
-        attention=_attention(uses, folder),
-        switches="".join(map(_switch, _kinds_of(uses))),
-        apis=_apis(uses, folder) or '<p class="soft">Nothing was recorded.</p>',
-        packages=_packages(uses),
-        processes=_processes(document["processes"]),
+        heading="APIs",
+        switches={kind: title(kind) for kind in OF_CALLS if any(use["kind"] == kind for use in uses)},
+        rows=_attention(apis, folder) + (_apis(apis, folder) or _NOTHING),
+        aside_title="Who called",
+        aside=_packages(uses),
+        below=_processes(document["processes"]),
+        footer=_FOOTER,
     )
 
 
 def _surroundings(document: Document) -> str:
-    when = datetime.fromtimestamp(document["created"], timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    when = moment(document["created"])
     if not document["processes"]:
         return f"{when}. No process has used CUDA so far."
     first = document["processes"][0]
@@ -52,135 +61,74 @@ def _surroundings(document: Document) -> str:
     return f"{when}, {device}: {versions}"
 
 
-def _tiles(document: Document) -> str:
-    totals = document["totals"]
-    numbers = [
-        (totals["calls"], "call"),
-        (totals["apis"], "API"),
-        (totals["sites"], "line"),
-        (totals["packages"], "package"),
-    ]
-    return "".join(
-        f"<span>{_counted(*number)}</span>" for number in (*numbers, (len(document["processes"]), "process"))
-    )
+def _numbers(document: Document) -> str:
+    nouns = {"calls": "call", "apis": "API", "sites": "line", "packages": "package"}
+    numbers = [counted(document["totals"][name], noun) for name, noun in nouns.items()]
+    return ", ".join([*numbers, counted(len(document["processes"]), "process")])
 
 
-def _counted(number: int, noun: str) -> str:
-    plural = "es" if noun.endswith("s") else "s"
-    return f"<b>{number:,}</b> {noun}{plural if number != 1 else ''}"
+def _shares(totals: Document) -> list[parts.Share]:
+    counts = {kind: totals["kinds"].get(kind, 0) for kind in OF_CALLS}
+    percent = {kind: f"{100 * count / totals['calls']:.1f} %" if count else "-" for kind, count in counts.items()}
+    return [parts.Share(kind, counts[kind], f"{title(kind)}, {percent[kind]}", MEANINGS[kind]) for kind in OF_CALLS]
 
 
-def _shares(totals: Document) -> str:
-    kinds = [(kind, totals["kinds"].get(kind, 0)) for kind in KINDS]
-    bar = "".join(
-        f'<i class="{kind}" style="flex-grow:{count}" title="{NAMES[kind]}: {count:,}"></i>'
-        for kind, count in kinds
-        if count
-    )
-    legend = "".join(_legend(kind, count, totals["calls"]) for kind, count in kinds)
-    return f'<div class="shares">{bar}</div><div class="legend">{legend}</div>'
+def _attention(apis: Sequence[Group], folder: str) -> str:
+    """What is unsupported or emulated comes first, with the lines that call it, so that nobody has to look for it."""
+    urgent = [group for kind in (UNSUPPORTED, EMULATED) for group in apis if group[0]["kind"] == kind]
+    most = max(map(_calls, apis), default=1)
+    rows = "".join(_row(group, most, folder, opened=True) for group in urgent)
+    return parts.group("What needs attention", sum(map(_calls, urgent)), rows) if urgent else _CALM
 
 
-def _legend(kind: str, count: int, total: int) -> str:
-    share = f"{100 * count / total:.1f} %" if total else "-"
-    look = kind if count else f"{kind} none"
-    return (
-        f'<div class="{look}"><b>{count:,}</b><span>{NAMES[kind]}, {share}</span><small>{MEANINGS[kind]}</small></div>'
-    )
-
-
-def _attention(uses: Sequence[Use], folder: str) -> str:
-    groups = [group for group in _by_api(uses) if group[0]["kind"] in _ATTENTION]
-    if not groups:
-        return '<p class="card calm">Nothing that was called is unsupported, and nothing had to be emulated.</p>'
-    return "".join(_alarm(group, folder) for group in sorted(groups, key=lambda group: KINDS.index(group[0]["kind"])))
-
-
-def _alarm(group: Sequence[Use], folder: str) -> str:
-    first = group[0]
-    answer = f'<span class="soft">answered by {escape(first["to"])}</span>' if first["to"] else ""
-    head = f"<code>{escape(first['api'])}</code>{_chip(first['kind'])}<span>{_counted(_calls(group), 'call')}</span>{answer}"
-    return f'<section class="card alarm {_class(first)}"><header>{head}</header>{_sites(group, folder)}</section>'
-
-
-def _apis(uses: Sequence[Use], folder: str) -> str:
+def _apis(apis: Sequence[Group], folder: str) -> str:
     """All APIs, grouped by the module or class that they belong to."""
-    groups: dict[str, list[list[Use]]] = {}
-    for group in _by_api(uses):
-        groups.setdefault(_owner(group[0]["api"]), []).append(group)
-    most = max(map(_calls, _by_api(uses)), default=1)
-    parts = []
-    for owner, members in sorted(groups.items(), key=lambda item: -sum(map(_calls, item[1]))):
-        rows = "".join(_api(group, most, folder) for group in members)
-        total = sum(map(_calls, members))
-        parts.append(f'<div class="group"><h3><span>{escape(owner)}</span><span>{total:,}</span></h3>{rows}</div>')
-    return "".join(parts)
+    owners: dict[str, list[Group]] = {}
+    for group in apis:
+        owners.setdefault(_owner(group[0]["api"]), []).append(group)
+    most = max(map(_calls, apis), default=1)
+    totals = {owner: sum(map(_calls, groups)) for owner, groups in owners.items()}
+    return "".join(
+        parts.group(owner, totals[owner], "".join(_row(group, most, folder) for group in owners[owner]))
+        for owner in sorted(owners, key=lambda owner: -totals[owner])
+    )
 
 
-def _api(group: Sequence[Use], most: int, folder: str) -> str:
+def _row(group: Group, most: int, folder: str, opened: bool = False) -> str:
     first, count = group[0], _calls(group)
-    answer = f"→ {escape(first['to'])}" if first["to"] else "no counterpart"
-    name = f"<span><code>{escape(first['api'])}</code><small>{answer}</small></span>"
-    bar = f'<span class="bar"><i style="width:{100 * count / most:.2f}%"></i></span>'
-    row = f'<summary>{name}{_chip(first["kind"])}{bar}<span class="number">{count:,}</span></summary>'
-    sites = f'<div class="sites">{_sites(group, folder)}</div>'
-    return f'<details class="api {_class(first)}" data-kind="{_class(first)}">{row}{sites}</details>'
+    answer = f"→ {first['to']}" if first["to"] else "no counterpart"
+    look = first["kind"] if first["kind"] in OF_CALLS else UNTOUCHED
+    places = parts.places([_place(use, folder) for use in group])
+    return parts.row(look, first["api"], answer, title(first["kind"]), f"{count:,}", places, count / most, opened)
 
 
-def _sites(group: Sequence[Use], folder: str) -> str:
-    left = len(group) - _MOST_SITES
-    more = f'<p class="soft">and {counted(left, "more line")}, listed in the JSON report</p>' if left > 0 else ""
-    return "".join(_site(use, folder) for use in group[:_MOST_SITES]) + more
-
-
-def _site(use: Use, folder: str) -> str:
-    place = f"{shown(use['file'], use['package'], folder)}:{use['line']}"
-    where = f'<code title="{escape(use["file"])}">{escape(place)}</code>'
-    through = f", through <code>{escape(use['through'])}</code>" if use["through"] else ""
-    source = f'<code class="source">{escape(use["source"])}</code>' if use["source"] else ""
-    words = f'<p>{where} <span class="soft">in {escape(use["function"])}, {escape(_whose(use["package"]))}{through}</span></p>'
-    return f'<div class="site"><span class="number">{use["count"]:,}</span><div>{words}{source}</div></div>'
+def _place(use: Use, folder: str) -> parts.Place:
+    where = f"{shown(use['file'], use['package'], folder)}:{use['line']}"
+    through = f", through {use['through']}" if use["through"] else ""
+    remark = f"in {use['function']}, {_whose(use['package'])}{through}"
+    return parts.Place(where, remark, use["source"], use["count"], use["file"])
 
 
 def _packages(uses: Sequence[Use]) -> str:
-    groups = _grouped(uses, lambda use: use["package"])
-    most = max(map(_calls, groups), default=1)
-    return "".join(_package(group, most) for group in groups)
-
-
-def _package(group: Sequence[Use], most: int) -> str:
-    package = group[0]["package"]
-    kinds = [(kind, _calls(use for use in group if use["kind"] == kind)) for kind in KINDS]
-    parts = "".join(
-        f'<i class="{kind}" style="width:{100 * n / most:.2f}%" title="{NAMES[kind]}: {n:,}"></i>'
-        for kind, n in kinds
-        if n
-    )
-    head = f'<span><b>{escape(_whose(package))}</b><span class="number">{_calls(group):,}</span></span>'
-    query = escape(_whose(package))
-    return f'<button class="who" data-query="{query}">{head}<div class="bar">{parts}</div></button>'
+    counts: dict[str, Counter[str]] = {}
+    for use in uses:
+        counts.setdefault(_whose(use["package"]), Counter())[use["kind"]] += use["count"]
+    return parts.filters(counts, {kind: title(kind) for kind in OF_CALLS})
 
 
 def _processes(processes: Sequence[Document]) -> str:
-    rows = "".join(
-        f"<tr><td>{process['pid']}</td><td>{process['parent']}</td><td>{escape(process['host'])}</td>"
-        f"<td>{process['ended'] - process['started']:.1f} s</td><td><code>{escape(' '.join(process['command']))}</code></td></tr>"
+    rows = [
+        (
+            str(process["pid"]),
+            str(process["parent"]),
+            process["host"],
+            f"{process['ended'] - process['started']:.1f} s",
+            " ".join(process["command"]),
+        )
         for process in processes
-    )
-    head = "<tr><th>process</th><th>parent</th><th>host</th><th>recorded for</th><th>command</th></tr>"
-    return f'<div class="scroll"><table>{head}{rows}</table></div>' if rows else '<p class="soft">None.</p>'
-
-
-def _switch(kind: str) -> str:
-    return f'<button class="{kind}" data-switch="{kind}" aria-pressed="true">{_chip(kind)}</button>'
-
-
-def _chip(kind: str) -> str:
-    return f'<span class="chip">{escape(NAMES.get(kind, kind))}</span>'
-
-
-def _class(use: Use) -> str:
-    return use["kind"] if use["kind"] in KINDS else "untouched"
+    ]
+    table = parts.table(("process", "parent", "host", "recorded for", "command"), rows)
+    return f'<h2>Processes</h2><section class="card">{table if rows else "None."}</section>'
 
 
 def _whose(package: str) -> str:
@@ -192,17 +140,9 @@ def _owner(api: str) -> str:
     return path.rpartition(".")[0] or "elsewhere" if " " not in path else "elsewhere"
 
 
-def _kinds_of(uses: Sequence[Use]) -> list[str]:
-    return [kind for kind in KINDS if any(use["kind"] == kind for use in uses)]
-
-
-def _by_api(uses: Sequence[Use]) -> list[list[Use]]:
-    return _grouped(uses, lambda use: (use["api"], use["kind"]))
-
-
-def _grouped(uses: Sequence[Use], key: Callable[[Use], Hashable]) -> list[list[Use]]:
+def _grouped(uses: Sequence[Use], key: Callable[[Use], Hashable]) -> list[Group]:
     """Groups, those with the most calls first; within a group the uses keep that order, which a report has."""
-    groups: dict[Hashable, list[Use]] = {}
+    groups: dict[Hashable, Group] = {}
     for use in uses:
         groups.setdefault(key(use), []).append(use)
     return sorted(groups.values(), key=_calls, reverse=True)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from torchada.report.answers import KINDS, NAMES
-from torchada.report.text import counted
+from torchada.report.answers import OF_CALLS, UNSUPPORTED, title
+from torchada.report.text import counted, table
 from torchada.telemetry.places import shown
 from torchada.telemetry.recorder import Use
 from torchada.telemetry.sites import Site
@@ -29,7 +29,7 @@ def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
     cells = [("calls", "", "API of CUDA", "answered by", "called from")]
     cells += [(f"{row['count']:,}", _name(row["kind"]), row["api"], row["to"] or "-", row["from"]) for row in rows]
     left = len(cells) - 1 - LONGEST
-    lines = aligned(cells[: LONGEST + 1])
+    lines = table(cells[: LONGEST + 1], "  ", numbers=True)
     if left > 0:
         lines.append(f"  ... and {counted(left, 'more API')}; `torchada run --report` shows all")
     device = f"{process['backend']}{' (simulated)' if process['simulated'] else ''}"
@@ -48,28 +48,18 @@ def rows_of(uses: Sequence[Mapping[str, Any]], folder: str) -> list[Row]:
         more = f", {len(group) - 1} more" if len(group) > 1 else ""
         count = sum(use["count"] for use in group)
         rows.append({"api": api, "kind": kind, "to": first["to"], "count": count, "from": _place(first, folder) + more})
-    return sorted(rows, key=lambda row: (row["kind"] != "unsupported", -row["count"], row["api"]))
-
-
-def aligned(cells: Sequence[tuple[str, ...]]) -> list[str]:
-    """Columns padded to equal width; the first column, which holds numbers, is aligned to the right."""
-    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
-    lines = []
-    for first, *rest in cells:
-        padded = [first.rjust(widths[0]), *(cell.ljust(width) for cell, width in zip(rest, widths[1:]))]
-        lines.append("  " + "  ".join(padded).rstrip())
-    return lines
+    return sorted(rows, key=lambda row: (row["kind"] != UNSUPPORTED, -row["count"], row["api"]))
 
 
 def _totals(uses: Sequence[Mapping[str, Any]]) -> str:
-    counts = {kind: sum(use["count"] for use in uses if use["kind"] == kind) for kind in KINDS}
+    counts = {kind: sum(use["count"] for use in uses if use["kind"] == kind) for kind in OF_CALLS}
     total = sum(counts.values())
     parts = ", ".join(f"{count:,} {_name(kind)}" for kind, count in counts.items() if count)
     return f"{counted(total, 'call')}: {parts}"
 
 
 def _name(kind: str) -> str:
-    return "UNSUPPORTED" if kind == "unsupported" else NAMES[kind]
+    return "UNSUPPORTED" if kind == UNSUPPORTED else title(kind)
 
 
 def _place(use: Mapping[str, Any], folder: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
 MOST_PLACES = 200
+MOST_FILES = 40
 
 
 class Share(NamedTuple):
@@ -19,11 +21,13 @@ class Share(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where something was found: its place ("train.py:12"), a remark, and the text of the line."""
+    """A line of a program: where it is ("train.py:12"), a remark, its text, how often it was met, and its file in full."""
 
     where: str
     remark: str = ""
     source: str = ""
+    times: int = 0
+    file: str = ""
 
 
 def shares(parts: Sequence[Share]) -> str:
@@ -58,40 +62,70 @@ def group(title: str, number: int, html: str) -> str:
     return f'<div class="group"><h3><span>{escape(title)}</span><span>{number:,}</span></h3>{html}</div>'
 
 
-def row(look: str, name: str, remark: str, mark: str, number: str, html: str, share: float | None = None) -> str:
+def row(
+    look: str,
+    name: str,
+    remark: str,
+    mark: str,
+    number: str,
+    html: str,
+    share: float | None = None,
+    opened: bool = False,
+) -> str:
     """A row that opens: its name, a remark, a chip, a bar (`share` of 1; None for none), a number, and what is within."""
     head = f"<span><code>{escape(name)}</code><small>{escape(remark)}</small></span>{chip(look, mark)}"
     bar = "" if share is None else f'<i style="width:{100 * share:.2f}%"></i>'
     head += f'<span class="bar">{bar}</span><span class="number">{escape(number)}</span>'
     return (
-        f'<details class="api {look}" data-kind="{look}"><summary>{head}</summary>'
+        f'<details class="api {look}" data-kind="{look}"{" open" if opened else ""}><summary>{head}</summary>'
         f'<div class="sites">{html}</div></details>'
     )
 
 
-def places(found: Sequence[Place]) -> str:
+def places(entries: Sequence[Place]) -> str:
     """Places with their lines; of very many the first, and how many more the JSON has."""
-    left = len(found) - MOST_PLACES
+    left = len(entries) - MOST_PLACES
     more = f'<p class="soft">and {left:,} more, which the JSON has</p>' if left > 0 else ""
-    return "".join(map(_place, found[:MOST_PLACES])) + more
+    return "".join(map(_place, entries[:MOST_PLACES])) + more
 
 
-def _place(found: Place) -> str:
-    remark = f' <span class="soft">{escape(found.remark)}</span>' if found.remark else ""
-    source = f'<code class="source">{escape(found.source)}</code>' if found.source else ""
-    return f'<div class="site"><p><code>{escape(found.where)}</code>{remark}</p>{source}</div>'
+def _place(place: Place) -> str:
+    times = f'<span class="number">{place.times:,}</span>' if place.times else ""
+    file = f' title="{escape(place.file)}"' if place.file else ""
+    remark = f' <span class="soft">{escape(place.remark)}</span>' if place.remark else ""
+    source = f'<code class="source">{escape(place.source)}</code>' if place.source else ""
+    return f'<div class="site"><p>{times}<code{file}>{escape(place.where)}</code>{remark}</p>{source}</div>'
 
 
-def filtering(name: str, number: int, title: str, looks: Iterable[tuple[str, float]] = ()) -> str:
-    """A button that filters the rows by `title`, with a bar of (class, share of 1)."""
-    bar = "".join(f'<i class="{look}" style="width:{100 * share:.2f}%"></i>' for look, share in looks)
-    query = escape(title, quote=True)
+def filters(counts: Mapping[str, Counter[str]], names: Mapping[str, str], most: int | None = None) -> str:
+    """Buttons that filter by a file or a package: the `most` with the highest counts. A bar divides each count by looks,
+    which have `names`, and is as long as the count."""
+    order = sorted(counts, key=lambda key: -counts[key].total())[:most]
+    longest = max((counts[key].total() for key in order), default=1)
+    return "".join(_filter(key, counts[key], longest, names) for key in order) or '<p class="soft">None.</p>'
+
+
+def _filter(key: str, counts: Counter[str], longest: int, names: Mapping[str, str]) -> str:
+    bars = [(look, counts[look] / longest, f"{name}: {counts[look]:,}") for look, name in names.items() if counts[look]]
+    return filtering(key.rpartition("/")[2], counts.total(), key, bars)
+
+
+def filtering(name: str, number: int, title: str, looks: Iterable[tuple[str, float, str]] = ()) -> str:
+    """A button that filters the rows by `title`, with a bar of (class, share of 1, its meaning)."""
+    bar = "".join(
+        f'<i class="{look}" style="width:{100 * share:.2f}%" title="{escape(meaning)}"></i>'
+        for look, share, meaning in looks
+    )
+    query = escape(title)
     head = f'<span><b>{escape(name)}</b><span class="number">{number:,}</span></span>'
     return f'<button class="who" data-query="{query}" title="{query}">{head}<div class="bar">{bar}</div></button>'
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A plain table of text."""
-    cells = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in each) + "</tr>" for each in rows)
-    return f'<div class="scroll"><table><tr>{cells}</tr>{body}</table></div>'
+    lines = [_cells("th", head), *(_cells("td", row) for row in rows)]
+    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+
+
+def _cells(tag: str, row: Sequence[str]) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in row)}</tr>"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
-from html import escape
-
 from torchada.report import pages
 from torchada.report.pages import parts
 from torchada.report.severity import ERROR, OK
+from torchada.report.text import moment
 from torchada.tools.bench.report import Document
 from torchada.tools.bench.text import NO_MEANING, speed
 from torchada.tools.runner import environment_text
@@ -18,32 +16,32 @@ _FOOTER = (
 )
 
 
-def page(found: Document) -> str:
+def page(report: Document) -> str:
     """The page for a report."""
-    rows = found["benchmarks"]
+    rows = report["benchmarks"]
     measured = sum(row["outcome"] == "measured" for row in rows)
     failed = len(rows) - measured
     shares = [parts.Share(ERROR, failed, "failed", "no time was taken"), parts.Share(OK, measured, "measured", "")]
-    return pages.tool_page(
+    return pages.page(
         "torchada bench",
-        found,
+        report,
         eyebrow="The same programs on the device and on the CPU",
-        name=escape(environment_text.device(found)),
-        surroundings=escape(_surroundings(found)),
-        question=escape(found["problem"] or (NO_MEANING if found["simulated"] else "How fast is the device?")),
-        shares=parts.shares(shares),
+        name=environment_text.device(report),
+        surroundings=_surroundings(report),
+        question=report["problem"] or (NO_MEANING if report["simulated"] else "How fast is the device?"),
+        shares=shares,
         heading="Benchmarks",
-        switches=parts.switch(OK, "measured") + (parts.switch(ERROR, "failed") if failed else ""),
+        switches={OK: "measured", **({ERROR: "failed"} if failed else {})},
         rows="".join(map(_row, rows)),
         aside_title="Versions",
-        aside=parts.table(("", ""), [*found["versions"].items(), *found["environment"].items()]),
-        footer=escape(_FOOTER),
+        aside=parts.table(("", ""), [*report["versions"].items(), *report["environment"].items()]),
+        footer=_FOOTER,
     )
 
 
-def _surroundings(found: Document) -> str:
-    when = datetime.fromtimestamp(found["created"], timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{when}, beside {found['processor']} with {found['cores']} cores, torchada {found['torchada']}, {found['system']}"
+def _surroundings(report: Document) -> str:
+    when = moment(report["created"])
+    return f"{when}, beside {report['processor']} with {report['cores']} cores, torchada {report['torchada']}, {report['system']}"
 
 
 def _row(row: Document) -> str:
@@ -59,10 +57,10 @@ def _row(row: Document) -> str:
 
 def _times(row: Document) -> str:
     rows = [
-        (name, speed(row, side), *(f"{row[side][each] * 1e3:.4g}" for each in ("median", "low", "high")))
+        (name, speed(row, side), *(f"{row[side][part] * 1e3:.4g}" for part in ("median", "low", "high")))
         for name, side in (("device", "device"), ("CPU", "cpu"))
     ]
     ratio = row["ratio"]
-    rows.append(("ratio", "", *(f"{ratio[each]:.3g}" for each in ("median", "low", "high"))))
+    rows.append(("ratio", "", *(f"{ratio[part]:.3g}" for part in ("median", "low", "high"))))
     size = f'<p class="soft">size {row["size"]:,}, {row["device"]["samples"]} samples, times in ms</p>'
     return parts.table(("", "speed", "median", "least", "most"), rows) + size

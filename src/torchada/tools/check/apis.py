@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from torchada.tools.check.kinds import ADAPTED, OWN, UNKNOWN
+from torchada.report.answers import ADAPTED, OWN, UNKNOWN
 
 _FILE = Path(__file__).with_name("apis.json")
 # An API in the table that shows an argument: torch.zeros(device="cuda"), torch.device("cuda"), Tensor.cuda().

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from torchada.report.answers import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.report.severity import NOTE, OK, WARNING
 from torchada.tools.check import nvidia
 from torchada.tools.check.apis import Answer, table
@@ -28,7 +29,6 @@ from torchada.tools.check.findings import (
     QUESTION,
     Finding,
 )
-from torchada.tools.check.kinds import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.tools.check.scopes import Paths
 
 _OF_CUDA = re.compile(r"cuda|cudnn|nccl|gpu|tf32|matmul_precision|cpp_extension", re.IGNORECASE)

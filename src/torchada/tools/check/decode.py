@@ -11,11 +11,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from torchada.report.answers import MEANINGS, SEVERITIES
 from torchada.report.severity import NOTE
 from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS, Source
 from torchada.tools.check.findings import API, DEVICE, QUESTION, Finding
-from torchada.tools.check.kinds import MEANINGS, SEVERITIES
 
 # Where CUDA is named in a line that cannot be parsed. Comments are left out; strings are not told apart from code.
 _NAMED = re.compile(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from torchada.report import schemas
+from torchada.report.answers import OF_SOURCES
 from torchada.report.severity import ERROR, NOTE, OK, SEVERITIES, WARNING
 from torchada.report.text import counted
 from torchada.tools.check.apis import table
 from torchada.tools.check.findings import RULES, Finding
-from torchada.tools.check.kinds import MEANINGS
 from torchada.tools.check.session import Result
 
 Document = dict[str, Any]
@@ -23,9 +23,9 @@ TITLES = {ERROR: "does not work", WARNING: "to be looked at", NOTE: "good to kno
 
 def document(result: Result) -> Document:
     """The report as data; its schema is torchada/report/schemas/check.json."""
-    kinds = Counter(each.kind for each in result.findings if each.kind)
-    severities = Counter(each.severity for each in result.findings)
-    rules = Counter(each.rule for each in result.findings)
+    kinds = Counter(finding.kind for finding in result.findings if finding.kind)
+    severities = Counter(finding.severity for finding in result.findings)
+    rules = Counter(finding.rule for finding in result.findings)
     return {
         **schemas.envelope("check"),
         "roots": result.roots,
@@ -34,26 +34,28 @@ def document(result: Result) -> Document:
             "files": dict(sorted(result.files.items())),
             "lines": result.lines,
             "seconds": round(result.seconds, 3),
-            "severities": {each: severities.get(each, 0) for each in SEVERITIES},
-            "kinds": {each: kinds.get(each, 0) for each in MEANINGS},
-            "rules": {each: rules.get(each, 0) for each in RULES},
+            "severities": {severity: severities.get(severity, 0) for severity in SEVERITIES},
+            "kinds": {kind: kinds.get(kind, 0) for kind in OF_SOURCES},
+            "rules": {rule: rules.get(rule, 0) for rule in RULES},
         },
         "views": [
-            {"package": each.package, "view": "cuda" if each.sees_cuda else "musa", "why": each.why}
-            for each in result.views
+            {"package": view.package, "view": "cuda" if view.sees_cuda else "musa", "why": view.why}
+            for view in result.views
         ],
-        "findings": [each._asdict() for each in result.findings],
+        "findings": [finding._asdict() for finding in result.findings],
     }
 
 
 def groups(findings: Iterable[Finding]) -> list[Group]:
     """Findings of one name, rule and message together; the most urgent first, then the most frequent."""
-    found: dict[tuple[str, str, str], Group] = {}
-    for each in findings:
+    together: dict[tuple[str, str, str], Group] = {}
+    for finding in findings:
         # Who asks differs from place to place, and is said there.
-        message = each.message if not each.view else ""
-        found.setdefault((each.rule, each.name, message), []).append(each)
-    return sorted(found.values(), key=lambda group: (SEVERITIES.index(group[0].severity), -len(group), group[0].name))
+        message = finding.message if not finding.view else ""
+        together.setdefault((finding.rule, finding.name, message), []).append(finding)
+    return sorted(
+        together.values(), key=lambda group: (SEVERITIES.index(group[0].severity), -len(group), group[0].name)
+    )
 
 
 def lines(
@@ -63,12 +65,12 @@ def lines(
     shown = SEVERITIES[:2] if verbosity < 0 else SEVERITIES
     out = [_head(result)]
     for severity in shown:
-        found = groups(each for each in result.findings if each.severity == severity)
-        if found:
-            out += ["", painted(f"{sum(map(len, found)):,} {TITLES[severity]}", severity)]
+        chosen = groups(finding for finding in result.findings if finding.severity == severity)
+        if chosen:
+            out += ["", painted(f"{sum(map(len, chosen)):,} {TITLES[severity]}", severity)]
             most = None if verbosity > 0 else MOST_GROUPS if severity != OK else MOST_GROUPS // 3
-            out += rows([_row(group, verbosity > 0) for group in found[:most]], "  ")
-            left = len(found[most:]) if most is not None else 0
+            out += rows([_row(group, verbosity > 0) for group in chosen[:most]], "  ")
+            left = len(chosen[most:]) if most is not None else 0
             out += [f"  and {counted(left, 'more name')}, which -v lists"] if left else []
     return [*out, *_views(result, rows)] if verbosity >= 0 else out
 
@@ -81,7 +83,7 @@ def _head(result: Result) -> str:
 
 def _row(group: Group, all_places: bool) -> tuple[str, str, str]:
     first = group[0]
-    places = [f"{each.file}:{each.line}" for each in group]
+    places = [f"{finding.file}:{finding.line}" for finding in group]
     more = len(places) - _MOST_PLACES
     shown = places if all_places or more < 2 else [*places[:_MOST_PLACES], f"{more} more"]
     return f"{len(group):>5,}", first.name, f"{message_of(group)}\n{', '.join(shown)}"
@@ -91,7 +93,7 @@ def message_of(group: Group) -> str:
     """What is to be said about a group; of questions, how many places get which answer."""
     if not group[0].view:
         return group[0].message
-    cuda = sum(each.view == "cuda" for each in group)
+    cuda = sum(finding.view == "cuda" for finding in group)
     answers = [f"CUDA's in {counted(cuda, 'place')}"] if cuda else []
     answers += [f"the backend's in {counted(len(group) - cuda, 'place')}"] if cuda < len(group) else []
     return f"the answer depends on who asks: {', '.join(answers)}"
@@ -99,5 +101,5 @@ def message_of(group: Group) -> str:
 
 def _views(result: Result, rows: Callable[..., list[str]]) -> list[str]:
     """Packages that see the backend; all others see CUDA."""
-    found = [(each.package, each.why) for each in result.views if not each.sees_cuda]
-    return ["", "these see MUSA, and all others CUDA (docs/explanation/views.md)", *rows(found, "  ")] if found else []
+    seen = [(view.package, view.why) for view in result.views if not view.sees_cuda]
+    return ["", "these see MUSA, and all others CUDA (docs/explanation/views.md)", *rows(seen, "  ")] if seen else []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime, timezone
 from html import escape
 
 from torchada.report import pages
 from torchada.report.pages import parts
 from torchada.report.severity import ERROR, OK, worst
-from torchada.report.text import counted
+from torchada.report.text import counted, moment
 from torchada.tools.runner import environment_text
 from torchada.tools.runner.environment_text import SIMULATED
 from torchada.tools.verify import report
@@ -28,50 +27,50 @@ _NOTHING = '<p class="soft">No check was run.</p>'
 _NAMES = {"error": "wrong", "warning": "unsupported", "note": "skipped", "ok": "passed"}
 
 
-def page(found: Document) -> str:
+def page(document: Document) -> str:
     """The page for a report."""
-    groups = report.by_group(found)
-    looks = {SEVERITIES[each["outcome"]] for each in found["checks"]}
-    return pages.tool_page(
+    groups = report.by_group(document)
+    looks = {SEVERITIES[check["outcome"]] for check in document["checks"]}
+    return pages.page(
         "torchada verify",
-        found,
+        document,
         eyebrow="Does the device compute what the CPU computes?",
-        name=escape(environment_text.device(found)),
-        surroundings=escape(_when(found)),
-        question=escape(_verdict(found)),
-        shares=parts.shares(_shares(found)),
+        name=environment_text.device(document),
+        surroundings=_when(document),
+        question=_verdict(document),
+        shares=_shares(document),
         heading="Checks",
-        switches="".join(parts.switch(look, _NAMES[look]) for look in _NAMES if look in looks),
-        rows=_faults(found) + "".join(_group(*each) for each in groups.items()) or _NOTHING,
+        switches={look: name for look, name in _NAMES.items() if look in looks},
+        rows=_faults(document) + "".join(_group(*group) for group in groups.items()) or _NOTHING,
         aside_title="Groups",
-        aside="".join(_aside(name, checks) for name, checks in groups.items()) + _versions(found),
-        footer=escape(f"{SIMULATED} {_FOOTER}" if found["simulated"] else _FOOTER),
+        aside="".join(_aside(name, checks) for name, checks in groups.items()) + _versions(document),
+        footer=f"{SIMULATED} {_FOOTER}" if document["simulated"] else _FOOTER,
     )
 
 
-def _when(found: Document) -> str:
-    when = datetime.fromtimestamp(found["created"], timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-    return f"{when}, level {found['level']}, {found['seconds']} s, torchada {found['torchada']}, {found['system']}"
+def _when(document: Document) -> str:
+    when = moment(document["created"])
+    return f"{when}, level {document['level']}, {document['seconds']} s, torchada {document['torchada']}, {document['system']}"
 
 
-def _verdict(found: Document) -> str:
-    if found["problem"]:
-        return str(found["problem"])
-    bad = len(report.faults(found))
+def _verdict(document: Document) -> str:
+    if document["problem"]:
+        return str(document["problem"])
+    bad = len(report.faults(document))
     return f"{counted(bad, 'fault')} found" if bad else "No fault found"
 
 
-def _shares(found: Document) -> list[parts.Share]:
+def _shares(document: Document) -> list[parts.Share]:
     return [
-        parts.Share(severity, found["totals"][outcome], outcome, MEANINGS[outcome])
+        parts.Share(severity, document["totals"][outcome], outcome, MEANINGS[outcome])
         for outcome, severity in SEVERITIES.items()
     ]
 
 
-def _faults(found: Document) -> str:
+def _faults(document: Document) -> str:
     """What is wrong comes first, so that nobody has to look for it."""
-    bad = report.faults(found)
-    rows = (parts.row(ERROR, each["name"], each["detail"], each["outcome"], "", _within([each])) for each in bad)
+    bad = report.faults(document)
+    rows = (parts.row(ERROR, check["name"], check["detail"], check["outcome"], "", _within([check])) for check in bad)
     return parts.group("what is wrong", len(bad), "".join(rows)) if bad else ""
 
 
@@ -83,17 +82,17 @@ def _group(name: str, checks: Sequence[Document]) -> str:
 
 def _subject(name: str, rows: Sequence[Document]) -> str:
     """One row of the page: the checks of an operator in all data types, or one program."""
-    look = worst(SEVERITIES[each["outcome"]] for each in rows)
-    counts = Counter(each["outcome"] for each in rows)
+    look = worst(SEVERITIES[row["outcome"]] for row in rows)
+    counts = Counter(row["outcome"] for row in rows)
     mark = next(outcome for outcome in SEVERITIES if counts[outcome])
     share = report.worst_share(rows)
-    remark = ", ".join(each["dtype"] for each in rows if each["dtype"])
+    remark = ", ".join(row["dtype"] for row in rows if row["dtype"])
     bar = None if share is None else min(share, 1.0)
     return parts.row(look, name, remark, mark, str(len(rows)), _within(rows), bar)
 
 
 def _within(rows: Sequence[Document]) -> str:
-    return parts.table(_HEAD, [_cells(each) for each in rows]) + "".join(map(_log, rows))
+    return parts.table(_HEAD, [_cells(row) for row in rows]) + "".join(map(_log, rows))
 
 
 def _cells(check: Document) -> tuple[str, ...]:
@@ -109,12 +108,14 @@ def _log(check: Document) -> str:
 
 
 def _aside(name: str, checks: Sequence[Document]) -> str:
-    looks = Counter(SEVERITIES[each["outcome"]] for each in checks)
-    bars = [(look, looks[look] / len(checks)) for look in (*_NAMES,) if looks[look]]
+    looks = Counter(SEVERITIES[row["outcome"]] for row in checks)
+    bars = [
+        (look, looks[look] / len(checks), f"{title}: {looks[look]:,}") for look, title in _NAMES.items() if looks[look]
+    ]
     shown = name if set(looks) <= {OK, "note"} else f"{name}: {looks['error'] + looks['warning']}"
     return parts.filtering(shown, len(checks), f"{name}.", bars)
 
 
-def _versions(found: Document) -> str:
-    rows = [*found["versions"].items(), *found["environment"].items()]
+def _versions(document: Document) -> str:
+    rows = [*document["versions"].items(), *document["environment"].items()]
     return f"<h2>Versions</h2>{parts.table(('', ''), rows)}"
