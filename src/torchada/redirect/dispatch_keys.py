@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from torchada.redirect.calls import disguise
@@ -16,6 +17,12 @@ T = TypeVar("T")
 _KEYWORDS = ("dispatch", "dispatch_key")
 
 
+@cache  # each time that a type of pybind11 is asked, it makes a dictionary
+def _members(keys: Any) -> Mapping[str, Any]:
+    members: Mapping[str, Any] = keys.__members__
+    return members
+
+
 class DispatchKeys:
     """Every dispatch key of CUDA that this torch has, with the backend's key that stands in for it.
 
@@ -25,7 +32,7 @@ class DispatchKeys:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        existing: dict[str, Any] = context.torch._C.DispatchKey.__members__
+        existing = _members(context.torch._C.DispatchKey)
         counterparts = context.backend.names.dispatch_keys
         of_cuda = [name for name in existing if name.endswith("CUDA")]
         self.names = {name: counterparts[name] for name in of_cuda if counterparts.get(name) in existing}

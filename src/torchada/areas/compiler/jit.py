@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.compiler._script_views import Viewed, expression_of, is_read, names_of, placed
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -39,6 +38,8 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
     translate: Translate = (lambda name: name) if context.mechanism.native else context.devices.translate
 
     def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
+        from torchada.areas.compiler._script_views import Viewed, expression_of, names_of
+
         parsed = original(*args, **kwargs)
         function = inspect.unwrap(args[0]) if args else None  # type: ignore[arg-type]
         function = getattr(function, "__func__", function)  # of a module's method
@@ -102,6 +103,8 @@ class _Translated(ast.NodeTransformer):
 
     def _of_tensor(self, value: ast.expr, ours: ast.expr, other: ast.expr) -> ast.expr:
         """`ours` where `value` is a tensor, else `other`; `ours` where that cannot be asked."""
+        from torchada.areas.compiler._script_views import is_read, placed
+
         if self._tensor is None or not is_read(value, self._names):
             return ours
         return placed("_1 if isinstance(_2, _3) else _4", self._statement, ours, value, self._tensor, other)

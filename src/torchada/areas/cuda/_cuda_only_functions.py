@@ -53,7 +53,10 @@ class Missing:
 
 def is_torchs_own(value: object) -> TypeGuard[FunctionType]:
     """Whether `value` is torch's own function of torch.cuda, and not the backend's or a replacement of ours with the same name."""
-    function = inspect.unwrap(value) if isinstance(value, FunctionType) else None
+    if not isinstance(value, FunctionType):
+        return False
+    # Hardly any is wrapped, and inspect.unwrap takes longer to see that.
+    function = inspect.unwrap(value) if hasattr(value, "__wrapped__") else value
     return isinstance(function, FunctionType) and function.__globals__["__name__"].startswith("torch.cuda")
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from torchada.redirect import deferred
 from torchada.redirect.calls import disguise, method, positional
 from torchada.redirect.context import Context
 from torchada.redirect.dispatch_keys import DispatchKeys, with_key
@@ -61,6 +62,8 @@ def _fallback(context: Context, keys: DispatchKeys, original: Function) -> Funct
 
     def fallback(self: object, dispatch: str | DispatchKey, *args: object, **kwargs: object) -> object:
         key = keys.registered(dispatch)
+        if isinstance(key, str):
+            deferred.begin(key)
         if key is not dispatch and isinstance(dispatch, str):
             members = key_type.__members__
             if taken(members[key]) and not taken(members[dispatch]):

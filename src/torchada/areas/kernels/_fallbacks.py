@@ -1,29 +1,35 @@
-"""Fallbacks: what torch calls for every operator that has no kernel of its own for a dispatch key."""
+"""Fallbacks: what torch calls for every operator that has no kernel of its own for a dispatch key.
+
+The dispatcher hears of them when the program first uses the device: no tensor has such a key before, and for each fallback it goes
+through all operators, at its registration and once more at its end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels import _handles
 from torchada.areas.kernels._overloads import overload
+from torchada.redirect import deferred
 from torchada.redirect.context import Context
 from torchada.redirect.dispatch_keys import DispatchKeys
 from torchada.redirect.engine import Skip
 from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from torch._ops import OpOverload
-    from torch.library import Library
 
+    class Fallback(Protocol):
+        """`composed` names operators of aten for which torch has something for every key, which it would call before a fallback."""
 
-class Fallback(Protocol):
-    """`composed` names operators of aten for which torch has something for every key, which it would call before a fallback."""
+        @property
+        def composed(self) -> Callable[[], Collection[str]]: ...
 
-    @property
-    def composed(self) -> Collection[str]: ...
-
-    def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any: ...
+        def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any: ...
 
 
 def free_key(context: Context, of_cuda: str, needed: str) -> str:
@@ -77,26 +83,49 @@ class Fallbacks:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._in_force: dict[str, tuple[Fallback, list[Library]]] = {}
+        self._in_force: dict[str, _Registration] = {}
 
     def get(self, key: str) -> Any:
-        return self._in_force[key][0] if key in self._in_force else MISSING
+        return self._in_force[key].fallback if key in self._in_force else MISSING
 
     def set(self, key: str, fallback: Fallback) -> None:
+        registration = self._in_force[key] = _Registration(self._context.torch, key, fallback)
+        deferred.defer(key, registration.begin)
+        # Namespaces without it are not initialised, so that their devices may be in use.
+        getattr(self._context.namespace, "_lazy_call", _call)(partial(deferred.begin, key))
+
+    def delete(self, key: str) -> None:
+        self._in_force.pop(key).end()
+
+
+class _Registration:
+    """One fallback. A program may never use the device, and then it ends without having begun."""
+
+    def __init__(self, torch: Any, key: str, fallback: Fallback) -> None:
+        self.fallback = fallback
+        self._torch, self._key = torch, key
+        self._handles: list[Any] = []
+
+    def begin(self) -> None:
+        fallback, for_all, by_name = self.fallback, _handles.handle(self._torch, "_"), _handles.handle(self._torch)
+        self._handles = [for_all, by_name]
+
         def call(operator: OpOverload, *args: Any, **kwargs: Any) -> Any:
             return fallback(operator, *args, **kwargs)
 
-        make = self._context.torch.library.Library
-        for_all, by_name = make("_", "IMPL"), make("aten", "IMPL")
-        for_all.fallback(call, key)
-        for name in fallback.composed:
-            # Not by Library.impl: its checks of a hundred names, and finding the operators, would make `import torch` longer.
-            by_name.m.impl(name, key, _bound(fallback, cache(partial(overload, self._context.torch, name))), False)
-        self._in_force[key] = fallback, [for_all, by_name]
+        composed = fallback.composed()
+        for_all.fallback(self._key, call, False)
+        for name in composed:
+            by_name.impl(name, self._key, _bound(fallback, cache(partial(overload, self._torch, name))), False)
 
-    def delete(self, key: str) -> None:
-        for library in self._in_force.pop(key)[1]:
-            library._destroy()  # type: ignore[no-untyped-call]
+    def end(self) -> None:
+        deferred.forget(self._key)
+        while self._handles:
+            self._handles.pop().reset()
+
+
+def _call(begin: Callable[[], None]) -> None:
+    begin()
 
 
 def _bound(fallback: Fallback, operator: Callable[[], OpOverload]) -> Callable[..., Any]:

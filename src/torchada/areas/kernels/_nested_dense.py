@@ -6,6 +6,7 @@ CUDA computes `[B, *, D]` with `[B, 1, D]` and `[B, *]` with `[B, 1]`, sums and 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._fallbacks import with_tensors
@@ -29,8 +30,11 @@ class _Operation:
     def __init__(self, torch: Any, key: str, name: str) -> None:
         self.key = key
         self._torch, self._name = torch, name
-        self._operator: Any = overload(torch, f"{name}.Tensor")
         self._keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, ON_ANY_DEVICE))
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._torch, f"{self._name}.Tensor")
 
     def __call__(self, keys: DispatchKeySet, one: Any, other: Any, **options: Any) -> Any:
         one, other = with_tensors(self._torch, self._operator, (one, other))

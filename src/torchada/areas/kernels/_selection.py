@@ -7,9 +7,10 @@ What PyTorch composes of other operators has no kernel of the backend, and never
 
 from __future__ import annotations
 
-import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels import _handles
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
 from torchada.redirect.context import Context
@@ -19,7 +20,6 @@ from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from torch._C import DispatchKeySet
-    from torch.library import Library
 
 _SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
 
@@ -50,7 +50,6 @@ class Kernel:
         self.name = name
         self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
         self._only_captured = only_captured
-        self._operator: Any = overload(context.torch, name)
         self._select = getattr(context.torch._C.DispatchKey, key)
         # A backend without graphs captures nothing.
         self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)
@@ -58,6 +57,11 @@ class Kernel:
         operator = f"aten::{name}"
         is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
         self.key = _DEVICE if is_composed else key
+
+    @cached_property
+    def _operator(self) -> Any:
+        # Found at the first call: finding a hundred operators would make `import torch` longer.
+        return overload(self._context.torch, self.name)
 
     @property
     def state(self) -> str:
@@ -112,26 +116,22 @@ class Selection:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._in_force: dict[str, tuple[Kernel, Library]] = {}
+        self._in_force: dict[str, tuple[Kernel, Any]] = {}
 
     def get(self, name: str) -> Any:
         return self._in_force[name][0] if name in self._in_force else MISSING
 
     def set(self, name: str, kernel: Kernel) -> None:
         # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
-        library = self._context.torch.library.Library("aten", "IMPL")
-        with warnings.catch_warnings():  # of another registration in front of which it goes
-            warnings.simplefilter("ignore")
-            library.impl(name, _plain(kernel), kernel.key, with_keyset=True)
-        self._in_force[name] = kernel, library
+        handle = _handles.register(self._context.torch, name, kernel.key, _plain(kernel))
+        self._in_force[name] = kernel, handle
 
     def delete(self, name: str) -> None:
-        _, library = self._in_force.pop(name)
-        library._destroy()  # type: ignore[no-untyped-call]
+        self._in_force.pop(name)[1].reset()
 
 
 def _plain(kernel: Kernel) -> Function:
-    """torch.library wants a function."""
+    """The dispatcher wants a function."""
 
     def call(keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         return kernel(keys, *args, **kwargs)

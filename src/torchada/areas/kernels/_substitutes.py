@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
@@ -24,18 +25,23 @@ class _Elsewhere:
     """Halves are computed in single precision on the device, everything else on the CPU."""
 
     def __init__(self, torch: Any, name: str) -> None:
-        self._torch = torch
-        operator = overload(torch, name)
-        written = [argument.is_write for argument in operator._schema.arguments]
-        # No operator here writes to more than one tensor: `out`, by its name, or the first.
-        self._written = operator._schema.arguments[written.index(True)].name if any(written) else ""
+        self._torch, self._name = torch, name
         self._is_on_the_cpu = name == "bincount"  # whose weights are added up in double precision, on CUDA too
-        convolution = _Convolution(torch)
+
+    @cached_property
+    def _written(self) -> str:
+        """The argument that is written to: no operator here writes to more than one, `out`, by its name, or the first."""
+        arguments = overload(self._torch, self._name)._schema.arguments
+        return next((argument.name for argument in arguments if argument.is_write), "")
+
+    @cached_property
+    def _compute(self) -> Function:
+        convolution = _Convolution(self._torch)
         of_devices: dict[str, Function] = {
             "convolution_overrideable": convolution,
             "convolution_backward_overrideable": convolution.backward,
         }
-        self._compute = of_devices.get(name, operator)
+        return of_devices.get(self._name) or overload(self._torch, self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, self._torch.Tensor)]

@@ -7,7 +7,7 @@ look (Matmul.cpp). These kernels run for tensors with that note alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from torchada.areas.kernels._overloads import overload
@@ -32,8 +32,11 @@ def patches(context: Context) -> Iterator[Patch]:
 
 class _Product:
     def __init__(self, torch: Any, name: str, dimensions: int) -> None:
-        self._torch, self._dimensions, self._has_out = torch, dimensions, name.endswith(".out")
-        self._operator = overload(torch, name)
+        self._torch, self._name, self._dimensions, self._has_out = torch, name, dimensions, name.endswith(".out")
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._torch, self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._operator(*(each.resolve_conj() for each in args), **kwargs)

@@ -6,6 +6,7 @@ The list is of what torch_musa 2.7.1 does not register (musa_functions.yaml); a 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._selection import Selection
@@ -48,9 +49,9 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _is_lacking(context: Context, name: str, key: str) -> bool:
-    has_kernel, operator = context.torch._C._dispatch_has_kernel_for_dispatch_key, f"aten::{name}"
-    exists = hasattr(context.torch.ops.aten, name.partition(".")[0])
-    return exists and has_kernel(operator, "CPU") and not has_kernel(operator, key)
+    native, operator = context.torch._C, f"aten::{name}"
+    has_kernel = native._dispatch_has_kernel_for_dispatch_key
+    return native._dispatch_has_kernel(operator) and has_kernel(operator, "CPU") and not has_kernel(operator, key)
 
 
 class _OnTheCpu:
@@ -58,9 +59,12 @@ class _OnTheCpu:
 
     def __init__(self, torch: Any, name: str, key: str) -> None:
         self.key = key
-        self._torch = torch
+        self._torch, self._name = torch, name
+
+    @cached_property
+    def _operator(self) -> Any:
         # All overloads: a number that PyTorch has made a tensor of arrives here as a number again.
-        self._operator = getattr(torch.ops.aten, name.partition(".")[0])
+        return getattr(self._torch.ops.aten, self._name.partition(".")[0])
 
     def __call__(self, keys: DispatchKeySet, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         here = self._moved([args, kwargs], "cpu")

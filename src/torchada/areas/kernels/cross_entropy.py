@@ -31,7 +31,6 @@ class _Loss:
 
     def __init__(self, context: Context) -> None:
         self._torch = context.torch
-        self._operator = context.torch.ops.aten.cross_entropy_loss.default
         native = context.torch._C
         self._autocast = native.DispatchKeySet(native.DispatchKey.AutocastPrivateUse1)
 
@@ -42,4 +41,4 @@ class _Loss:
             rest = tuple(each.float() if isinstance(each, torch.Tensor) else each for each in rest)
         # Everything is in single precision from here on, so autocast has nothing left to do.
         with torch._C._ExcludeDispatchKeyGuard(self._autocast):
-            return self._operator(logits, target, *rest, **options)
+            return torch.ops.aten.cross_entropy_loss.default(logits, target, *rest, **options)

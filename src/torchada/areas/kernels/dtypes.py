@@ -7,6 +7,7 @@ torch_musa 2.7.1 makes no ranges of doubles, for instance, and takes no gradient
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
@@ -57,11 +58,14 @@ class _Kernel:
     def __init__(self, context: Context, name: str, replacement: Function) -> None:
         self.name = name
         self._context, self._replacement = context, replacement
-        self._operator: Any = overload(context.torch, name)
         self._select = context.torch._C.DispatchKey.BackendSelect
         self._refused: set[tuple[Any, ...]] = set()
         torch = context.torch
         self._common = {torch.float32, torch.int64, torch.int32, torch.bool}
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._context.torch, self.name)
 
     @property
     def state(self) -> str:

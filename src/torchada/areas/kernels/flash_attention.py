@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels import _flash_checks as checks
-from torchada.areas.kernels._flash_probe import Example, agree
 from torchada.areas.kernels._selection import Kernel, Selection
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
 from torchada.redirect.context import Context
@@ -38,7 +36,7 @@ def patches(context: Context) -> Iterator[Patch]:
     attention, kernels, verdicts = _Attention(context), Selection(context), Verdicts(context)
     to = f"operators of dense tensors, where {context.backend.adapter}'s kernel is not right"
     for name, replacement in attention.operators.items():
-        if hasattr(context.torch.ops.aten, name):
+        if context.torch._C._dispatch_has_kernel(f"aten::{name}"):
             kernel = _Flash(context, name, replacement, attention.probe(name, ("packed",)), verdicts, attention)
             yield Patch(kernels, name, kernel, None, "emulated", to, note="torch.nn.attention.varlen")
 
@@ -90,9 +88,11 @@ class _Attention:
 
     def in_place(self, out: Tensor, *args: Any, **options: Any) -> Tensor:
         """The same, where the output is written to `out`, and the sums are returned."""
+        from torchada.areas.kernels._flash_checks import check_rows
+
         call = self._call(_IN_PLACE, *args, **options)
         call.check_like_query(out=out)
-        checks.check_rows(out)
+        check_rows(out)
         output, sums = call.output()
         out.copy_(output)
         return sums
@@ -110,6 +110,8 @@ class _Attention:
         """Whether another kernel of the operator agrees with ours."""
 
         def probe(kernel: Function, device: Any) -> bool:
+            from torchada.areas.kernels._flash_probe import Example, agree
+
             example = Example(self._torch, device, features)
             run = {_FORWARD: example.forward, _IN_PLACE: example.in_place}.get(
                 name, partial(example.backward, forward=self.forward)
@@ -121,6 +123,7 @@ class _Attention:
     def _call(self, name: str, *args: Any, **options: Any) -> Call:
         # Here, because making its data classes would make `import torch` longer.
         from torchada.areas.kernels._flash_call import Call
+        from torchada.areas.kernels._flash_checks import check
 
         *inputs, dropout_p, is_causal, wants_mask = args
         given = {
@@ -131,7 +134,7 @@ class _Attention:
         for argument, value in given.items():
             if value is not None:
                 raise error(self._context, f"{argument} of torch.ops.aten.{name}", "it is computed without")
-        checks.check(not wants_mask, "return_softmax is only supported when p_dropout > 0.0")
+        check(not wants_mask, "return_softmax is only supported when p_dropout > 0.0")
         call = Call(*(self._torch, *inputs, is_causal), **options)
         call.check()
         return call

@@ -7,9 +7,10 @@ another, so its gradient is a product with a matrix for each: what the mode make
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
 from torchada.areas.kernels._verdicts import Function, Verdicts
 from torchada.redirect.context import Context
@@ -48,9 +49,11 @@ def patches(context: Context) -> Iterator[Patch]:
 
 class _Gradient:
     def __init__(self, torch: Any, mode: str, aligns: bool) -> None:
-        self._torch, self._aligns = torch, aligns
-        self._forward = getattr(torch.ops.aten, mode).default
-        self._backward = getattr(torch.ops.aten, f"{mode}_backward")
+        self._torch, self._mode, self._aligns = torch, mode, aligns
+
+    @cached_property
+    def _forward(self) -> Any:
+        return overload(self._torch, self._mode)
 
     def __call__(
         self, grad_output: Tensor, output_size: Sequence[int], input_size: Sequence[int], *rest: Any
@@ -88,7 +91,7 @@ class _Gradient:
         grad = torch.arange(5.0**dimensions).reshape(1, 1, *[5] * dimensions)
         sizes = [5] * dimensions, [1, 1, *[3] * dimensions]
         rest = [*([False] if self._aligns else []), *[None] * dimensions]
-        wanted = self._backward(grad, *sizes, *rest)
+        wanted = overload(torch, f"{self._mode}_backward")(grad, *sizes, *rest)
         given = {"grad_input": torch.empty(wanted.shape, device=device)} if is_out else {}
         return bool(torch.allclose(kernel(grad.to(device), *sizes, *rest, **given).cpu(), wanted))
 

@@ -11,8 +11,10 @@ whereas nested tensors leave zeros there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate
 
+from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Selection
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -48,8 +50,10 @@ class _Layer:
 
     def __init__(self, torch: Any, key: str) -> None:
         self._torch, self.key = torch, key
-        arguments = getattr(torch.ops.aten, _LAYER).default._schema.arguments
-        self._parameters = len(arguments) - len(("src", "mask", "mask_type"))
+
+    @cached_property
+    def _parameters(self) -> int:
+        return len(overload(self._torch, _LAYER)._schema.arguments) - len(("src", "mask", "mask_type"))
 
     def __call__(self, keys: DispatchKeySet, src: Tensor, *arguments: Any) -> Tensor:
         torch, parameters = self._torch, arguments[: self._parameters]

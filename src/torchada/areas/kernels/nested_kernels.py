@@ -8,7 +8,7 @@ ends the process. What a backend lacks is passed on to the CPU's kernel, by one 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ def patches(context: Context) -> Iterator[Patch]:
         "native_layer_norm_backward": _LayerNormBackward(context.torch, key),
         **operations(context.torch, key),
     }
-    shared = _Shared(context.torch, key, composed(context, ON_ANY_DEVICE, key, kernels))
+    shared = _Shared(context.torch, key, lambda: composed(context, ON_ANY_DEVICE, key, kernels))
     for owner, found in ((Fallbacks(context), {key: shared}), (Selection(context), kernels)):
         for name, kernel in found.items():
             yield Patch(owner, name, kernel, None, "emulated", "the kernels of every device", note="torch.nested")
@@ -45,7 +45,7 @@ def patches(context: Context) -> Iterator[Patch]:
 class _Shared:
     """Passes a call on to the kernel of every device."""
 
-    def __init__(self, torch: Any, key: str, composed: list[str]) -> None:
+    def __init__(self, torch: Any, key: str, composed: Callable[[], list[str]]) -> None:
         self.composed = composed
         self._torch, self._key = torch, key
         self._keys = torch._C.DispatchKeySet(getattr(torch._C.DispatchKey, ON_ANY_DEVICE))
@@ -90,7 +90,7 @@ class _LayerNormBackward:
 
     def __init__(self, torch: Any, key: str) -> None:
         self.key = key
-        self._backward = torch.ops.aten.native_layer_norm_backward
+        self._torch = torch
 
     def __call__(
         self,
@@ -106,7 +106,7 @@ class _LayerNormBackward:
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         size = [weight.numel()]
         rows = (each.contiguous().values().reshape(-1, *size) for each in (gradient, source))
-        of_source, of_weight, of_bias = self._backward(
+        of_source, of_weight, of_bias = self._torch.ops.aten.native_layer_norm_backward(
             *rows, size, mean, rstd, weight.flatten(), bias.flatten(), wanted
         )
         return (

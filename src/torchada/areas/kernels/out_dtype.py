@@ -22,7 +22,7 @@ _PRODUCTS = {"mm": False, "bmm": False, "addmm": True, "baddbmm": True}
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    names = [name for name in _PRODUCTS if hasattr(getattr(torch.ops.aten, name), "dtype")]
+    names = [name for name in _PRODUCTS if torch._C._dispatch_has_kernel(f"aten::{name}.dtype")]
     if not names:
         raise Skip(f"torch {torch.__version__} has no out_dtype")
     kernels, verdicts = Selection(context), Verdicts(context)

@@ -7,12 +7,14 @@ gradients add up, are computed on the device by operators of dense tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels import _sparse_members as sparse
 from torchada.areas.kernels._fallbacks import Fallbacks, composed, free_key, holds_numbers
+from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Selection
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -45,7 +47,8 @@ def patches(context: Context) -> Iterator[Patch]:
     fallbacks = Fallbacks(context)
     for key, of_cpu in keys.items():
         products = ("mm", "addmm")
-        fallback, kernels = _OnTheCpu(context, of_cpu, composed(context, of_cpu, key, products)), Selection(context)
+        fallback = _OnTheCpu(context, of_cpu, partial(composed, context, of_cpu, key, products))
+        kernels = Selection(context)
         yield Patch(fallbacks, key, fallback, None, "emulated", "the CPU", note="torch.sparse")
         for name in products:
             product = _Product(context, key, name, fallback)
@@ -59,7 +62,7 @@ def patches(context: Context) -> Iterator[Patch]:
 class _OnTheCpu:
     """Computes any operator on the CPU."""
 
-    def __init__(self, context: Context, of_cpu: str, composed: list[str]) -> None:
+    def __init__(self, context: Context, of_cpu: str, composed: Callable[[], list[str]]) -> None:
         native = context.torch._C
         self.composed = composed
         self._torch, self._device_type = context.torch, context.backend.device_type
@@ -147,8 +150,11 @@ class _Product:
 
     def __init__(self, context: Context, key: str, name: str, fallback: _OnTheCpu) -> None:
         self.key = key
-        self._torch, self._fallback = context.torch, fallback
-        self._operator = getattr(context.torch.ops.aten, name).default
+        self._torch, self._fallback, self._name = context.torch, fallback, name
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._torch, self._name)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         *added, matrix, dense = args
@@ -182,8 +188,11 @@ class _Sum:
     def __init__(self, context: Context, key: str, name: str, fallback: _OnTheCpu) -> None:
         self.key = key
         self._torch, self._fallback = context.torch, fallback
-        self._operator, self._sign = getattr(context.torch.ops.aten, name).Tensor, _SIGNS[name]
-        self._in_place = name.endswith("_")
+        self._name, self._sign, self._in_place = name, _SIGNS[name], name.endswith("_")
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._torch, f"{self._name}.Tensor")
 
     def __call__(self, keys: DispatchKeySet, one: Any, other: Any, *, alpha: float = 1) -> Any:
         if not self._fits(one, other):

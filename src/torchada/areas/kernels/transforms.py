@@ -8,6 +8,7 @@ composition.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
@@ -42,7 +43,11 @@ class _Composed:
     key = _AUTOGRAD
 
     def __init__(self, torch: Any, name: str) -> None:
-        self._operator = overload(torch, name)
+        self._torch, self._name = torch, name
+
+    @cached_property
+    def _operator(self) -> Any:
+        return overload(self._torch, self._name)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         return self._operator.decompose(*args, **kwargs)

@@ -28,10 +28,12 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _is_one_for_all(context: Context) -> bool:
+    has_version = context.torch.version.cuda is not None or context.settings.force_cuda_available
+    if not has_version or context.backend.build is None:
+        return False
     from torchada.building.scripts import is_setup_script
 
-    has_version = context.torch.version.cuda is not None or context.settings.force_cuda_available
-    return has_version and context.backend.build is not None and is_setup_script()
+    return is_setup_script()
 
 
 class _ClassOf:

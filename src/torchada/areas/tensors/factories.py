@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from torchada.redirect.calls import Function, keyword, positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.factories import replacing
 from torchada.redirect.namespaces import device_position
 
 
 def patches(context: Context) -> Iterator[Patch]:
     if context.mechanism.native:
         raise Skip("PyTorch's own parser translates the device strings of these calls")
+    from torchada.redirect.factories import replacing
+
     yield from replacing(context.torch, lambda name, function: _translated(context, name, function))
 
 
