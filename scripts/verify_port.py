@@ -65,7 +65,7 @@ def verify(root: Path, project: Project | None = None) -> Counter[str]:
         count["PTX not reported"] += max(0, _ptx(new) - sum(_is_ptx(path, tree)))
         for name in sorted(left):
             print(f"  {path}: {name.decode()} is left")
-    count["includes broken"] = sum(_broken(tree))
+    count["includes broken"] = _broken(tree)
     return count
 
 
@@ -83,8 +83,8 @@ def _again(tree: Tree) -> dict[str, bytes]:
     }
 
 
-def _texts(found: list, kind: str) -> list[bytes]:
-    return [token.text for token in found if token.kind == kind]
+def _texts(sequence: list, kind: str) -> list[bytes]:
+    return [token.text for token in sequence if token.kind == kind]
 
 
 def _common(longer: list, shorter: list) -> list:
@@ -93,9 +93,9 @@ def _common(longer: list, shorter: list) -> list:
     return [text for block in blocks for text in longer[block.a : block.a + block.size]]
 
 
-def _ptx(found: list) -> int:
+def _ptx(sequence: list) -> int:
     """The asm statements whose first string looks like PTX."""
-    following = zip(found, found[1:], found[2:])
+    following = zip(sequence, sequence[1:], sequence[2:])
     total = 0
     for first, second, third in following:
         if first.kind == NAME and first.text in (b"asm", b"__asm__", b"__asm"):
@@ -107,27 +107,28 @@ def _ptx(found: list) -> int:
 
 
 def _is_ptx(path: str, tree: Tree) -> list[bool]:
-    return ["assembler" in each.reason for file in tree.files if file.path == path for each in file.findings]
+    return ["assembler" in finding.reason for file in tree.files if file.path == path for finding in file.findings]
 
 
-def _broken(tree: Tree) -> list[bool]:
-    """For each include that found a file of the tree beside its source, or by its whole path: whether it no longer finds one."""
+def _broken(tree: Tree) -> int:
+    """Print the includes that found a file of the tree and find none in the ported tree; returns how many there are."""
     before, after = {file.path for file in tree.files}, {file.target for file in tree.files}
-    result = []
+    broken = 0
     for path, (old, new) in tree.texts.items():
         for was, now in zip(_texts(list(tokens(old)), HEADER), _texts(list(tokens(new)), HEADER)):
             if _finds(path, was, before) and not _finds(path, now, after):
                 print(f"  {path}: {now.decode()} finds no file, {was.decode()} did")
-                result.append(True)
-    return result
+                broken += 1
+    return broken
 
 
 def _finds(source: str, header: bytes, files: set[str]) -> bool:
+    """Whether an include in `source` finds one of `files`: beside it if it is in quotes, or through an include path."""
     name = header[1:-1].decode("utf-8", "replace")
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
     if header[:1] == b'"' and beside in files:
         return True
-    # Found through an include path; the name of a CUDA header, without a folder, means CUDA's own header.
+    # A name without a folder may be a header of CUDA's own, so it counts as found through no include path.
     return "/" in name and any(file.endswith("/" + name) for file in files)
 
 

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 Level = Literal["quick", "standard", "full"]
 # `python -m` looks for modules in the current folder first, and a file of the user's must not be taken for a library's.
 HOME = Path(__file__).resolve().parents[1]
-LEVELS: tuple[Level, ...] = ("quick", "standard", "full")
 
 
 class Tolerance(NamedTuple):
@@ -64,10 +63,6 @@ class Check:
     def name(self) -> str:
         """The name by which a check is chosen and reported: `pointwise.add.float32`."""
         return ".".join(filter(None, (self.group, self.subject, self.dtype)))
-
-    def is_at(self, level: Level) -> bool:
-        """Whether the check belongs to a run of this level, which includes those before it."""
-        return LEVELS.index(self.level) <= LEVELS.index(level)
 
 
 def expect(holds: bool, otherwise: str) -> None:

@@ -12,9 +12,10 @@ pytestmark = pytest.mark.once
 
 PROGRAM = """
 import sys
+from torchada.building.errors import say
 from torchada.building.ported import port
-port(sys.argv[2:], sys.argv[1], "")
-port(sys.argv[2:], sys.argv[1], "")
+for _ in range(2):
+    say(port(sys.argv[2:], sys.argv[1], "").notices)
 print("the compiler's messages", file=sys.stderr)
 """
 

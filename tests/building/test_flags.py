@@ -10,7 +10,9 @@ from support.toolkits import musa
 from torchada.building.architectures import architectures, counterpart, required_flags
 from torchada.building.errors import BuildError
 from torchada.building.flags import translate, with_files
+from torchada.building.include_flags import included, with_copies
 from torchada.building.libraries import linked, linker_flags
+from torchada.building.ported import Copies
 from torchada.building.toolkit import Toolkit
 
 pytestmark = pytest.mark.once
@@ -170,3 +172,37 @@ def test_libraries(tmp_path: Path) -> None:
 def test_no_toolkit() -> None:
     with pytest.raises(BuildError, match=r"no MUSA toolkit found.*set MUSA_HOME"):
         toolkit(home=None).compiler_path()
+
+
+INCLUDES = [
+    "-Ia",
+    "-I",
+    "b",
+    "-isystem",
+    "c",
+    "-iquoted",
+    "-include",
+    "e/f.h",
+    "-DI=-I",
+    "-idirafter",
+    "g",
+    "-O2",
+    "-include",
+]
+
+
+def test_folders_and_files_that_flags_include() -> None:
+    assert included(INCLUDES) == (["a", "b", "c", "d", "g"], ["e/f.h"])
+
+
+def test_folders_of_copies_are_searched_first(tmp_path: Path) -> None:
+    """By a flag of the same form; a file is included as its copy, and what has no copy stays."""
+    root, copies = tmp_path / "project", tmp_path / "copies"
+    for folder in ("b", "d"):
+        (copies / folder).mkdir(parents=True)
+    flags = [f"-I{root}/a", "-I", f"{root}/b", f"-iquote{root}/d", "-include", f"{root}/e.h", "-include", f"{root}/f.h"]
+    made = Copies(str(root), str(copies), {f"{root}/e.h": "e.h"}, [])
+    assert with_copies([*flags, "-I"], made) == [
+        f"-I{root}/a", "-I", f"{copies}/b", "-I", f"{root}/b", f"-iquote{copies}/d", f"-iquote{root}/d",
+        "-include", f"{copies}/e.h", "-include", f"{root}/f.h", "-I",
+    ]  # fmt: skip

@@ -17,8 +17,8 @@ from torchada.building.cuda_home import cuda_home, toolkit_of
 from torchada.building.errors import BuildError
 from torchada.building.extension import is_own_source, prepared
 from torchada.building.jit import adapted
-from torchada.building.legacy import stable_include_dir
 from torchada.building.ninja import with_dependencies
+from torchada.building.stable_abi import stable_include_dir
 from torchada.building.toolkit import Toolkit
 
 pytestmark = pytest.mark.once
@@ -77,11 +77,14 @@ def test_the_sources_of_an_extension_are_compiled(project: Path, tmp_path: Path)
 
 def test_a_source_needs_cuda_where_its_includes_do(project: Path, toolkit: Toolkit, tmp_path: Path) -> None:
     """A source for the CPU may include CUDA's headers for another build; without their folder it cannot mean it."""
-    host = closure(["csrc/host.cpp"], [], [])
-    assert not host.needs_cuda(["/usr/include", "csrc", "csrc/cuda"], toolkit)
-    assert host.needs_cuda(["/usr/local/cuda/include"], toolkit)
-    assert host.needs_cuda([str(tmp_path / "musa" / "include")], toolkit)
-    assert not closure(["include/next.h"], [], []).needs_cuda(["/usr/local/cuda/include"], toolkit)
+
+    def needs_cuda(source: str, *folders: str) -> bool:
+        return closure([source], folders, []).needs_cuda(toolkit)
+
+    assert not needs_cuda("csrc/host.cpp", "/usr/include", "csrc", "csrc/cuda")
+    assert needs_cuda("csrc/host.cpp", "/nowhere/cuda/include")
+    assert needs_cuda("csrc/host.cpp", str(tmp_path / "musa" / "include"))
+    assert not needs_cuda("include/next.h", "/nowhere/cuda/include")
 
 
 def command(*extensions: Extension) -> Any:
@@ -199,6 +202,20 @@ def test_flags_for_no_compiler_are_named(project: Path, toolkit: Toolkit, capsys
     with prepared(command(extension), toolkit, []):
         pass
     assert "extra_compile_args of lost has the key 'hipcc', which names no compiler" in capsys.readouterr().err
+
+
+def test_what_was_noticed_is_said_also_where_the_next_step_ends_the_build(
+    project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that a user can mend everything at once."""
+    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm("bar.sync 1;"); }\n')
+    flags = {"nvcc": ["--ptx"], "hipcc": []}
+    extension = Extension("two", ["csrc/kernel.cu"], extra_compile_args=flags)  # type: ignore[arg-type]
+    with pytest.raises(BuildError, match="nvcc's --ptx has no equivalent"):
+        prepared(command(extension), toolkit, []).__enter__()
+    said = capsys.readouterr().err
+    assert "bar.sync has no counterpart and stays" in said and "the key 'hipcc'" in said
+    assert vars(extension)["extra_compile_args"] is flags
 
 
 def test_a_header_by_its_absolute_path_is_the_ported_one(project: Path, toolkit: Toolkit) -> None:

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from torchada.building.environment import variable
+from torchada.building.stable_abi import stable_include_dirs
 from torchada.building.toolkit import Toolkit
 
 
@@ -21,8 +22,8 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
     tools, compiler, home = build.toolkit, build.compiler, _home(build)
 
     def paths(function: str) -> list[str]:
-        found = getattr(_module(build.module), function, None)
-        return [] if found is None or home is None else [str(path) for path in found(**{build.keyword: True})]
+        tell = getattr(_module(build.module), function, None)
+        return [] if tell is None or home is None else [str(path) for path in tell(**{build.keyword: True})]
 
     def devices() -> list[str]:
         return _architectures(namespace)
@@ -47,14 +48,15 @@ def toolkit_of(backend: Any, namespace: Any) -> Toolkit:
 
 
 def foreign(backend: Any, toolkit: Toolkit, more: Iterable[str]) -> list[str]:
-    """Folders whose files do not belong to the project: those of Python, the toolkit, the adapter, and `more`.
+    """Folders whose files do not belong to the project: those of Python, the toolkit, the adapter, ours, and `more`.
 
     The adapter's include folders contain the folder that it is installed in, where projects may be as well.
     """
     package = os.path.dirname(str(getattr(import_module(backend.adapter), "__file__", "") or ""))
     own = [] if toolkit.home is None else [toolkit.home, package, *toolkit.include_dirs()]
     python = [sysconfig.get_path(name) for name in ("include", "platinclude")]
-    return [each for each in (*more, *own, *python) if each and each != os.path.dirname(package)]
+    known = [*more, *own, *stable_include_dirs(toolkit), *python]
+    return [folder for folder in known if folder and folder != os.path.dirname(package)]
 
 
 def _own_folders(toolkit: Toolkit, name: str) -> list[str]:
@@ -87,13 +89,13 @@ def _home(build: Any) -> str | None:
 
 def _architectures(namespace: Any) -> list[str]:
     """The architectures of the visible devices, such as "31"; empty where there is no device."""
-    found = set()
-    newest = max((_number(each) for each in namespace.get_arch_list()), default=None)
+    architectures = set()
+    newest = max(map(_number, namespace.get_arch_list()), default=None)
     for index in range(namespace.device_count()):
         major, minor = namespace.get_device_capability(index)
         own = int(f"{major}{minor}")
-        found.add(str(own if newest is None else min(own, newest)))
-    return sorted(found)
+        architectures.add(str(own if newest is None else min(own, newest)))
+    return sorted(architectures)
 
 
 def _number(name: str) -> int:

@@ -53,9 +53,9 @@ def listed_devices(toolkit: Toolkit) -> list[str]:
         ).stdout
     except (OSError, subprocess.CalledProcessError):
         return []
-    found = re.findall(r"compute capability:\s*(\d+)\.(\d+)", text, re.IGNORECASE)
+    capabilities = re.findall(r"compute capability:\s*(\d+)\.(\d+)", text, re.IGNORECASE)
     major, minor = (re.findall(rf"^\s*{name}:\s*(\d+)", text, re.MULTILINE) for name in ("major", "minor"))
-    return sorted({"".join(pair) for pair in (*found, *zip(major, minor))})
+    return sorted({"".join(pair) for pair in (*capabilities, *zip(major, minor))})
 
 
 def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
@@ -72,24 +72,24 @@ def architectures(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
 
 def flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
     """The compiler's flags for these architectures."""
-    return [toolkit.arch_flag.format(each) for each in architectures(toolkit, asked)]
+    return [toolkit.arch_flag.format(architecture) for architecture in architectures(toolkit, asked)]
 
 
 def required_flags(toolkit: Toolkit, asked: Iterable[str] = ()) -> list[str]:
     """As `flags`, but raises BuildError where no architecture is known."""
-    found = flags(toolkit, asked)
-    if not found:
+    named = flags(toolkit, asked)
+    if not named:
         raise BuildError(
             f"no {toolkit.name} device is visible to compile for; set {toolkit.arch_variable}, for example to {KNOWN[-1]}"
         )
-    return found
+    return named
 
 
 def _parsed(listed: str, name: str) -> list[str]:
-    found = []
-    for each in re.split(r"[;,\s]+", listed.strip(";, ")):
-        number = re.fullmatch(r"(?:mp_)?(\d+)(?:\.(\d))?", each)
+    architectures = []
+    for word in re.split(r"[;,\s]+", listed.strip(";, ")):
+        number = re.fullmatch(r"(?:mp_)?(\d+)(?:\.(\d))?", word)
         if number is None:
-            raise BuildError(f"{name}={listed!r}: {each!r} names no architecture; expected numbers such as {KNOWN[-1]}")
-        found.append(number[1] + (number[2] or ""))
-    return sorted(set(found))
+            raise BuildError(f"{name}={listed!r}: {word!r} names no architecture; expected numbers such as {KNOWN[-1]}")
+        architectures.append(number[1] + (number[2] or ""))
+    return sorted(set(architectures))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from torchada.building.errors import BuildError
+from torchada.building.include_flags import included
 from torchada.building.toolkit import Toolkit
 from torchada.porting import Names
 from torchada.porting.scan import MOST_BYTES, SOURCES
@@ -22,31 +23,33 @@ _ANGLED = re.compile(_DIRECTIVE + rb"<([^<>\n]+)>")
 _QUOTED = re.compile(_DIRECTIVE + rb'"([^"\n]+)"')
 _STRING = re.compile(rb'"([^"\s\\]{1,400}\.\w{1,4})"')
 
-
+# Sources and headers written for the accelerator.
+OWN_SUFFIXES = (".mu", ".muh")
 # Headers of torch's for CUDA that include none of CUDA's, so that a build for the host finds all it needs.
 _WITHOUT_FOLDER = frozenset({"torch/csrc/cuda/memory_snapshot.h"})
 
 
 @dataclass
 class Closure:
-    """`files` by absolute path, in the order in which they were met; `headers` that were not found, as they are included;
-    `beside`, folders of files from which headers are included that lie below them and are left out."""
+    """`files` by absolute path, in the order in which they were met, found with `include_dirs`; `headers` that were not found, as
+    they are included; `beside`, folders of files from which headers are included that lie below them and are left out."""
 
+    include_dirs: Sequence[str]
     files: dict[str, None] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
     beside: dict[str, None] = field(default_factory=dict)
 
-    def needs_cuda(self, include_dirs: Iterable[str], toolkit: Toolkit) -> bool:
+    def needs_cuda(self, toolkit: Toolkit) -> bool:
         """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are, if they need one.
 
         Sources for the CPU alone may contain such an include too, for another build of the same project.
         """
         if not self.headers.isdisjoint(_WITHOUT_FOLDER):
             return True
-        project = (_slashed(os.getcwd()),)
-        outside = [os.path.abspath(each) for each in include_dirs if not is_within(each, project)]
-        own = () if toolkit.home is None else (_slashed(toolkit.home),)
-        if not any("cuda" in each.lower() or is_within(each, own) for each in outside):
+        project = (slashed(os.getcwd()),)
+        outside = [os.path.abspath(folder) for folder in self.include_dirs if not is_within(folder, project)]
+        own = () if toolkit.home is None else (slashed(toolkit.home),)
+        if not any("cuda" in folder.lower() or is_within(folder, own) for folder in outside):
             return False
         return any(_names().header(header) is not None for header in self.headers)
 
@@ -61,56 +64,70 @@ def is_cuda_source(path: str) -> bool:
     return os.path.splitext(path)[1] in (".cu", ".cuh")
 
 
+def is_own_source(path: str) -> bool:
+    """Whether `path` names a source for the accelerator: in its own language, or ported CUDA."""
+    return path.endswith(OWN_SUFFIXES)
+
+
+def of_build(
+    sources: Iterable[str], include_dirs: Iterable[str], flags: Iterable[str], foreign: Sequence[str]
+) -> Closure:
+    """The closure of `sources` and of the project's files that a compiler's `flags` include, also with the folders of these."""
+    folders, files = included(flags)
+    return closure([*sources, *_of_project(files, foreign)], [*include_dirs, *folders], foreign)
+
+
 def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequence[str]) -> Closure:
     """The `sources` and what they include. Files below `foreign` folders, and those of the system, are left out.
 
     A word without a slash in `foreign` stands for every folder of that name.
     """
     is_apart = _apart([*foreign, *_SYSTEM])
-    folders = [each for each in map(os.path.abspath, include_dirs) if not is_apart(each)]
-    found = Closure()
-    waiting = [os.path.abspath(each) for each in sources]
-    for each in waiting:
-        if not os.path.isfile(each):
-            raise BuildError(f"{each}: no such source")
+    folders = [folder for folder in map(os.path.abspath, include_dirs) if not is_apart(folder)]
+    met = Closure(include_dirs)
+    waiting = [os.path.abspath(source) for source in sources]
+    for source in waiting:
+        if not os.path.isfile(source):
+            raise BuildError(f"{source}: no such source")
     while waiting:
         file = waiting.pop()
-        if file in found.files:
+        if file in met.files:
             continue
-        found.files[file] = None
+        met.files[file] = None
         for path, is_quoted in _included(file):
             inner = _resolved(path, [os.path.dirname(file), *folders] if is_quoted else folders)
             if inner is None:
-                found.headers.add(path)
+                met.headers.add(path)
             elif not is_apart(inner):
                 waiting.append(inner)
             elif is_quoted and os.path.isfile(os.path.join(os.path.dirname(file), path)):
-                found.beside[os.path.dirname(file)] = None
-    return found
+                met.beside[os.path.dirname(file)] = None
+    return met
 
 
 def _apart(foreign: Sequence[str]) -> Callable[[str], bool]:
     """Whether a path lies in one of these folders."""
-    names = {each for each in foreign if os.sep not in each}
-    folders = tuple({_slashed(each) for folder in foreign for each in (folder, os.path.realpath(folder))})
+    names = {word for word in foreign if os.sep not in word}
+    folders = tuple({slashed(path) for folder in foreign for path in (folder, os.path.realpath(folder))})
     return lambda path: is_within(path, folders) or not names.isdisjoint(os.path.abspath(path).split(os.sep))
 
 
 _SYSTEM = ("/usr/include", "/usr/lib", "/usr/local/include")
 
 
-def of_project(files: Iterable[str], foreign: Iterable[str]) -> list[str]:
+def _of_project(files: Iterable[str], foreign: Iterable[str]) -> list[str]:
     """Those of `files` that lie in none of the `foreign` folders."""
-    apart = tuple(map(_slashed, foreign))
-    return [each for each in files if not is_within(each, apart)]
+    apart = tuple(map(slashed, foreign))
+    return [file for file in files if not is_within(file, apart)]
 
 
 def is_within(path: str, folders: tuple[str, ...]) -> bool:
     """Whether `path` is one of `folders`, which end with a slash, or below one."""
-    return _slashed(path).startswith(folders)
+    return slashed(path).startswith(folders)
 
 
-def _slashed(path: str) -> str:
+def slashed(path: str) -> str:
+    """`path`, absolute and with a slash at its end, as `is_within` compares folders."""
     return os.path.join(os.path.abspath(path), "")
 
 

@@ -60,10 +60,10 @@ def write(include: Path) -> None:
 
 
 def _macros(names: Names) -> str:
-    found = ((name, names.identifier(name)) for name in sorted({*known().translated, *_TYPES}))
+    answers = ((name, names.identifier(name)) for name in sorted({*known().translated, *_TYPES}))
     renamed = (
         f"#define {name} {answer.name}"
-        for name, answer in found
+        for name, answer in answers
         if answer is not None and answer.name not in (None, name) and not _OF_COMPILERS.fullmatch(name)
     )
     version = f"#ifndef CUDART_VERSION\n#define CUDART_VERSION {REACHED}\n#endif"

@@ -91,7 +91,7 @@ def passed(flags: Sequence[str], done: Flags, toolkit: Toolkit) -> list[str]:
         if before == "-x":
             out.append(toolkit.language if flag in ("cu", "cuda") else flag)
         elif flag.startswith(_VALUE_IS_PART):
-            out.append(macro(flag))
+            out.append(_macro(flag))
         elif flag.startswith("-l") and len(flag) > 2:
             names, notices = linked([flag[2:]], toolkit)
             out += [f"-l{name}" for name in names]
@@ -111,8 +111,12 @@ def _names() -> Names:
     return Names()
 
 
-def macro(flag: str) -> str:
-    """-DNAME=code and -UNAME with the names in them translated, as in a source."""
+def macros(flags: Sequence[str]) -> list[str]:
+    """`flags` with the names in -DNAME=code and -UNAME translated, as in a source."""
+    return [_macro(flag) if flag.startswith(_VALUE_IS_PART) else flag for flag in flags]
+
+
+def _macro(flag: str) -> str:
     name, sign, value = flag[2:].partition("=")
     return f"{flag[:2]}{macro_name(name)}{sign}{code(value)}"
 
@@ -142,11 +146,11 @@ def canonical(name: str) -> str:
 def _host(value: str) -> list[str]:
     """The flags in the value of -Xcompiler. torch writes '-fPIC' in quotes for a shell that it does not always go through."""
     parts = []
-    for each in value.split(","):
+    for part in value.split(","):
         try:
-            parts += shlex.split(each)
+            parts += shlex.split(part)
         except ValueError:  # a quote that stands for itself
-            parts.append(each)
+            parts.append(part)
     return parts
 
 
@@ -159,17 +163,17 @@ def _next(rest: Iterator[str], flag: str) -> str:
 
 def with_files(arguments: Sequence[str]) -> list[str]:
     """The arguments, with those in response files (@file, --options-file file) in their places."""
-    found: list[str] = []
+    out: list[str] = []
     rest = iter(arguments)
     for argument in rest:
         name, _, value = argument.partition("=")
         if argument.startswith("@") and os.path.isfile(argument[1:]):
-            found += _in_file(argument[1:], argument)
+            out += _in_file(argument[1:], argument)
         elif name in ("--options-file", "-optf"):
-            found += [each for file in (value or _next(rest, argument)).split(",") for each in _in_file(file, name)]
+            out += [inner for file in (value or _next(rest, argument)).split(",") for inner in _in_file(file, name)]
         else:
-            found.append(argument)
-    return found
+            out.append(argument)
+    return out
 
 
 def _in_file(path: str, flag: str) -> list[str]:

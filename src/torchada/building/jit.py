@@ -7,42 +7,38 @@ from collections.abc import Sequence
 from typing import Any
 
 from torchada.building.architectures import required_flags
-from torchada.building.closure import closure, is_cuda_source, is_source, of_project
+from torchada.building.closure import is_cuda_source, is_source, of_build
 from torchada.building.errors import say
-from torchada.building.flags import macro, translate
-from torchada.building.legacy import stable_include_dirs
+from torchada.building.flags import macros, translate
+from torchada.building.include_flags import with_copies
 from torchada.building.libraries import brought_along, is_of_cuda, linker_flags, names_in
-from torchada.building.ported import include_dirs, port
+from torchada.building.ported import port
+from torchada.building.stable_abi import stable_include_dirs
 from torchada.building.toolkit import Toolkit
 
 
 def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str]) -> dict[str, Any]:
     """The `arguments` of `_write_ninja_file_and_build_library` for the accelerator; unchanged where nothing concerns CUDA."""
     sources = [os.fspath(source) for source in arguments["sources"]]
-    cxx, nvcc = list(arguments["extra_cflags"] or ()), list(arguments["extra_cuda_cflags"] or ())
+    cxx, nvcc, linker = (list(arguments[name] or ()) for name in ("extra_cflags", "extra_cuda_cflags", "extra_ldflags"))
     given = list(arguments["extra_include_paths"] or ())
-    folders, included = include_dirs([*cxx, *nvcc])
     files = [source for source in sources if is_source(source)]
-    folders = [*given, *folders]
-    apart = [*foreign, *stable_include_dirs(toolkit)]
-    found = closure([*files, *of_project(included, apart)], folders, apart)
-    is_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(arguments["extra_ldflags"] or ())))
-    if not (is_cuda or arguments["with_cuda"] or found.needs_cuda(folders, toolkit)):
+    compiled = of_build(files, given, [*cxx, *nvcc], foreign)
+    names_cuda = any(map(is_cuda_source, sources)) or any(map(is_of_cuda, names_in(linker)))
+    if not (names_cuda or arguments["with_cuda"] or compiled.needs_cuda(toolkit)):
         return arguments
     toolkit.compiler_path()
-    copies = port(found.files, os.path.join(os.path.abspath(arguments["build_directory"]), "torchada"), os.getcwd())
-    done = translate(nvcc, toolkit)
-    say(done.notices)
+    copies = port(compiled.files, os.path.join(os.path.abspath(arguments["build_directory"]), "torchada"), os.getcwd())
+    say(copies.notices)
+    translated = translate(nvcc, toolkit)
+    say(translated.notices)
     return {
         **arguments,
         "sources": [copies.of(source) if source in files else source for source in sources],
-        "extra_cflags": [macro(flag) if flag.startswith(("-D", "-U")) else flag for flag in copies.include_flags(cxx)],
-        "extra_cuda_cflags": [*copies.include_flags(done.flags), *required_flags(toolkit, done.asked)],
-        "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit), *found.beside],
-        "extra_ldflags": [
-            *(arguments["extra_ldflags"] or ()),
-            *(f"-l{name}" for name in brought_along(found.files, toolkit)),
-        ],
+        "extra_cflags": macros(with_copies(cxx, copies)),
+        "extra_cuda_cflags": [*with_copies(translated.flags, copies), *required_flags(toolkit, translated.asked)],
+        "extra_include_paths": [*copies.with_copies(given), *stable_include_dirs(toolkit), *compiled.beside],
+        "extra_ldflags": [*linker, *(f"-l{name}" for name in brought_along(compiled.files, toolkit))],
         "with_cuda": True,
     }
 
@@ -52,4 +48,4 @@ def link_flags(flags: Sequence[str], toolkit: Toolkit) -> list[str]:
     new, notices = linker_flags(flags, toolkit)
     say(notices)
     folders = list(toolkit.library_dirs())
-    return [*new, *(f"-L{each}" for each in folders), *(f"-Wl,-rpath,{each}" for each in folders)]
+    return [*new, *(f"-L{folder}" for folder in folders), *(f"-Wl,-rpath,{folder}" for folder in folders)]

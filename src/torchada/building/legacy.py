@@ -1,4 +1,4 @@
-"""What builds asked of torchada 0.1: porting a text, porting a folder where it is, and headers for PyTorch's stable ABI."""
+"""What builds asked of torchada 0.1: porting a text, and porting a folder where it is."""
 
 from __future__ import annotations
 
@@ -8,29 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from torchada.building.errors import BuildError
-from torchada.building.toolkit import Toolkit
 from torchada.porting import Names, PortingError, Project, port_source
 from torchada.porting.scan import MANIFEST, SKIPPED, SOURCES
 from torchada.porting.translate import Resolve
 
-_STABLE = Path(__file__).with_name("stable_compat")
-_STABLE_FOR = "musa"
 _OWN = (".mu", ".muh")
-
-
-def stable_include_dir() -> str:
-    """The folder of headers that complete PyTorch 2.9's stable ABI, to be searched before PyTorch's own."""
-    return str(_STABLE)
-
-
-def stable_include_dirs(toolkit: Toolkit) -> list[str]:
-    """The same for a build; empty for an accelerator that these headers are not for."""
-    return [stable_include_dir()] if toolkit.language == _STABLE_FOR else []
-
-
-def stable_box_header() -> str:
-    """The header in it that has TORCH_BOX, to be included before anything else."""
-    return str(_STABLE / "torchada_stable.h")
 
 
 def port_text(text: str, names: Mapping[str, str] | None = None) -> str:
@@ -65,7 +47,7 @@ def port_in_place(folder: str | os.PathLike[str], names: Mapping[str, str] | Non
 
 
 def _sources(top: str) -> list[tuple[str, bytes]]:
-    found = []
+    sources = []
     for folder, inner, names in os.walk(top):
         inner[:] = [name for name in inner if name not in SKIPPED]
         if MANIFEST in names:  # the porter wrote these
@@ -73,8 +55,8 @@ def _sources(top: str) -> list[tuple[str, bytes]]:
             continue
         for name in sorted(names):
             if os.path.splitext(name)[1] in SOURCES and not name.endswith(_OWN):
-                found.append((os.path.join(folder, name), _read(os.path.join(folder, name))))
-    return found
+                sources.append((os.path.join(folder, name), _read(os.path.join(folder, name))))
+    return sources
 
 
 def _kept(files: set[str]) -> Resolve:

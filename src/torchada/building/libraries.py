@@ -35,7 +35,7 @@ _STATIC = ("_static_nocallback", "_static")
 
 def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]]:
     """The libraries to link with in place of `names`, each replacement once, and the notices for the user."""
-    found: list[str] = []
+    replacements: list[str] = []
     notices = []
     for name in names:
         why = _why_left_out(name, toolkit)
@@ -43,18 +43,18 @@ def linked(names: Iterable[str], toolkit: Toolkit) -> tuple[list[str], list[str]
             notices.append(f"library {name} is left out: {why}")
             continue
         own = toolkit.libraries if name in TORCH else (counterpart(name, toolkit),)
-        found += [each for each in own if each == name or each not in found]
-    return found, notices
+        replacements += [library for library in own if library == name or library not in replacements]
+    return replacements, notices
 
 
 def brought_along(sources: Iterable[str], toolkit: Toolkit) -> list[str]:
     """The libraries that these sources call and torch's CUDA libraries bring along, as far as the toolkit has counterparts."""
-    wanted: set[str] = set()
+    called: set[str] = set()
     for source in sources:
         with open(source, "rb") as stream:
             text = stream.read()
-        wanted |= {name for name, call in _BROUGHT_ALONG.items() if call.search(text) is not None}
-    own = [counterpart(name, toolkit) for name in sorted(wanted)]
+        called |= {name for name, call in _BROUGHT_ALONG.items() if call.search(text) is not None}
+    own = [counterpart(name, toolkit) for name in sorted(called)]
     return [name for name in own if toolkit.has_library(name)]
 
 

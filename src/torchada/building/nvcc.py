@@ -20,14 +20,15 @@ from torchada.building import cmake
 from torchada.building import nvcc_flags as table
 from torchada.building.architectures import flags as architecture_flags
 from torchada.building.architectures import listed_devices, names_architecture
-from torchada.building.closure import closure, is_source, of_project
+from torchada.building.closure import is_own_source, is_source, of_build
 from torchada.building.cuda_home import toolkit_of
 from torchada.building.cuda_home_files import VERSION
 from torchada.building.environment import variable
 from torchada.building.errors import BuildError, say
 from torchada.building.flags import translate, with_files
-from torchada.building.legacy import stable_include_dirs
-from torchada.building.ported import Copies, include_dirs, port
+from torchada.building.include_flags import included, with_copies
+from torchada.building.ported import Copies, port
+from torchada.building.stable_abi import stable_include_dirs
 from torchada.building.toolkit import Toolkit
 from torchada.porting.scan import MANIFEST
 
@@ -35,7 +36,6 @@ _NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlin
 _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
-_PORTED = (".mu", ".muh")
 # A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
 # project's.
 _HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
@@ -47,7 +47,7 @@ def main(record: str) -> int:
         toolkit = toolkit_of(record)
         toolkit = replace(toolkit, devices=partial(listed_devices, toolkit))
         arguments = with_files([*_extra("NVCC_PREPEND_FLAGS"), *sys.argv[1:], *_extra("NVCC_APPEND_FLAGS")])
-        asked = next((each for each in arguments if each in _ASKS_ALONE), None)
+        asked = next((flag for flag in arguments if flag in _ASKS_ALONE), None)
         if asked is not None:
             print(_answer(asked, toolkit))
             return 0
@@ -119,20 +119,22 @@ class _Line:
 
 
 def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
-    done = translate(arguments, toolkit)
-    say(done.notices)
-    line = _Line.of(done.flags)
+    translated = translate(arguments, toolkit)
+    say(translated.notices)
+    line = _Line.of(translated.flags)
     if not line.inputs:
         raise BuildError("no input files")
     with tempfile.TemporaryDirectory(prefix="torchada-") as for_nothing_else:
-        return _compile_ported(line, done.asked, toolkit, home, line.folder() or for_nothing_else)
+        return _compile_ported(line, translated.asked, toolkit, home, line.folder() or for_nothing_else)
 
 
 def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: str, folder: str) -> int:
     copies = _ported(line, home, toolkit, folder)
-    flags = line.flags if copies is None else copies.include_flags(line.flags)
+    flags = line.flags
     if copies is not None:
+        say(copies.notices)
         inputs = {line.flags[at] for at in line.inputs}
+        flags = with_copies(line.flags, copies)
         flags = [copies.of(flag) if flag in inputs else flag for flag in flags]
     if not any(names_architecture(flag, toolkit) for flag in flags):
         flags = [*architecture_flags(toolkit, asked), *flags]
@@ -160,16 +162,18 @@ def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | N
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
     if not sources or all(map(_is_ported, sources)):
         return None
-    folders, included = include_dirs(line.flags)
-    others = [each for each in folders if any(os.path.isfile(os.path.join(each, name)) for name in _HEADERS_OF_OTHERS)]
+    others = filter(_is_of_others, included(line.flags)[0])
     apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
-    found = closure([*sources, *of_project(included, apart)], folders, apart)
-    return port(found.files, folder, os.getcwd())
+    return port(of_build(sources, [], line.flags, apart).files, folder, os.getcwd())
+
+
+def _is_of_others(folder: str) -> bool:
+    return any(os.path.isfile(os.path.join(folder, name)) for name in _HEADERS_OF_OTHERS)
 
 
 def _is_ported(source: str) -> bool:
     """Whether a source is written for the accelerator, or lies in a tree that the porter has written."""
-    if source.endswith(_PORTED):
+    if is_own_source(source):
         return True
     folders = Path(os.path.abspath(source)).parents
     return any((folder / MANIFEST).is_file() for folder in folders)
@@ -208,9 +212,9 @@ def _with_originals(text: str, copies: Copies) -> str:
     copy_path = re.compile(re.escape(_for_make(copies.folder)) + r"(?:\\.|[^\s\\])*")
     origins = {_for_make(copy): _for_make(original) for copy, original in copies.origins().items()}
 
-    def original(found: re.Match[str]) -> str:
+    def original(copy: re.Match[str]) -> str:
         # A source that names its headers by absolute paths reaches their copies through `..`.
-        path = os.path.normpath(found[0])
+        path = os.path.normpath(copy[0])
         return origins.get(path, path)
 
     return copy_path.sub(original, text)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torchada.building.checks import remember
-from torchada.building.errors import BuildError, say
+from torchada.building.errors import BuildError
 from torchada.porting import OutputError, PortingError, Project, Tree, port_files, read_project
 from torchada.porting.findings import UNPORTED
 
@@ -19,11 +19,12 @@ _OWN = ("*.mu", "*.muh")
 
 @dataclass(frozen=True)
 class Copies:
-    """Files below `root`, and their ported copies below `folder`, where the tree has the same shape."""
+    """Files below `root`, and their ported copies below `folder`, where the tree has the same shape; what to tell the user."""
 
     root: str
     folder: str
     targets: dict[str, str]
+    notices: list[str]
 
     def of(self, file: str) -> str:
         """The copy of a file; the file itself where it has none."""
@@ -38,29 +39,10 @@ class Copies:
 
     def with_copies(self, directories: Iterable[str]) -> list[str]:
         """`directories`, each after the folder of its copies, so that files that were not ported are still found."""
-        found: list[str] = []
+        out: list[str] = []
         for directory in directories:
             copy = self.folder_of(directory)
-            found += [directory] if copy is None else [copy, directory]
-        return found
-
-    def include_flags(self, flags: Sequence[str]) -> list[str]:
-        """A compiler's `flags`, with copies added in the same way for -I and -include."""
-        out: list[str] = []
-        before = ""
-        for flag in flags:
-            name = next((each for each in ("-I", "-isystem", "-iquote", "-idirafter") if flag.startswith(each)), "")
-            if before in ("-I", "-isystem", "-iquote", "-idirafter"):
-                copy = self.folder_of(flag)
-                out += [flag] if copy is None else [copy, before, flag]
-            elif before == "-include":
-                out.append(self.of(flag))
-            elif name and len(flag) > len(name):
-                copy = self.folder_of(flag[len(name) :])
-                out += [flag] if copy is None else [name + copy, flag]
-            else:
-                out.append(flag)
-            before = flag
+            out += [directory] if copy is None else [copy, directory]
         return out
 
     def origins(self) -> dict[str, str]:
@@ -68,24 +50,8 @@ class Copies:
         return {os.path.join(self.folder, target): file for file, target in self.targets.items()}
 
 
-def include_dirs(flags: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The folders that a compiler's `flags` search, and the files that they include."""
-    folders, files = [], []
-    before = ""
-    for flag in flags:
-        name = next((each for each in ("-I", "-isystem", "-iquote", "-idirafter") if flag.startswith(each)), "")
-        if before in ("-I", "-isystem", "-iquote", "-idirafter"):
-            folders.append(flag)
-        elif before == "-include":
-            files.append(flag)
-        elif name and len(flag) > len(name):
-            folders.append(flag[len(name) :])
-        before = flag
-    return folders, files
-
-
 def port(files: Iterable[str], folder: str, project: str) -> Copies:
-    """Port `files` into `folder`, also by the rules of the project at `project`, and report what has no counterpart.
+    """Port `files` into `folder`, also by the rules of the project at `project`; the notices are of what has no counterpart.
 
     Raises BuildError for what cannot be ported. A file that has not changed since the last time is not written again.
     """
@@ -99,18 +65,19 @@ def port(files: Iterable[str], folder: str, project: str) -> Copies:
         raise BuildError(f"{folder} was changed since torchada wrote it: remove it, and build again") from error
     except PortingError as error:
         raise BuildError(f"cannot be ported: {error}") from error
-    say(unported(tree, root))
+    targets = {os.path.join(root, file.path): file.target for file in tree.files}
+    copies = Copies(root, folder, targets, _unported(tree, root))
     remember(tree, root)
-    return Copies(root, folder, {os.path.join(root, file.path): file.target for file in tree.files})
+    return copies
 
 
-def unported(tree: Tree, root: str) -> list[str]:
+def _unported(tree: Tree, root: str) -> list[str]:
     """A line for each name of CUDA's that stayed, as compilers write them."""
-    found = [
+    lines = [
         f"{os.path.join(root, file.path)}:{finding.line}:{finding.column}: {finding.name} has no counterpart and stays: "
         f"{finding.reason}"
         for file, finding in tree.findings
         if finding.kind == UNPORTED
     ]
-    more = len(found) - _MOST_FINDINGS
-    return found[:_MOST_FINDINGS] + ([f"and {more} more; `torchada port {root}` lists all"] if more > 0 else [])
+    more = len(lines) - _MOST_FINDINGS
+    return lines[:_MOST_FINDINGS] + ([f"and {more} more; `torchada port {root}` lists all"] if more > 0 else [])

@@ -59,13 +59,13 @@ class Toolkit:
 
     def library_folder(self) -> str:
         """Where the toolkit's libraries are."""
-        folders = [self.folder(each) for each in ("lib", "lib64")]
-        return next((each for each in folders if os.path.isdir(each)), folders[0])
+        folders = [self.folder(folder) for folder in ("lib", "lib64")]
+        return next((folder for folder in folders if os.path.isdir(folder)), folders[0])
 
     def has_library(self, name: str) -> bool:
         """Whether the toolkit or the system has the library to link with."""
         folders = [*self.library_dirs(), self.library_folder(), self.folder("lib64"), *_SYSTEM]
-        return any(glob.glob(os.path.join(glob.escape(each), f"lib{name}.[sa]*")) for each in folders)
+        return any(glob.glob(os.path.join(glob.escape(folder), f"lib{name}.[sa]*")) for folder in folders)
 
     def missing(self) -> str:
         """The message for a machine without the toolkit."""

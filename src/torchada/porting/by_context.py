@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
-from torchada.porting.source import Place, ending_word, statement
+from torchada.porting.source import Position, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
 
 DEVICE_KEY = "PrivateUse1"
@@ -37,18 +37,18 @@ class Change(NamedTuple):
     reason: str | None = None
 
 
-def _namespace(word: str, place: Place) -> Change | None:
+def _namespace(word: str, position: Position) -> Change | None:
     """`cuda::`, `namespace cuda`, `at::cuda`, and `cuda##x`, which makes a name of the runtime."""
-    text, after, last = place.text, place.next, place.last
+    text, after, last = position.text, position.next, position.last
     is_pasted, is_qualifier = text.startswith(b"##", after), text.startswith(b"::", after)
-    before = place.joined if is_qualifier or last in _DECLARING else b""
+    before = position.joined if is_qualifier or last in _DECLARING else b""
     is_declared = _NAMESPACE.search(before[-10:]) is not None
-    if is_pasted or ((is_qualifier or is_declared) and (word != "cuda" or _is_cudas(place, before, is_qualifier))):
-        return Change(place.start, place.end, NAMESPACES[word].encode())
-    return _moved(place) if word == "cuda" and last in _POINTING else None
+    if is_pasted or ((is_qualifier or is_declared) and (word != "cuda" or _is_cudas(position, before, is_qualifier))):
+        return Change(position.start, position.end, NAMESPACES[word].encode())
+    return _moved(position) if word == "cuda" and last in _POINTING else None
 
 
-def _is_cudas(place: Place, before: bytes, is_qualifier: bool) -> bool:
+def _is_cudas(position: Position, before: bytes, is_qualifier: bool) -> bool:
     """Whether this `cuda` is PyTorch's, Thrust's or libcu++'s: projects have namespaces of that name too, which stay."""
     if before.endswith(b"::"):
         head = before[:-2].rstrip()
@@ -56,22 +56,22 @@ def _is_cudas(place: Place, before: bytes, is_qualifier: bool) -> bool:
         # A blank in between is mostly that of `typename ::cuda::std` and the like, which begins at the global namespace.
         if qualifier in HOLDERS or (qualifier and len(head) == len(before) - 2):
             return qualifier in HOLDERS
-    if place.source.opens_holder or (before.endswith(b"namespace") and place.follows(b"=")):
+    if position.source.opens_holder or (before.endswith(b"namespace") and position.follows(b"=")):
         return True
-    return is_qualifier and MEMBERS.match(place.text, place.end) is not None
+    return is_qualifier and MEMBERS.match(position.text, position.end) is not None
 
 
-def _moved(place: Place) -> Change | None:
+def _moved(position: Position) -> Change | None:
     """tensor.cuda(): C++ has no musa() of tensors, so `to` says it."""
-    call = _TENSOR_MOVED.match(place.text, place.end) if place.joined.endswith(_POINTED) else None
-    if call is None or not place.source.names_torch:
+    call = _TENSOR_MOVED.match(position.text, position.end) if position.joined.endswith(_POINTED) else None
+    if call is None or not position.source.names_torch:
         return None
-    return Change(place.start, call.end(), b"to(at::k%b)" % DEVICE_KEY.encode())
+    return Change(position.start, call.end(), b"to(at::k%b)" % DEVICE_KEY.encode())
 
 
-def _is_implemented(place: Place) -> bool:
+def _is_implemented(position: Position) -> bool:
     """Whether this is an argument of TORCH_LIBRARY_IMPL. The plain questions are quick, and the answer mostly no."""
-    if not place.source.implements or b"TORCH_LIBRARY_IMPL" not in (before := place.joined):
+    if not position.source.implements or b"TORCH_LIBRARY_IMPL" not in (before := position.joined):
         return False
     return _IMPLEMENTS.search(statement(before)) is not None
 
@@ -95,15 +95,15 @@ _ARGUMENT = {
 }
 
 
-def _dispatch_key(word: str, place: Place) -> Change | None:
-    last = place.last
-    if (last == b":" and _DISPATCH.search(place.joined)) or (last == b"," and _is_implemented(place)):
-        return Change(place.start, place.end, DISPATCH_NAMES[word].encode())
-    if last in (b"(", b",") and place.follows(b",", b")"):
-        macros = place.source.device_macros
-        if macros and _called(place.joined) in macros:
-            return Change(place.start, place.end, DISPATCH_NAMES[word].encode())
-        return Change(place.start, place.end, word.encode(), _ARGUMENT[word])
+def _dispatch_key(word: str, position: Position) -> Change | None:
+    last = position.last
+    if (last == b":" and _DISPATCH.search(position.joined)) or (last == b"," and _is_implemented(position)):
+        return Change(position.start, position.end, DISPATCH_NAMES[word].encode())
+    if last in (b"(", b",") and position.follows(b",", b")"):
+        macros = position.source.device_macros
+        if macros and _called(position.joined) in macros:
+            return Change(position.start, position.end, DISPATCH_NAMES[word].encode())
+        return Change(position.start, position.end, word.encode(), _ARGUMENT[word])
     return None
 
 
@@ -112,14 +112,14 @@ def _arguments(text: bytes, start: int) -> tuple[int, int] | None:
     if not text.startswith(b"(", start):
         return None
     depth, commas = 0, 0
-    for found in _ARGUMENT_MARKS.finditer(text, start, start + _LONGEST_CALL):
-        mark = found[0]
+    for match in _ARGUMENT_MARKS.finditer(text, start, start + _LONGEST_CALL):
+        mark = match[0]
         if mark in (b"(", b"[", b"{"):
             depth += 1
         elif mark in (b")", b"]", b"}"):
             depth -= 1
             if depth == 0:
-                return commas + 1, found.start()
+                return commas + 1, match.start()
         elif mark != b",":
             return None
         elif depth == 1:
@@ -127,60 +127,65 @@ def _arguments(text: bytes, start: int) -> tuple[int, int] | None:
     return None
 
 
-def _autocast(word: str, place: Place) -> Change | None:
+def _autocast(word: str, position: Position) -> Change | None:
     """ATen's autocast::cached_cast(type, x) and is_enabled() mean CUDA, so they get the device that they take, last or first."""
     name = word.removeprefix("autocast::")
     if name in AUTOCAST_OF_CUDA:
-        return _given_first(f"autocast::{AUTOCAST_OF_CUDA[name]}(at::k{DEVICE_KEY}", place)
-    found = _arguments(place.text, place.next)
-    if found is None or found[0] != AUTOCAST_ARGUMENTS[name]:
+        return _given_first(f"autocast::{AUTOCAST_OF_CUDA[name]}(at::k{DEVICE_KEY}", position)
+    arguments, end = _arguments(position.text, position.next) or (0, 0)
+    if arguments != AUTOCAST_ARGUMENTS[name]:
         return None
-    call = place.text[place.start : found[1]]
+    call = position.text[position.start : end]
     if b"cuda" in call.lower():
-        return Change(place.start, place.end, word.encode(), f"without a device, {word} looks at CUDA's tensors alone")
-    return Change(place.start, found[1], b"%b, at::k%b" % (call, DEVICE_KEY.encode()))
+        return Change(
+            position.start, position.end, word.encode(), f"without a device, {word} looks at CUDA's tensors alone"
+        )
+    return Change(position.start, end, b"%b, at::k%b" % (call, DEVICE_KEY.encode()))
 
 
-def _given_first(call: str, place: Place) -> Change | None:
+def _given_first(call: str, position: Position) -> Change | None:
     """A call's beginning with its first argument, before those that it has."""
-    opened = _OPENED.match(place.text, place.next)
+    opened = _OPENED.match(position.text, position.next)
     if opened is None:
         return None
     return Change(
-        place.start, opened.end(), call.encode() + (b"" if place.text.startswith(b")", opened.end()) else b", ")
+        position.start, opened.end(), call.encode() + (b"" if position.text.startswith(b")", opened.end()) else b", ")
     )
 
 
-def _is_cuda(word: str, place: Place) -> Change | None:
+def _is_cuda(word: str, position: Position) -> Change | None:
     """Tensor::is_cuda and Device::is_cuda. What type() answers has no such question for MUSA, what device() answers has."""
-    before = place.before
-    if not place.joined.endswith((*_POINTED, b"::")) or place.source.declares_is_cuda:
+    before = position.before
+    if not position.joined.endswith((*_POINTED, b"::")) or position.source.declares_is_cuda:
         return None
     asked = _TYPE_OF.search(before) if b"type" in before else None
     if asked is not None:
-        start = place.start - len(before) + asked.start()
+        start = position.start - len(before) + asked.start()
         chained = before[asked.start() :].replace(b"type", b"device", 1)
-        return Change(start, place.end, chained + b"is_privateuseone")
-    return Change(place.start, place.end, b"is_privateuseone")
+        return Change(start, position.end, chained + b"is_privateuseone")
+    return Change(position.start, position.end, b"is_privateuseone")
 
 
-def _version(word: str, place: Place) -> Change | None:
-    found = guard(place.text, place.start, place.end, word, place.source.reached)
-    start = found.start
-    if start < place.floor:
+def _version(word: str, position: Position) -> Change | None:
+    change = guard(position.text, position.start, position.end, word, position.source.reached)
+    start = change.start
+    if start < position.floor:
         return Change(
-            place.start, place.end, found.new[-(place.end - place.start) :], "the number before it was not looked at"
+            position.start,
+            position.end,
+            change.new[-(position.end - position.start) :],
+            "the number before it was not looked at",
         )
-    return Change(start, found.end, found.new, found.reason)
+    return Change(start, change.end, change.new, change.reason)
 
 
-def _dlpack_type(word: str, place: Place) -> Change | None:
+def _dlpack_type(word: str, position: Position) -> Change | None:
     """DLPack's type of CUDA's devices, except where DLPack defines it: PyTorch exports this device's tensors as kDLExtDev."""
-    is_defined = place.follows(b"=") and not place.follows(b"==")
-    return None if is_defined else Change(place.start, place.end, DLPACK_TYPE)
+    is_defined = position.follows(b"=") and not position.follows(b"==")
+    return None if is_defined else Change(position.start, position.end, DLPACK_TYPE)
 
 
-CONTEXTS: dict[str, Callable[[str, Place], Change | None]] = {
+CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),

@@ -141,10 +141,10 @@ _RAW_END = re.compile(rb'\)([^()\\\s"]{0,16})"')
 def end_of_line(text: bytes, at: int, stop: bytes = b"") -> int:
     """Where the line that `at` is in ends, or an unescaped `stop` stands in it. A backslash at its end continues a line."""
     more = _MORE[stop]
-    while (found := more.match(text, at)) is not None:
-        if found.end() == at or text[found.end() : found.end() + 1] != b"\\":
-            return found.end()
-        at = found.end()
+    while (run := more.match(text, at)) is not None:
+        if run.end() == at or text[run.end() : run.end() + 1] != b"\\":
+            return run.end()
+        at = run.end()
     return at
 
 
@@ -198,7 +198,10 @@ class Lexer:
         return literal, token.start() + 1 if group == DELIMITER and at is None else at
 
     def _separates(self, at: int) -> bool:
-        """Whether what the apostrophe stands behind is a number or goes on with one."""
+        """Whether the apostrophe at `at` separates digits, as in 1'000'000, and opens no character.
+
+        It does where the word before it begins with a digit, or begins behind an apostrophe that separates digits.
+        """
         first = at
         while first and _IS_NAME[self._text[first - 1]]:
             first -= 1
@@ -212,7 +215,7 @@ class Lexer:
             return None
         end = self._text.find(b")" + delimiter + b'"', at)
         if end < 0:
-            self._raw_ends = {found[1]: found.start() for found in _RAW_END.finditer(self._text)}
+            self._raw_ends = {closing[1]: closing.start() for closing in _RAW_END.finditer(self._text)}
         return None if end < 0 else end
 
     def _quoted(self, start: int, quote: bytes) -> tuple[tuple[int, int, int] | None, int | None]:

@@ -21,23 +21,23 @@ def device_macros(text: bytes) -> frozenset[str]:
     """The macros that `text` defines and that make a device type or a dispatch key of an argument."""
     if b"define" not in text or not any(map(text.__contains__, _MARKS)):
         return frozenset()
-    return frozenset(found[1].decode() for found in _DEFINED.finditer(text) if _makes_device(found[2], found[3]))
+    return frozenset(macro[1].decode() for macro in _DEFINED.finditer(text) if _makes_device(macro[2], macro[3]))
 
 
 def _makes_device(parameters: bytes, body: bytes) -> bool:
-    names = {each.strip() for each in parameters.split(b",")}
+    names = {name.strip() for name in parameters.split(b",")}
     return any(made[1] in names for made in _MADE.finditer(body))
 
 
 def of_files(files: Iterable[str]) -> frozenset[str]:
     """Those of the headers among `files`. What cannot be read has none: whoever ports it says so."""
-    found: set[str] = set()
+    macros: set[str] = set()
     for file in files:
         if not file.endswith(_HEADERS):
             continue
         try:
             with open(file, "rb") as stream:
-                found |= device_macros(stream.read())
+                macros |= device_macros(stream.read())
         except OSError:
             continue
-    return frozenset(found)
+    return frozenset(macros)

@@ -59,14 +59,14 @@ def entries(
         return [_entry(os.path.dirname(top), os.path.basename(top), "", True, most_bytes)]
     if not os.path.isdir(top):
         raise PortingError(f"{root}: no such file or folder")
-    hidden = {os.path.realpath(each) for each in without}
-    found = []
+    hidden = {os.path.realpath(folder) for folder in without}
+    files = []
     for path in _walk(top, "", (top,), hidden, 0):
         dot = path.rfind(".")
         is_source = dot >= 0 and path[dot:] in SOURCES and not (exclude and is_excluded(path, exclude))
         if is_source or not only_sources:
-            found.append(_entry(top, path, prefix, is_source, most_bytes))
-    return found
+            files.append(_entry(top, path, prefix, is_source, most_bytes))
+    return files
 
 
 def single_entries(root: str, files: Iterable[str], exclude: Sequence[str] = ()) -> list[Entry]:
@@ -144,17 +144,17 @@ def is_excluded(path: str, patterns: Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(head, pattern.rstrip("/")) for pattern in patterns for head in heads)
 
 
-def apart(found: Sequence[Entry]) -> list[Entry]:
+def apart(files: Sequence[Entry]) -> list[Entry]:
     """The same with another target for each CUDA source whose own is taken: a.cuh beside a.muh becomes a.cuh.muh.
 
     PortingError where two files would still be ported to one.
     """
-    taken = {entry.path for entry in found if entry.target == entry.path}
+    taken = {entry.path for entry in files if entry.target == entry.path}
     result = [
         entry._replace(target=entry.path + posixpath.splitext(entry.target)[1])
         if entry.target != entry.path and entry.target in taken
         else entry
-        for entry in found
+        for entry in files
     ]
     owners: dict[str, str] = {}
     for entry in result:

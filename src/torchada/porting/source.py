@@ -1,4 +1,4 @@
-"""A source under way, and the places in it that words stand at: what is asked of the whole source is found out once."""
+"""A source under way, and the positions in it that words stand at: what is asked of the whole source is found out once."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Source:
         self.reached = reached
         self._macros = macros
 
-    def before(self, place: int, floor: int = 0) -> bytes:
-        """What stands before `place`, as far as it may say what is meant there, with a blank for each comment.
+    def before(self, at: int, floor: int = 0) -> bytes:
+        """What stands before `at`, as far as it may say what is meant there, with a blank for each comment.
 
         A comment that began further up counts as code.
         """
-        least = max(floor, place - FURTHEST)
-        before = self.text[least:place]
+        least = max(floor, at - FURTHEST)
+        before = self.text[least:at]
         if b"*/" not in before and b"//" not in before:
             return before
         if b'"' not in before or _MARKED_STRING.search(before) is None:
             return _COMMENTS.sub(b" ", before)
-        return self._code[least:place]
+        return self._code[least:at]
 
     @cached_property
     def _code(self) -> bytes:
@@ -84,7 +84,7 @@ class Source:
         """The names that it gives a value, if it has names of MUSA as well as of CUDA."""
         if b"MUSA" not in self.text and b"musa" not in self.text:
             return frozenset()
-        return frozenset(found[1] for found in _GIVEN_A_VALUE.finditer(self.text))
+        return frozenset(match[1] for match in _GIVEN_A_VALUE.finditer(self.text))
 
     @cached_property
     def is_for_gpus(self) -> bool:
@@ -92,7 +92,7 @@ class Source:
         return _FOR_GPUS.search(self.text) is not None
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A word at `source.text[start:end]`; nothing before `floor` may be changed any more."""
 
     source: Source
@@ -138,8 +138,8 @@ class Place(NamedTuple):
         return self.source.text.startswith(what, self.next)
 
 
-def _blank_comment(found: re.Match[bytes]) -> bytes:
-    return found[0] if found[0].startswith(b'"') else b" " * len(found[0])
+def _blank_comment(match: re.Match[bytes]) -> bytes:
+    return match[0] if match[0].startswith(b'"') else b" " * len(match[0])
 
 
 def statement(before: bytes, ends: bytes = b";{}") -> bytes:

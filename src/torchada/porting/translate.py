@@ -30,7 +30,7 @@ from torchada.porting.lexer import (
 from torchada.porting.names import Answer, Names
 from torchada.porting.ptx import header_of
 from torchada.porting.rules.dispatch import NAMING_MACROS
-from torchada.porting.source import Place, Source
+from torchada.porting.source import Position, Source
 from torchada.porting.versions import REACHED
 
 Resolve = Callable[[str, bool], str | None]
@@ -82,16 +82,16 @@ class Translator:
     def look_up(self, word: bytes) -> bytes | Answer | str | None:
         """What `word` becomes, by the memory that the pass reads first."""
         name = word.decode("utf-8", "surrogateescape")
-        found: bytes | Answer | str | None
+        meaning: bytes | Answer | str | None
         if name in CONTEXTS and name not in self.names.keep and name not in self.names.own_words:
-            found = name
+            meaning = name
         else:
             answer = self.names.identifier(name)
-            found = answer.name.encode() if answer and answer.name is not None and not answer.reason else answer
+            meaning = answer.name.encode() if answer and answer.name is not None and not answer.reason else answer
         if len(self._memory) >= _MOST_WORDS:
             self._memory.clear()
-        self._memory[word] = found
-        return found
+        self._memory[word] = meaning
+        return meaning
 
     def pattern(self, text: bytes) -> re.Pattern[bytes]:
         """What finds the tokens of `text`."""
@@ -165,8 +165,8 @@ class _Pass:
 
     def _special(self, word: bytes, answer: object, start: int, end: int) -> None:
         if isinstance(answer, str):  # the word itself
-            place = Place(self.source, start, end, self.position)
-            change = CONTEXTS[answer](answer, place)
+            position = Position(self.source, start, end, self.position)
+            change = CONTEXTS[answer](answer, position)
             if change is not None:
                 self._change(change, answer)
         elif isinstance(answer, Answer):
@@ -199,19 +199,19 @@ class _Pass:
             self._program(start, self.text[start:end])
 
     def _assembler(self, start: int, end: int) -> None:
-        found = None if start < self.position else statement(self.source, end)
-        if found is None:
+        asm = None if start < self.position else statement(self.source, end)
+        if asm is None:
             return
-        if found.expression is None:
-            self.notes.add(start, UNPORTED, found.instruction, NO_PTX)
+        if asm.expression is None:
+            self.notes.add(start, UNPORTED, asm.instruction, NO_PTX)
             return
-        new = found.expression
+        new = asm.expression
         self.lost.update(dict.fromkeys(header_of(new)))
         if self.translator.pattern(new).search(new) is not None:
             ported = self.translator.port(new, self.resolve, _DEEPEST)
             self.notes.add_inner(start, ported.findings, self.lines.before(start) - 1)
             new = ported.text
-        self._change(Change(start, found.end, new), found.instruction)
+        self._change(Change(start, asm.end, new), asm.instruction)
 
     def _launch(self, group: int, start: int, end: int) -> None:
         """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""
@@ -277,8 +277,8 @@ class _Pass:
     def _report_split_words(self) -> None:
         """Names that go on after a backslash at the end of a line stay, for to join them would move lines."""
         reported = 0
-        for found in _SPLIT.finditer(self.text):
-            start = found.start()
+        for split in _SPLIT.finditer(self.text):
+            start = split.start()
             if start < reported:
                 continue
             while _IS_NAME[self.text[start - 1]]:

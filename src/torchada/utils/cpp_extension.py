@@ -56,14 +56,14 @@ def stable_compat_include_dir() -> str:
     It has to be searched before PyTorch's own headers, as `include_dirs` of an extension are. From PyTorch 2.10 on, its headers
     only lead to PyTorch's own.
     """
-    from torchada.building.legacy import stable_include_dir
+    from torchada.building.stable_abi import stable_include_dir
 
     return stable_include_dir()
 
 
 def stable_compat_box_header() -> str:
     """A header to be included before anything else (`-include`), in `stable_compat_include_dir()`: it has TORCH_BOX."""
-    from torchada.building.legacy import stable_box_header
+    from torchada.building.stable_abi import stable_box_header
 
     return stable_box_header()
 

@@ -30,7 +30,7 @@ def test_the_table_is_up_to_date(plain: Interpreter) -> None:
 def test_every_answer_has_a_kind_that_is_explained() -> None:
     assert {row[0] for row in FOUND["apis"].values()} == {"same", "adapted", "emulated", "unsupported"}
     assert {row[0] for row in FOUND["apis"].values()} <= set(OF_SOURCES) <= MEANINGS.keys()
-    assert len(WINGS) == 8 and len(FOUND["apis"]) > 500
+    assert len(WINGS) == 9 and len(FOUND["apis"]) > 500
 
 
 @pytest.mark.core

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -201,10 +202,73 @@ def test_sources_in_cuda_are_the_porters(project: Project) -> None:
         ("environment.yml", "dependencies:\n  - pytorch-cuda=12.1\n  - pip:\n    - cupy\n", ["pytorch-cuda", "cupy"]),
         ("Dockerfile", "FROM nvidia/cuda:12.1\nRUN pip uninstall apex\n", ["nvidia/cuda:12.1"]),
         ("Dockerfile", "RUN pip install bitsandbytes\n", ["bitsandbytes"]),
+        ("environment.yml", "dependencies: # cupy\n  - conda-forge::cudatoolkit=11.8 # [linux]\n"
+         "  - \"nvidia::cuda-nvcc\"\n  - 'cupy' # x\n",
+         ["cudatoolkit", "cuda-nvcc", "cupy"]),
+        ("Dockerfile", "# pip install apex\nRUN echo apex\n", []),
+        ("Pipfile", "[dev-packages]\ncupy = '*'\n[requires]\ncudf = '3'\n", ["cupy"]),
+        ("requirements.txt", "cupy==13.* --hash=sha256:0a \\\n  --hash=sha256:0b\ncudf>=1.0dev-x\n", ["cupy", "cudf"]),
     ],
 )  # fmt: skip
 def test_requirements_for_nvidias_devices(project: Project, path: str, text: str, expected: list[str]) -> None:
     assert [each.name for each in project({path: text}).findings if each.rule == "nvidia-requirement"] == expected
+
+
+# How a requirement with a marker is written, and whether what it names is found under the name cupy.
+_WRITTEN = {
+    "requirements.txt": "cupy>=13; {} # for arrays\n",
+    "constraints.txt": "cupy==13 ; {} \\\n    --hash=sha256:0a\n",
+    "pyproject.toml": '[project]\ndependencies = [\n    "cupy>=13; {}",\n]\n',
+    "setup.py": 'setup(install_requires=["cupy>=13; {}"])\n',
+    "setup.cfg": "[options]\ninstall_requires =\n    cupy>=13; {}\n",
+    "environment.yml": "dependencies:\n  - pip:\n    - cupy>=13; {}\n",
+    "Pipfile": '[packages]\ncupy = {{version = "*", markers = "{}"}}\n',
+    "sub/pyproject.toml": '[tool.poetry.dependencies]\ncupy = {{version = "^13", markers = "{}"}}\n',
+}
+
+
+@pytest.mark.parametrize("path", _WRITTEN)
+@pytest.mark.parametrize(
+    ("marker", "is_asked_for"),
+    [
+        ("python_version > '3.8'", True),
+        ("python_version == '3.12' and platform_machine == 'aarch64'", True),
+        ("python_full_version < '3.10.2'", True),
+        ("platform_system != 'Darwin'", True),
+        ("extra == 'gpu'", True),
+        ("sys_platform == 'win32'", False),
+        ("python_version < '3.8'", False),
+        ("extra == 'gpu' and os_name == 'nt'", False),
+        ("implementation_name == 'pypy'", False),
+    ],
+)
+def test_a_requirement_counts_where_its_marker_holds_on_some_supported_platform(
+    project: Project, path: str, marker: str, is_asked_for: bool
+) -> None:
+    result = project({path: _WRITTEN[path].format(marker)})
+    assert [each.name for each in result.findings] == ["cupy"] * is_asked_for
+
+
+@pytest.mark.parametrize("text", [
+    '[project]\ndependencies = ["cupy; python_version > \\"3.8\\""]\n',
+    "[project]\ndependencies = ['cupy; python_version > \"3.8\"']\n",
+    "[tool.poetry.dependencies]\ncupy = [{markers = \"os_name == 'nt'\"}, {markers = \"os_name == 'posix'\"}]\n",
+    "[tool.poetry.dependencies]\ncupy = [{version = '1', markers = \"os_name == 'nt'\"}, {version = '2'}]\n",
+])  # fmt: skip
+def test_markers_in_a_pyproject_are_read_whatever_the_quotes(project: Project, text: str) -> None:
+    assert [each.name for each in project({"pyproject.toml": text}).findings] == ["cupy"]
+
+
+@pytest.mark.parametrize(
+    "marker", ["no such thing", "'gpu' in extras or sys_platform == 'win32'", "python_version ~= 'three'"]
+)
+def test_a_requirement_whose_marker_says_nothing_that_is_known_counts(project: Project, marker: str) -> None:
+    assert [each.name for each in project({"requirements.txt": f"cupy; {marker}\n"}).findings] == ["cupy"]
+
+
+def test_a_build_of_torch_for_another_system_is_not_asked_for(project: Project) -> None:
+    text = "torch==2.7.1+cu126; sys_platform == 'win32'\ntorch==2.7.1+cu128; sys_platform == 'linux'\n"
+    assert [each.line for each in project({"requirements.txt": text}).findings] == [2]
 
 
 def test_a_notebook_is_read_by_its_cells(project: Project) -> None:
@@ -230,3 +294,16 @@ def test_a_question_is_one_where_nothing_can_be_parsed(project: Project, path: s
 def test_what_is_excluded_is_left_out(project: Project) -> None:
     files = {"tests/a.py": "x.cuda()", "src/a.py": "x.cuda()", "src/b/c.py": "x.cuda()"}
     assert [each.file for each in project(files, exclude=("tests", "src/b/*")).findings] == ["src/a.py"]
+
+
+@pytest.mark.parametrize(
+    "line", ["- ", "x[", "cupy ", "- cupy ", "cupy \\", "cupy; ", "cupy; (", "'", "a" * 9, "[options]\n"]
+)
+@pytest.mark.parametrize(
+    "path", ["requirements.txt", "environment.yml", "pyproject.toml", "Dockerfile", "setup.cfg", "Pipfile"]
+)
+def test_a_hostile_line_takes_no_time(project: Project, path: str, line: str) -> None:
+    """Not even where it is so long that time by the square of its length would be many seconds."""
+    started = time.process_time()
+    project({path: line + line[-1] * 200_000 + "!\n"})
+    assert time.process_time() - started < 5

@@ -141,7 +141,7 @@ def _since_2_6(original: Strings, args: tuple[object, ...], kwargs: dict[str, ob
 
 def _include_paths(in_use: ToolkitInUse, original: Strings) -> Strings:
     def own() -> list[str]:
-        from torchada.building.legacy import stable_include_dirs
+        from torchada.building.stable_abi import stable_include_dirs
 
         toolkit = in_use.toolkit
         return [*stable_include_dirs(toolkit), *toolkit.include_dirs(), in_use.join("include")]

@@ -41,12 +41,12 @@ class Table:
         self.modules = frozenset(name.rpartition(".")[0] for name in self.names) - {"torch"}
 
     def _add(self, answer: Answer) -> None:
-        found = _CALL.fullmatch(answer.api)
-        if found is None:
+        call = _CALL.fullmatch(answer.api)
+        if call is None:
             self.names[answer.api] = answer
-        elif found["arguments"]:
-            self.calls.setdefault(found["path"], answer)
-        path = (found["path"] if found else answer.api).replace("torch.autograd.profiler_util.", "")
+        elif call["arguments"]:
+            self.calls.setdefault(call["path"], answer)
+        path = (call["path"] if call else answer.api).replace("torch.autograd.profiler_util.", "")
         name = path.rpartition(".")[2]
         # An attribute that says cuda is found on any object; its class cannot be known from a source.
         is_of_an_object = "()" in answer.api or path.rpartition(".")[0].rpartition(".")[2][:1].isupper()
@@ -74,7 +74,7 @@ class Table:
 
     def method(self, name: str) -> Answer | None:
         """The answer to a method of a tensor or a module that is called with a CUDA device."""
-        return next((self.calls[each + name] for each in _METHODS if each + name in self.calls), None)
+        return next((self.calls[owner + name] for owner in _METHODS if owner + name in self.calls), None)
 
     @property
     def device(self) -> Answer:
@@ -85,5 +85,5 @@ class Table:
 @lru_cache(maxsize=1)
 def table() -> Table:
     """The table in this package."""
-    found = json.loads(_FILE.read_text(encoding="utf-8"))
-    return Table(found["apis"], found["own"], f"torch {found['torch']}, {found['adapter']}")
+    document = json.loads(_FILE.read_text(encoding="utf-8"))
+    return Table(document["apis"], document["own"], f"torch {document['torch']}, {document['adapter']}")

@@ -111,7 +111,7 @@ _ASSEMBLER = "triton.language.inline_asm_elementwise"
 class Source(NamedTuple):
     """A Python source: its path, its lines, and whether its package sees CUDA, with the reason.
 
-    `packages` are the project's own.
+    `packages` are the project's own. `line_of` is where a line stands in the file.
     """
 
     file: str
@@ -119,6 +119,7 @@ class Source(NamedTuple):
     sees_cuda: bool
     why: str
     packages: frozenset[str] = frozenset()
+    line_of: Callable[[int], int] = lambda line: line
 
     @property
     def view(self) -> str:
@@ -134,10 +135,9 @@ class Source(NamedTuple):
 class Verdicts:
     """The judge of one source; `findings` is what it found, each place once."""
 
-    def __init__(self, source: Source, moved: Callable[[int], int] | None = None) -> None:
+    def __init__(self, source: Source) -> None:
         self._source, self._table = source, table()
-        self._line: Callable[[int], int] = moved or (lambda line: line)
-        self._found: dict[tuple[int, int, str], Finding] = {}
+        self._by_place: dict[tuple[int, int, str], Finding] = {}
         self._settled: set[int] = set()
         self._imports: dict[str, ast.stmt] = {}
         self._used: set[str] = set()
@@ -153,7 +153,7 @@ class Verdicts:
         for attribute, answer, place in self._attributes:
             if place not in self._projects_own:
                 self._answer(attribute, answer, question=attribute.attr == "is_cuda")
-        return sorted(self._found.values(), key=lambda each: (each.line, each.column))
+        return sorted(self._by_place.values(), key=lambda finding: (finding.line, finding.column))
 
     # What a reader tells
 
@@ -161,7 +161,7 @@ class Verdicts:
         need = nvidia.of_module(path) if path[:1] != "." else None
         top = path.partition(".")[0]
         if need is not None and top not in self._source.packages and top not in _OF_KERNELS:
-            name = next((each for each in nvidia.MODULES if path.startswith(each)), top)
+            name = next((module for module in nvidia.MODULES if path.startswith(module)), top)
             self._add(node, Finding(IMPORT, need.severity, name, need.advice, ""))
         elif path.startswith("torch.") and isinstance(node, ast.ImportFrom):
             self._imports.setdefault(path, node)
@@ -220,9 +220,9 @@ class Verdicts:
     def compare(self, node: ast.Compare) -> None:
         sides = [node.left, *node.comparators]
         for side in sides:
-            for each in getattr(side, "elts", [side]):
-                if _NCCL.fullmatch(text_of(each)):
-                    self._settle(each)
+            for element in getattr(side, "elts", [side]):
+                if _NCCL.fullmatch(text_of(element)):
+                    self._settle(element)
         devices = [side for side in sides if _holds_device(side)]
         if not devices:
             return
@@ -248,21 +248,21 @@ class Verdicts:
     def module(self, tree: ast.Module) -> None:
         """Look at a module as a whole, before it is read."""
         if any("cuda" in line or "nccl" in line for line in self._source.lines):
-            for each in others(tree):
-                self._settle(each)
+            for expression in others(tree):
+                self._settle(expression)
 
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, decorators: Sequence[Paths]) -> None:
         if any(paths & _KERNELS for paths in decorators):
             need = nvidia.PACKAGES["triton"]
-            found = Finding(KERNEL, need.severity, node.name, f"compiled by Triton: {need.advice}", "")
-            self._add(node, found)
+            kernel = Finding(KERNEL, need.severity, node.name, f"compiled by Triton: {need.advice}", "")
+            self._add(node, kernel)
         for name, default in defaults(node.args):
             if is_choice(name, default):
                 self._settle(default)
 
     def is_listed(self, module: str, name: str) -> bool:
         path = f"{module}.{name}"
-        return path in self._table.names or any(each.startswith(f"{path}.") for each in self._table.names)
+        return path in self._table.names or any(listed.startswith(f"{path}.") for listed in self._table.names)
 
     # What it means
 
@@ -294,7 +294,7 @@ class Verdicts:
         if called in _NOT_DEVICES or called in _KEYS:
             return
         given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg)]
-        named = [each for each in given if is_device(each)]
+        named = [argument for argument in given if is_device(argument)]
         if not named:
             return
         torchs = sorted(path for path in paths if path.startswith("torch."))
@@ -302,8 +302,8 @@ class Verdicts:
         if answer is None and isinstance(node.func, ast.Attribute) and not torchs:
             answer = self._table.method(called)
         if answer is not None:
-            for each in named:
-                self._settle(each)
+            for argument in named:
+                self._settle(argument)
             self._answer(named[0], answer)
 
     def _is_of_others(self, paths: Paths) -> bool:
@@ -334,7 +334,7 @@ class Verdicts:
         """The strings in a node have been dealt with."""
         self._settled.update(id(part) for part in ast.walk(node) if isinstance(part, (ast.Constant, ast.JoinedStr)))
 
-    def _add(self, node: ast.AST, found: Finding) -> None:
+    def _add(self, node: ast.AST, finding: Finding) -> None:
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         last, end = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", None)
         if (
@@ -347,14 +347,14 @@ class Verdicts:
         column, end = _characters(text, column), _characters(text, end) if end is not None else len(text)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             end = len(text)
-        placed = found._replace(
+        placed = finding._replace(
             file=self._source.file,
-            line=self._line(line),
+            line=self._source.line_of(line),
             column=column + 1,
             end=max(end, column) + 1,
             source=text.strip()[:200],
         )
-        self._found.setdefault((line, column, f"{found.rule} {found.name}"), placed)
+        self._by_place.setdefault((line, column, f"{finding.rule} {finding.name}"), placed)
 
 
 def _characters(text: str, offset: int) -> int:

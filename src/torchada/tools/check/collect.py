@@ -14,6 +14,7 @@ from torchada.tools.check.findings import UNREADABLE, Finding
 
 PYTHON, NOTEBOOK, CUDA, REQUIREMENTS = "python", "notebook", "cuda", "requirements"
 MOST_BYTES = 16 << 20
+HAS_NUL = "it is not a text, for it has a NUL byte"
 _PYTHON = (".py", ".pyw", ".pyx", ".pxd")
 _REQUIREMENTS = (
     "*requirements*.txt", "*requirements*.in", "*constraints*.txt", "requirements/*.txt", "pyproject.toml", "setup.cfg", "Pipfile",
@@ -112,7 +113,11 @@ def _kind(path: str) -> str:
     if os.path.splitext(name)[1] in SOURCES:
         return CUDA
     tail = "/".join(path.split("/")[-2:])
-    return REQUIREMENTS if any(fnmatch.fnmatch(each, glob) for glob in _REQUIREMENTS for each in (name, tail)) else ""
+    return (
+        REQUIREMENTS
+        if any(fnmatch.fnmatch(candidate, glob) for glob in _REQUIREMENTS for candidate in (name, tail))
+        else ""
+    )
 
 
 def _is_excluded(path: str, patterns: Sequence[str]) -> bool:
@@ -122,13 +127,17 @@ def _is_excluded(path: str, patterns: Sequence[str]) -> bool:
 
 
 def read(file: File, most: int = MOST_BYTES) -> bytes | Finding:
-    """The contents, or the finding that they cannot be read."""
+    """The contents, or the finding that they cannot be read. What only ends as a source in C++ does may be no text."""
     try:
         with open(file.file, "rb") as stream:
             data = stream.read(most + 1)
     except OSError as error:
         return unread(file.path, f"it cannot be read: {error.strerror}")
-    return data if len(data) <= most else unread(file.path, f"it has more than {most >> 20} MiB")
+    if len(data) > most:
+        return unread(file.path, f"it has more than {most >> 20} MiB")
+    if file.kind != CUDA and b"\0" in data:
+        return unread(file.path, HAS_NUL)
+    return data
 
 
 def unread(path: str, why: str, severity: str = WARNING, line: int = 1) -> Finding:

@@ -1,4 +1,4 @@
-"""Sources as text: Python in any encoding, and lines of what cannot be parsed."""
+"""Python sources as text and as syntax trees: in any encoding, and out of notebooks."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
-from torchada.report.answers import MEANINGS, SEVERITIES
-from torchada.report.severity import NOTE
-from torchada.tools.check.apis import table
-from torchada.tools.check.classify import QUESTIONS, Source
-from torchada.tools.check.findings import API, DEVICE, QUESTION, Finding
-
-# Where CUDA is named in a line that cannot be parsed. Comments are left out; strings are not told apart from code.
-_NAMED = re.compile(
-    r"\btorch\.(?:cuda|backends\.cuda|backends\.cudnn|version\.cuda)(?:\.\w+)*|\.cuda\(|[\"']cuda(?::\d+)?[\"']"
-)
 _MAGIC = re.compile(r"^(\s*(?:[\w.]+\s*=\s*(?=[%!]))?)([%!?])")  # also a = !command
 
 
@@ -65,27 +55,6 @@ def parse(text: str) -> tuple[ast.Module | None, str]:
         return None, str(error) or type(error).__name__
 
 
-def by_lines(source: Source) -> Iterator[Finding]:
-    """What names CUDA in a source that cannot be parsed, found line by line and without aliases."""
-    for number, line in enumerate(source.lines, 1):
-        code = line.partition("#")[0]
-        for found in _NAMED.finditer(code):
-            word = found[0]
-            answer = table().find(word) if word.startswith("torch") else table().device
-            if word == ".cuda(":
-                answer = table().attributes["cuda"]
-            if answer is None or word in table().modules:
-                continue
-            rule, column = DEVICE if word[0] in "\"'" else API, found.start() + 1
-            answer = answer._replace(api='"cuda"') if rule == DEVICE else answer
-            place = Finding(
-                rule, SEVERITIES[answer.kind], answer.api, MEANINGS[answer.kind], source.file, number, column
-            )
-            if answer.api in QUESTIONS:
-                place = place._replace(rule=QUESTION, severity=NOTE, message=source.asked, view=source.view)
-            yield place._replace(end=found.end() + 1, kind=answer.kind, to=answer.to, source=line.strip()[:200])
-
-
 def notebook(data: bytes) -> tuple[str, Callable[[int], int]]:
     """The code cells of a notebook as one source, and for each of its lines the line of the file. ValueError where it is none.
 
@@ -100,9 +69,9 @@ def notebook(data: bytes) -> tuple[str, Callable[[int], int]]:
         if cell.get("cell_type") != "code" or (rows and rows[0].startswith("%%") and not rows[0].startswith("%%time")):
             continue
         for row in rows:
-            found = raw.find(json.dumps(row, ensure_ascii=False), at)
-            found = raw.find(json.dumps(row), at) if found < 0 else found
-            at = found if found >= 0 else at
+            place = raw.find(json.dumps(row, ensure_ascii=False), at)
+            place = raw.find(json.dumps(row), at) if place < 0 else place
+            at = place if place >= 0 else at
             lines.append(_MAGIC.sub(r"\1None  # \2", row.rstrip("\n")))
             places.append(raw.count("\n", 0, at) + 1)
     return "\n".join(lines), lambda line: places[min(line, len(places)) - 1] if places else 1

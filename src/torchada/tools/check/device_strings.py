@@ -63,7 +63,7 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> Iterator[ast.AST]:
     """The values that an assignment gives to a choice."""
     if node.value is None:
         return
-    names = [_name(each) for each in (node.targets if isinstance(node, ast.Assign) else [node.target])]
+    names = [_name(target) for target in (node.targets if isinstance(node, ast.Assign) else [node.target])]
     listed = isinstance(node, ast.AnnAssign) and any(map(_is_of_others, ast.walk(node.annotation)))
     for value in _plain(node.value):
         if listed or any(is_choice(name, value) for name in names):
@@ -78,7 +78,7 @@ def _name(target: ast.expr) -> str:
 
 
 def _is_of_others(node: ast.AST) -> bool:
-    return isinstance(node, _DISPLAYS) and any(text_of(each) in _NEIGHBOURS for each in node.elts)
+    return isinstance(node, _DISPLAYS) and any(text_of(element) in _NEIGHBOURS for element in node.elts)
 
 
 def _plain(value: ast.expr) -> Iterator[ast.expr]:

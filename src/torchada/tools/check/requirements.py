@@ -5,16 +5,24 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement, Requirement
 
 from torchada.report.severity import ERROR
 from torchada.tools.check import nvidia
+from torchada.tools.check.collect import File
 from torchada.tools.check.findings import REQUIREMENT, Finding
+from torchada.tools.check.markers import counts
+from torchada.tools.check.whole_project import WholeProject
 
-_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*(?:$|[=<>!~;@ ])")
-_QUOTED = re.compile(r"[\"']([^\"'\n]+)[\"']")
-_ITEM = re.compile(r"\s*-\s+[\"']?(?:[\w./-]+::)?([^\"'#\n]+)")
+_NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\s*\[[^\]]*\])?\s*(?:$|[=<>!~;@ ])")
+_OPTIONS = re.compile(r"\s--|\\$")  # of one requirement, as --hash; the end of a line that goes on
+_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'([^'\n]+)'")
+_MARKERS = re.compile(rf"\bmarkers\s*=\s*(?:{_QUOTED.pattern})")
+_ITEM = re.compile(r"\s*-\s+(.+)")
 _KEY = re.compile(r"\s*[\"']?([A-Za-z0-9][\w.-]*)[\"']?\s*=")
 _FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)*(\S*nvidia\S*|\S*cuda\S*)", re.IGNORECASE)
 _INSTALLING = re.compile(r"\bpip3?\b|\bconda\b|\buv\b|--(?:extra-)?index-url")
@@ -22,66 +30,80 @@ _SECTION = re.compile(r"\s*\[(.+)\]\s*$")
 _REQUIRES = re.compile(r"requires?$|^requirements|dependenc|^extras", re.IGNORECASE)
 _OF_SETUP = re.compile(r"options\.extras_require|options")
 
-
-def findings(path: str, text: str) -> Iterator[Finding]:
-    """What a file of requirements, by the name of its `path`, asks for."""
-    name = path.rpartition("/")[2]
-    if name == "pyproject.toml":
-        yield from _of_toml(path, text)
-    elif name in ("setup.cfg", "Pipfile"):
-        yield from _of_sections(path, text)
-    elif "ockerfile" in name:
-        yield from _of_docker(path, text)
-    elif name.endswith((".yml", ".yaml")):
-        yield from _lines(path, text, lambda line: [found[1] for found in [_ITEM.match(line)] if found])
-    else:
-        yield from _lines(path, text, lambda line: [line.partition("#")[0]])
+Entries = Iterator[tuple[int, str, str]]  # the number of a line, the line, and a requirement or an option of pip in it
 
 
-def of_setup(path: str, tree: ast.Module, lines: list[str]) -> Iterator[Finding]:
+def read(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
+    """What a file of requirements, by its name, asks for; packages of the project itself do not count."""
+    text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    name = file.path.rpartition("/")[2]
+    if "ockerfile" in name:
+        yield from _images(file.path, text)
+    for number, line, entry in _entries(name, text):
+        yield from (finding for finding in _findings(file.path, number, line, entry) if not project.has(finding.name))
+
+
+def of_setup(path: str, tree: ast.Module, lines: Sequence[str]) -> Iterator[Finding]:
     """Requirements in a setup.py: strings in what is called requirements, as an argument or by its name. Others may be anything."""
     values = [
         part
         for node in ast.walk(tree)
         if (isinstance(node, ast.keyword) and _REQUIRES.search(node.arg or ""))
-        or (isinstance(node, ast.Assign) and any(_REQUIRES.search(ast.unparse(each)) for each in node.targets))
+        or (isinstance(node, ast.Assign) and any(_REQUIRES.search(ast.unparse(target)) for target in node.targets))
         for part in ast.walk(node.value)
     ]
-    for part in {id(each): each for each in values}.values():
+    for part in {id(value): value for value in values}.values():
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             line = lines[part.lineno - 1] if part.lineno <= len(lines) else ""
-            yield from _finding(path, part.value, part.lineno, line)
+            yield from _findings(path, part.lineno, line, part.value)
 
 
-def _lines(path: str, text: str, entries: Any) -> Iterator[Finding]:
-    for number, line in enumerate(text.split("\n"), 1):
-        for entry in entries(line):
-            yield from _finding(path, entry, number, line)
-
-
-def _finding(path: str, entry: str, number: int, line: str) -> Iterator[Finding]:
-    """The finding for one requirement, or one option of pip."""
-    found = _NAME.match(entry)
-    need = nvidia.of_distribution(found[1]) if found else None
-    name = found[1] if found else entry.strip()
-    if nvidia.CUDA_WHEEL.search(entry) and need is None:
+def _findings(path: str, number: int, line: str, entry: str) -> Iterator[Finding]:
+    """The finding for one requirement, or one option of pip, if it is for NVIDIA's devices."""
+    match = _NAME.match(entry)
+    name = match[1] if match else ""
+    need = nvidia.of_distribution(name) if name else None
+    if need is None and nvidia.CUDA_WHEEL.search(entry):
         need, name = nvidia.CUDA_BUILD, entry.strip()[:80]
-    if need is not None:
+    if need is not None and counts(_marker(entry)):
         column = max(line.find(name), 0) + 1
-        yield Finding(
-            REQUIREMENT,
-            need.severity,
-            name,
-            need.advice,
-            path,
-            number,
-            column,
-            column + len(name),
-            source=line.strip()[:200],
-        )
+        end, source = column + len(name), line.strip()[:200]
+        yield Finding(REQUIREMENT, need.severity, name, need.advice, path, number, column, end, source=source)
 
 
-def _of_sections(path: str, text: str) -> Iterator[Finding]:
+def _marker(entry: str) -> Marker | None:
+    """The marker of a requirement as PEP 508 has it; conda's, options of pip, and versions that pip took before 2024 have none."""
+    try:
+        return Requirement(_OPTIONS.split(entry, maxsplit=1)[0]).marker
+    except InvalidRequirement:
+        return None
+
+
+def _entries(name: str, text: str) -> Entries:
+    if name == "pyproject.toml":
+        return _of_toml(text)
+    if name in ("setup.cfg", "Pipfile"):
+        return _of_sections(text)
+    if "ockerfile" in name:
+        return _of_docker(text)
+    return _of_conda(text) if name.endswith((".yml", ".yaml")) else _of_pip(text)
+
+
+def _of_pip(text: str) -> Entries:
+    for number, line in enumerate(text.split("\n"), 1):
+        yield number, line, line.partition("#")[0]
+
+
+def _of_conda(document: str) -> Entries:
+    for number, line in enumerate(document.split("\n"), 1):
+        item = _ITEM.match(line)
+        if item:
+            text = item[1]
+            plain = text[1:].partition(text[0])[0] if text[0] in "\"'" else text.partition("#")[0]
+            yield number, line, plain.rpartition("::")[2]  # without the channel
+
+
+def _of_sections(text: str) -> Entries:
     """setup.cfg and Pipfile: lines of the sections that list requirements."""
     section = ""
     for number, line in enumerate(text.split("\n"), 1):
@@ -89,46 +111,51 @@ def _of_sections(path: str, text: str) -> Iterator[Finding]:
         if head:
             section = head[1]
         elif "packages" in section:
-            key = _KEY.match(line)
-            yield from _finding(path, key[1] if key else "", number, line)
+            key, markers = _KEY.match(line), _MARKERS.search(line)
+            yield number, line, _with_marker(key[1] if key else "", _unquoted(markers) if markers else "")
         elif _OF_SETUP.fullmatch(section):
-            entry = line.partition("=")[2] if re.match(r"\w+\s*=(?!=)", line) else line
-            yield from _finding(path, entry, number, line)
+            yield number, line, line.partition("=")[2] if re.match(r"\w+\s*=(?!=)", line) else line
 
 
-def _of_docker(path: str, text: str) -> Iterator[Finding]:
+def _images(path: str, text: str) -> Iterator[Finding]:
+    advice = "an image with CUDA; the container needs one of the vendor's, with MUSA's toolkit"
     for number, line in enumerate(text.split("\n"), 1):
-        found = _FROM.match(line)
-        if found:
-            advice = "an image with CUDA; the container needs one of the vendor's, with MUSA's toolkit"
-            column = found.start(1) + 1
-            place = Finding(REQUIREMENT, ERROR, found[1], advice, path, number, column, found.end(1) + 1)
-            yield place._replace(source=line.strip()[:200])
-        elif (
-            not line.lstrip().startswith("#")
-            and "uninstall" not in line
-            and re.search(r"\bpip3?\b|\bconda\b|\buv\b|--(extra-)?index-url", line)
-        ):
-            for word in line.replace("&&", " ").split():
-                yield from _finding(path, word.strip("'\"\\"), number, line)
+        image = _FROM.match(line)
+        if image:
+            column, end, source = image.start(1) + 1, image.end(1) + 1, line.strip()[:200]
+            yield Finding(REQUIREMENT, ERROR, image[1], advice, path, number, column, end, source=source)
 
 
-def _of_toml(path: str, text: str) -> Iterator[Finding]:
-    """pyproject.toml. Without a parser (Python 3.10), or where it does not parse, every string that is a known requirement."""
-    lines = text.split("\n")
+def _of_docker(text: str) -> Entries:
+    for number, line in enumerate(text.split("\n"), 1):
+        is_left_out = line.lstrip().startswith("#") or "uninstall" in line or _FROM.match(line)
+        if _INSTALLING.search(line) and not is_left_out:
+            yield from ((number, line, word.strip("'\"\\")) for word in line.replace("&&", " ").split())
+
+
+def _of_toml(text: str) -> Entries:
+    """pyproject.toml. Where it does not parse, every string that is a known requirement."""
     wanted = _requirements(text)
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(text.split("\n"), 1):
         code = line.partition(" #")[0]
-        for entry in [each[1] for each in _QUOTED.finditer(code)]:
+        for entry in map(_unquoted, _QUOTED.finditer(code)):
             if wanted is None or entry in wanted:
-                yield from _finding(path, entry, number, line)
+                yield number, line, entry
         key = _KEY.match(code)
         if wanted is not None and key and f"{key[1]} =" in wanted:
-            yield from _finding(path, key[1], number, line)
+            yield number, line, wanted[f"{key[1]} ="]
 
 
-def _requirements(text: str) -> set[str] | None:
-    """All requirements of a pyproject.toml; "name =" for those of Poetry, which are keys."""
+def _unquoted(string: re.Match[str]) -> str:
+    return str(string[2] or string[1].replace('\\"', '"'))
+
+
+def _with_marker(name: str, marker: str) -> str:
+    return f"{name}; {marker}" if name and marker else name
+
+
+def _requirements(text: str) -> dict[str, str] | None:
+    """All requirements of a pyproject.toml by how they are written there; "name =" for those of Poetry, which are keys."""
     try:
         if sys.version_info >= (3, 11):
             import tomllib
@@ -137,35 +164,42 @@ def _requirements(text: str) -> set[str] | None:
     except ImportError:
         return None  # torchada was installed without its dependencies
     try:
-        found = tomllib.loads(text)
+        document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return None
-    project, poetry = _table(found, "project"), _table(_table(found, "tool"), "poetry")
-    groups = [_table(project, "optional-dependencies"), _table(found, "dependency-groups")]
-    lists = [project.get("dependencies"), _table(found, "build-system").get("requires")]
-    lists += [each for group in groups for each in group.values()]
-    named = [poetry, *(_table(each, "") for each in _table(poetry, "group").values())]
-    keys = [key for each in named for part in ("dependencies", "dev-dependencies") for key in _table(each, part)]
-    urls = [each.get("url", "") for part in ("source", "index") for each in _list(_of_tools(found, part))]
-    return (
-        {entry for each in lists for entry in _list(each) if isinstance(entry, str)}
-        | {f"{key} =" for key in keys}
-        | set(urls)
-    )
+    project, poetry = _table(document, "project"), _table(_table(document, "tool"), "poetry")
+    groups = [_table(project, "optional-dependencies"), _table(document, "dependency-groups")]
+    lists = [project.get("dependencies"), _table(document, "build-system").get("requires")]
+    lists += [entries for group in groups for entries in group.values()]
+    named = [poetry, *(_table(group, "") for group in _table(poetry, "group").values())]
+    tables = [_table(group, part) for group in named for part in ("dependencies", "dev-dependencies")]
+    urls = [index.get("url", "") for part in ("source", "index") for index in _list(_of_tools(document, part))]
+    texts = [entry for entries in lists for entry in _list(entries) if isinstance(entry, str)]
+    keys = {
+        f"{name} =": _with_marker(name, _poetrys_marker(value)) for table in tables for name, value in table.items()
+    }
+    return {**{entry: entry for entry in (*texts, *urls)}, **keys}
 
 
-def _of_tools(found: Mapping[str, Any], part: str) -> list[Any]:
-    tools = _table(found, "tool")
+def _poetrys_marker(value: Any) -> str:
+    """The marker of a dependency of Poetry's; of several for one package, any may hold."""
+    choices = value if isinstance(value, list) else [value]
+    markers = [_table(choice, "").get("markers", "") for choice in choices]
+    return " or ".join(f"({marker})" for marker in markers) if all(markers) else ""
+
+
+def _of_tools(document: Mapping[str, Any], part: str) -> list[Any]:
+    tools = _table(document, "tool")
     return [
-        each
+        entry
         for tool in ("poetry", "uv", "pdm")
-        for each in _list(_table(tools, tool).get(part))
-        if isinstance(each, dict)
+        for entry in _list(_table(tools, tool).get(part))
+        if isinstance(entry, dict)
     ]
 
 
-def _table(found: Any, name: str) -> Mapping[str, Any]:
-    value = found.get(name) if name and isinstance(found, dict) else found
+def _table(document: Any, name: str) -> Mapping[str, Any]:
+    value = document.get(name) if name and isinstance(document, dict) else document
     return value if isinstance(value, dict) else {}
 
 

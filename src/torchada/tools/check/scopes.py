@@ -100,9 +100,9 @@ class Scope:
             return self._module().whenever(name)
         above = self.parent
         while above is not None:
-            found = None if above.is_class else above.whenever(name)
-            if found is not None:
-                return found
+            paths = None if above.is_class else above.whenever(name)
+            if paths is not None:
+                return paths
             above = above.parent
         return None
 

@@ -46,15 +46,15 @@ class Views:
 
     def _top(self, file: collect.File) -> str:
         """The folder of the top-level package that a file belongs to; the file itself where it is a script."""
-        found, folder = file.file, os.path.dirname(file.file)
+        top, folder = file.file, os.path.dirname(file.file)
         while os.path.basename(folder).isidentifier():
             if self._is_package(folder):
-                found = folder
+                top = folder
             above = os.path.dirname(folder)
-            if found != folder and not folder.startswith(file.root + os.sep) and not self._is_package(above):
+            if top != folder and not folder.startswith(file.root + os.sep) and not self._is_package(above):
                 break
             folder = above
-        return found
+        return top
 
     def _is_package(self, folder: str) -> bool:
         if folder not in self._are_packages:
@@ -66,12 +66,12 @@ def _decide(place: str, file: collect.File) -> View:
     shown = _shown(place, place, file)
     # The folder of a namespace package (megatron/core) has no file by which it could be told from any other.
     names = [os.path.basename(place), os.path.basename(os.path.dirname(place))] if place != file.file else []
-    row = next(filter(None, map(known, names)), None)
-    if row is not None:
-        return View(shown, *row)
-    found = sources.find([place])
-    if found is not None:
-        return View(shown, False, f"{_shown(found.file, place, file)}:{found.line} says {found.word}")
+    by_name = next(filter(None, map(known, names)), None)
+    if by_name is not None:
+        return View(shown, *by_name)
+    mention = sources.find([place])
+    if mention is not None:
+        return View(shown, False, f"{_shown(mention.file, place, file)}:{mention.line} says {mention.word}")
     return View(shown, True, "it does not mention MUSA")
 
 
