@@ -10,7 +10,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
 export PATH="$(cd "$venv" && pwd)/bin:$PATH"
-python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+# Without an isolated build, which would download setuptools each time: with all packages there, no network is needed.
+pip=(python -m pip install --quiet --disable-pip-version-check)
+"${pip[@]}" 'setuptools>=77'
+"${pip[@]}" --no-build-isolation --editable '.[docs]'
 
 # The theme announces its successor on every run otherwise.
 export NO_MKDOCS_2_WARNING=1

@@ -18,8 +18,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from support import platforms, vendor_python
-from support.interpreter import Interpreter
+from support import platforms, slow_tail, vendor_python
+from support.interpreter import FORK_SERVERS, Interpreter
 
 # Here and not in pytest_configure: the conftest files of folders below import torch before that is called. The variable hands
 # the option on to the workers of pytest-xdist.
@@ -55,9 +55,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="CHECKOUT",
         help="run on the Python part of this checkout of torch_musa, over the simulator's native part (--vendor-python=CHECKOUT)",
     )
+    parser.addoption("--slow-tail", metavar="PLAN", help="what scripts/slow_tail.py has planned")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    slow_tail.register(config)
     if VENDOR_PYTHON:
         for warning in vendor_python.WARNINGS:
             config.addinivalue_line("filterwarnings", f"ignore:{warning}")
@@ -115,6 +117,13 @@ def inductor_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del os.environ["TORCHINDUCTOR_CACHE_DIR"]
     else:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fork_servers() -> Iterator[None]:
+    """What tests have started with `forked=True` ends with the session."""
+    yield
+    FORK_SERVERS.close()
 
 
 @pytest.fixture

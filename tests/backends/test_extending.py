@@ -63,6 +63,7 @@ def test_the_page_works_at_the_first_try(followed: tuple[Path, Venv], native: st
         assert not expected or printed == expected
 
 
+@pytest.mark.full
 def test_check_backend_says_of_the_installed_toy_what_the_page_shows(followed: tuple[Path, Venv]) -> None:
     folder, venv = followed
     last = venv.run("-m", "torchada.testing", "toy", cwd=folder).splitlines()[-1]

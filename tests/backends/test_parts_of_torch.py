@@ -31,6 +31,7 @@ def run(plain: Interpreter, name: str, code: str) -> None:
     plain.run(begin + dedent(code), env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["xpu", "mps"])
 def test_every_area_fits(plain: Interpreter, name: str) -> None:
     code = """
@@ -44,6 +45,7 @@ def test_every_area_fits(plain: Interpreter, name: str) -> None:
     plain.run(code, env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["xpu", "mps"])
 def test_device_strings(plain: Interpreter, name: str) -> None:
     code = """

@@ -13,8 +13,6 @@ from torchada.backends.descriptor import Backend, Graphs, Names
 from torchada.backends.musa import MUSA
 from torchada.backends.record import Record
 
-pytestmark = pytest.mark.core
-
 
 class Point(Record):
     """Two numbers and a label."""

@@ -66,6 +66,7 @@ def built(folder: Path, name: str) -> Path:
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "env", "said"),
     [
@@ -134,6 +135,7 @@ def test_a_new_header_compiles_only_what_includes_it(build: Interpreter, tmp_pat
     check(built(tree / "project", "outside"))
 
 
+@pytest.mark.full
 def test_dependencies_name_the_users_files(build: Interpreter, tmp_path: Path) -> None:
     """Also a header that a generated source includes by its absolute path, from folders with a space and a dollar."""
     headers, out = tmp_path / "my headers", tmp_path / "build $1"
@@ -163,6 +165,7 @@ def test_by_pip(build: Interpreter, tmp_path: Path) -> None:
     check(built(target, "_second"))
 
 
+@pytest.mark.full
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
 def test_by_cmake(build: Interpreter, tmp_path: Path) -> None:
     """With the language CUDA, whose compiler is the nvcc in CUDA_HOME; one of its sources is compiled by the host's compiler."""

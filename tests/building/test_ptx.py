@@ -128,6 +128,7 @@ def single(value: int) -> int:
     return int(struct.unpack("<f", struct.pack("<f", float(value)))[0])
 
 
+@pytest.mark.full
 def test_what_is_translated_gives_ptx_results(tmp_path: Path) -> None:
     result = port_source(SOURCE.encode())
     assert not result.findings and b"asm" not in result.text

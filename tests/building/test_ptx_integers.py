@@ -183,6 +183,7 @@ def single(value: float) -> int:
     return int(struct.unpack("<I", struct.pack("<f", value))[0])
 
 
+@pytest.mark.full
 def test_every_instruction_gives_what_the_manual_says(tmp_path: Path) -> None:
     ported = port_source(source().encode())
     assert not ported.findings and b"asm" not in ported.text

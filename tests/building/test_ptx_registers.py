@@ -249,6 +249,7 @@ def some_words() -> list[Words]:
     return [(one(), one(), random.choice((0, 1, 5, 31, 32, 40)), one()) for _ in range(BLOCKS * LANES)]
 
 
+@pytest.mark.full
 def test_each_instruction_gives_what_the_manual_says(tmp_path: Path) -> None:
     words = some_words()
     library = compiled(source(), tmp_path)
@@ -323,6 +324,7 @@ extern "C" int run(uint32_t* all_of_it, uint32_t n) {
 """
 
 
+@pytest.mark.full
 def test_predicates_guard_what_stands_behind_them_and_orders_hold(tmp_path: Path) -> None:
     library = compiled(ELSEWHERE, tmp_path)
     memory = (ctypes.c_uint32 * (8 + 8 * 32))(11, 12, 13, 14)
@@ -369,6 +371,7 @@ extern "C" int run(float* out) {
 """
 
 
+@pytest.mark.full
 def test_lanes_of_a_mask_elect_one_and_reduce_among_themselves(tmp_path: Path) -> None:
     library = compiled(SOME_LANES, tmp_path)
     rows = (ctypes.c_float * (5 * LANES))()
@@ -400,6 +403,7 @@ extern "C" int run(const float* in, float* out) {
 """
 
 
+@pytest.mark.full
 def test_approximations_are_near_and_flush_where_they_say_so(tmp_path: Path) -> None:
     library = compiled(APPROXIMATE, tmp_path)
     values = [0.5, -3.25, 10.0, -130.0, 1e-40, -1e-40, 3e38, 1.0]

@@ -11,7 +11,7 @@ import pytest
 
 from torchada.cli import output
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 WRITERS = {".json": lambda: output.as_json({"a": 1}), ".html": lambda: "<p>\udcff</p>"}
 

@@ -18,7 +18,7 @@ from torchada.report.severity import (
 from torchada.report.terminal import Terminal
 from torchada.report.text import table
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 class Screen(io.StringIO):

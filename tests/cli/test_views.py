@@ -11,7 +11,7 @@ import pytest
 from support.interpreter import Interpreter
 from views.test_elf import library
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 VIEWS = ["-m", "torchada", "views"]
 

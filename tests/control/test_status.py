@@ -17,7 +17,7 @@ from support import vendor_python
 from support.interpreter import Interpreter
 from torchada import __version__
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 STATUS = ["-m", "torchada.hooks", "status"]
 ACTIVE, INACTIVE, FAILED = 0, 1, 2
@@ -313,7 +313,8 @@ def test_status_report_changes_nothing(musa: Interpreter) -> None:
         first, second = status.report(), status.report()
         assert first == second
         assert before == (set(sys.modules), list(sys.meta_path), dict(vars(torch.cuda)), dict(vars(torch)))
-        """
+        """,
+        forked=True,
     )
 
 

@@ -13,7 +13,7 @@ from support.interpreter import Interpreter
 from torchada.areas import FORMER_NAMES, WINGS
 from torchada.hooks.area import Area
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def test_areas_are_the_same_objects_each_time_and_none_is_loaded(plain: Interpreter) -> None:

@@ -94,6 +94,7 @@ def test_a_third_party_backend_is_used(toy: Interpreter) -> None:
     assert done.stdout.strip() == "cuda:1 toy" and done.stderr == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("first", rarely(["torch_toy", "torchada", "torchada, torch_toy"], "torchada, torch_toy"))
 def test_the_adapter_of_a_third_party_may_be_imported_first(toy: Interpreter, first: str) -> None:
     """The adapter's name is not known at start-up, so its execution has begun already when torch arrives in the middle of it."""
@@ -113,6 +114,7 @@ def test_a_backend_that_is_not_chosen_is_not_loaded(plugin: Plugin, toy: Interpr
     assert done.stdout.strip() == "False" and done.stderr == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("body", "reason"),
     [("1 / 0", "ZeroDivisionError"), ("", "AttributeError"), ("backend = 'toy'", "expected a torchada")],
@@ -159,6 +161,7 @@ def test_a_third_party_area_may_skip_itself(plugin: Plugin, toy: Interpreter) ->
     assert ["mine.own", "skipped", "why"] in [line.split() for line in done.stdout.splitlines()]
 
 
+@pytest.mark.full
 def test_an_area_is_applied_when_its_module_is_imported_later(plugin: Plugin, toy: Interpreter) -> None:
     plugin.module("late_module", "value = 1")
     plugin.area(
@@ -184,6 +187,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("body", "reason"), BROKEN.values(), ids=list(BROKEN))
 def test_a_broken_area_ends_in_a_warning_and_the_others_are_applied(
     plugin: Plugin, toy: Interpreter, body: str, reason: str
@@ -202,6 +206,7 @@ def test_status_reports_a_broken_area(plugin: Plugin, toy: Interpreter) -> None:
     assert any(line.startswith("warning") and "'broken'" in line for line in lines)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("skipped", ["mine", "mine.own"])
 def test_a_wing_and_its_area_are_skipped_by_name(plugin: Plugin, toy: Interpreter, skipped: str) -> None:
     plugin.area("mine", AREA)

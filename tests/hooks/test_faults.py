@@ -53,6 +53,7 @@ def warnings_of(done: subprocess.CompletedProcess[str]) -> list[str]:
     return re.findall(r"torchada: .*", done.stderr)
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
 def test_an_area_that_raises_is_reverted_with_one_warning(lenient: Interpreter, area: Any, fault: str) -> None:
@@ -105,6 +106,7 @@ BROKEN_ADAPTERS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("body", BROKEN_ADAPTERS.values(), ids=list(BROKEN_ADAPTERS))
 def test_a_broken_adapter_leaves_torch_unchanged(tmp_path: Path, body: str) -> None:
     (tmp_path / "torch_musa.py").write_text(body)

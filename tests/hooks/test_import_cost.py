@@ -55,6 +55,7 @@ print(json.dumps({**counts, "enabled": gc.isenabled(), "names": len(dir(torch._C
 """
 
 
+@pytest.mark.full
 def test_nothing_but_wrapt_is_loaded_beside_torch_and_torch_musa(musa: Interpreter) -> None:
     simulator = "" if vendor_python.VARIABLE in os.environ else "import musasim; musasim.install(); "
     without = f"{simulator}import torch, torch_musa; {MODULES}"
@@ -104,6 +105,7 @@ print(json.dumps(sorted(str(each) for each in classes if "__dataclass_params__" 
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("before", ["", vendor_python.IMPORTS_THE_BUILDER], ids=["alone", "with cpp_extension"])
 def test_no_data_class_is_made(musa: Interpreter, before: str) -> None:
     """The standard library compiles the functions of each one anew in every process."""
@@ -139,6 +141,7 @@ def test_entry_points_are_parsed_only_where_one_is_for_torchada(musa: Interprete
     assert "torchada.areas" not in musa.json(COUNT)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_collector_is_paused_while_redirection_begins_and_then_restored(musa: Interpreter, enabled: bool) -> None:
     counts = musa.json(("" if enabled else "import gc; gc.disable()\n") + COUNT)

@@ -81,6 +81,7 @@ def plug_in(folder: Path, group: str, body: str) -> None:
     (folder / "interrupted_plugin.py").write_text(body)
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize("strict", ["0", "1"])
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
@@ -92,6 +93,7 @@ def test_an_interrupt_within_an_area_reaches_the_program(
     assert done.stdout.strip() == expected(interrupt) and done.stderr == ""
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize("interrupt", INTERRUPTS)
 def test_an_interrupt_within_an_entry_point_reaches_the_program(

@@ -6,7 +6,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.musa, pytest.mark.core]
+pytestmark = pytest.mark.musa
 
 # Every dictionary that a patch touches, by identity of owner and of each raw entry, in order.
 SNAPSHOT = """
@@ -52,7 +52,8 @@ print(json.dumps({
     "touched": len(touched), "changed": applied != undone, "same_twice": undone == undone_again, "stray": stray, "left": left,
     "owners": set(touched) == set(touched_again), "works": str(torch.zeros(1, device="cuda").device),
 }))
-"""
+""",
+        forked=True,
     )
     assert found["touched"] > 10
     assert found["changed"] and found["same_twice"] and found["owners"]
@@ -60,6 +61,7 @@ print(json.dumps({
     assert found["works"] == "musa:0"
 
 
+@pytest.mark.full
 def test_undo_leaves_what_native_torch_musa_leaves(musa: Interpreter) -> None:
     """The dictionaries after undo are, name by name and object kind by object kind, those of a process without torchada."""
     look = """
@@ -100,7 +102,8 @@ def test_disabled_switches_redirection_off_within_its_block(musa: Interpreter) -
         torchada.disable(); torchada.disable()
         torchada.enable(); torchada.enable()
         assert torch.zeros(1, device="cuda").is_cuda
-        """
+        """,
+        forked=True,
     )
 
 
@@ -130,7 +133,8 @@ def test_enable_brings_back_the_same_functions(musa: Interpreter) -> None:
         after = [torch.zeros, torch.cuda.get_device_properties, torch.Tensor.cuda, torch.is_autocast_enabled, torch.load]
         assert all(one is other for one, other in zip(before, after, strict=True))
         check()
-        """
+        """,
+        forked=True,
     )
 
 
@@ -146,7 +150,8 @@ def test_an_entry_changed_while_disabled_is_redirected_as_it_is_now(musa: Interp
         with torchada.disabled():
             torch.load = original
         assert torch.load("file.pt", map_location="cuda").is_cuda and len(seen) == 1
-        """
+        """,
+        forked=True,
     )
 
 
@@ -158,5 +163,6 @@ def test_an_entry_put_over_a_patch_by_others_stays(musa: Interpreter) -> None:
         torch.cuda.device_count = mine
         torchada.disable()
         assert torch.cuda.device_count is mine
-        """
+        """,
+        forked=True,
     )

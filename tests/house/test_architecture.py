@@ -12,7 +12,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 SOURCE = ROOT / "src"
 AREAS = SOURCE / "torchada" / "areas"

@@ -14,7 +14,7 @@ import pytest
 from support.interpreter import ROOT
 from torchada import __version__
 
-pytestmark = [pytest.mark.core, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 FRAGMENTS = sorted(
     path for path in (ROOT / "scripts" / "changes").iterdir() if path.name not in ("README.md", ".gitignore")

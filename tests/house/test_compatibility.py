@@ -10,6 +10,7 @@ from support.interpreter import ROOT, Interpreter
 pytestmark = pytest.mark.once
 
 
+@pytest.mark.full
 def test_no_name_of_torch_cuda_is_unaccounted_for(musa: Interpreter) -> None:
     musa.cwd = ROOT
     done = musa.run(["-m", "scripts.compatibility", "--check"], check=False)
@@ -17,6 +18,7 @@ def test_no_name_of_torch_cuda_is_unaccounted_for(musa: Interpreter) -> None:
     assert f"torch {torch.__version__.partition('+')[0]}, 0 problems" in done.stdout
 
 
+@pytest.mark.full
 def test_a_name_torch_may_add_is_found(musa: Interpreter) -> None:
     """The names are read from torch, not from a list of ours, so a new name without an answer fails the check."""
     musa.cwd = ROOT

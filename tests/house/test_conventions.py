@@ -13,7 +13,7 @@ import pytest
 from support.interpreter import ROOT
 from torchada import __version__
 
-pytestmark = [pytest.mark.core, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 DOCKERFILE = (ROOT / ".devcontainer" / "Dockerfile").read_text()
 

@@ -26,6 +26,7 @@ def test_the_example_trains_on_the_simulated_device(musa: Interpreter, tmp_path:
     assert "cuda:0" in done.stdout.strip().splitlines()[-1]
 
 
+@pytest.mark.full
 def test_the_example_trains_on_the_cpu_where_nothing_is_redirected(plain: Interpreter, tmp_path: Path) -> None:
     plain.cwd = tmp_path
     done = plain.run([str(EXAMPLE), "--epochs", "2"], env={"TORCHADA_DISABLE": "1"})

@@ -27,6 +27,7 @@ def _exists(name: str) -> bool:
     return hasattr(torchada, name) or hasattr(import_module("torchada.utils.cpp_extension"), name)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [name for name in _quoted(KEPT) if "." not in name])
 def test_a_name_that_is_said_to_be_kept_exists(name: str) -> None:
     assert _exists(name)

@@ -12,7 +12,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = [pytest.mark.core, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 WRITTEN = ("README.md", "docs/README_CN.md", "docs/reference/tried.md")
 RECORD = """

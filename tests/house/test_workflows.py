@@ -13,7 +13,7 @@ import pytest
 
 from support.interpreter import ROOT
 
-pytestmark = [pytest.mark.core, pytest.mark.once]
+pytestmark = pytest.mark.once
 
 ZIZMOR = Path(sys.executable).with_name("zizmor")
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

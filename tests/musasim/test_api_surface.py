@@ -110,6 +110,7 @@ def test_listed_names_are_missing(initialised: None) -> None:
     assert sorted(set(LEFT_OUT) - set(SPEC["top_level"])) == []
 
 
+@pytest.mark.full
 def test_late_names_appear_with_their_first_use() -> None:
     code = "import musasim; musasim.install(); import torch, torch_musa\n"
     code += f"assert not [name for name in {sorted(LATE)!r} if name in vars(torch.musa)]\n"

@@ -291,6 +291,7 @@ class TestDamage:
         with pytest.raises(MusasimBuildError, match="python -m musasim clean"):
             build._import(build.build())
 
+    @pytest.mark.full
     def test_the_extension_loads_after_half_of_it_was_lost(self, tmp_path: Path) -> None:
         """This uses copies of the real compiled libraries. A replacement for the build copies them, so nothing is compiled."""
         whole = build.build().parent

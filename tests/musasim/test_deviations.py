@@ -55,7 +55,7 @@ print(json.dumps({call: eval(call) for call in CALLS}))
 
 
 def test_results() -> None:
-    assert json.loads(run(f"CALLS = {[*FOUND]}\n{PROGRAM}")) == FOUND
+    assert json.loads(run(f"CALLS = {[*FOUND]}\n{PROGRAM}", forked=True)) == FOUND
 
 
 def test_transforms_have_no_gradients_and_no_out() -> None:
@@ -84,4 +84,4 @@ def test_transforms_have_no_gradients_and_no_out() -> None:
             print("captur" in str(error))
     """
     text = "MUSA does not support writing complex tensors (out) for this operation."
-    assert run(code) == f"None\nTrue\n{text}\nTrue\n"
+    assert run(code, forked=True) == f"None\nTrue\n{text}\nTrue\n"

@@ -65,6 +65,7 @@ def test_memory_is_aligned_as_on_a_device(kernels: Kernels) -> None:
     assert offsets.tolist() == [0] * 4
 
 
+@pytest.mark.full
 def test_a_kernel_that_never_ends_is_not_optimised_away(tmp_path: Path) -> None:
     library = compile_kernels("guarantees.mu", tmp_path, "-O3")
     program = f"""

@@ -75,6 +75,7 @@ def interesting(dtype: torch.dtype) -> torch.Tensor:
     return torch.cat([numbers, middles, *off, scales, -scales, finite[-1:] * 1.001])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "dtype"), SMALL)
 def test_small_floats_are_converted_exactly_and_rounded_once(numbers: Kernels, name: str, dtype: torch.dtype) -> None:
     same(numbers.map(f"{name}_to_float", torch.float32, PATTERNS), PATTERNS.view(dtype).float())

@@ -127,6 +127,7 @@ class TestDevices:
         finally:
             core._musa_setDevice(previous)
 
+    @pytest.mark.full
     @pytest.mark.parametrize(
         ("mask", "count"),
         [("0", 1), ("1,0", 2), ("", 0), ("-1", 0), ("0,7,1", 1), ("1 , 2", 2), ("0,0", 0), ("junk", 0)],
@@ -141,6 +142,7 @@ class TestDevices:
         )
         assert "No Moore Threads GPUs are available" in error or "no MUSA-capable device" in error
 
+    @pytest.mark.full
     @pytest.mark.parametrize("use", ["torch.zeros(1, device='musa')", "torch.musa.device_count()"])
     def test_a_forked_child_is_refused(self, use: str) -> None:
         out = fresh_process.run(

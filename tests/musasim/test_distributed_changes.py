@@ -264,6 +264,7 @@ print(torchs is ShardedGradScaler, fused_rmsnorm_strategy.__module__)
     assert lines == ["[]", "True torch_musa.distributed.tensor._ops"]
 
 
+@pytest.mark.full
 def test_unknown_names_are_missing(torch_musa: Any) -> None:
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         _ = torch_musa.distributed.absent

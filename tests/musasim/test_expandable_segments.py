@@ -81,6 +81,7 @@ tell(before=before, kept=kept, reserved=reserved, offset=offset, usable=usable, 
     }
 
 
+@pytest.mark.full
 def test_maps_and_unmaps_are_in_the_history() -> None:
     found = told("""
 torch.musa._record_memory_history("all")
@@ -130,6 +131,7 @@ tell(refused=refused, fits=fits)
     assert found == {"refused": True, "fits": True}
 
 
+@pytest.mark.full
 def test_another_process_gets_the_pieces_that_a_tensor_lies_in(tmp_path: Path) -> None:
     script = tmp_path / "send.py"
     script.write_text(

@@ -38,6 +38,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("name", "collectives"), [("npu", "hccl"), ("mlu", "cncl")])
 def test_the_simulator_has_the_names_of_the_face(plain: Interpreter, name: str, collectives: str) -> None:
     face = FACES[name]
@@ -54,6 +55,7 @@ def test_the_simulator_has_the_names_of_the_face(plain: Interpreter, name: str, 
     plain.run(code, env={"MUSASIM_FACE": name, face.visible: "1"})
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FACES)
 def test_a_face_is_found_by_torchada(plain: Interpreter, name: str) -> None:
     code = f"""
@@ -65,6 +67,7 @@ def test_a_face_is_found_by_torchada(plain: Interpreter, name: str) -> None:
     plain.run(code, env={"MUSASIM_FACE": name, "TORCHADA_SIMULATE": "1", "TORCHADA_STRICT": "1"})
 
 
+@pytest.mark.full
 def test_code_that_knows_the_vendor_is_told_the_truth(plain: Interpreter) -> None:
     env = {"MUSASIM_FACE": "npu", "TORCHADA_SIMULATE": "1", "TORCHADA_STRICT": "1"}
     ask = "import torch; print(torch.device('cuda').type, torch.cuda.is_available())"

@@ -79,6 +79,7 @@ def sums(musa: Any, *, shared: bool, ordered: bool) -> tuple[float, float]:
     return b.sum().item() / size, c.sum().item() / size
 
 
+@pytest.mark.full
 def test_graphs_of_one_pool_disturb_each_other_unless_something_orders_them(musa: Any) -> None:
     right = (94, 156)
     assert sums(musa, shared=False, ordered=False) == right
@@ -125,6 +126,7 @@ def test_launches_of_a_stream_keep_their_order(musa: Any) -> None:
     assert x.item() == 21
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "look",
     [
@@ -314,6 +316,7 @@ def test_what_still_waits_when_the_program_ends_runs() -> None:
     ]
 
 
+@pytest.mark.full
 def test_a_child_that_is_forked_runs_none(musa: Any) -> None:
     done = fresh_process.run(
         _MIRROR

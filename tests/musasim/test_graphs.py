@@ -107,6 +107,7 @@ def _draw(x: torch.Tensor, replacement: bool = False) -> torch.Tensor:
     return drawn
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "forbidden",
     [
@@ -447,6 +448,7 @@ def test_number_of_executables_is_limited() -> None:
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("attempt", "message"),
     [

@@ -25,6 +25,7 @@ def compiled(code: str, cache: Path) -> str:
     return run(PRELUDE + code, TORCHINDUCTOR_CACHE_DIR=str(cache))
 
 
+@pytest.mark.full
 def test_what_draws_while_torch_compiles_leaves_the_devices_random_numbers(inductor_cache: Path) -> None:
     """By the vendor's change of torch's function, which knows CUDA alone."""
     compiled(
@@ -106,6 +107,7 @@ def test_random_numbers(inductor_cache: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_nothing_of_the_compiler_is_imported_beforehand() -> None:
     run("""
         import sys, torch, torch_musa
@@ -116,6 +118,7 @@ def test_nothing_of_the_compiler_is_imported_beforehand() -> None:
     """)
 
 
+@pytest.mark.full
 def test_a_wrapper_in_cpp_is_refused_by_name(inductor_cache: Path) -> None:
     pytest.importorskip("triton", reason="needs triton")
     run(
@@ -136,6 +139,7 @@ def test_a_wrapper_in_cpp_is_refused_by_name(inductor_cache: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_kernel_takes_lists_of_tensors(inductor_cache: Path) -> None:
     """As PyTorch's index_put_ does, which Inductor calls for a mask."""
     compiled(

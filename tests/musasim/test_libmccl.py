@@ -355,6 +355,7 @@ def _in_a_fork(connection: Any) -> None:
     connection.send(mccl.library.mcclCommInitRank(byref(device), 1, UniqueId.from_buffer_copy(mccl.unique_id()), 0))
 
 
+@pytest.mark.full
 def test_no_communicator_in_a_forked_child(torch_musa: Any) -> None:
     torch.ones(1, device="musa")
     here, there = mp.Pipe()

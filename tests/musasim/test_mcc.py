@@ -368,6 +368,7 @@ def test_failing_launches_report_their_error(home: Path, tmp_path: Path) -> None
 # ---------------------------------------------------------------- with torch
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_kernels_work_on_torchs_tensors(home: Path, tmp_path: Path) -> None:
     """They use torch's streams and graphs, in one process with its runtime. After a fault, torch raises its error too."""

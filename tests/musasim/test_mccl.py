@@ -522,5 +522,6 @@ def profiled(rank: int, size: int) -> set[str]:
     return {event.name for event in profile.function_events if event.name.startswith("mccl:")}
 
 
+@pytest.mark.full
 def test_the_profiler_sees_collectives(two: Ranks) -> None:
     assert two.run(profiled) == [{"mccl:all_reduce", "mccl:barrier"}] * 2

@@ -90,6 +90,7 @@ def nothing(rank: int, size: int) -> None:
     dist.barrier()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["all_reduce", pytest.param("recv", marks=pytest.mark.slow)])
 def test_a_dead_rank_is_reported_to_the_others(kind: str) -> None:
     two = Ranks(2)
@@ -134,6 +135,7 @@ def goes_on(rank: int, size: int, address: str) -> list[str]:
     return [*answers, result(work)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["TORCH_MCCL_ASYNC_ERROR_HANDLING", "MCCL_ASYNC_ERROR_HANDLING"])
 def test_a_program_may_ask_that_nobody_handles_errors(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "0")
@@ -221,6 +223,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 def test_a_program_may_end_before_its_collectives(tmp_path: Path) -> None:
     (tmp_path / "ends.py").write_text(ENDS)
     plain = Interpreter(env={"TORCHADA_DISABLE": "1", "OMP_NUM_THREADS": "1"}, cwd=tmp_path)

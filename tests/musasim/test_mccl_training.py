@@ -241,5 +241,6 @@ def checkpoint(rank: int, size: int, folder: str) -> None:
         assert torch.equal(saved.full_tensor(), loaded.full_tensor())
 
 
+@pytest.mark.full
 def test_distributed_checkpoint(two: Ranks, tmp_path: Any) -> None:
     two.run(checkpoint, str(tmp_path))

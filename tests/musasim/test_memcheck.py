@@ -146,6 +146,7 @@ launch(torch.empty(64, device="musa") if shift else x, 0)
 """
 
 
+@pytest.mark.full
 def test_tensors_have_ends_and_contents(checked: Path) -> None:
     """Two tensors of the caching allocator lie side by side in one allocation of the driver's."""
     for shift, kinds in ((0, []), (1, ["read out of bounds", "uninitialised read"])):

@@ -254,6 +254,7 @@ def settings() -> Iterator[Callable[[str], None]]:
     torch.musa._set_allocator_settings("")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -282,6 +283,7 @@ def test_allocator_settings_are_in_the_snapshot(settings: Callable[[str], None])
     assert [shown["roundup_power2_divisions"][str(each)] for each in (1, 4, 8, 16, 32, 1024)] == [2, 2, 0, 8, 8, 8]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "size", "taken"),
     [
@@ -317,6 +319,7 @@ def test_blocks_of_the_largest_size_are_not_split(settings: Callable[[str], None
     del small, large
 
 
+@pytest.mark.full
 def test_long_unused_segments_are_given_back_above_the_threshold() -> None:
     # In a process of its own: what other tests still hold counts as reserved.
     found = run("""

@@ -200,6 +200,7 @@ def write_two(folder: Path, prefix: str, builder: str) -> None:
     (folder / prefix).mkdir(exist_ok=True)
 
 
+@pytest.mark.full
 def test_a_small_project_with_and_without_ninja(tmp_path: Path) -> None:
     write_two(tmp_path, "plain", "use_ninja=False")
     build_inplace(tmp_path)
@@ -223,6 +224,7 @@ def test_ninja_compiles_nothing_that_is_up_to_date(tmp_path: Path) -> None:
     assert build_inplace(tmp_path).count("ninja: no work to do") == 2
 
 
+@pytest.mark.full
 def test_load_compiles_again_only_after_a_change(tmp_path: Path) -> None:
     write_small(tmp_path)
     folder = tmp_path / "build"

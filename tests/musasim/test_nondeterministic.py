@@ -67,4 +67,4 @@ print(json.dumps(found))
 
 
 def test_alerts() -> None:
-    assert json.loads(run(f"CALLS = {[*GIVEN, *NOT_GIVEN]}\n{PROGRAM}")) == GIVEN
+    assert json.loads(run(f"CALLS = {[*GIVEN, *NOT_GIVEN]}\n{PROGRAM}", forked=True)) == GIVEN

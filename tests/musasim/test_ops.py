@@ -136,6 +136,7 @@ def unexpected(op: Any, found: list[str], gaps: dict[str, str]) -> list[str]:
     return [] if found else [f"{op.formatted_name} works now: remove it from the list of gaps"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "chunk", [pytest.param(chunk, marks=pytest.mark.slow if chunk % 3 else ()) for chunk in range(CHUNKS)]
 )

@@ -87,7 +87,7 @@ def test_torchs_own_fused_steps_are_refused() -> None:
     """In a process where torchada does not answer them."""
     words = "musa: torch.optim.{0}(fused=True) is not supported, try torch_musa.optim.Fused{0} instead"
     want = [words.format(name) for name in ("Adam", "AdamW") for _ in range(2)]
-    assert run(REFUSED).splitlines() == want
+    assert run(REFUSED, forked=True).splitlines() == want
 
 
 def test_what_the_optimizers_refuse() -> None:

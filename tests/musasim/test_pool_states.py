@@ -77,6 +77,7 @@ def described(tensor: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sizes", [[512] * 11, [1 << 20, 1 << 10, 21 << 20, 8], [3 << 20]])
 def test_a_state_fits_what_it_was_taken_of(musa: Any, graphs: list[Any], sizes: list[int]) -> None:
     kept = record(musa, graphs, lambda: [one(size) for size in sizes][::2])

@@ -36,6 +36,7 @@ def train_a_little(rank: int, results: mp.SimpleQueue) -> None:
     results.put((rank, str(model.weight.grad.device), model.weight.grad.cpu().tolist()))
 
 
+@pytest.mark.full
 def test_spawned_processes_have_their_own_device() -> None:
     torch.zeros(1, device="musa")
     results = mp.get_context("spawn").SimpleQueue()

@@ -216,6 +216,7 @@ def test_several_threads_are_profiled_at_once(matrix: torch.Tensor) -> None:
     assert sum(event.name == "musasim::mm" for event in on_device(prof)) == 200
 
 
+@pytest.mark.full
 def test_profiler_before_torch_musa() -> None:
     """Kineto has already started when the device is registered."""
     run("""

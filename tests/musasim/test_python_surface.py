@@ -37,6 +37,7 @@ def test_import_twice_and_reload_keep_one_layer_of_patches() -> None:
     """)
 
 
+@pytest.mark.full
 def test_import_by_autoload_inside_import_torch(tmp_path) -> None:
     """An installed torch_musa has an entry point, which torch loads before its own import is complete."""
     info = tmp_path / "fake_vendor-1.0.dist-info"
@@ -163,6 +164,7 @@ def test_failing_queued_call_reports_where_it_was_queued() -> None:
     assert "DeferredMusaCallError: MUSA call failed lazily" in error and "come_from_here" in error
 
 
+@pytest.mark.full
 def test_latest_seed_before_initialisation_wins() -> None:
     run("""
         import torch, torch_musa
@@ -177,6 +179,7 @@ def test_latest_seed_before_initialisation_wins() -> None:
     """)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("touch", ["torch.zeros(1, device='musa')", "torch.musa.device_count()"])
 def test_forked_child_of_a_process_that_used_the_device(touch: str) -> None:
     run(f"""
@@ -233,6 +236,7 @@ def test_without_a_device_queries_answer_and_tensors_raise() -> None:
     )
 
 
+@pytest.mark.full
 def test_program_may_end_right_after_a_backward_pass() -> None:
     """Autograd's threads must release their Python objects first. Without this, one run in three aborts."""
     for _ in range(3):

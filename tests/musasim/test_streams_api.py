@@ -174,6 +174,7 @@ def test_graphed_module_trains_like_the_plain_one() -> None:
             torch.testing.assert_close(one.grad, other.grad)
 
 
+@pytest.mark.full
 def test_graphed_callables_in_a_tuple() -> None:
     def double(x: torch.Tensor) -> torch.Tensor:
         return x * 2

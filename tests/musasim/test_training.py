@@ -172,6 +172,7 @@ def test_checkpoint_repeats_the_dropout(reentrant: bool) -> None:
     assert 300 < (x.grad == 0).sum() < 700
 
 
+@pytest.mark.full
 def test_checkpoint_in_a_fresh_process() -> None:
     """torch reads torch.musa._initialized here, which never changes in the real package."""
     from support.fresh_process import run

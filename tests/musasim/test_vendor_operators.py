@@ -96,6 +96,7 @@ def test_scatter_and_gather_check_their_arguments() -> None:
         _MUSAC._gather([x.reshape(2, 2), x.reshape(1, 4)], 0, 0)
 
 
+@pytest.mark.full
 def test_a_host_tensor_is_scattered_over_devices() -> None:
     run("""
     import torch, torch_musa

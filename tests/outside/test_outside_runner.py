@@ -157,6 +157,7 @@ def test_alone(): pass
 """
 
 
+@pytest.mark.full
 def test_of_tests_for_each_type_of_device_those_for_cuda_are_run(suite: tuple[Suite, Path], tmp_path: Path) -> None:
     (suite[1] / "tests" / "test_any.py").write_text(DEVICES.format("def test_it(self): pass"))
     bounds = Bounds(gibibytes=16, seconds=200)

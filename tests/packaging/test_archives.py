@@ -63,6 +63,7 @@ def test_record_of_the_wheel_is_complete(wheel: Path) -> None:
             assert (digest, int(size)) == (f"sha256={computed}", len(data)), name
 
 
+@pytest.mark.full
 def test_pure_wheel_installs_anywhere_and_status_says_what_is_missing(
     tree: Path, make_venv: MakeVenv, tmp_path: Path
 ) -> None:
@@ -87,6 +88,7 @@ def test_an_unknown_value_of_the_setting_pure_is_refused(tree: Path, tmp_path: P
 # ---------------------------------------------------------------- the source distribution
 
 
+@pytest.mark.full
 def test_source_distribution_has_every_file_of_the_tree(tree: Path, sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         found = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()}

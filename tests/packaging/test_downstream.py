@@ -33,6 +33,7 @@ def test_ms_swift_makes_the_visible_devices_final_before_torch(musa: Interpreter
     musa.run(code, env={"CUDA_VISIBLE_DEVICES": "1"})
 
 
+@pytest.mark.full
 def test_ms_swift_gives_each_rank_its_device(musa: Interpreter) -> None:
     """SWIFT_SINGLE_DEVICE_MODE: the rank sees one device, which is its first."""
     code = """
@@ -125,6 +126,7 @@ def test_lightx2v_waits_and_shares_tasks(musa: Interpreter) -> None:
     musa.run(code, env=ALONE)
 
 
+@pytest.mark.full
 def test_lightx2v_multiplies_in_eight_bits(musa: Interpreter) -> None:
     """Its operator for MUSA: a scale for each token, and one for each channel."""
     code = """
@@ -161,6 +163,7 @@ def test_mooncake_waits_for_others_on_its_device(musa: Interpreter) -> None:
     musa.run(code, env=ALONE)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("registered", ["cuda", "musa"])
 def test_mooncake_brings_a_backend_of_its_own(musa: Interpreter, registered: str) -> None:
     """It registers "mooncake" for CUDA or for MUSA, according to how it was built; both serve the tensors of this device."""
@@ -300,6 +303,7 @@ def test_megatron_musa_patch_finds_subgroups_of_nccl(musa: Interpreter) -> None:
     musa.run(code, env=ALONE)
 
 
+@pytest.mark.full
 def test_vllm_musa_asks_for_the_version_and_the_headers(musa: Interpreter) -> None:
     code = """
         import torchada  # noqa: F401
@@ -345,6 +349,7 @@ def compilers():
 """
 
 
+@pytest.mark.full
 def test_sglang_compiles_its_kernels_by_our_nvcc(musa: Interpreter, tmp_path: Path) -> None:
     """Also where the environment names NVIDIA's toolkit; without us it is SGLang's own answer again."""
     sglang(tmp_path, kernels__jit__utils__compile__toolchain=TOOLCHAIN)

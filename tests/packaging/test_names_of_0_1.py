@@ -35,7 +35,7 @@ def test_a_program_is_told_at_its_own_line(musa: Interpreter) -> None:
         for each in caught:
             print(each.filename.rpartition("/")[2], each.lineno, each.category.__name__, str(each.message).split(" is ")[0])
     """
-    lines = [line.split(" ", 1) for line in musa.run(code).stdout.splitlines()]
+    lines = [line.split(" ", 1) for line in musa.run(code, forked=True).stdout.splitlines()]
     assert [rest for _, rest in lines] == [
         "5 DeprecationWarning torchada._platform.detect_platform",
         "6 DeprecationWarning torchada.apply_patches",
@@ -54,7 +54,7 @@ def test_patches_are_applied_where_they_were_undone(musa: Interpreter) -> None:
             torchada.apply_patches()
         assert torchada.is_patched() and torch.ones(1, device="cuda").device.type == "musa"
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 def test_the_original_init_process_group_knows_no_nccl(musa: Interpreter) -> None:
@@ -67,7 +67,7 @@ def test_the_original_init_process_group_knows_no_nccl(musa: Interpreter) -> Non
             assert original.__code__ is dist.init_process_group.__code__
             assert original is dist.init_process_group
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 @pytest.mark.parametrize("name", ["set_device", "Stream", "memory_allocated", "synchronize"])

@@ -24,6 +24,7 @@ TELL = f"import sys; print({HOOKED})"
 # ---------------------------------------------------------------- installed, and uninstalled
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("archive", ["wheel", pytest.param("sdist", marks=pytest.mark.slow)])
 @pytest.mark.musa
 def test_uninstall_leaves_the_environment_byte_by_byte_as_it_was(
@@ -44,6 +45,7 @@ def test_uninstall_leaves_the_environment_byte_by_byte_as_it_was(
     assert made.contents() == before and made.tells(HOOKED) is False
 
 
+@pytest.mark.full
 def test_installation_from_the_tree_puts_the_hook_in_force(make_venv: MakeVenv, tree: Path) -> None:
     made = make_venv()
     made.show_the_tests_packages()
@@ -67,6 +69,7 @@ def test_installation_without_a_compiler_succeeds_and_status_says_so(
     assert "portable: its extension was not built" in status and "no C compiler?" in status
 
 
+@pytest.mark.full
 def test_editable_installation_uses_the_checkout_and_uninstalls(make_venv: MakeVenv, tree: Path) -> None:
     made = make_venv()
     made.show_the_tests_packages()
@@ -124,6 +127,7 @@ def test_finder_is_in_force_unless_an_option_turns_site_off(venv: Venv, option: 
     assert venv.tells(HOOKED, option) is hooked
 
 
+@pytest.mark.full
 def test_broken_installation_costs_one_line_and_no_import(make_venv: MakeVenv, wheel: Path) -> None:
     made = make_venv()
     made.install(str(wheel))
@@ -211,6 +215,7 @@ def test_status_names_the_start_up_file(venv: Venv) -> None:
     assert found["torchada"] == __version__
 
 
+@pytest.mark.full
 def test_sitecustomize_of_the_wheel_serves_where_no_pth_file_is_read(
     make_venv: MakeVenv, wheel: Path, tmp_path: Path
 ) -> None:

@@ -130,6 +130,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return subprocess.run(mypy, cwd=folder, capture_output=True, text=True, timeout=600).stdout.splitlines()
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_a_program_that_uses_every_public_name_passes_mypy_strict(said: list[str]) -> None:
     assert [name for name in [*NAMES, *cpp_extension.__all__] if not re.search(rf"\b{name}\b", PROGRAM)] == []

@@ -6,8 +6,10 @@ import difflib
 import re
 import shutil
 import subprocess
-import time
+import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -76,16 +78,28 @@ def test_patch_applies_the_diff_of_a_source_that_gets_an_include(tmp_path: Path,
     assert file.read_bytes() == ported
 
 
-def test_twice_the_source_takes_twice_as_long() -> None:
+def test_twice_the_source_takes_twice_the_steps() -> None:
     """Lines that are all alike, of which every second one changes: what searches for pairs takes the square of their number."""
 
-    def seconds(count: int) -> float:
-        started = time.process_time()
-        assert len(lines_of(b"a\nb\n" * count, b"a\nc\n" * count)) == 3 * count + 3
-        return time.process_time() - started
+    def steps(count: int) -> int:
+        """The lines of Python that are executed."""
+        executed = 0
 
-    seconds(1000)
-    assert min(seconds(80_000) / seconds(10_000) for _ in range(3)) < 24
+        def trace(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal executed
+            executed += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            lines = lines_of(b"a\nb\n" * count, b"a\nc\n" * count)
+        finally:
+            sys.settrace(before)
+        assert len(lines) == 3 * count + 3
+        return executed
+
+    assert 1000 < steps(2000) < 2.2 * steps(1000)
 
 
 def test_fewer_lines_than_before_are_an_error() -> None:

@@ -1,7 +1,8 @@
 """Time in proportion to the size of a source, whatever it holds.
 
-Measured is processor time, and compared are sizes in one process: twice the text takes about twice as long, where it took four
-times as long when an expression looked at the rest of the text from every place.
+Regular expressions cannot be made to count their steps, so two sizes are compared in one process, by processor time: eight times
+the text takes about eight times as long, where it took 64 times as long when an expression looked at the rest of the text from
+every place. The limit lies as far from one as from the other, so that no busy or slow machine reaches it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from torchada.porting import port_source
 pytestmark = pytest.mark.once
 
 MOST = 32 * 1024 * 1024
-ENOUGH = 0.02  # seconds; what takes less is not measured well
+ENOUGH = 0.005  # seconds; what takes less is not measured well
+FACTOR, LIMIT = 8, 24
 
 
 def repeated(unit: bytes, before: bytes = b"", after: bytes = b"") -> Callable[[int], bytes]:
@@ -123,14 +125,14 @@ def seconds(text: bytes) -> float:
     return time.process_time() - started
 
 
-def growth(text: Callable[[int], bytes], size: int, factor: int) -> float:
-    """How much longer `factor` times the text takes; the least of three, because other work of the machine only adds to it."""
-    found = []
+def growth(text: Callable[[int], bytes], size: int) -> float:
+    """How much longer FACTOR times the text takes; the least of three, because other work of the machine only adds to it."""
+    ratios = []
     for _ in range(3):
-        found.append(seconds(text(factor * size)) / max(seconds(text(size)), 1e-9))
-        if found[-1] < factor * 1.4:
+        ratios.append(seconds(text(FACTOR * size)) / max(seconds(text(size)), 1e-9))
+        if ratios[-1] < FACTOR * 1.4:
             break
-    return min(found)
+    return min(ratios)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -140,11 +142,11 @@ def _compiled() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_twice_the_text_takes_twice_as_long(name: str) -> None:
-    size = 16 * 1024
+def test_eight_times_an_adverse_text_takes_about_eight_times_as_long(name: str) -> None:
+    size = 4 * 1024
     while seconds(TEXTS[name](size)) < ENOUGH and size < MOST // 16:
         size *= 2
-    assert growth(TEXTS[name], size, 2) < 3
+    assert growth(TEXTS[name], size) < LIMIT
 
 
 MARKS = rb"""" ' \" \' \\ // /* */ R"( R"a( )" )a" # < > ( ) , : :: . -> ; { } 1 @p"""
@@ -158,9 +160,8 @@ PIECES = st.sampled_from([*MARKS.split(), *WORDS.split(), b" ", b"\n", b"\\\n", 
 def test_eight_times_any_text_takes_about_eight_times_as_long(
     before: list[bytes], unit: list[bytes], after: list[bytes]
 ) -> None:
-    """What is quadratic takes 64 times as long."""
     text = repeated(b"".join(unit), b"".join(before), b"".join(after))
-    assert growth(text, 3000, 8) < 24
+    assert growth(text, 3000) < LIMIT
 
 
 @pytest.mark.parametrize("text", [b"1" * 5000, b"1" * 19], ids=["5000 digits", "19 digits"])
@@ -176,5 +177,5 @@ def test_raw_strings_within_raw_strings_end_at_some_depth() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_largest_source_takes_less_than_thirty_seconds(name: str) -> None:
-    assert seconds(TEXTS[name](MOST)) < 30
+def test_the_largest_source_takes_its_part_of_the_time(name: str) -> None:
+    assert growth(TEXTS[name], MOST // FACTOR) < LIMIT

@@ -264,24 +264,29 @@ def test_a_disk_that_is_full_is_an_error_and_leaves_nothing(
 
 
 def test_an_unreadable_file_is_an_error() -> None:
-    """Root reads everything, so another user looks where root runs the tests."""
+    """Root reads everything, so root becomes another user: one who may not even read the checkout, so all is loaded before."""
     command = """
-import hashlib, os, sys
+import os, sys
 from torchada.porting import Project, port_tree
+readable, unreadable = sys.argv[1:]
+port_tree(readable, readable + "-musa", Project())
 if os.getuid() == 0:
     os.setuid(65534)
-port_tree(sys.argv[1], sys.argv[1] + "-musa", Project())
+port_tree(unreadable, unreadable + "-musa", Project())
 """
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, 0o777)
-        root = write(Path(folder) / "project", SOURCES)
-        (root / "csrc/b.cuh").chmod(0)
+        readable, unreadable = (write(Path(folder) / name, SOURCES) for name in ("readable", "unreadable"))
+        (unreadable / "csrc/b.cuh").chmod(0)
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         done = subprocess.run(
-            [sys.executable, "-c", command, str(root)], env=environment, capture_output=True, text=True
+            [sys.executable, "-c", command, str(readable), str(unreadable)],
+            env=environment,
+            capture_output=True,
+            text=True,
         )
         assert "PortingError" in done.stderr and "csrc/b.cuh: Permission denied" in done.stderr
-        assert os.listdir(folder) == ["project"]
+        assert sorted(os.listdir(folder)) == ["readable", "readable-musa", "unreadable"]
 
 
 def test_folders_that_are_not_ours_are_refused(project: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torchada.redirect.engine import Engine, Patch
 from torchada.redirect.owners import MISSING, Attributes, BuiltinType, Items, owner_of
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 class Base:

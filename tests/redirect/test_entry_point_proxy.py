@@ -13,7 +13,7 @@ import wrapt
 
 from torchada.redirect.entry_point import EntryPoint
 
-pytestmark = [pytest.mark.musa, pytest.mark.core]
+pytestmark = pytest.mark.musa
 
 
 def _original(x: torch.Tensor, factor: int = 2) -> torch.Tensor:

@@ -14,8 +14,6 @@ import torch
 
 from torchada.redirect import namespaces
 
-pytestmark = pytest.mark.core
-
 C: Any = torch._C
 NAMES = [name for name in vars(C._VariableFunctionsClass) if not name.startswith("__")]
 

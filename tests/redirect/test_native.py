@@ -148,6 +148,7 @@ def test_a_name_too_long_is_refused() -> None:
         _device_parser.arm("x" * 40)
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize(("value", "mechanism"), [("0", "portable"), ("1", "native"), (None, "native")])
 def test_status_shows_the_mechanism(musa: Interpreter, value: str | None, mechanism: str) -> None:
@@ -158,6 +159,7 @@ def test_status_shows_the_mechanism(musa: Interpreter, value: str | None, mechan
     assert found["device_strings"]["why"]
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_the_portable_mechanism_is_used_without_the_extension(musa: Interpreter) -> None:
     musa.env.pop("TORCHADA_NATIVE", None)

@@ -105,6 +105,7 @@ def run(musa: Interpreter, code: str, *arguments: str, **env: str) -> str:
     return musa.run(["-c", program, *arguments], env={"TORCHADA_NATIVE": "1", **env}).stdout
 
 
+@pytest.mark.full
 def test_every_library_follows_arming_and_disarming(musa: Interpreter, callers: Path) -> None:
     run(
         musa,
@@ -149,6 +150,7 @@ for type in ("cuda", "musa", "cuda", "musa"):
     )
 
 
+@pytest.mark.full
 def test_memory_of_an_unloaded_library_is_not_written_to(musa: Interpreter, callers: Path) -> None:
     """The library's memory is reused for something else, which must not be written to."""
     run(
@@ -226,11 +228,13 @@ print(counts)
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("rounds", [100, pytest.param(1000, marks=pytest.mark.slow)])
 def test_arming_and_disarming_work_under_threads_and_forks(musa: Interpreter, callers: Path, rounds: int) -> None:
     musa.run(["-c", LOADERS + STRESS, str(callers), str(rounds)], env={"TORCHADA_NATIVE": "1"}, timeout=500)
 
 
+@pytest.mark.full
 def test_an_interposed_constructor_means_the_portable_mechanism(musa: Interpreter, tmp_path: Path) -> None:
     """torchada cannot know which of the two definitions is meant."""
     library = compile_library("device_interposer.cpp", tmp_path / "interposer.so", "-shared")

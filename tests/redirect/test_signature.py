@@ -12,8 +12,6 @@ import pytest
 from torchada.redirect.calls import disguise
 from torchada.redirect.signature import Signature
 
-pytestmark = pytest.mark.core
-
 
 def original(first: int, second: str = "x", *, third: float = 1.0) -> str:
     """Documented."""

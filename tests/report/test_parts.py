@@ -12,7 +12,7 @@ import pytest
 from torchada.report import pages
 from torchada.report.pages import parts
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 EVIL = "\"><script>alert(1)</script><b x='&amp;"
 

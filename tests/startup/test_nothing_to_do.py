@@ -10,7 +10,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 # Describes everything that an area might change, so that processes can be compared.
 DESCRIBE = """
@@ -98,6 +98,7 @@ def test_torch_is_unchanged_on_a_platform_that_is_left_alone(
     _assert_same(_describe(Interpreter(cwd=installed, env={"TORCHADA_PLATFORM": platform})), untouched)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("platform", ["cuda", "cpu"])
 def test_the_adapter_can_be_imported_while_disabled(plain: Interpreter, tmp_path: Path, platform: str) -> None:
     (tmp_path / "torch_musa.py").write_text("import torch; answer = 42")
@@ -122,6 +123,7 @@ def test_a_disabled_process_loads_one_module(plain: Interpreter) -> None:
     assert lines == ["[]", str(LOADED[:1])]
 
 
+@pytest.mark.full
 def test_the_finder_watches_nothing_after_the_import_of_torch(plain: Interpreter) -> None:
     code = "import torch; from _torchada_startup import FINDER; print(FINDER.watched)"
     assert plain.run(code).stdout.strip() == "{}"
@@ -148,6 +150,7 @@ def test_the_environment_is_left_alone(plain: Interpreter) -> None:
     assert plain.json(code, env=env) == plain.json(code.replace(", torch", ""), env=env)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("call", ["disable", "enable", "is_patched"])
 def test_enable_and_disable_change_nothing(plain: Interpreter, untouched: dict[str, Any], call: str) -> None:
     found = json.loads(plain.run(f"import torchada, torch; torchada.{call}()\n{DESCRIBE}").stdout.splitlines()[-1])

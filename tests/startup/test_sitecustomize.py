@@ -13,7 +13,7 @@ import pytest
 from support.interpreter import clean_environment
 from torchada.control import startup_files
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 FOLDER = startup_files.sitecustomize_folder()
 PACKAGE = startup_files.PACKAGE.parent

@@ -14,6 +14,7 @@ print(torch.cuda.device_count(), os.environ.get("MUSA_VISIBLE_DEVICES"), os.envi
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("env", "expected"),
     [
@@ -29,18 +30,21 @@ def test_visible_devices_set_before_the_start_count(musa: Interpreter, env: dict
     assert musa.run(COUNT, env=env).stdout.rstrip("\n") == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"])
 def test_visible_devices_set_after_importing_torch_count(musa: Interpreter, name: str) -> None:
     code = f"import torch, os; os.environ[{name!r}] = '1'\n" + COUNT
     assert musa.run(code).stdout.strip() == "1 1 1"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["CUDA_VISIBLE_DEVICES", "MUSA_VISIBLE_DEVICES"])
 def test_visible_devices_removed_by_the_program_count_no_more(musa: Interpreter, name: str) -> None:
     code = f"import torch, os; del os.environ[{name!r}]\n" + COUNT
     assert musa.run(code, env={name: "1"}).stdout.strip() == "2 None None"
 
 
+@pytest.mark.full
 def test_the_variable_that_is_set_later_wins(musa: Interpreter) -> None:
     """A launcher that deals out CUDA_VISIBLE_DEVICES works where the user has set MUSA_VISIBLE_DEVICES, and the other way round."""
     code = "import torch, os; os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n" + COUNT
@@ -54,6 +58,7 @@ def test_a_copy_that_the_program_removes_does_not_remove_the_users_setting(musa:
     assert musa.run(code, env={"MUSA_VISIBLE_DEVICES": "1"}).stdout.strip() == "1 1 None"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("ours", "set_by"),
     [
@@ -73,6 +78,7 @@ print(torch.cuda.device_count(), child.stdout.strip(), child.stderr)
     assert musa.run(code, env={ours: "1"}).stdout.strip() == "1 2 0,1 0,1"
 
 
+@pytest.mark.full
 def test_a_child_of_a_child_follows_too(musa: Interpreter) -> None:
     child = f"import os, subprocess, sys, torch; subprocess.run([sys.executable, '-c', {COUNT!r}])"
     code = f"""
@@ -87,6 +93,7 @@ BOTH = "print(os.environ.get('MUSA_VISIBLE_DEVICES'), os.environ.get('CUDA_VISIB
 BOTH += "[name for name in os.environ if name.startswith('TORCHADA_MIRRORED')])"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("env", "expected"),
     [

@@ -8,21 +8,26 @@ import sys
 import textwrap
 
 from support import vendor_python
+from support.interpreter import CAN_FORK, FORK_SERVERS
 
 INSTALL = "import musasim; musasim.install()\n"
 
 
-def run(code: str, *, install: bool = True, ok: bool = True, **env: str) -> str:
-    """The output of `code`; with ok=False it must fail, and its stderr is returned."""
+def run(code: str, *, install: bool = True, ok: bool = True, forked: bool = False, **env: str) -> str:
+    """The output of `code`; with ok=False it must fail, and its stderr is returned.
+
+    `forked`, as of Interpreter.run: torch may have been imported before the simulator is installed.
+    """
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
-    done = subprocess.run(
-        [sys.executable, "-c", INSTALL * install + textwrap.dedent(code)],
-        env=vendor_python.completed(
-            {**clean, "TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0", **env}, simulated=install
-        ),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    without = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    environment = vendor_python.completed({**clean, **without, **env}, simulated=install)
+    code = INSTALL * install + textwrap.dedent(code)
+    server = FORK_SERVERS.get(sys.executable, environment) if forked and CAN_FORK else None
+    if server is not None:
+        done = server.run(code, None, None, 300)
+    else:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
+        )
     assert (done.returncode == 0) == ok, done.stdout + done.stderr
     return done.stdout if ok else done.stderr

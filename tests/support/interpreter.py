@@ -17,10 +17,14 @@ from typing import Any
 import pytest
 
 from support import vendor_python
+from support.fork_server import ForkServers
 
 # The version of the torch under test, for comparisons: (2, 13).
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 ROOT = Path(__file__).resolve().parents[2]
+FORK_SERVERS = ForkServers()
+# What the vendor's package starts when it is imported is not known.
+CAN_FORK = "REAL_MUSA" not in os.environ and vendor_python.VARIABLE not in os.environ
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
 
 
@@ -40,12 +44,21 @@ class Interpreter:
         check: bool = True,
         timeout: float = 300,
         stdin: str | None = None,
+        forked: bool = False,
     ) -> subprocess.CompletedProcess[str]:
-        """Run a piece of code, or a list of arguments to python; with `check`, a failure fails the test with its output."""
-        arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
-        command = [self.executable, *arguments]
+        """Run a piece of code, or a list of arguments to python; with `check`, a failure fails the test with its output.
+
+        `forked`: the test is not about the start of the interpreter, the import of torch or the interpreter's end. So a child of a
+        process that has imported torch may run the code, which costs a twentieth.
+        """
         environment = vendor_python.completed({**clean_environment(), **self.env, **(env or {})})
-        done = _run(command, environment, self.cwd, stdin, timeout)
+        server = FORK_SERVERS.get(self.executable, environment) if forked and CAN_FORK else None
+        if server is not None:
+            assert isinstance(code, str), "a fork server runs code, not arguments"
+            done = server.run(textwrap.dedent(code), self.cwd, stdin, timeout)
+        else:
+            arguments = ["-c", textwrap.dedent(code)] if isinstance(code, str) else list(code)
+            done = _run([self.executable, *arguments], environment, self.cwd, stdin, timeout)
         if check and done.returncode != 0:
             pytest.fail(
                 f"exit code {done.returncode}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}", pytrace=False

@@ -13,6 +13,7 @@ from support.interpreter import ROOT, Interpreter
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 
+@pytest.mark.full
 def test_every_api_that_a_patch_names_is_recorded(musa: Interpreter, tmp_path: Path) -> None:
     path = os.pathsep.join(filter(None, [str(ROOT / "tests"), str(ROOT), os.environ.get("PYTHONPATH")]))
     file = tmp_path / "found.json"

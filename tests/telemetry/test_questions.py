@@ -29,6 +29,7 @@ def recorded(musa: Interpreter, folder: Path, code: str, api: str = "torch.cuda.
     return [entry for entry in found if entry[0] == api]
 
 
+@pytest.mark.full
 def test_questions_are_counted_by_view_and_place(musa: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "of_musa.py").write_text("import torch\n# torch.musa\ndef ask(): return torch.cuda.is_available()\n")
     code = (
@@ -49,6 +50,7 @@ def _is_for_cuda() -> bool:
         return torch.version.cuda is not None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("api", "question", "by_cuda"),
     [
@@ -73,6 +75,7 @@ def test_attributes_are_counted_by_view_and_place(
     ]
 
 
+@pytest.mark.full
 def test_recording_changes_no_answer(musa: Interpreter, tmp_path: Path) -> None:
     program = (
         "import torch\nfrom torch.version import cuda\n"

@@ -74,6 +74,7 @@ def test_the_cpu_is_no_use_of_cuda(recorded: Any) -> None:
     assert [entry[0] for entry in found] == asked_for_every_device
 
 
+@pytest.mark.full
 def test_the_backend_is_not_the_program(recorded: Any) -> None:
     """Native code, and what the backend and torchada ask of torch.cuda themselves."""
     assert recorded("import torch\nx = torch.ones(2, device='musa')\ntorch.musa.synchronize()\nx.to('musa')\n") == []
@@ -156,6 +157,7 @@ def test_an_api_that_is_not_redirected_is_recorded_as_untouched(recorded: Any) -
     assert not [entry for entry in found if entry[0].rpartition(".")[2].startswith("_")]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_regions(recorded: Any, backend: str) -> None:
     """No graph break; a line that is traced is told as that line."""
@@ -287,6 +289,7 @@ print(json.dumps([
     assert found == [[], True, False, [], "builtin_function_or_method", True]
 
 
+@pytest.mark.full
 def test_the_mechanism_is_portable_and_status_says_why(musa: Interpreter) -> None:
     ask = (
         "import json, torch; from torchada.control import status; print(json.dumps(status.report()['device_strings']))"

@@ -244,6 +244,7 @@ def test_the_report_of_a_program_without_torch_is_empty(musa: Interpreter) -> No
     assert loaded(musa)["totals"]["calls"] == 0
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize(
     "ending", ["raise SystemExit(3)", "1 / 0", "os._exit(3)", "os.execv(sys.executable, [sys.executable, '-c', ''])"]
@@ -265,6 +266,7 @@ CHILDREN = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.parametrize("way", rarely(CHILDREN, "multiprocessing", "forkserver"))
 def test_child_processes_are_reported_once(musa: Interpreter, way: str) -> None:
@@ -297,6 +299,7 @@ def test_workers_of_a_loader_are_reported(musa: Interpreter) -> None:
     assert len({index for entry in found["uses"] for index in entry["processes"]}) >= 2
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_ranks_of_torchrun_are_reported(musa: Interpreter) -> None:
     code = "import os, torch\nfor _ in range(int(os.environ['RANK']) + 1): torch.cuda.device_count()\n"

@@ -92,6 +92,7 @@ def toy(tmp_path: Path) -> Interpreter:
     return toy_interpreter(tmp_path)
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_torch_musa_has_no_fault(musa: Interpreter) -> None:
     done = musa.run([*CHECK, "musa"])
@@ -135,6 +136,7 @@ def test_what_the_toy_lacks_is_named(toy: Interpreter) -> None:
     assert "lacks   streams.current             torch.toy has no Stream, stream, current_stream" in out
 
 
+@pytest.mark.full
 def test_the_toy_has_no_fault_and_its_report_as_json_fits_the_schema(toy: Interpreter) -> None:
     found = json.loads(toy.run([*CHECK, "torch_toy_torchada.backend:TOY", "--json"]).stdout)
     schema = json.loads(files(schemas).joinpath("backend-check.json").read_text())
@@ -142,10 +144,12 @@ def test_the_toy_has_no_fault_and_its_report_as_json_fits_the_schema(toy: Interp
     assert found["ok"] is True and found["backend"] == "toy" and len(found["checks"]) > 40
 
 
+@pytest.mark.full
 def test_the_adapter_alone_is_checked_where_nothing_is_redirected(toy: Interpreter) -> None:
     assert toy.run([*CHECK, "toy", "--only", "tensors"], env=ALONE).stdout.strip().endswith(": 0 faults")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(found: dict[str, list[str]], fault: str) -> None:
     assert FAULTS[fault][1] in found[fault]
@@ -165,6 +169,7 @@ def test_a_fault_ends_in_exit_code_1(toy: Interpreter) -> None:
     assert "WRONG   devices.current             current_device() is 3, which is no device" in done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["nobody", "nobody:NAME", "torch_toy:__version__"])
 def test_what_cannot_be_checked_ends_in_exit_code_2(toy: Interpreter, name: str) -> None:
     done = toy.run([*CHECK, name], check=False)

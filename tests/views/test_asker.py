@@ -12,7 +12,7 @@ import pytest
 from torchada.views.asker import Asker, asker, is_one, is_standard
 from torchada.views.asking import key_of
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture

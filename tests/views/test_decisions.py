@@ -26,7 +26,7 @@ from torchada.views import (
 from torchada.views.askers_for_others import ON_BEHALF, asks_on_behalf
 from torchada.views.by_name import BACKEND, CUDA
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture

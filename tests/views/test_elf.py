@@ -11,7 +11,7 @@ import pytest
 
 from torchada.views import elf
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def library(needed: list[str], *, is_64: bool, order: str) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 # What asks for a program; a program that imported torchada itself would know MUSA.
 ASKING = """

@@ -11,7 +11,7 @@ import pytest
 from torchada.views import patterns, sources
 from torchada.views.sources import Mention
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 @pytest.fixture(params=["the C library", "Python"], autouse=True)

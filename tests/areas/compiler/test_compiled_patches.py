@@ -125,6 +125,7 @@ QUICK = (
 )
 
 
+@pytest.mark.full
 def test_every_patch_is_accounted_for_and_graphs_agree() -> None:
     cuda, native = _both("eager", *QUICK.split())
     problems = _problems(cuda, native)
@@ -140,6 +141,7 @@ def test_every_patch_in_compiled_code() -> None:
     _account_for_every_patch(cuda)
 
 
+@pytest.mark.full
 def test_graphs_for_autograd() -> None:
     problems = _problems(*_both("aot_eager", *QUICK.split()))
     assert not problems, "\n".join(problems)
@@ -163,6 +165,7 @@ def test_tritons_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert len(cuda["programs"]) > 300 and len(native["programs"]) > 200
 
 
+@pytest.mark.full
 def test_an_ordinary_proxy_is_noticed() -> None:
     """An ordinary wrapt proxy is looked through: eager code is right, and compiled code bypasses the patch without a word."""
     name = "cast"

@@ -31,6 +31,7 @@ def agree(function: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
     return found
 
 
+@pytest.mark.full
 def test_a_function_of_everything() -> None:
     """One graph, on the second device: a matrix product, views, a reduction, writing in place, a factory, a device asked."""
 
@@ -65,6 +66,7 @@ def test_graphs_that_call_functions_of_torch_may_be_kept() -> None:
     assert found["autograd_cache_bypass"] == 0 and found["autograd_cache_miss"] == 1, found
 
 
+@pytest.mark.full
 def test_reduce_overhead() -> None:
     """A model in training, forward and backward replayed; its step begins where CUDA code says so."""
     torch.manual_seed(0)
@@ -127,6 +129,7 @@ print(len(list(trees.get_manager(0).get_roots())))
 """
 
 
+@pytest.mark.full
 def test_reduce_overhead_where_all_code_sees_cuda(musa: Interpreter, tmp_path: Path) -> None:
     """Inductor, which knows MUSA, then takes its way for CUDA."""
     env = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
@@ -364,6 +367,7 @@ def test_calls_of_one_step_keep_their_results() -> None:
         torch.testing.assert_close((y, z), (wave(x), wave(wave(x))))
 
 
+@pytest.mark.full
 def test_the_current_device_is_a_constant_where_dynamo_was_imported_early(musa: Interpreter) -> None:
     """As the real torch_musa does at its own import, before anything is redirected."""
     early = vendor_python.IMPORTS_THE_BUILDER.replace("torch.utils.cpp_extension", "torch._dynamo.variables.torch")

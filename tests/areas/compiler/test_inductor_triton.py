@@ -27,6 +27,7 @@ def triton(musa: Interpreter, tmp_path: Path, inductor_cache: Path) -> Interpret
     return musa
 
 
+@pytest.mark.full
 def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> None:
     triton.run("""
         import torch
@@ -40,6 +41,7 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
     """)
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter) -> None:
     triton.run(
@@ -74,6 +76,7 @@ def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> 
     )
 
 
+@pytest.mark.full
 @pytest.mark.skipif(TORCH < (2, 9), reason="up to 2.8 torch has no registry of templates")
 def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) -> None:
     triton.run("""

@@ -47,6 +47,7 @@ def _observed(row: rows.Row, folder: Path, expected: dict[str, Any]) -> tuple[st
 
 
 # The rows reach for torch's deprecated corners on purpose.
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row", list(rows.rows()), ids=lambda row: row.id)
 def test_a_row(row: rows.Row, folder: Path, for_musa: dict[str, Any]) -> None:

@@ -103,7 +103,8 @@ def test_synchronize_imported_before(musa: Interpreter) -> None:
             assert "synchroniz" in str(error)
         else:
             assert not hasattr(torch.musa, "__simulated__"), "the guard of torch_musa cannot wait for a device"
-        """
+        """,
+        forked=True,
     )
 
 
@@ -161,7 +162,8 @@ def test_memory_of_a_fresh_process(musa: Interpreter) -> None:
         assert torch.accelerator.memory_stats() == {} and torch.accelerator.memory_allocated() == 0
         torch.accelerator.empty_cache()
         assert not torch.cuda.is_initialized()
-        """
+        """,
+        forked=True,
     )
 
 

@@ -18,6 +18,7 @@ print(os.environ.get("PYTORCH_MUSA_ALLOC_CONF"))
 CUDA, GENERIC, OWN = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_MUSA_ALLOC_CONF"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("env", "expected"),
     [
@@ -54,7 +55,7 @@ def test_options_that_cuda_lacks_too_are_refused_when_a_program_sets_them(musa: 
     change("throw_on_cudamalloc_oom:True,max_split_size_mb:48")
     print(torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"])
     """
-    done = musa.run(code)
+    done = musa.run(code, forked=True)
     assert done.stdout.split() == ["True", "True", str(48 << 20)]
     assert "throw_on_cudamalloc_oom:True is left out" in done.stderr
 
@@ -66,9 +67,10 @@ def test_the_name_that_newer_torch_has_for_every_accelerator(musa: Interpreter) 
     torch._C._accelerator_setAllocatorSettings("max_split_size_mb:48")
     print(torch.cuda.memory._snapshot()["allocator_settings"]["max_split_size"])
     """
-    assert musa.run(code).stdout.split() == [str(48 << 20)]
+    assert musa.run(code, forked=True).stdout.split() == [str(48 << 20)]
 
 
+@pytest.mark.full
 def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpreter) -> None:
     code = f"import os, torch; os.environ[{CUDA!r}] = 'max_split_size_mb:48'\n" + SHOW
     assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["max_split_size_mb:48"]
@@ -76,6 +78,7 @@ def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpr
     assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["None"]
 
 
+@pytest.mark.full
 def test_a_child_with_another_value_is_not_bound_by_our_copy_and_undo_removes_it(musa: Interpreter) -> None:
     code = f"""
 import os, subprocess, sys, torch, torchada

@@ -8,12 +8,13 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.musa, pytest.mark.core]
+pytestmark = pytest.mark.musa
 
 ASK = "import torch; print(torch.cuda.is_available())"
 KNOWS = f"{ASK}  # torch_musa"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("code", "env", "expected"),
     [
@@ -34,6 +35,7 @@ def test_the_answer_depends_on_what_the_program_knows(
     assert musa.run([str(tmp_path / "script.py")], env=env).stdout.strip() == str(expected)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("code", "expected"), [(ASK, True), (KNOWS, False)])
 def test_the_answer_depends_on_the_text_of_the_command_line(musa: Interpreter, code: str, expected: bool) -> None:
     assert musa.run(code).stdout.strip() == str(expected)
@@ -64,6 +66,7 @@ def test_a_view_that_does_not_exist_is_refused(musa: Interpreter, arguments: tup
     assert "ValueError: set_view(" in done.stderr and "expected" in done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.once
 @pytest.mark.parametrize("native", ["0", "1"])
 def test_the_function_can_be_pickled_and_looked_into(musa: Interpreter, native: str) -> None:

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.musa, pytest.mark.once]
 WAYS = (["-m", "torch.utils.collect_env"], "import torch.utils.collect_env as env; print(env.get_pretty_env_info())")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", WAYS, ids=["module", "code"])
 def test_a_bug_report_shows_the_device_and_torchada(musa: Interpreter, way: str | list[str]) -> None:
     said = musa.run(way).stdout
@@ -32,7 +33,7 @@ def test_torchs_own_text_is_back_after_disable(musa: Interpreter) -> None:
         assert "MUSA" not in said and "redirects" not in said
         assert type(env.__spec__.loader).__name__ == "SourceFileLoader"
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 def test_without_redirection_it_is_torchs_own(musa: Interpreter) -> None:

@@ -36,9 +36,9 @@ print(sorted(name for name in globals() if name.startswith("TestAdd")))
     ids=str,
 )
 def test_one_class_for_a_device(musa: Interpreter, options: dict[str, str], classes: list[str]) -> None:
-    assert musa.run(f"options = {options}\n{SUITE}").stdout.strip() == str(classes)
+    assert musa.run(f"options = {options}\n{SUITE}", forked=True).stdout.strip() == str(classes)
 
 
 def test_the_suite_runs_on_the_device(musa: Interpreter) -> None:
-    done = musa.run(f"options = {{}}\n{SUITE}\nrun_tests()")
+    done = musa.run(f"options = {{}}\n{SUITE}\nrun_tests()", forked=True)
     assert {"cpu", "cuda:0"} <= set(done.stdout.split()) and "Ran 2 tests" in done.stderr

@@ -12,8 +12,6 @@ import torch
 import torchada
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.core
-
 
 def test_get_device_properties_default_argument_major_and_multi_processor_count() -> None:
     properties = torch.cuda.get_device_properties()
@@ -94,7 +92,7 @@ def test_default_generators_are_empty_before_initialisation(musa: Interpreter) -
     torch.cuda.init()
     print(json.dumps([before, len(torch.cuda.default_generators)]))
     """
-    assert musa.json(code) == [0, 2]
+    assert musa.json(code, forked=True) == [0, 2]
 
 
 def test_rng_state_offset() -> None:
@@ -128,6 +126,7 @@ def test_device_of_a_storage() -> None:
         assert torch.cuda.current_device() == 1
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
@@ -166,7 +165,7 @@ def test_reload_of_torch_cuda(musa: Interpreter) -> None:
     torch.cuda.set_device(1)
     print(json.dumps([torch.cuda.current_device(), torch.cuda.device_count(), str(torch.zeros(1, device="cuda").device)]))
     """
-    assert musa.json(code) == [1, 2, "cuda:1"]
+    assert musa.json(code, forked=True) == [1, 2, "cuda:1"]
 
 
 def test_star_import_and_dir(musa: Interpreter, tmp_path: Path) -> None:
@@ -176,7 +175,7 @@ def test_star_import_and_dir(musa: Interpreter, tmp_path: Path) -> None:
     present = [name for name in torch.cuda.__all__ if name not in globals()]
     print(json.dumps([present, sorted(set(torch.cuda.__all__) - set(dir(torch.cuda))), current_device()]))
     """
-    missing, hidden, device = musa.json(code)
+    missing, hidden, device = musa.json(code, forked=True)
     assert missing == [] and hidden == [] and device == 0
 
 

@@ -63,13 +63,14 @@ def test_each_thing_that_happens_is_reported_with_its_handle(musa: Interpreter) 
         ("event_deletion", handle),
     ], seen
     """
-    musa.run(CALLBACKS + "\n".join(line[4:] for line in code.splitlines()))
+    musa.run(CALLBACKS + "\n".join(line[4:] for line in code.splitlines()), forked=True)
 
 
 def test_reading_a_value_synchronizes_its_stream(musa: Interpreter) -> None:
     musa.run(
         CALLBACKS + "torch.ones((), device='cuda').item()\n"
-        "assert [each for each in seen if 'synchronization' in each[0]] == [('stream_synchronization', 0)], seen\n"
+        "assert [each for each in seen if 'synchronization' in each[0]] == [('stream_synchronization', 0)], seen\n",
+        forked=True,
     )
 
 
@@ -89,7 +90,7 @@ def test_the_streams_of_a_device_are_reported_when_the_first_is_asked_for(musa: 
     other = torch.cuda.Stream("cuda:1")
     assert len(set(made)) == len(made) == 2 * first and other.cuda_stream in made[first:]
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 @pytest.mark.parametrize(
@@ -98,11 +99,12 @@ def test_the_streams_of_a_device_are_reported_when_the_first_is_asked_for(musa: 
     ids=["unordered", "ordered"],
 )
 def test_the_sanitizer_finds_a_race_between_two_streams(musa: Interpreter, order: str, found: str) -> None:
-    done = musa.run(RACE.format(order=order))
+    done = musa.run(RACE.format(order=order), forked=True)
     assert done.stdout.strip() == found
     assert ("possible data race" in done.stderr) == (found != "none")
 
 
+@pytest.mark.full
 def test_the_sanitizer_can_be_switched_on_by_its_variable(musa: Interpreter) -> None:
     code = """
     import torch
@@ -116,6 +118,7 @@ def test_the_sanitizer_can_be_switched_on_by_its_variable(musa: Interpreter) -> 
     assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}).stdout.strip() == "CUDASanitizerErrors"
 
 
+@pytest.mark.full
 def test_an_adapter_may_compute_while_it_is_imported(musa: Interpreter) -> None:
     """The vendor's does. The sanitizer, which is on by then, would ask for the stream of a device that is not there yet."""
     code = """

@@ -391,6 +391,7 @@ FORBIDDEN: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_forbidden_calls_end_the_capture_and_nothing_else(name: str) -> None:
     x, graph = torch.ones(2, device="cuda"), torch.cuda.CUDAGraph()
@@ -548,10 +549,12 @@ def test_row_graph_executable_rotation_2048_exec_limit(musa: Interpreter) -> Non
             for graph, _ in graphs:
                 graph.replay()
             assert [y.item() for _, y in graphs] == [start + step for step in range(2100)]
-        """
+        """,
+        forked=True,
     )
 
 
+@pytest.mark.full
 def test_without_rotation_the_error_at_the_limit_says_what_has_happened(musa: Interpreter) -> None:
     musa.run(
         """
@@ -587,6 +590,7 @@ def test_failures_far_from_the_limit_stay_as_they_are() -> None:
     assert "captured graphs are alive" not in str(caught.value)
 
 
+@pytest.mark.full
 def test_row_graph_debug_dump_by_env(musa: Interpreter) -> None:
     musa.run(
         """
@@ -633,5 +637,6 @@ def test_everything_is_put_back(musa: Interpreter) -> None:
         else:
             raise AssertionError
         torch.musa.MUSAGraph()
-        """
+        """,
+        forked=True,
     )

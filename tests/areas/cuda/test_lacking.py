@@ -76,6 +76,7 @@ def minimal(tmp_path: Path, request: pytest.FixtureRequest) -> Interpreter:
     return toy
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env", [{}, {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}], ids=["honest", "available"])
 def test_no_public_name_of_torch_cuda_ends_in_torchs_insides(minimal: Interpreter, env: dict[str, str]) -> None:
     found = minimal.json(WALK, env=env)
@@ -86,6 +87,7 @@ def test_no_public_name_of_torch_cuda_ends_in_torchs_insides(minimal: Interprete
     assert "torch.toy has no memory_stats" in names["torch.cuda.memory_stats"]
 
 
+@pytest.mark.full
 def test_what_harms_nobody_is_answered(minimal: Interpreter) -> None:
     names = [name for name in HARMLESS if name != "is_initialized"]
     code = f"""
@@ -99,6 +101,7 @@ def test_what_harms_nobody_is_answered(minimal: Interpreter) -> None:
     assert json.loads(out[0]) == [HARMLESS[name] for name in names] and out[1] == "0"
 
 
+@pytest.mark.full
 def test_undoing_leaves_torch_cuda_as_it_was(minimal: Interpreter) -> None:
     code = """
     import torch, torch.cuda.memory as memory

@@ -13,8 +13,6 @@ import torch
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.core
-
 SAME = [
     "current_device",
     "current_stream",

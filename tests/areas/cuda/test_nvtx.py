@@ -146,7 +146,8 @@ def test_compiled(step: Callable[[torch.Tensor], torch.Tensor]) -> None:
 
 
 def test_undone(musa: Interpreter) -> None:
-    found = musa.json("""
+    found = musa.json(
+        """
         import json, torch, torchada
         from torch.cuda import nvtx
         def library():
@@ -154,5 +155,7 @@ def test_undone(musa: Interpreter) -> None:
         applied = [nvtx.range_push("a"), library()]
         torchada.disable()
         print(json.dumps([applied, library()]))
-    """)
+    """,
+        forked=True,
+    )
     assert found[0] == [0, "torchada"] and found[1] in ("torch", "builtins")  # without CUDA's library, torch's stand-in

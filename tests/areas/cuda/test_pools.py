@@ -206,7 +206,8 @@ def test_row_cudapluggableallocator_change_current_allocator(musa: Interpreter, 
                 assert "does not yet support getDeviceStats" in str(error) or "already initialized" in str(error), error
             else:
                 raise AssertionError(call)
-        """
+        """,
+        forked=True,
     )
 
 

@@ -331,7 +331,8 @@ def test_dynamic_toggle() -> None:
 
 
 def test_undone(musa: Interpreter) -> None:
-    found = musa.json("""
+    found = musa.json(
+        """
         import json, torch, torchada
         from torch.autograd.profiler_util import FunctionEventAvg
         from torch.profiler import ProfilerActivity, supported_activities
@@ -339,5 +340,7 @@ def test_undone(musa: Interpreter) -> None:
         torchada.disable()
         after = [ProfilerActivity.CUDA in supported_activities(), hasattr(FunctionEventAvg, "cuda_memory_usage")]
         print(json.dumps([before, after]))
-    """)
+    """,
+        forked=True,
+    )
     assert found == [[True, True], [False, False]]

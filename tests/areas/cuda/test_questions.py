@@ -41,6 +41,7 @@ def in_a_child(ask):
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("has_library", [False, True])
 def test_the_questions_of_servers_before_and_after_a_fork(musa: Interpreter, has_library: bool) -> None:
     code = (
@@ -55,6 +56,7 @@ print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item
     assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
 
 
+@pytest.mark.full
 def test_questions_by_the_management_library_leave_forked_children_the_device(musa: Interpreter) -> None:
     """Without the library the runtime has to be asked, as on CUDA, and children cannot use a device then."""
     code = (
@@ -74,6 +76,7 @@ print(json.dumps([stateless_count(), torch.cuda.device_count(), in_a_child(use)]
     assert musa.json(code) == [2, 2, "Cannot re-initialize MUSA in forked subprocess"]
 
 
+@pytest.mark.full
 def test_devices_that_are_hidden_before_the_first_use_count_no_more(musa: Interpreter) -> None:
     code = """
     import json, os, torch
@@ -98,7 +101,7 @@ def test_undo_takes_back_the_answers(musa: Interpreter) -> None:
     cuda = torch.cuda
     print(json.dumps([cuda._is_compiled(), hasattr(torch._C, "_cuda_getDeviceCount"), cuda.device_count(), cuda.is_available()]))
     """
-    assert musa.json(code) == [False, False, 0, False]
+    assert musa.json(code, forked=True) == [False, False, 0, False]
 
 
 PIECES = st.sampled_from(

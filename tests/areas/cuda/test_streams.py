@@ -11,8 +11,6 @@ import torch
 
 from torchada.redirect.unsupported import UnsupportedError
 
-pytestmark = pytest.mark.core
-
 
 def test_row_stream_cuda_stream() -> None:
     stream = torch.cuda.Stream()

@@ -228,6 +228,7 @@ def test_a_layer_takes_nested_tensors() -> None:
             torch._transformer_encoder_layer_fwd(result, *parameters, torch.ones(2, 5).cuda(), 1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("mask_check", [True, False])
 def test_padding_where_the_backend_has_no_nested_tensors(musa: Interpreter, mask_check: bool) -> None:
     """Padded places are computed."""

@@ -245,5 +245,6 @@ def test_undone(musa: Interpreter) -> None:
         assert torch.equal(torch.ops.undone.before(x), x + 1)  # a program's registrations stay
         torchada.enable()
         assert C._dispatch_keys(x).has(Key.CUDA)
-        """
+        """,
+        forked=True,
     )

@@ -12,8 +12,6 @@ from torch.library import Library
 from support.interpreter import TORCH, Interpreter
 from torchada.redirect.unsupported import UnsupportedError
 
-pytestmark = pytest.mark.core
-
 library: Any = torch.library
 C: Any = torch._C
 X = torch.ones(2, device="cuda")
@@ -512,7 +510,8 @@ def test_a_kernel_that_a_program_registered_stays(musa: Interpreter) -> None:
         torchada.enable()
         with torch.autocast("cuda"):
             assert op(x).dtype is torch.float16
-        """
+        """,
+        forked=True,
     )
 
 

@@ -401,6 +401,7 @@ def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
     assert (variable, backend, devices) == ("WARN", "nccl", 2)
 
 
+@pytest.mark.full
 def test_torchrun_counts_devices(musa: Interpreter, tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import os\nopen(os.environ['RANK'], 'w').write(os.environ['LOCAL_WORLD_SIZE'])\n")

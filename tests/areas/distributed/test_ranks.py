@@ -63,6 +63,7 @@ def whole_batches(make: Callable[[Any], torch.optim.Optimizer], steps: int = 3) 
     return seen
 
 
+@pytest.mark.full
 def test_data_parallel_training(answers: Callable[[str], list[Any]]) -> None:
     expected = pytest.approx(whole_batches(lambda p: torch.optim.SGD(p, lr=0.1)), **PRECISION)
     assert answers("data_parallel") == [expected, expected]

@@ -7,7 +7,7 @@ import torch
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def test_devices_and_properties(host: Interpreter) -> None:
@@ -31,7 +31,7 @@ def test_devices_and_properties(host: Interpreter) -> None:
                 raise SystemExit(ask)
         torch.backends.cuda.matmul.allow_tf32 = True
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_several_devices_for_programs_that_count_them(host: Interpreter) -> None:
@@ -75,7 +75,7 @@ def test_streams_and_events(host: Interpreter) -> None:
             else:
                 raise SystemExit("measured what was not recorded")
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_streams_and_events_by_their_general_names(host: Interpreter) -> None:
@@ -104,7 +104,7 @@ def test_streams_and_events_by_their_general_names(host: Interpreter) -> None:
         torchada.disable()
         assert type(torch.Event("cpu")) is torch.Event
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_out_of_memory(host: Interpreter) -> None:
@@ -131,7 +131,7 @@ def test_out_of_memory(host: Interpreter) -> None:
                 pass
         assert (x + 1).item() == 2
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_memory_is_the_processs(host: Interpreter) -> None:
@@ -151,7 +151,7 @@ def test_memory_is_the_processs(host: Interpreter) -> None:
         assert cuda.memory_stats()["allocated_bytes.all.peak"] > 0 and "GPU" in cuda.memory_summary()
         cuda.empty_cache(), cuda.ipc_collect()
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_random_state(host: Interpreter) -> None:
@@ -178,7 +178,7 @@ def test_random_state(host: Interpreter) -> None:
         checkpoint(lambda y: torch.nn.functional.dropout(y, 0.5) * 2, x, use_reentrant=False).sum().backward()
         assert set(x.grad.tolist()) == {0.0, 4.0}
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_mixed_precision(host: Interpreter) -> None:
@@ -231,7 +231,7 @@ def test_compiled_code_sees_what_eager_code_sees(host: Interpreter) -> None:
         assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == f(x).tolist() == [2, 2, 2, 2]
         assert torch.compile(f, backend="aot_eager", fullgraph=True)(x).tolist() == [2, 2, 2, 2]
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_compiled_code_sees_what_eager_code_sees(host: Interpreter) -> None:
 def test_what_it_lacks_is_refused_by_name(host: Interpreter, use: str, name: str) -> None:
     if not hasattr(torch.cuda, name.rpartition(".")[2]):
         pytest.skip(f"this torch has no {name}")
-    done = host.run(f"import torch; {use}", check=False)
+    done = host.run(f"import torch; {use}", check=False, forked=True)
     assert f"{name} has no counterpart on HOST" in done.stderr
 
 

@@ -56,6 +56,7 @@ with open(f"rank{rank}", "w") as file:  # lines that two processes print may be 
 END = "os._exit(0)\n"
 
 
+@pytest.mark.full
 def test_two_processes(host: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM + END)
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "program.py"]
@@ -135,6 +136,7 @@ def test_examples(plain: Interpreter, tmp_path: Path, example: str) -> None:
     assert len(accuracies) == 2 and accuracies[-1] > 60 and "cuda:1" in done.stdout
 
 
+@pytest.mark.full
 def test_groups_by_every_name(host: Interpreter, tmp_path: Path) -> None:
     code = f"""
         import torch, torch.distributed as dist

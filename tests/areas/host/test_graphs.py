@@ -9,7 +9,7 @@ import pytest
 from support.interpreter import Interpreter
 from support.tiers import rarely
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def test_a_replay_computes_anew(host: Interpreter) -> None:
@@ -40,7 +40,7 @@ def test_a_replay_computes_anew(host: Interpreter) -> None:
         else:
             raise SystemExit("replayed what was forgotten")
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 TRAINING = """
@@ -82,7 +82,7 @@ TRAINING = """
 
 
 def test_a_whole_training_step_is_captured(host: Interpreter) -> None:
-    host.run(TRAINING)
+    host.run(TRAINING, forked=True)
 
 
 def test_graphed_callables(host: Interpreter) -> None:
@@ -98,7 +98,7 @@ def test_graphed_callables(host: Interpreter) -> None:
         torch.testing.assert_close(x.grad, graphed.weight.sum(0).expand(2, 4))
         torch.testing.assert_close(graphed.weight.grad, x.detach().sum(0).expand(4, 4))
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_what_cannot_be_captured_is_refused_as_on_cuda(host: Interpreter, use: s
             raise SystemExit("captured")
         assert not torch.cuda.is_current_stream_capturing() and x.sum().item() == 3
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_a_dump_names_the_operators(host: Interpreter, tmp_path: Path) -> None:
@@ -129,5 +129,5 @@ def test_a_dump_names_the_operators(host: Interpreter, tmp_path: Path) -> None:
             x.exp_()
         graph.debug_dump("graph.dot")
     """
-    host.run(code)
+    host.run(code, forked=True)
     assert "aten.exp_.default" in (tmp_path / "graph.dot").read_text()

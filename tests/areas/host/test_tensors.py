@@ -6,7 +6,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def test_devices(host: Interpreter) -> None:
@@ -37,7 +37,7 @@ def test_devices(host: Interpreter) -> None:
             raise SystemExit("made a tensor on a device that does not exist")
         assert torch.zeros(1, device="meta").device.type == "meta"
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_moves_are_copies_as_on_cuda(host: Interpreter) -> None:
@@ -71,7 +71,7 @@ def test_moves_are_copies_as_on_cuda(host: Interpreter) -> None:
             else:
                 raise SystemExit(wrong)
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_modules_and_optimizers(host: Interpreter) -> None:
@@ -101,7 +101,7 @@ def test_modules_and_optimizers(host: Interpreter) -> None:
         assert {t.device for t in copy.deepcopy(net).state_dict().values()} == {torch.device("cuda:0")}
         assert {t.device.type for t in copy.deepcopy(net.cpu()).state_dict().values()} == {"cpu"}
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_checkpoints(host: Interpreter, plain: Interpreter) -> None:
@@ -118,7 +118,7 @@ def test_checkpoints(host: Interpreter, plain: Interpreter) -> None:
         assert places(map_location=lambda storage, location: storage.cuda(0)) == ["cuda:0", "cuda:0"]
         assert places(mmap=True, map_location="cuda") == ["cuda:0", "cuda:0"]
     """
-    host.run(code)
+    host.run(code, forked=True)
     plain.cwd = host.cwd
     read = "import torch; print(torch.load('state.pt', map_location='cpu')['device'].tolist())"
     assert plain.run(read).stdout.strip() == "[1.0, 1.0]"
@@ -130,7 +130,7 @@ def test_code_for_other_devices_is_told_the_truth(host: Interpreter) -> None:
         x, other = torch.zeros(2, device="cuda"), "musa"
         print(torch.cuda.is_available(), x.device, x.is_cuda)
     """
-    assert host.run(code).stdout.split() == ["False", "cpu", "False"]
+    assert host.run(code, forked=True).stdout.split() == ["False", "cpu", "False"]
 
 
 def test_storages_that_are_gone_are_forgotten(host: Interpreter) -> None:
@@ -171,7 +171,7 @@ def test_what_torch_makes_beside_a_tensor_is_where_that_is(host: Interpreter) ->
         assert not torch.distributions.Normal(torch.zeros(1), torch.ones(1)).sample().is_cuda
         assert mean.is_cuda and deviation.is_cuda
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_functions_that_are_given_tensors_follow_them(host: Interpreter) -> None:
@@ -184,7 +184,7 @@ def test_functions_that_are_given_tensors_follow_them(host: Interpreter) -> None
         assert not torch.normal(y, y).is_cuda and not torch.normal(0.0, 1.0, (2,)).is_cuda
         assert x.is_cuda and not y.is_cuda
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_types_by_their_old_names(host: Interpreter) -> None:
@@ -198,7 +198,7 @@ def test_types_by_their_old_names(host: Interpreter) -> None:
         assert x.type("torch.cuda.DoubleTensor").is_cuda and x.type(torch.float64).is_cuda and x.type(torch.float32).is_cuda
         assert not torch.ones(2).type("torch.DoubleTensor").is_cuda and torch.ones(2).type("torch.cuda.FloatTensor").is_cuda
     """
-    host.run(code)
+    host.run(code, forked=True)
 
 
 def test_storages_and_devices_of_things(host: Interpreter) -> None:

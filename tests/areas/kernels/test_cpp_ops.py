@@ -86,6 +86,7 @@ def calls(done: subprocess.CompletedProcess[str]) -> set[str]:
     return set(re.findall(r"^torchada: aten::(\S+) called$", done.stderr, re.MULTILINE))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env", [WITHOUT_BMM, pytest.param(ENABLED, marks=pytest.mark.slow)], ids=["some", "all"])
 def test_overrides_give_the_results_of_the_cpu(musa: Interpreter, env: dict[str, str]) -> None:
     """Compiles the files where that has not been done before, which takes about twenty seconds."""
@@ -94,6 +95,7 @@ def test_overrides_give_the_results_of_the_cpu(musa: Interpreter, env: dict[str,
     assert [name for name, right in found.items() if not right] == []
 
 
+@pytest.mark.full
 def test_each_is_called_unless_its_variable_says_no(musa: Interpreter) -> None:
     env = {**WITHOUT_BMM, "TORCHADA_DEBUG_CPP_OPS": "1", "TORCHADA_DISABLE_OP_OVERRIDE_LOG_": "1"}
     code = """
@@ -132,6 +134,7 @@ BROKEN = '#include "nothing_of_the_kind.h"\nint x = y;\n'
 EMPTY = "int answer = 42;\n"
 
 
+@pytest.mark.full
 def test_an_override_that_does_not_compile_costs_one_warning(musa: Interpreter, tmp_path: Path) -> None:
     """The program goes on without it and with the others, and status tells; in strict mode it raises."""
     ops = tmp_path / "ops"
@@ -179,6 +182,7 @@ def test_the_recipe(musa: Interpreter, tmp_path: Path) -> None:
     assert "omplex" in done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("before", ["", vendor_python.IMPORTS_THE_BUILDER], ids=["alone", "with cpp_extension"])
 def test_a_cache_that_cannot_be_used_costs_one_warning(musa: Interpreter, tmp_path: Path, before: str) -> None:
     """It names the variable that chooses another one; the program goes on without the overrides."""

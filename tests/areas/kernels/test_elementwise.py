@@ -91,6 +91,7 @@ assert (integers.int().cuda()[0] // 2).dtype == torch.int32 and (integers.cuda()
 """
 
 
+@pytest.mark.full
 def test_divisions_in_double_precision_on_request(musa: Interpreter) -> None:
     musa.run(DIVISIONS, env={"TORCHADA_ALL_DTYPES": "1"})
 
@@ -117,5 +118,6 @@ for name in elementwise._OF_REALS:
 """
 
 
+@pytest.mark.full
 def test_functions_of_integers_on_request(musa: Interpreter) -> None:
     musa.run(FUNCTIONS, env={"TORCHADA_ALL_DTYPES": "1"})

@@ -539,7 +539,7 @@ def test_it_can_be_undone(musa: Interpreter) -> None:
         torchada.enable()
     assert attend().eq(1).all()
     """
-    assert musa.run(code).stdout == "undone\n" * 2
+    assert musa.run(code, forked=True).stdout == "undone\n" * 2
 
 
 # --- a backend with kernels of its own --------------------------------------------------------------------------------
@@ -588,6 +588,7 @@ print(json.dumps([attend(), attend(), attend(seqused_k=used), attend(seqused_k=u
 """
 
 
+@pytest.mark.full
 @pytest.mark.once
 @pytest.mark.parametrize(
     ("kind", "calls"), [("right", [2, 1, 1, 0]), ("wrong", [1, 0, 1, 0]), ("vendor", [1, 0, 1, 0])]

@@ -109,6 +109,7 @@ def test_outside_of_captures_probabilities_are_checked() -> None:
         torch.multinomial(torch.tensor([-1.0, 2.0], device="cuda"), 1)
 
 
+@pytest.mark.full
 def test_a_probe_leaves_the_random_numbers(musa: Interpreter, tmp_path: Path) -> None:
     program = (
         "import sys, torch; torch.cuda.manual_seed(5); sys.argv[1:] and torch.multinomial(torch.ones(9).cuda(), 2, True);"
@@ -151,6 +152,7 @@ print(json.dumps({"before": before, "after": state(), "values": x.tolist(), "cal
 """
 
 
+@pytest.mark.full
 @pytest.mark.once
 @pytest.mark.parametrize("kind", ["right", "wrong", "waits"])
 def test_a_kernel_that_is_wrong_or_makes_the_host_wait_is_replaced(
@@ -180,7 +182,8 @@ def test_undone_exactly(musa: Interpreter) -> None:
         assert has("aten::multinomial", "BackendSelect")
         torchada.disable()
         assert not any(has(f"aten::{name}", key) for name, key in names.items())
-        """
+        """,
+        forked=True,
     )
 
 

@@ -116,6 +116,7 @@ print(json.dumps({"before": before, "after": state(), "values": values, "calls":
 """
 
 
+@pytest.mark.full
 @pytest.mark.once
 @pytest.mark.parametrize("kind", ["right", "wrong"])
 def test_the_adapters_kernel_is_probed_once(musa: Interpreter, tmp_path: Path, kind: str) -> None:
@@ -134,6 +135,7 @@ def test_the_adapters_kernel_is_probed_once(musa: Interpreter, tmp_path: Path, k
         assert second["before"].endswith("is missing or wrong, and replaced")
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_a_probe_without_memory_is_made_again_by_the_next_process(musa: Interpreter, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
@@ -160,5 +162,6 @@ def test_undone_exactly(musa: Interpreter) -> None:
             pass
         else:
             raise AssertionError("the kernel is still there")
-        """
+        """,
+        forked=True,
     )

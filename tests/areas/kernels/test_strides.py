@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.interpreter import Interpreter
 
 PRODUCTS = """
@@ -30,9 +32,11 @@ torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b)
 """
 
 
+@pytest.mark.full
 def test_products_of_sparse_matrices_have_no_strides(musa: Interpreter) -> None:
     musa.run(SPARSE, env={"TORCHADA_ALL_DTYPES": "1"})
 
 
+@pytest.mark.full
 def test_products_on_request(musa: Interpreter) -> None:
     musa.run(PRODUCTS, env={"TORCHADA_ALL_DTYPES": "1"})

@@ -44,6 +44,7 @@ def program(musa: Interpreter, tmp_path: Path) -> Interpreter:
     return musa
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "way",
     [
@@ -58,17 +59,20 @@ def test_the_kernels_of_tritons_tutorials(program: Interpreter, way: tuple[str, 
     assert {name: error for name, error in errors.items() if error > TOLERANCES.get(name, 1e-5)} == {}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("order", ["import torch, triton, kernels", "import kernels, torch", "import triton, kernels"])
 def test_kernels_may_be_decorated_before_torch_is_imported(program: Interpreter, order: str) -> None:
     program.run(f"{order}\nkernels.run()")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variable", ["TORCHADA_FORCE_CUDA_AVAILABLE=1", "TRITON_DEFAULT_BACKEND=nvidia"])
 def test_nvidias_driver_is_not_looked_for(program: Interpreter, variable: str) -> None:
     name, _, value = variable.partition("=")
     program.run("import kernels; kernels.run()", env={name: value})
 
 
+@pytest.mark.full
 def test_without_a_backend_for_the_device_the_error_names_the_package(program: Interpreter) -> None:
     for forced in ("0", "1"):
         done = program.run(
@@ -84,6 +88,7 @@ def test_without_a_backend_for_the_device_the_error_names_the_package(program: I
         assert "Install the package triton that the vendor of torch_musa publishes" in done.stderr
 
 
+@pytest.mark.full
 def test_hints_for_nvidias_scheduler_do_nothing(program: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "hinting.py").write_text(
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x):\n    tl.extra.cuda.gdc_wait()\n"
@@ -106,6 +111,7 @@ def test_functions_of_libdevice_are_not_replaced_by_those_for_another_gpu(progra
     """)
 
 
+@pytest.mark.full
 def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
     program.run(
         """
@@ -134,6 +140,7 @@ def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
     )
 
 
+@pytest.mark.full
 def test_the_helpers_of_triton_testing(program: Interpreter) -> None:
     program.run("""
         import torch, triton, kernels
@@ -150,6 +157,7 @@ def test_the_helpers_of_triton_testing(program: Interpreter) -> None:
     """)
 
 
+@pytest.mark.full
 @pytest.mark.skipif(OLD, reason="autotune keeps its results from Triton 3.4 on")
 def test_what_autotune_has_found_is_kept(program: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "tuned.py").write_text(
@@ -168,6 +176,7 @@ def test_what_autotune_has_found_is_kept(program: Interpreter, tmp_path: Path) -
     assert list((tmp_path / "cache").rglob("*.autotune.json"))
 
 
+@pytest.mark.full
 def test_disabling_leaves_nothing(program: Interpreter) -> None:
     program.run("""
         import torch, triton, torchada, kernels

@@ -29,6 +29,7 @@ def vendor(request: pytest.FixtureRequest, musa: Interpreter, tmp_path: Path) ->
     return musa
 
 
+@pytest.mark.full
 def test_the_target_is_that_of_who_asks(vendor: Interpreter) -> None:
     vendor.run("""
         import triton, torch, alone, aware
@@ -39,6 +40,7 @@ def test_the_target_is_that_of_who_asks(vendor: Interpreter) -> None:
     """)
 
 
+@pytest.mark.full
 def test_the_target_that_was_told_compiles_for_the_device(vendor: Interpreter) -> None:
     vendor.run("""
         import triton, torch, alone
@@ -54,6 +56,7 @@ def test_the_target_that_was_told_compiles_for_the_device(vendor: Interpreter) -
     """)
 
 
+@pytest.mark.full
 def test_what_an_older_driver_lacks(vendor: Interpreter) -> None:
     vendor.run("""
         import os, triton, torch
@@ -67,6 +70,7 @@ def test_what_an_older_driver_lacks(vendor: Interpreter) -> None:
     """)
 
 
+@pytest.mark.full
 def test_the_language_of_nvidia(vendor: Interpreter) -> None:
     vendor.run("""
         import torch, triton
@@ -79,6 +83,7 @@ def test_the_language_of_nvidia(vendor: Interpreter) -> None:
     """)
 
 
+@pytest.mark.full
 def test_nvidias_backend_is_never_chosen(vendor: Interpreter) -> None:
     vendor.run(
         "import torch, triton; assert triton.runtime.driver.active.get_current_device() == 0",
@@ -86,6 +91,7 @@ def test_nvidias_backend_is_never_chosen(vendor: Interpreter) -> None:
     )
 
 
+@pytest.mark.full
 def test_disabling_leaves_nothing(vendor: Interpreter) -> None:
     vendor.run("""
         import sys, triton, torch, torchada

@@ -58,6 +58,7 @@ def _variable(musa: Interpreter, packages: Path, module: str, folder: Path, **mo
     return found
 
 
+@pytest.mark.full
 def test_tables_for_this_chip(musa: Interpreter, packages: Path, tmp_path: Path) -> None:
     folder = _tables(tmp_path, "triton_3_2_0", THIS)
     assert _variable(musa, packages, SGLANG, folder) == [str(folder), None, True]
@@ -73,6 +74,7 @@ def test_tables_of_another_version_of_triton(musa: Interpreter, packages: Path, 
     assert _variable(musa, packages, VLLM, folder)[0] is None
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("module", rarely([SGLANG, VLLM], VLLM))
 def test_nothing_is_set_without_a_table_for_this_chip(
     musa: Interpreter, packages: Path, tmp_path: Path, module: str

@@ -281,6 +281,7 @@ class TestFindLibrary:
     def test_neither_is_there(self) -> None:
         assert ctypes.util.find_library("cufft") is None
 
+    @pytest.mark.full
     def test_imported_before_torch_or_after(self, musa: Interpreter) -> None:
         for order in (
             "import ctypes.util, torch",
@@ -290,6 +291,7 @@ class TestFindLibrary:
             code = f"{order}\nimport ctypes.util; print(ctypes.util.find_library('cudart'))"
             assert musa.run(code).stdout.strip() == "libcudart.so"
 
+    @pytest.mark.full
     def test_torch_alone_does_not_import_it(self, musa: Interpreter) -> None:
         code = "import musasim; musasim.install(); import torch, torch_musa, sys; print('ctypes.util' in sys.modules)"
         plain = musa.run(code, env={"TORCHADA_DISABLE": "1"})
@@ -383,6 +385,7 @@ class TestWellKnownUsers:
         assert device_count(runtime) > 0 and own.cudaQuantize(8) == 4
 
 
+@pytest.mark.full
 def test_undone_and_done_again(musa: Interpreter, build_library: Callable[[str, str], str]) -> None:
     path = build_library("libcudart.so.12", "int cudaSetDevice(int device) { return 35; }")
     musa.run(

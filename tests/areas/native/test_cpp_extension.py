@@ -72,6 +72,7 @@ def test_an_extension_is_what_it_was() -> None:
     assert issubclass(Build.with_options(use_ninja=False), cpp_extension.BuildExtension)
 
 
+@pytest.mark.full
 def test_everything_is_put_back(musa: Interpreter, tmp_path: Path) -> None:
     musa.run(
         """
@@ -107,6 +108,7 @@ def test_torchs_own_functions_find_cuda_home_where_they_read_it(monkeypatch: pyt
     assert cpp_extension.CUDA_HOME == "/nowhere"
 
 
+@pytest.mark.full
 def test_a_cache_that_cannot_be_used_is_an_error_of_the_build(musa: Interpreter, tmp_path: Path) -> None:
     """A program that imports the name goes on, with one warning; under TORCHADA_STRICT=1 it does not."""
     (tmp_path / "cache").mkdir()
@@ -158,6 +160,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Cap
     assert os.stat(library).st_mtime_ns == before
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("excluded", [None, "vendored", "{folder}/vendored:elsewhere", "nothing,vendored"])
 def test_headers_of_an_excluded_folder_stay_as_they_are(
     musa: Interpreter, tmp_path: Path, excluded: str | None
@@ -229,6 +232,7 @@ def test_build_folders_are_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert cpp_extension._get_build_directory("name", False) == str(tmp_path / "own" / "name")
 
 
+@pytest.mark.full
 def test_the_version_of_cuda_in_a_setup_script(musa: Interpreter, tmp_path: Path) -> None:
     """The compiler's for code that knows CUDA alone, and for all code in a setup.py where torch has one, because torch compares."""
     code = "import torch; print(repr(torch.version.cuda), torch.cuda.is_available())"

@@ -15,6 +15,7 @@ PROGRAM = Path(__file__).parent / "programs" / "nccl_by_ctypes.py"
 RIGHT = "all-reduce, reduce, all-gather, reduce-scatter, broadcast, send and receive, in a graph, NCCL error: invalid argument"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("way", WAYS)
 def test_every_operation_of_a_wrapper_on_two_ranks(tmp_path: Path, way: str) -> None:
     said = torchrun(PROGRAM, folder=tmp_path, way=way).must_succeed().output
@@ -23,6 +24,7 @@ def test_every_operation_of_a_wrapper_on_two_ranks(tmp_path: Path, way: str) -> 
     }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["libnccl.so.2", "libnccl.so", "libmccl.so.2"])
 def test_the_library_by_its_names(musa: Interpreter, name: str) -> None:
     """SGLang opens libmccl.so.2 itself, and looks up NCCL's functions in it."""

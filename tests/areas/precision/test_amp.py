@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-pytestmark = pytest.mark.core
-
 A = torch.ones(4, 4)
 
 

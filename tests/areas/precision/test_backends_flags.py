@@ -50,6 +50,7 @@ print(json.dumps([torch.cuda.is_available(), torch.backends.cuda.is_built(), tor
 """
 
 
+@pytest.mark.full
 def test_code_that_knows_musa_gets_torchs_own_answers(musa: Interpreter) -> None:
     """A CPU build of torch says no to all of it."""
     code = DETECTION.replace("KNOWN", '"musa" == 0')
@@ -59,6 +60,7 @@ def test_code_that_knows_musa_gets_torchs_own_answers(musa: Interpreter) -> None
         assert own == [False, False, False, False, None, None, None]
 
 
+@pytest.mark.full
 def test_code_that_knows_cuda_alone_gets_the_answers_of_the_device(musa: Interpreter) -> None:
     *found, version, cuda_version, imported = musa.json(DETECTION.replace("KNOWN", "True"))
     assert found == [True, True, True, True] and version == mudnn.version()
@@ -81,6 +83,7 @@ def test_a_version_that_a_program_sets_is_kept(musa: Interpreter) -> None:
     musa.run(code)
 
 
+@pytest.mark.full
 def test_code_that_knows_cuda_alone_reads_the_version_that_it_has_set(musa: Interpreter) -> None:
     code = """
     import torch, torch.version
@@ -96,6 +99,7 @@ def test_code_that_knows_cuda_alone_reads_the_version_that_it_has_set(musa: Inte
     assert musa.run(code).stdout.split() == ["11.0", "12.1", "True", "True"]
 
 
+@pytest.mark.full
 def test_has_cuda_and_has_cudnn_agree(musa: Interpreter, plain: Interpreter) -> None:
     code = """
         import warnings, torch
@@ -107,6 +111,7 @@ def test_has_cuda_and_has_cudnn_agree(musa: Interpreter, plain: Interpreter) -> 
     assert musa.run(code, env={"TORCHADA_VIEW": "musa"}).stdout == built
 
 
+@pytest.mark.full
 def test_torch_itself_goes_on_under_force(musa: Interpreter) -> None:
     """Where is_built() is True, torch's own modules would import from torch._C what a CUDA build has there."""
     musa.run(
@@ -172,6 +177,7 @@ def test_precision_starts_as_the_vendors_by_the_variable(musa: Interpreter) -> N
     assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}) == [True, "high", True, True]
 
 
+@pytest.mark.full
 def test_a_program_that_allows_tf32_gets_it(musa: Interpreter) -> None:
     for allow in ("cuda.matmul.allow_tf32 = True", "torch.set_float32_matmul_precision('high')"):
         code = STARTS.replace("print", f"{allow}\nprint")
@@ -180,7 +186,7 @@ def test_a_program_that_allows_tf32_gets_it(musa: Interpreter) -> None:
 
 def test_undo_gives_the_vendors_switch_back(musa: Interpreter) -> None:
     code = "import torch, torchada; torchada.disable(); print(torch.backends.mudnn.allow_tf32)"
-    assert musa.run(code).stdout.strip() == "True"
+    assert musa.run(code, forked=True).stdout.strip() == "True"
 
 
 def test_float32_matmul_precision_follows() -> None:
@@ -203,7 +209,8 @@ def test_saving_and_setting_the_precision_again_changes_nothing(musa: Interprete
         assert not torch.backends.mudnn.allow_tf32
         torch.set_float32_matmul_precision(saved)
         assert torch.backends.mudnn.allow_tf32 == before == torch.backends.cuda.matmul.allow_tf32
-        """
+        """,
+        forked=True,
     )
 
 
@@ -233,6 +240,7 @@ def test_older_and_newer_settings_are_not_mixed() -> None:
         _ = cuda.matmul.allow_tf32
 
 
+@pytest.mark.full
 @NEW_PRECISION
 def test_fp32_precision_of_everything(musa: Interpreter) -> None:
     musa.run(
@@ -304,6 +312,7 @@ def test_cudnn_rnn_says_what_is_missing() -> None:
         cudnn.rnn.init_dropout_state(0.5, True, 1, {})
 
 
+@pytest.mark.full
 def test_frozen_flags(musa: Interpreter) -> None:
     musa.run(
         """
@@ -446,6 +455,7 @@ def test_switches_under_compile() -> None:
     assert torch.compile(f, backend="eager")(torch.ones(2, device="cuda")).tolist() == [2, 2]
 
 
+@pytest.mark.full
 def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
     """dynamo saves and restores the switch of matrix products, and checks that torch's flags are what they were."""
     musa.run(
@@ -473,5 +483,6 @@ def test_undo(musa: Interpreter) -> None:
         assert isinstance(vars(type(b.cudnn))["allow_tf32"], b.ContextProp)
         b.cudnn.allow_tf32 = False
         assert b.mudnn.allow_tf32 is True
-        """
+        """,
+        forked=True,
     )

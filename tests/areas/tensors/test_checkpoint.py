@@ -68,7 +68,8 @@ def test_first_use_of_the_device(musa: Interpreter, reentrant: bool) -> None:
         result = checkpoint(torch.nn.functional.dropout, x, 0.5, use_reentrant={reentrant})
         result.sum().backward()
         assert x.grad.equal(result.detach())
-        """
+        """,
+        forked=True,
     )
 
 
@@ -82,7 +83,8 @@ def test_the_forward_pass_on_the_cpu_does_not_start_the_device(musa: Interpreter
         assert not torch.cuda.is_initialized()
         result.sum().backward()
         assert x.grad.equal(result.detach())
-        """
+        """,
+        forked=True,
     )
 
 

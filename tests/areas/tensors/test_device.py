@@ -11,8 +11,6 @@ from typing import Any, Optional
 import pytest
 import torch
 
-pytestmark = pytest.mark.core
-
 
 @pytest.mark.parametrize(
     ("made", "expected"),

@@ -16,6 +16,7 @@ COUNT = int(os.environ.get("TORCHADA_FUZZ", "20000"))
 SEED = int(os.environ.get("TORCHADA_FUZZ_SEED", "17"))
 
 
+@pytest.mark.full
 @pytest.mark.once
 @pytest.mark.parametrize("mechanism", ["portable", "native"])
 def test_every_input_is_taken_or_refused_as_by_plain_torch(

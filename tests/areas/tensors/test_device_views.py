@@ -14,8 +14,6 @@ from support.interpreter import Interpreter
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
 
-pytestmark = pytest.mark.core
-
 PROGRAM = """
 import copy, io, json, logging, pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -101,7 +99,7 @@ def test_nothing_is_left_where_redirection_is_off(musa: Interpreter) -> None:
     """
     kinds = "'getset_descriptor', 'wrapper_descriptor', 'wrapper_descriptor'"
     told = f"['musa', 'musa:0', \"device(type='musa', index=0)\", {kinds}] cuda cuda:0"
-    assert musa.run(code).stdout.strip() == told
+    assert musa.run(code, forked=True).stdout.strip() == told
 
 
 def test_a_process_with_torchada_disabled_has_torchs_own_entries(plain: Interpreter) -> None:

@@ -12,8 +12,6 @@ import pytest
 import torch
 from torch.utils._device import _device_constructors
 
-pytestmark = pytest.mark.core
-
 # How to call what cannot be called with a size alone.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "tensor": ([1.0, 2.0],),

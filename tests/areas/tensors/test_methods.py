@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 import torch
 
-pytestmark = pytest.mark.core
-
 X = torch.arange(6.0).reshape(2, 3)
 
 

@@ -9,8 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-pytestmark = pytest.mark.core
-
 
 @pytest.mark.parametrize(
     ("move", "index"),

@@ -29,6 +29,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", rarely(["spawn", "forkserver"], "forkserver"))
 def test_multiprocessing(musa: Interpreter, tmp_path: Path, method: str) -> None:
     script = tmp_path / "train.py"
@@ -36,6 +37,7 @@ def test_multiprocessing(musa: Interpreter, tmp_path: Path, method: str) -> None
     assert musa.run([str(script)]).stdout.strip() == "[(0, 'cuda:0', [0.0, 0.0]), (1, 'cuda:1', [1.0, 1.0])]"
 
 
+@pytest.mark.full
 def test_a_device_goes_to_a_spawned_process(musa: Interpreter, tmp_path: Path) -> None:
     script = tmp_path / "spawn.py"
     script.write_text(
@@ -113,6 +115,7 @@ def test_fork_after_initialisation_is_refused(musa: Interpreter) -> None:
     assert "Cannot re-initialize MUSA in forked subprocess" in done.stdout
 
 
+@pytest.mark.full
 def test_subprocess(musa: Interpreter) -> None:
     code = """
     import subprocess, sys
@@ -121,6 +124,7 @@ def test_subprocess(musa: Interpreter) -> None:
     assert musa.run(code).stdout.strip() == "cuda:0"
 
 
+@pytest.mark.full
 def test_data_loader_workers_and_pinned_batches(musa: Interpreter, tmp_path: Path) -> None:
     script = tmp_path / "load.py"
     script.write_text(

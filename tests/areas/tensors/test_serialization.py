@@ -12,8 +12,6 @@ import torch
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.core
-
 STATE = {"weight": torch.arange(4.0), "step": 3}
 
 

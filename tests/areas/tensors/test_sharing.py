@@ -68,11 +68,13 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", rarely(["spawn", "forkserver"], "forkserver"))
 def test_both_see_what_either_writes(torch_of: Interpreter, tmp_path: Path, method: str) -> None:
     assert run(torch_of, tmp_path, QUEUE.replace("METHOD", method)) == "shared"
 
 
+@pytest.mark.full
 def test_pipe_pool_and_spawn(torch_of: Interpreter, tmp_path: Path) -> None:
     script = """
 import torch
@@ -181,6 +183,7 @@ print("known")
     assert run(torch_of, tmp_path, script) == "known"
 
 
+@pytest.mark.full
 def test_sending_what_has_a_history_is_refused(torch_of: Interpreter, tmp_path: Path) -> None:
     script = """
 import torch
@@ -193,6 +196,7 @@ except RuntimeError as error:
     assert run(torch_of, tmp_path, script) == "Cowardly refusing"
 
 
+@pytest.mark.full
 def test_fork_after_initialisation_names_spawn(musa: Interpreter, tmp_path: Path) -> None:
     script = """
 import torch
@@ -216,6 +220,7 @@ if __name__ == "__main__":
     assert "'spawn' start method" in run(musa, tmp_path, script)
 
 
+@pytest.mark.full
 def test_batches_on_the_device_from_loader_workers(torch_of: Interpreter, tmp_path: Path) -> None:
     """Not advised, on CUDA either, but possible with spawn."""
     script = """
@@ -237,6 +242,7 @@ if __name__ == "__main__":
     assert run(torch_of, tmp_path, script) == "loaded"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("force", ["0", "1"])
 def test_data_parallel_on_either_torch(torch_of: Interpreter, tmp_path: Path, force: str) -> None:
     """torch.nn.parallel asks which devices there are in one way where CUDA says it is available, and in another where not."""

@@ -108,6 +108,7 @@ def test_set_stays_on_one_device() -> None:
         x.set_(torch.ones(2, device="cuda:1"))
 
 
+@pytest.mark.full
 @pytest.mark.skipif(os.environ.get("MUSASIM_STOCK_TORCH") == "1", reason="this is the run that the test starts")
 def test_on_a_torch_that_does_not_list_the_device() -> None:
     """The tests above once more: the simulator has the vendor's torch, which moves data by itself; PyPI's does not."""

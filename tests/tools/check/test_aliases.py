@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from torchada.tools.check.resolve import Reader
 from torchada.tools.check.scopes import Paths
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 class Uses:

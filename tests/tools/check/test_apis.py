@@ -26,19 +26,16 @@ def test_the_table_is_up_to_date(plain: Interpreter) -> None:
     assert plain.run([str(ROOT / "scripts" / "cuda_apis.py"), "--check"]).stdout == "up to date\n"
 
 
-@pytest.mark.core
 def test_every_answer_has_a_kind_that_is_explained() -> None:
     assert {row[0] for row in FOUND["apis"].values()} == {"same", "adapted", "emulated", "unsupported"}
     assert {row[0] for row in FOUND["apis"].values()} <= set(OF_SOURCES) <= MEANINGS.keys()
     assert len(WINGS) == 9 and len(FOUND["apis"]) > 500
 
 
-@pytest.mark.core
 def test_questions_are_in_the_table() -> None:
     assert {name for name in QUESTIONS if name not in table().names} == set()
 
 
-@pytest.mark.core
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -62,7 +59,6 @@ def test_a_path_has_its_answer(path: str, kind: str | None) -> None:
     assert (answer and answer.kind) == kind
 
 
-@pytest.mark.core
 def test_attributes_that_say_cuda_are_known_on_any_object() -> None:
     assert {"cuda", "is_cuda", "cuda_stream", "cuda_event", "__cuda_array_interface__"} <= table().attributes.keys()
     assert not {"version", "type", "config", "impl"} & table().attributes.keys()

@@ -10,7 +10,7 @@ import pytest
 from tools.check.conftest import Project
 from torchada.tools.check import check, collect
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 GOOD = {"good.py": "import torch\ntorch.cuda.jiterator\n"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from tools.check.conftest import Project
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 
 def found(project: Project, code: str) -> list[tuple[str, str, str]]:

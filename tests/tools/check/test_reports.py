@@ -15,7 +15,7 @@ from tools.check.conftest import Project
 from torchada.report import pages
 from torchada.tools.check import RULES, page, report, sarif
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 FILES = {
     "a.py": "import torch\ntorch.cuda.jiterator\ntorch.cuda.is_available()\nx.cuda()\nimport pynvml\nd = 'cuda'\n",

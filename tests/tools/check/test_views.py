@@ -9,7 +9,7 @@ import pytest
 from tools.check.conftest import Project
 from torchada.tools.check import check
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 QUESTION = "import torch\ntorch.cuda.is_available()\n"
 

@@ -15,7 +15,7 @@ from torchada.tools.doctor import machine as machines
 from torchada.tools.doctor.facts import Distribution, Machine, Node, Probe, StartupFile
 from torchada.tools.doctor.version_pairs import PAIRS, begins, pair_of
 
-pytestmark = [pytest.mark.once, pytest.mark.core]
+pytestmark = pytest.mark.once
 
 STATUS = {
     "active": True,

@@ -18,7 +18,6 @@ from torchada.tools.doctor.info import document, private
 pytestmark = [pytest.mark.once]
 
 
-@pytest.mark.core
 def test_the_screen_has_what_an_issue_needs() -> None:
     facts = WHOLE._replace(variables={"TORCHADA_NATIVE": "0", "PYTHONPATH": "/secret", "CUDA_HOME": "/secret"})
     found = document(facts, [Result("a", "warning", "triton", "it is PyPI's"), Result("b", "ok", "torch", "fine")])
@@ -34,7 +33,6 @@ def test_the_screen_has_what_an_issue_needs() -> None:
     assert "secret" not in str(found)
 
 
-@pytest.mark.core
 def test_what_cannot_be_imported_is_said() -> None:
     broken = {"installed": True, "error": "ImportError: x", "cause": "ImportError: libmusa.so"}
     facts = WHOLE._replace(torch=Probe({}, "OSError: y"), adapter=Probe(broken), status=Probe({}, "not asked"))
@@ -44,7 +42,6 @@ def test_what_cannot_be_imported_is_said() -> None:
     assert entries["platform"] == "not asked" and "mechanism" not in entries
 
 
-@pytest.mark.core
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -16,6 +16,7 @@ VERIFY = ["-m", "torchada", "verify"]
 FEW = ["--only", "pointwise.add", "--only", "streams.current", "--only", "memory.between_devices"]
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_the_quick_level_finds_no_fault(musa: Interpreter, tmp_path: Path) -> None:
     done = musa.run([*VERIFY, "--simulate", "--level", "quick", "--report", "out.json"], timeout=600)
@@ -77,6 +78,7 @@ def test_names_choose_groups_subjects_and_checks(musa: Interpreter) -> None:
 ADDED = ("float32", "float16", "bfloat16", "int64", "bool")
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.once
 def test_a_verbose_run_lists_every_check_and_a_quiet_one_the_last_line(musa: Interpreter) -> None:
@@ -86,6 +88,7 @@ def test_a_verbose_run_lists_every_check_and_a_quiet_one_the_last_line(musa: Int
     assert quiet[0].startswith("no fault found: 7 passed") and len(quiet) == 2
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.once
 def test_what_needs_a_second_device_is_skipped_where_there_is_one(musa: Interpreter) -> None:
@@ -93,6 +96,7 @@ def test_what_needs_a_second_device_is_skipped_where_there_is_one(musa: Interpre
     assert "skipped  memory.between_devices: this needs 2 devices; here is one" in done.stdout
 
 
+@pytest.mark.full
 @pytest.mark.musa
 @pytest.mark.once
 def test_collectives_run_on_one_device_too(musa: Interpreter) -> None:
@@ -112,6 +116,7 @@ def test_without_a_device_the_command_says_so(plain: Interpreter, tmp_path: Path
     assert found["device"] is None and found["checks"] == [] and not found["ok"]
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_an_adapter_that_ends_the_process_is_a_result(plain: Interpreter, tmp_path: Path) -> None:
     (tmp_path / "torch_musa.py").write_text("import ctypes\nctypes.string_at(0)\n")

@@ -82,6 +82,7 @@ def of_types(names: Sequence[str], *dtypes: str) -> set[str]:
 FLOATS = ("float32", "float16", "bfloat16")
 
 
+@pytest.mark.full
 def test_a_wrong_operator_is_found_in_every_type_and_in_what_uses_it(musa: Interpreter, tmp_path: Path) -> None:
     code, found, text = verify(musa, tmp_path, WRONG_OPERATOR, "--only", "pointwise", "--only", "training")
     assert code == 1 and not found["ok"]
@@ -92,6 +93,7 @@ def test_a_wrong_operator_is_found_in_every_type_and_in_what_uses_it(musa: Inter
     assert found["totals"]["passed"] > 290
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "outcome", "detail"),
     [
@@ -113,6 +115,7 @@ def test_an_operator_that_ends_the_process_is_a_result(
     assert found["totals"]["passed"] == 8
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "orders"),
     [
@@ -147,6 +150,7 @@ def test_a_rank_that_ends_is_found_and_the_next_collective_has_new_ranks(musa: I
     assert "rank 1 has ended with 9" in broken["detail"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("fault", "env", "expected"),
     [
@@ -169,6 +173,7 @@ def test_a_bad_default_is_found(
     assert all(f"FAILED {name}" in text for name in expected)
 
 
+@pytest.mark.full
 def test_a_conversion_that_truncates_is_found(musa: Interpreter, tmp_path: Path) -> None:
     fault = """
 import torch

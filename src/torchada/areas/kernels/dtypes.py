@@ -26,6 +26,8 @@ _ALWAYS = (
     *("avg_pool2d_backward", "avg_pool2d_backward.grad_input"),
     *("bucketize.Tensor", "bucketize.Tensor_out", "histc", "histc.out", "bincount"),
     *("norm.ScalarOpt_dim", "norm.out", "norm.ScalarOpt_dim_dtype", "norm.dtype_out"),
+    # Gradients are clipped by a norm that is often summed up in double precision, as in DeepSpeed's ZeRO-3.
+    *(f"{name}{form}" for name in ("clamp", "clamp_min", "clamp_max") for form in ("", "_", ".out")),
 )
 _ON_REQUEST = (
     *("convolution_overrideable", "convolution_backward_overrideable"),
@@ -33,7 +35,7 @@ _ON_REQUEST = (
     *("native_batch_norm", "native_batch_norm_backward"),
     *("native_dropout", "native_dropout_backward"),
     *("_softmax_backward_data", "_log_softmax_backward_data"),
-    *(f"{name}{form}" for name in ("clamp", "clamp_min", "clamp_max", "hardtanh") for form in ("", "_", ".out")),
+    *("hardtanh", "hardtanh_", "hardtanh.out"),
     *("addcdiv", "addcdiv_", "addcdiv.out", "baddbmm", "baddbmm_", "baddbmm.out"),
 )
 
