@@ -32,8 +32,8 @@ STATE = ROOT / ".slow_tail"
 SELECTED = {"1": "slow", "0": "slow and not once"}
 # Codes of pytest: all passed, some failed, nothing to run. With 2, it was broken off, or a file could not be imported.
 _PASSED, _FAILED, _INTERRUPTED, _NOTHING = 0, 1, 2, 5
-# A run that is to take N minutes starts no test in the last of them.
-_LAST = 60
+# A run that is to take N minutes starts no test in the last of them, and is stopped some seconds before its end.
+_LAST, _STOPPING = 60, 15
 
 
 @dataclass
@@ -71,7 +71,8 @@ def run_tests(native: str, record: Record, *, start: float = 0.0, seconds: float
         json.dump(plan, file)
         file.flush()
         command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "worksteal", "-m", SELECTED[native]]
-        code = _within(seconds, [*command, f"--slow-tail={file.name}"], {**os.environ, "TORCHADA_NATIVE": native})
+        limit = None if seconds is None else max(seconds - _STOPPING, 0)
+        code = _within(limit, [*command, f"--slow-tail={file.name}"], {**os.environ, "TORCHADA_NATIVE": native})
     record.add_seconds(time.time() - begin)
     return code
 

@@ -151,9 +151,9 @@ def main() -> int:
     for root in map(Path, sys.argv[1:]):
         count = verify(root)
         numbers = [count["files"], f"{count['bytes'] / 1e6:.2f}", count["translated"], count["unported"]]
-        numbers += [count["findings"] - count["unported"], *(count[each] for each in WRONG)]
+        numbers += [count["findings"] - count["unported"], *(count[fault] for fault in WRONG)]
         print(f"| {root.name} | {' | '.join(map(str, numbers))} |", flush=True)
-        failed += any(count[each] for each in WRONG)
+        failed += any(count[fault] for fault in WRONG)
     return 1 if failed else 0
 
 

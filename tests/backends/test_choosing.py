@@ -38,6 +38,14 @@ def test_an_installed_adapter_is_chosen(machine: Interpreter, name: str) -> None
     assert machine.run(ASK).stdout.strip() == str((name, f"torch_{name} is installed"))
 
 
+def test_a_simulated_adapter_is_told_from_an_installed_one(machine: Interpreter) -> None:
+    simulate = {"TORCHADA_SIMULATE": "1"}
+    why = "TORCHADA_SIMULATE=1 and no real torch_musa is installed"
+    assert machine.run(ASK, env=simulate).stdout.strip() == str(("musa", why))
+    install(machine, "torch_musa")
+    assert machine.run(ASK, env=simulate).stdout.strip() == str(("musa", "torch_musa is installed"))
+
+
 def test_two_adapters_are_both_named_with_the_way_to_choose(machine: Interpreter) -> None:
     install(machine, "torch_musa", "torch_npu")
     done = machine.run(ASK)

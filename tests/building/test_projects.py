@@ -181,6 +181,7 @@ def test_by_cmake(build: Interpreter, tmp_path: Path) -> None:
     check(built(out, "libby_cmake"))
 
 
+@pytest.mark.full
 def test_a_build_that_finds_no_cuda_says_what_to_do(build: Interpreter, tmp_path: Path) -> None:
     """Where it sees MUSA, the project builds without its kernels, and is not left without a word."""
     folder = copied("gated", tmp_path)

@@ -304,6 +304,7 @@ def test_the_console_script_is_the_same_command(here: Interpreter) -> None:
     assert json.loads(done.stdout)[0] == ["tell.py", "-x"]
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_run_simulates_a_device(here: Interpreter) -> None:
     code = "import torch; print(torch.cuda.is_available(), torch.zeros(1).cuda().device)"

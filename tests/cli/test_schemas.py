@@ -62,6 +62,7 @@ def test_the_schema_of_check_knows_the_kinds_of_answers() -> None:
     assert set(kind["enum"]) == {*OF_SOURCES, ""}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("env", [{}, {"TORCHADA_DISABLE": "1"}, {"TORCHADA_NATIVE": "maybe", "TORCHADA_NOBODY": "1"}])
 @pytest.mark.parametrize("options", [[], ["--probe"]])
 def test_status_on_a_machine_without_device_fits_its_schema(

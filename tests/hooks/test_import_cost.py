@@ -97,6 +97,59 @@ def test_the_portable_mechanism_asks_for_few_schemas(musa: Interpreter) -> None:
     assert counts["schemas"] < counts["names"]
 
 
+WORK = """
+import collections, json, sys
+from torchada.hooks import activation
+counts, begin, fallbacks = collections.Counter(), activation._begin, []
+def _begin(backend):
+    import torch
+    module = torch._C._DispatchModule
+    fallback = module.fallback
+    module.fallback = lambda *args: (fallbacks.append(str(args[1])), fallback(*args))[1]
+    sys.setprofile(lambda frame, event, argument: counts.update({event: 1}))
+    begin(backend)
+    sys.setprofile(None)
+    module.fallback = fallback
+activation._begin = _begin
+import torch
+ours = [name for name in sys.modules if name.partition(".")[0] in ("torchada", "_torchada_startup")]
+print(json.dumps({"calls": counts["call"], "modules": len(ours), "fallbacks": fallbacks}))
+"""
+
+
+@pytest.mark.parametrize(("native", "calls"), [("1", 36_000), ("0", 44_000)])
+def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
+    """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
+    work = musa.json(WORK, env={"TORCHADA_NATIVE": native})
+    assert work["modules"] <= 160 and work["calls"] <= calls and work["fallbacks"] == []
+
+
+WAITING = """
+import json, torch, torchada
+key, answers = torch._C.DispatchKey.SparsePrivateUse1, []
+def answer():
+    answers.append(torch._C._dispatch_has_backend_fallback(key))
+answer()
+torchada.disable()
+torch.musa._lazy_init()
+answer()
+torchada.enable()
+answer()
+torchada.disable()
+answer()
+print(json.dumps(answers))
+"""
+
+
+def test_a_fallback_that_waits_for_the_device_is_undone_and_comes_again(musa: Interpreter) -> None:
+    assert musa.json(WAITING) == [False, False, True, False]
+
+
+def test_a_fallback_is_there_when_the_device_is_used(musa: Interpreter) -> None:
+    code = "import torch; {}print(int(torch._C._dispatch_has_backend_fallback(torch._C.DispatchKey.SparsePrivateUse1)))"
+    assert [musa.json(code.format(first)) for first in ("", "torch.ones(1, device='cuda'); ")] == [0, 1]
+
+
 DATA_CLASSES = """
 import json, sys, torch
 modules = [module for name, module in sys.modules.items() if name.startswith("torchada")]

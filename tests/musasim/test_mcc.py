@@ -13,6 +13,7 @@ import pytest
 from musasim import toolkit
 from musasim.toolkit.compiler.options import UsageError, parse
 from musasim.toolkit.compiler.rewrite import RewriteError, rewrite
+from musasim.toolkit.home import FORWARDING, STANDARD_LIBRARY
 from support.fresh_process import run as run_python
 from torchada.porting import port_source
 
@@ -61,6 +62,15 @@ def test_the_headers_that_torch_musa_includes_are_complete_by_themselves(
 ) -> None:
     (tmp_path / "host.cpp").write_text(f"#include <{header}>\nint main() {{ return 0; }}\n")
     call("c++", "-std=c++17", "-fsyntax-only", "-I", home / "include", tmp_path / "host.cpp")
+
+
+def test_each_header_that_only_includes_another_can_be_included(home: Path, tmp_path: Path) -> None:
+    names = [name for listed in FORWARDING.values() for name in listed.split()]
+    names += [f"musa/std/{name}" for name in STANDARD_LIBRARY.split()]
+    written_by_hand = Path(toolkit.__file__).parent / "include"
+    assert [name for name in names if (written_by_hand / name).exists()] == []  # it would be overwritten
+    (tmp_path / "all.mu").write_text("".join(f"#include <{name}>\n" for name in names))
+    call(home / "bin" / "mcc", "-std=c++20", "-fsyntax-only", tmp_path / "all.mu")
 
 
 def test_the_profiler_is_switched_by_its_own_header(home: Path, tmp_path: Path) -> None:

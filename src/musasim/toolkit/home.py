@@ -22,7 +22,7 @@ _DRIVER = [_PACKAGE / "libraries" / "musa" / name for name in ("driver_api.cpp",
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
 _MORE_SOURCES = {"musparse": ("musparse_described",)}
 # Headers that only include another: those that stand in CUDA's toolkit under names of their own.
-_FORWARDING = {
+FORWARDING = {
     "musa_runtime.h": "device_functions.h device_launch_parameters.h",
     "musa_runtime_api.h": "driver_types.h musa_profiler_api.h",  # torch_musa 2.7.1 includes the latter for musaProfilerStart
     "musasim/device_functions.h": "device_atomic_functions.h math_functions.h",  # which every kernel has anyway
@@ -51,7 +51,7 @@ _FORWARDING = {
     "thrust/tuple.h": "thrust/pair.h",
 }
 # The host's standard library, under musa::std as well.
-_STANDARD_LIBRARY = """
+STANDARD_LIBRARY = """
     algorithm array atomic bit cassert cfloat climits cmath complex cstddef cstdint cstring functional
     initializer_list iterator limits numeric optional tuple type_traits utility
 """
@@ -151,10 +151,10 @@ def _copy_headers(include: Path) -> None:
     shutil.copytree(_PACKAGE / "include", include)
     shutil.copy2(_MUSART / "include" / "musa_runtime_api.h", include / "musasim" / "runtime_api.h")
     shutil.copytree(_MUSART / "include" / "musasim", include / "musasim", dirs_exist_ok=True)
-    for included, names in _FORWARDING.items():
+    for included, names in FORWARDING.items():
         for name in names.split():
             _write_header(include / name, f'#include "{included}"')
-    for name in _STANDARD_LIBRARY.split():
+    for name in STANDARD_LIBRARY.split():
         _write_header(include / "musa" / "std" / name, f'#include <{name}>\n\n#include "musa/std/names.h"')
 
 

@@ -74,9 +74,9 @@ def toolkit_of(record: str) -> Toolkit:
 
 
 def _record(toolkit: Toolkit) -> str:
-    plain = {each.name: getattr(toolkit, each.name) for each in fields(toolkit) if each.compare}
+    plain = {field.name: getattr(toolkit, field.name) for field in fields(toolkit) if field.compare}
     folders = [toolkit.folder("include"), toolkit.library_folder()]
-    stamps = [os.stat(each).st_mtime_ns if os.path.isdir(each) else None for each in folders]
+    stamps = [os.stat(folder).st_mtime_ns if os.path.isdir(folder) else None for folder in folders]
     ours = [(path.name, path.stat().st_mtime_ns) for path in sorted(Path(__file__).parent.glob("*.py"))]
     parts = {"toolkit": plain, "python": sys.executable, "packages": str(_PACKAGES), "stamps": stamps, "ours": ours}
     return json.dumps(parts, sort_keys=True)

@@ -8,9 +8,11 @@ from collections.abc import Callable
 _WAITING: dict[str, Callable[[], None]] = {}
 
 
-def defer(key: str, register: Callable[[], None]) -> None:
-    """Let `register` wait for `begin(key)`. A later one takes the place of an earlier one."""
+def defer(key: str, register: Callable[[], None]) -> bool:
+    """Let `register` wait for `begin(key)`. Whether it is the first that waits."""
+    is_first = not _WAITING
     _WAITING[key] = register
+    return is_first
 
 
 def begin(key: str) -> None:
@@ -18,6 +20,12 @@ def begin(key: str) -> None:
     register = _WAITING.pop(key, None)
     if register is not None:
         register()
+
+
+def begin_all() -> None:
+    """The device is used for the first time: register everything that waits."""
+    for key in list(_WAITING):
+        begin(key)
 
 
 def forget(key: str) -> None:

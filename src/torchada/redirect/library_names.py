@@ -67,15 +67,18 @@ class NativeLibraries:
             yield from map(str, sorted(folder.glob(f"lib{library.name}.so*"), reverse=True))
 
 
-def _file_of(names: Iterable[str]) -> re.Pattern[str]:
-    """The file names of these libraries. Wheels put a hash into those that they contain: libcudart-d0da41ae.so.11.0."""
-    return re.compile(rf"lib({'|'.join(map(re.escape, names)) or '(?!)'})(?:-[0-9a-f]+)?\.so(?:\.\d+)*")
+def _file_of(names: Iterable[str]) -> str:
+    """The file names of these libraries. Wheels put a hash into those that they contain: libcudart-d0da41ae.so.11.0.
+
+    An expression that `re` compiles when it is first used, because `import torch` would wait for it.
+    """
+    return rf"lib({'|'.join(map(re.escape, names)) or '(?!)'})(?:-[0-9a-f]+)?\.so(?:\.\d+)*"
 
 
-def _library_in(pattern: re.Pattern[str], name: object) -> str | None:
+def _library_in(pattern: str, name: object) -> str | None:
     if not isinstance(name, (str, bytes, os.PathLike)):
         return None
-    match = pattern.fullmatch(os.path.basename(os.fsdecode(name)))
+    match = re.fullmatch(pattern, os.path.basename(os.fsdecode(name)))
     return match[1] if match else None
 
 

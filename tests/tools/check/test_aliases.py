@@ -321,6 +321,7 @@ run(f)
 """
 
 
+@pytest.mark.full
 @settings(max_examples=300, deadline=None)
 @example(IN_A_CLASS)
 @example("import torch\nclass A:\n    if False:\n        torch = None\n    use(torch)")

@@ -1,7 +1,7 @@
 """Fallbacks: what torch calls for every operator that has no kernel of its own for a dispatch key.
 
-The dispatcher hears of them when the program first uses the device: no tensor has such a key before, and for each fallback it goes
-through all operators, at its registration and once more at its end.
+The dispatcher hears of them when the program first uses the device, as torch.cuda's `_lazy_call` has it: there is no tensor of such
+a key before, and for each fallback it goes through all operators, at its registration and once more at its end.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class Fallbacks:
 
     def set(self, key: str, fallback: Fallback) -> None:
         registration = self._in_force[key] = _Registration(self._context.torch, key, fallback)
-        deferred.defer(key, registration.begin)
-        # Namespaces without it are not initialised, so that their devices may be in use.
-        getattr(self._context.namespace, "_lazy_call", _call)(partial(deferred.begin, key))
+        if deferred.defer(key, registration.begin):  # the namespace notes where a call comes from, which takes a while
+            # A namespace without this is not initialised, so that its device may be in use.
+            getattr(self._context.namespace, "_lazy_call", _call)(deferred.begin_all)
 
     def delete(self, key: str) -> None:
         self._in_force.pop(key).end()
@@ -124,8 +124,8 @@ class _Registration:
             self._handles.pop().reset()
 
 
-def _call(begin: Callable[[], None]) -> None:
-    begin()
+def _call(do: Callable[[], None]) -> None:
+    do()
 
 
 def _bound(fallback: Fallback, operator: Callable[[], OpOverload]) -> Callable[..., Any]:

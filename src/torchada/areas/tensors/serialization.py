@@ -44,10 +44,10 @@ def _tagger(context: Context) -> Callable[[HasDevice], str | None]:
 
 
 def _deserializer(context: Context) -> Callable[[torch.UntypedStorage, str], object]:
-    location_of = re.compile(rf"(?:cuda|{context.backend.device_type})(?::(\d+))?")
+    location_of = rf"(?:cuda|{context.backend.device_type})(?::(\d+))?"
 
     def cuda_deserialize(storage: torch.UntypedStorage, location: str) -> object:
-        match = location_of.fullmatch(location)
+        match = re.fullmatch(location_of, location)
         if match is None and location.startswith("cuda"):
             context.torch.device(location)  # refuses a misspelt device in torch's words, as on CUDA
         return storage.to(device=_device(context, location, match[1])) if match else None

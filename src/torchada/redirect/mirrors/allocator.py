@@ -46,7 +46,7 @@ OPTIONS = frozenset(
         "throw_on_cudamalloc_oom",
     }
 )
-_BETWEEN_OPTIONS = re.compile(r",(?![^\[]*\])")  # roundup_power2_divisions:[256:1,512:2] is one option
+_BETWEEN_OPTIONS = r",(?![^\[]*\])"  # roundup_power2_divisions:[256:1,512:2] is one option
 
 
 class AllocatorSettings:
@@ -88,7 +88,7 @@ class AllocatorSettings:
 
         With `refused`, what CUDA lacks as well stays, so that the backend's allocator refuses it as CUDA's does.
         """
-        given = [option for option in _BETWEEN_OPTIONS.split(settings) if option.strip()]
+        given = [option for option in re.split(_BETWEEN_OPTIONS, settings) if option.strip()]
         options = [(option, option if refused and _is_none_of_cuda(option) else self._own(option)) for option in given]
         lacking = [option.strip() for option, own in options if own is None]
         if lacking:

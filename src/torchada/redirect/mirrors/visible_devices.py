@@ -13,7 +13,7 @@ from torchada.base import settings
 Text: TypeAlias = str | bytes
 T = TypeVar("T")
 SOURCE = "CUDA_VISIBLE_DEVICES"
-_IDENTITY = re.compile(r"(GPU-|MIG-)|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-")
+_IDENTITY = r"(GPU-|MIG-)|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-"
 
 
 class _Copy(NamedTuple):
@@ -127,11 +127,11 @@ def visible_devices(variable: str) -> list[int] | list[str] | None:
     if value is None:
         return None
     entries = [entry.strip() for entry in value.split(",")]
-    identity = _IDENTITY.match(entries[0])
+    identity = re.match(_IDENTITY, entries[0])
     if identity:
         prefix = identity[1] or ""
         return _until_none(
-            [entry if _IDENTITY.match(entry) and entry.startswith(prefix) else None for entry in entries]
+            [entry if re.match(_IDENTITY, entry) and entry.startswith(prefix) else None for entry in entries]
         )
     return _until_none([_ordinal(entry) for entry in entries])
 

@@ -49,12 +49,12 @@ def others(tree: ast.Module) -> Iterator[ast.AST]:
             yield from filter(text_of, node.elts)
         elif isinstance(node, ast.JoinedStr) and not DEVICE_NAME.fullmatch(text_of(node).replace("{}", "cuda", 1)):
             yield from (
-                each for part in node.values if isinstance(part, ast.FormattedValue) for each in _plain(part.value)
+                value for part in node.values if isinstance(part, ast.FormattedValue) for value in _plain(part.value)
             )
         elif isinstance(node, ast.Call) and any(
-            each.arg == "choices" and _is_of_others(each.value) for each in node.keywords
+            keyword.arg == "choices" and _is_of_others(keyword.value) for keyword in node.keywords
         ):
-            yield from (each.value for each in node.keywords if each.arg == "default")
+            yield from (keyword.value for keyword in node.keywords if keyword.arg == "default")
         elif isinstance(node, ast.Constant) and node.value == "cuda:" and id(node) not in joined:
             yield node
 
@@ -125,11 +125,11 @@ def is_choice(name: str, value: ast.expr) -> bool:
 
 def chosen(names: ast.expr, rows: ast.expr) -> Iterator[ast.expr]:
     """The choices in what parametrizes a test: "x, backend" or ("x", "backend"), and (1, "cuda") or param(1, "cuda")."""
-    keys = [each.strip() for each in text_of(names).split(",")]
+    keys = [name.strip() for name in text_of(names).split(",")]
     if isinstance(names, (ast.Tuple, ast.List)):
-        keys = [text_of(each) for each in names.elts]
+        keys = [text_of(name) for name in names.elts]
     parts = [part.args if isinstance(part, ast.Call) else getattr(part, "elts", []) for part in ast.walk(rows)]
-    given = [[each] for part in parts for each in part] if len(keys) == 1 else parts
+    given = [[value] for part in parts for value in part] if len(keys) == 1 else parts
     for values in given:
         if len(values) == len(keys):
             yield from (value for key, value in zip(keys, values, strict=True) if is_choice(key, value))
@@ -137,7 +137,7 @@ def chosen(names: ast.expr, rows: ast.expr) -> Iterator[ast.expr]:
 
 def defaults(arguments: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
     """The arguments of a function that have a default."""
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     yield from zip(reversed(names), reversed(arguments.defaults), strict=False)
     for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         if default is not None:

@@ -169,18 +169,22 @@ class Reader:
 
     def _parts(self, value: ast.expr) -> Parts:
         """What the elements of a tuple stand for, each with its own: asked before the first of them is assigned."""
-        if not isinstance(value, (ast.Tuple, ast.List)) or any(isinstance(each, ast.Starred) for each in value.elts):
+        if not isinstance(value, (ast.Tuple, ast.List)) or any(
+            isinstance(element, ast.Starred) for element in value.elts
+        ):
             return []
-        return [(self._silent(each), self._parts(each)) for each in value.elts]
+        return [(self._silent(element), self._parts(element)) for element in value.elts]
 
     def _bind(self, target: ast.expr, paths: Paths, parts: Parts = ()) -> None:
         """Assign to a target; `parts` are those of what is assigned, where a tuple may be taken apart."""
         if isinstance(target, ast.Name):
             self._scope.bind(target.id, paths or OTHER)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            fits = len(parts) == len(target.elts) and not any(isinstance(each, ast.Starred) for each in target.elts)
-            for number, each in enumerate(target.elts):
-                self._bind(each, *(parts[number] if fits else (OTHER, ())))
+            fits = len(parts) == len(target.elts) and not any(
+                isinstance(element, ast.Starred) for element in target.elts
+            )
+            for number, element in enumerate(target.elts):
+                self._bind(element, *(parts[number] if fits else (OTHER, ())))
         elif isinstance(target, ast.Starred):
             self._bind(target.value, OTHER)
         else:
@@ -208,10 +212,10 @@ class Reader:
             self._scope.bind(alias.asname or alias.name, frozenset({path}))
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        makers = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
-        for each in node.decorator_list:
-            self._expr(each)
-        self._judge.function(node, [self._silent(each) for each in makers])
+        makers = [decorator.func if isinstance(decorator, ast.Call) else decorator for decorator in node.decorator_list]
+        for decorator in node.decorator_list:
+            self._expr(decorator)
+        self._judge.function(node, [self._silent(decorator) for decorator in makers])
         given = self._signature(node.args)
         if node.returns is not None:
             self._expr(node.returns)
@@ -228,8 +232,8 @@ class Reader:
         return given
 
     def _class(self, node: ast.ClassDef) -> None:
-        for each in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
-            self._expr(each)
+        for expression in (*node.decorator_list, *node.bases, *(keyword.value for keyword in node.keywords)):
+            self._expr(expression)
         outer = self._scope
         self._scope = Scope(outer, of_class=_bound(node.body))
         self._body(node.body)
@@ -364,10 +368,10 @@ class Reader:
         if not isinstance(inner, ast.Name):
             base = known(self._expr(inner))  # getattr(torch, "cuda").empty_cache
             names = _attributes(node)
-            found = frozenset(".".join([path, *names]) for path in base)
-            if found:
-                self._judge.name(node, found)
-            return found
+            reached = frozenset(".".join([path, *names]) for path in base)
+            if reached:
+                self._judge.name(node, reached)
+            return reached
         return NOTHING
 
     def _chain_of(self, node: ast.expr) -> Paths:
@@ -377,20 +381,20 @@ class Reader:
             node = node.value
         if not isinstance(node, ast.Name):
             return NOTHING
-        found = self._scope.find(node.id)
-        if found is None:
+        paths = self._scope.find(node.id)
+        if paths is None:
             stars = [module for module in self._scope.starred() if self._judge.is_listed(module, node.id)]
-            found = frozenset(f"{module}.{node.id}" for module in stars)
+            paths = frozenset(f"{module}.{node.id}" for module in stars)
         if not names:
-            return found
-        return frozenset().union(*(self._below(path, names) for path in found - OTHER))
+            return paths
+        return frozenset().union(*(self._below(path, names) for path in paths - OTHER))
 
     def _below(self, path: str, names: Sequence[str]) -> Paths:
         """What attributes of a path stand for."""
         if path[0] != OF_A_CLASS:
             return frozenset({".".join([path, *names])})
-        found = self._classes[path].now.get(names[0], NOTHING)
-        return frozenset().union(*(self._below(each, names[1:]) for each in found - OTHER)) if names[1:] else found
+        paths = self._classes[path].now.get(names[0], NOTHING)
+        return frozenset().union(*(self._below(inner, names[1:]) for inner in paths - OTHER)) if names[1:] else paths
 
     def _call(self, node: ast.Call) -> Paths:
         paths = known(self._expr(node.func))
@@ -412,10 +416,10 @@ class Reader:
         if name == "getattr" and len(node.args) >= 2:
             attribute = _string(node.args[1])
             base = known(self._silent(node.args[0]))
-            found = frozenset(f"{path}.{attribute}" for path in base) if attribute else NOTHING
-            if found:
-                self._judge.name(node, found)
-            return found
+            reached = frozenset(f"{path}.{attribute}" for path in base) if attribute else NOTHING
+            if reached:
+                self._judge.name(node, reached)
+            return reached
         return NOTHING
 
     def _constant(self, node: ast.Constant) -> Paths:
