@@ -51,14 +51,14 @@ class Cache:
 
     def get(self, name: str, build: Callable[[Path], None]) -> Path:
         """The entry. Unless it exists undamaged, `build` makes it in the folder that it is given."""
-        found = self.find(name)
-        if found is None:
+        entry = self.find(name)
+        if entry is None:
             with self.lock(name) as is_alone:
-                found = self.find(name)
-                if found is None:
+                entry = self.find(name)
+                if entry is None:
                     with self.stored(name, is_alone) as place:
                         build(place)
-        return found or self.folder / name
+        return entry or self.folder / name
 
     @contextmanager
     def lock(self, name: str | None = None) -> Iterator[bool]:

@@ -39,21 +39,21 @@ def write(folder: Path) -> None:
 def damage(folder: Path) -> str | None:
     """What is wrong with `folder`; None where it holds exactly what was stored. OSError where that cannot be found out."""
     try:
-        found, recorded = _contents(folder), _recorded(folder)
+        contents, recorded = _contents(folder), _recorded(folder)
     except _Damaged as error:
         return str(error)
-    if found == recorded:
+    if contents == recorded:
         return None
-    name = min(name for name in {*recorded, *found} if recorded.get(name) != found.get(name))
-    if name not in found:
+    name = min(name for name in {*recorded, *contents} if recorded.get(name) != contents.get(name))
+    if name not in contents:
         return f"{name} is missing"
     return f"{name} has changed since it was stored" if name in recorded else f"{name or 'it'} was not stored there"
 
 
 def _recorded(folder: Path) -> dict[str, Any]:
     try:
-        found = json.loads((folder / NAME).read_text(encoding="utf-8"))
-        files = found["files"] if found["version"] == _VERSION else None
+        manifest = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        files = manifest["files"] if manifest["version"] == _VERSION else None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise _Damaged(f"it has no {NAME}") from None
     except (ValueError, TypeError, LookupError):
@@ -65,22 +65,22 @@ def _recorded(folder: Path) -> dict[str, Any]:
 
 def _contents(folder: Path) -> dict[str, Any]:
     """For each file, its size, its SHA-256 and whether it is executable; for each link, its target."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for path, status in _walk(folder):
         name = path[len(str(folder)) + 1 :]
         if not is_trusted(status.st_uid):
             raise _Damaged(f"{name or 'it'} belongs to another user")
         if stat.S_ISLNK(status.st_mode):
-            found[name] = os.readlink(path)
+            contents[name] = os.readlink(path)
             continue
         if others_can_write(status):
             raise _Damaged(f"{name or 'it'} can be written to by others")
         if stat.S_ISREG(status.st_mode):
-            found[name] = [status.st_size, _digest(path), bool(status.st_mode & stat.S_IXUSR)]
+            contents[name] = [status.st_size, _digest(path), bool(status.st_mode & stat.S_IXUSR)]
         elif not stat.S_ISDIR(status.st_mode):
             raise _Damaged(f"{name} is not a regular file")
-    found.pop(NAME, None)
-    return found
+    contents.pop(NAME, None)
+    return contents
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

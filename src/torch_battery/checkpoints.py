@@ -31,9 +31,9 @@ def _saved(value: Any) -> io.BytesIO:
     return file
 
 
-def _equal(found: dict[str, Any], expected: dict[str, Any], is_cuda: bool) -> None:
-    expect(list(found) == list(expected), "the names in a checkpoint have changed")
-    for name, tensor in found.items():
+def _equal(loaded: dict[str, Any], expected: dict[str, Any], is_cuda: bool) -> None:
+    expect(list(loaded) == list(expected), "the names in a checkpoint have changed")
+    for name, tensor in loaded.items():
         expect(tensor.is_cuda == is_cuda, f"{name} was loaded onto {tensor.device}")
         expect(torch.equal(tensor.cpu(), expected[name].cpu()), f"{name} has changed by saving and loading")
 

@@ -24,12 +24,12 @@ def of(rank: int, dtype: torch.dtype = torch.float32, count: int = _SIZE) -> tor
     return Inputs(dtype, f"rank {rank}")(count).cuda()
 
 
-def _equal(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
-    same(found, expected, None, what)
+def _equal(actual: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    same(actual, expected, None, what)
 
 
 def _sum(world: int, dtype: torch.dtype) -> torch.Tensor:
-    return torch.stack([of(each, dtype).double() for each in range(world)]).sum(0)
+    return torch.stack([of(rank, dtype).double() for rank in range(world)]).sum(0)
 
 
 def _all_reduce(dtype: torch.dtype, rank: int, world: int) -> None:
@@ -39,7 +39,7 @@ def _all_reduce(dtype: torch.dtype, rank: int, world: int) -> None:
 
 
 def _all_reduce_other(rank: int, world: int) -> None:
-    every = torch.stack([of(each) for each in range(world)])
+    every = torch.stack([of(member) for member in range(world)])
     wanted = {
         dist.ReduceOp.MAX: every.amax(0),
         dist.ReduceOp.MIN: every.amin(0),
@@ -62,8 +62,8 @@ def _broadcast(rank: int, world: int) -> None:
 def _all_gather(rank: int, world: int) -> None:
     parts = [torch.empty(_SIZE, device="cuda") for _ in range(world)]
     dist.all_gather(parts, of(rank))
-    for each in range(world):
-        _equal(parts[each], of(each), f"all_gather's part of rank {each}")
+    for member in range(world):
+        _equal(parts[member], of(member), f"all_gather's part of rank {member}")
     whole = torch.empty(world * _SIZE, device="cuda")
     dist.all_gather_into_tensor(whole, of(rank))
     _equal(whole, torch.cat(parts), "all_gather_into_tensor")
@@ -71,19 +71,21 @@ def _all_gather(rank: int, world: int) -> None:
 
 def _reduce_scatter(rank: int, world: int) -> None:
     given = of(rank, count=world * 50)
-    expected = torch.stack([of(each, count=world * 50) for each in range(world)]).sum(0)[rank * 50 : (rank + 1) * 50]
-    found = torch.empty(50, device="cuda")
-    dist.reduce_scatter_tensor(found, given)
-    _equal(found, expected, "reduce_scatter_tensor")
-    dist.reduce_scatter(found.zero_(), list(given.chunk(world)))
-    _equal(found, expected, "reduce_scatter")
+    expected = torch.stack([of(member, count=world * 50) for member in range(world)]).sum(0)[
+        rank * 50 : (rank + 1) * 50
+    ]
+    part = torch.empty(50, device="cuda")
+    dist.reduce_scatter_tensor(part, given)
+    _equal(part, expected, "reduce_scatter_tensor")
+    dist.reduce_scatter(part.zero_(), list(given.chunk(world)))
+    _equal(part, expected, "reduce_scatter")
 
 
 def _all_to_all(rank: int, world: int) -> None:
-    found = torch.empty(world * 50, device="cuda")
-    dist.all_to_all_single(found, of(rank, count=world * 50))
-    expected = torch.cat([of(each, count=world * 50)[rank * 50 : (rank + 1) * 50] for each in range(world)])
-    _equal(found, expected, "all_to_all_single")
+    received = torch.empty(world * 50, device="cuda")
+    dist.all_to_all_single(received, of(rank, count=world * 50))
+    expected = torch.cat([of(member, count=world * 50)[rank * 50 : (rank + 1) * 50] for member in range(world)])
+    _equal(received, expected, "all_to_all_single")
 
 
 def _reduce(rank: int, world: int) -> None:
@@ -96,23 +98,23 @@ def _reduce(rank: int, world: int) -> None:
 def _gather(rank: int, world: int) -> None:
     parts = [torch.empty(_SIZE, device="cuda") for _ in range(world)] if rank == 0 else None
     dist.gather(of(rank), parts, dst=0)
-    for each, part in enumerate(parts or ()):
-        _equal(part, of(each), f"gather's part of rank {each}")
-    found = torch.empty(_SIZE, device="cuda")
-    dist.scatter(found, [of(each) for each in range(world)] if rank == 0 else None, src=0)
-    _equal(found, of(rank), "scatter")
+    for member, part in enumerate(parts or ()):
+        _equal(part, of(member), f"gather's part of rank {member}")
+    received = torch.empty(_SIZE, device="cuda")
+    dist.scatter(received, [of(member) for member in range(world)] if rank == 0 else None, src=0)
+    _equal(received, of(rank), "scatter")
 
 
 def _send(rank: int, world: int) -> None:
     """Each rank sends to the next one, and receives from the one before."""
     if world == 1:
         return
-    x, found = of(rank), torch.empty(_SIZE, device="cuda")
+    x, received = of(rank), torch.empty(_SIZE, device="cuda")
     after, before = (rank + 1) % world, (rank - 1) % world
-    transfers = [dist.P2POp(dist.isend, x, after), dist.P2POp(dist.irecv, found, before)]
+    transfers = [dist.P2POp(dist.isend, x, after), dist.P2POp(dist.irecv, received, before)]
     for work in dist.batch_isend_irecv(transfers):
         work.wait()
-    _equal(found, of(before), "what was received")
+    _equal(received, of(before), "what was received")
 
 
 def _asynchronous(rank: int, world: int) -> None:
@@ -133,9 +135,9 @@ def _sub_group(rank: int, world: int) -> None:
 
 
 def _objects(rank: int, world: int) -> None:
-    found: list[Any] = [None] * world
-    dist.all_gather_object(found, {"rank": rank})
-    expect(found == [{"rank": each} for each in range(world)], f"all_gather_object gives {found}")
+    gathered: list[Any] = [None] * world
+    dist.all_gather_object(gathered, {"rank": rank})
+    expect(gathered == [{"rank": member} for member in range(world)], f"all_gather_object gives {gathered}")
 
 
 def _data_parallel(rank: int, world: int) -> None:
@@ -146,10 +148,10 @@ def _data_parallel(rank: int, world: int) -> None:
     alone.load_state_dict(model.state_dict())
     wrapped = torch.nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
     wrapped(of(rank, count=24).reshape(4, 6)).pow(2).mean().backward()
-    batch = torch.cat([of(each, count=24).reshape(4, 6) for each in range(world)])
+    batch = torch.cat([of(member, count=24).reshape(4, 6) for member in range(world)])
     alone(batch).pow(2).mean().backward()
-    for found, expected in zip(model.parameters(), alone.parameters()):
-        close = torch.allclose(found.grad, expected.grad, rtol=1e-4, atol=1e-5)  # type: ignore[arg-type]
+    for weight, expected in zip(model.parameters(), alone.parameters()):
+        close = torch.allclose(weight.grad, expected.grad, rtol=1e-4, atol=1e-5)  # type: ignore[arg-type]
         expect(close, "a gradient of DistributedDataParallel is not the mean of all ranks'")
 
 

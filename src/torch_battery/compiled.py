@@ -23,17 +23,17 @@ def _layer(x: Any, w: Any) -> Any:
 def _compiled() -> float:
     make = Inputs(torch.float32, "compiled")
     x, w = make(6, 8), make(8, 8)
-    found = torch.compile(_layer)(x.cuda(), w.cuda())
-    return same(found, _layer(x.double(), w.double()), _TOLERANCE, "a compiled function")
+    actual = torch.compile(_layer)(x.cuda(), w.cuda())
+    return same(actual, _layer(x.double(), w.double()), _TOLERANCE, "a compiled function")
 
 
 def _gradients() -> float:
     make = Inputs(torch.float32, "compiled")
     x, w = make(6, 8), make(8, 8)
-    found, expected = w.cuda().requires_grad_(), w.double().requires_grad_()
-    torch.compile(_layer)(x.cuda(), found).sum().backward()
+    weight, expected = w.cuda().requires_grad_(), w.double().requires_grad_()
+    torch.compile(_layer)(x.cuda(), weight).sum().backward()
     _layer(x.double(), expected).sum().backward()
-    return same(found.grad, expected.grad, _TOLERANCE.times(10), "a gradient of a compiled function")
+    return same(weight.grad, expected.grad, _TOLERANCE.times(10), "a gradient of a compiled function")
 
 
 TABLE = [

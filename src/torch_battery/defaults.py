@@ -16,8 +16,8 @@ GROUP = "defaults"
 
 
 def _has(what: str, read: Callable[[], Any], expected: Any) -> None:
-    found = read()
-    expect(found == expected, f"{what} is {found!r}; it has to be {expected!r}")
+    actual = read()
+    expect(actual == expected, f"{what} is {actual!r}; it has to be {expected!r}")
 
 
 def _row(subject: str, what: str, read: Callable[[], Any], expected: Any) -> Program:

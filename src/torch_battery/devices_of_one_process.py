@@ -16,8 +16,8 @@ from torch_battery.inputs import Inputs
 def _reduced() -> float:
     make = Inputs(torch.float32, "comm")
     parts = [make(9) for _ in range(2)]
-    found = comm.reduce_add([part.to(f"cuda:{index}") for index, part in enumerate(parts)])
-    return same(found, parts[0].double() + parts[1].double(), None, "comm.reduce_add")
+    total = comm.reduce_add([part.to(f"cuda:{index}") for index, part in enumerate(parts)])
+    return same(total, parts[0].double() + parts[1].double(), None, "comm.reduce_add")
 
 
 def _spread() -> None:
@@ -37,11 +37,11 @@ def _data_parallel() -> float:
     expected.sum().backward()
     own = torch.nn.Linear(6, 3)
     own.load_state_dict({name: weight.float() for name, weight in model.state_dict().items()})
-    found = torch.nn.DataParallel(own.cuda(), [0, 1])(x.cuda())
-    found.sum().backward()
+    actual = torch.nn.DataParallel(own.cuda(), [0, 1])(x.cuda())
+    actual.sum().backward()
     gradients = [model.weight.grad, own.weight.grad]
     return max(
-        same(found.cpu(), expected, None, "DataParallel") / 4,
+        same(actual.cpu(), expected, None, "DataParallel") / 4,
         same(gradients[1], gradients[0], None, "its gradient") / 4,
     )
 

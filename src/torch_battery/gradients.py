@@ -23,11 +23,11 @@ def _pair() -> tuple[Any, Any]:
 
 
 def _second() -> float:
-    found = []
+    gradients = []
     for x in _pair():
         (first,) = torch.autograd.grad((x.tanh() @ x).pow(2).sum(), x, create_graph=True)
-        found += torch.autograd.grad(first.pow(2).sum(), x)
-    return same(found[0], found[1], _TOLERANCE.times(100), "a gradient of a gradient")
+        gradients += torch.autograd.grad(first.pow(2).sum(), x)
+    return same(gradients[0], gradients[1], _TOLERANCE.times(100), "a gradient of a gradient")
 
 
 def _accumulated() -> float:
@@ -97,14 +97,16 @@ def _across_devices() -> float:
 
 def _forward_mode() -> float:
     own, host = _pair()
-    found = [torch.func.jvp(lambda x: (x @ x).sin(), (x.detach(),), (torch.ones_like(x),))[1] for x in (own, host)]
-    return same(found[0], found[1], _TOLERANCE.times(4), "a derivative in forward mode")
+    derivatives = [
+        torch.func.jvp(lambda x: (x @ x).sin(), (x.detach(),), (torch.ones_like(x),))[1] for x in (own, host)
+    ]
+    return same(derivatives[0], derivatives[1], _TOLERANCE.times(4), "a derivative in forward mode")
 
 
 def _per_sample() -> float:
     own, host = _pair()
-    found = [torch.func.vmap(torch.func.grad(lambda row: row.sin().prod()))(x.detach()) for x in (own, host)]
-    return same(found[0], found[1], _TOLERANCE, "a gradient for each sample")
+    gradients = [torch.func.vmap(torch.func.grad(lambda row: row.sin().prod()))(x.detach()) for x in (own, host)]
+    return same(gradients[0], gradients[1], _TOLERANCE, "a gradient for each sample")
 
 
 def _anomaly() -> None:

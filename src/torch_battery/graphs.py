@@ -115,7 +115,7 @@ def _steps(weights: list[torch.Tensor], optimizer: Any, x: torch.Tensor, count: 
 def _training_step() -> float:
     """A whole step with a capturable optimizer: the warm-up's 3 steps and 5 replays are 8 steps."""
     x, captured, eager = _numbers(6, 8), _weights(), _weights()
-    optimizers = [torch.optim.Adam(each, lr=0.02, capturable=True) for each in (captured, eager)]
+    optimizers = [torch.optim.Adam(weights, lr=0.02, capturable=True) for weights in (captured, eager)]
     _warm(lambda: _steps(captured, optimizers[0], x, 3))
     graph = torch.cuda.CUDAGraph()
     optimizers[0].zero_grad(set_to_none=True)
@@ -134,10 +134,10 @@ def _callable() -> float:
     x = _numbers(6, 8)
     expected = model(x).detach().clone()
     graphed: Any = torch.cuda.make_graphed_callables(model, (x.clone().requires_grad_(),))
-    found = graphed(x.clone().requires_grad_())
-    found.sum().backward()
+    actual = graphed(x.clone().requires_grad_())
+    actual.sum().backward()
     expect(all(weight.grad is not None for weight in model.parameters()), "a graphed callable gives no gradients")
-    return same(found, expected, _TOLERANCE, "a graphed callable")
+    return same(actual, expected, _TOLERANCE, "a graphed callable")
 
 
 TABLE = [

@@ -81,20 +81,20 @@ def wide(value: Any) -> Any:
         return value.double()
     if isinstance(value, torch.Tensor) and value.is_complex():
         return value.to(torch.complex128)
-    return [wide(each) for each in value] if isinstance(value, list) else value
+    return [wide(item) for item in value] if isinstance(value, list) else value
 
 
 def moved(value: Any) -> Any:
     """The same input on the device."""
     if isinstance(value, torch.Tensor):
         return value.to("cuda")
-    return [moved(each) for each in value] if isinstance(value, list) else value
+    return [moved(item) for item in value] if isinstance(value, list) else value
 
 
 def strided(value: Any) -> Any:
     """The same values with gaps between the elements, or with other strides."""
     if isinstance(value, list):
-        return [strided(each) for each in value]
+        return [strided(item) for item in value]
     if not isinstance(value, torch.Tensor) or value.dim() == 0:
         return value
     if value.dim() == 1:

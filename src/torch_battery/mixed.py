@@ -68,9 +68,9 @@ def _promoted() -> None:
 def _values(dtype: torch.dtype) -> float:
     host = Inputs(torch.float32, "values")(16, 16)
     with torch.autocast("cuda", dtype=dtype):
-        found = F.relu(host.cuda() @ host.cuda()).softmax(-1)
+        actual = F.relu(host.cuda() @ host.cuda()).softmax(-1)
     expected = F.relu(host.double() @ host.double()).softmax(-1)
-    return same(found, expected, _HALF.times(4 if dtype == torch.bfloat16 else 1), "a product under autocast")
+    return same(actual, expected, _HALF.times(4 if dtype == torch.bfloat16 else 1), "a product under autocast")
 
 
 def _gradients() -> float:
@@ -149,8 +149,8 @@ def _custom_function() -> None:
             return grads[0]
 
     with torch.autocast("cuda"):
-        found = Product.apply(_numbers(4, 4).half())
-    expect(found.dtype == torch.float32, f"custom_fwd(cast_inputs=torch.float32) computes in {found.dtype}")
+        product = Product.apply(_numbers(4, 4).half())
+    expect(product.dtype == torch.float32, f"custom_fwd(cast_inputs=torch.float32) computes in {product.dtype}")
 
 
 def _row(subject: str, run: Callable[[], float | None], tolerance: Tolerance | None = None) -> Program:

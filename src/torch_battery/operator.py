@@ -69,26 +69,26 @@ def _values(group: str, row: Operator, dtype: str) -> float:
     expected = row.call(*map(wide, given))
     tolerance = TOLERANCES.get(dtype, EXACT).times(row.slack)
     with without_tf32(row.precise):
-        found = row.call(*map(moved, given))
-        _kinds(found, row, given)
-        worst = same(found, expected, tolerance)
+        actual = row.call(*map(moved, given))
+        _kinds(actual, row, given)
+        worst = same(actual, expected, tolerance)
         if row.strided:
-            found = row.call(*(strided(moved(each)) for each in given))
-            worst = max(worst, same(found, expected, tolerance, "with strided inputs the result"))
+            actual = row.call(*(strided(moved(value)) for value in given))
+            worst = max(worst, same(actual, expected, tolerance, "with strided inputs the result"))
     return worst
 
 
-def _kinds(found: Any, row: Operator, given: Sequence[Any]) -> None:
+def _kinds(actual: Any, row: Operator, given: Sequence[Any]) -> None:
     """Raise Wrong unless the results are on the device and have the types that the CPU's have."""
-    on_device(found)
-    for tensor, dtype in zip(leaves(found), _dtypes_on_the_cpu(row, given)):
+    on_device(actual)
+    for tensor, dtype in zip(leaves(actual), _dtypes_on_the_cpu(row, given)):
         expect(tensor.dtype == dtype, f"the result has the type {name_of(tensor.dtype)}, not {name_of(dtype)}")
 
 
 def _dtypes_on_the_cpu(row: Operator, given: Sequence[Any]) -> list[torch.dtype]:
     """What types the CPU's results have; none where the CPU does not support the operator in this type."""
     try:
-        return [each.dtype for each in leaves(row.call(*given)) if isinstance(each, torch.Tensor)]
+        return [leaf.dtype for leaf in leaves(row.call(*given)) if isinstance(leaf, torch.Tensor)]
     except (RuntimeError, NotImplementedError):
         return []
 
@@ -96,21 +96,21 @@ def _dtypes_on_the_cpu(row: Operator, given: Sequence[Any]) -> list[torch.dtype]
 def _gradients(group: str, row: Operator) -> float:
     given = row.inputs(Inputs(torch.float32, f"{group}.{row.name}"))
     with without_tf32(row.precise):
-        found = _gradients_of(row, [moved(each) for each in given])
-    expected = _gradients_of(row, [wide(each) for each in given])
-    on_device(found, "a gradient")
-    return same(found, expected, TOLERANCES["float32"].times(10 * row.slack), "the gradient")
+        actual = _gradients_of(row, [moved(value) for value in given])
+    expected = _gradients_of(row, [wide(value) for value in given])
+    on_device(actual, "a gradient")
+    return same(actual, expected, TOLERANCES["float32"].times(10 * row.slack), "the gradient")
 
 
 def _gradients_of(row: Operator, given: Sequence[Any]) -> list[torch.Tensor]:
     """The gradients of a weighted sum of all real results, for each real input."""
-    inputs = [each for each in leaves(list(given)) if isinstance(each, torch.Tensor) and each.is_floating_point()]
-    for each in inputs:
-        each.requires_grad_()
-    results = [each for each in leaves(row.call(*given)) if isinstance(each, torch.Tensor) and each.requires_grad]
-    total = torch.stack([_weighted(each).double() for each in results]).sum()
+    inputs = [leaf for leaf in leaves(list(given)) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
+    for tensor in inputs:
+        tensor.requires_grad_()
+    results = [leaf for leaf in leaves(row.call(*given)) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    total = torch.stack([_weighted(result).double() for result in results]).sum()
     gradients = torch.autograd.grad(total, inputs, allow_unused=True)
-    return [each for each in gradients if each is not None]
+    return [gradient for gradient in gradients if gradient is not None]
 
 
 def _weighted(result: torch.Tensor) -> torch.Tensor:

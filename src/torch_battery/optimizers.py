@@ -66,12 +66,12 @@ def _resumed() -> float:
 
 
 def _clipped() -> float:
-    found = []
+    clipped = []
     for model in (_model(torch.float32).cuda(), _model(torch.float64)):
         _steps(model, torch.optim.SGD(model.parameters(), lr=0.1), 1)
         norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
-        found.append([norm, *(weight.grad for weight in model.parameters())])
-    return same(found[0], found[1], _TOLERANCE, "the clipped gradients")
+        clipped.append([norm, *(weight.grad for weight in model.parameters())])
+    return same(clipped[0], clipped[1], _TOLERANCE, "the clipped gradients")
 
 
 def _scheduled() -> None:

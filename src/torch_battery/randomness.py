@@ -21,9 +21,11 @@ def _moments(draw: Callable[[], Any], mean: float, deviation: float) -> None:
     """The mean and the standard deviation of `_COUNT` numbers, drawn with a fixed seed."""
     torch.cuda.manual_seed(11)
     numbers = draw().double().cpu()
-    found, spread = numbers.mean().item(), numbers.std().item()
+    average, spread = numbers.mean().item(), numbers.std().item()
     allowed = _SIGMAS * deviation / _COUNT**0.5
-    expect(abs(found - mean) <= allowed, f"the mean is {found:.5f}, and {mean:.5f} was expected within {allowed:.5f}")
+    expect(
+        abs(average - mean) <= allowed, f"the mean is {average:.5f}, and {mean:.5f} was expected within {allowed:.5f}"
+    )
     expect(abs(spread - deviation) <= 0.05 * deviation, f"the deviation is {spread:.5f} and not {deviation:.5f}")
 
 
@@ -63,9 +65,9 @@ def _generators() -> None:
 
 
 def _permutation() -> None:
-    found = torch.randperm(5000, device="cuda")
-    expect(torch.equal(found.sort().values.cpu(), torch.arange(5000)), "randperm gives no permutation")
-    expect(not torch.equal(found.cpu(), torch.arange(5000)), "randperm does not mix")
+    permutation = torch.randperm(5000, device="cuda")
+    expect(torch.equal(permutation.sort().values.cpu(), torch.arange(5000)), "randperm gives no permutation")
+    expect(not torch.equal(permutation.cpu(), torch.arange(5000)), "randperm does not mix")
 
 
 def _uniform_bins() -> None:

@@ -49,7 +49,7 @@ class _Group:
         return self._answers(_TO_ANSWER)
 
     def _answers(self, limit: float) -> str | None:
-        """What is wrong, by one answer of each rank. A rank that has ended is the reason of what the others say.
+        """What is wrong, from one answer of each rank. If a rank has ended, that is the answer: the others then fail too.
 
         After the first fault the others are not waited for long: they may wait for that rank.
         """
@@ -62,9 +62,9 @@ class _Group:
                 silent = f"rank {', '.join(map(str, waiting.values()))} has not answered in {limit} s"
                 return self._has_ended or problem or silent
             for stream in ready:
-                found = self._answer(waiting.pop(stream), stream)
-                if found and problem is None:
-                    problem, end = found, min(end, time.monotonic() + _AFTER_A_FAULT)
+                fault = self._answer(waiting.pop(stream), stream)
+                if fault and problem is None:
+                    problem, end = fault, min(end, time.monotonic() + _AFTER_A_FAULT)
         return self._has_ended or problem
 
     def _answer(self, rank: int, stream: IO[bytes]) -> str | None:

@@ -88,15 +88,15 @@ def _query() -> None:
 
 def _timing() -> None:
     """Twice the work takes longer by the device's clock, and time does not run backwards."""
-    found = []
+    times = []
     for cycles in (_CYCLES // 4, _CYCLES):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
         torch.cuda._sleep(cycles)
         end.record()
         end.synchronize()
-        found.append(start.elapsed_time(end))
-    expect(0 < found[0] < found[1], f"a wait and one four times as long take {found[0]:.3f} and {found[1]:.3f} ms")
+        times.append(start.elapsed_time(end))
+    expect(0 < times[0] < times[1], f"a wait and one four times as long take {times[0]:.3f} and {times[1]:.3f} ms")
 
 
 def _gradients_follow() -> None:
@@ -121,16 +121,14 @@ def _seen_by_the_sanitizer() -> dict[str, bool]:
     command = [sys.executable, "-m", "torch_battery.races"]
     done = subprocess.run(command, cwd=HOME, capture_output=True, text=True, timeout=100, check=False)
     expect(done.returncode == 0, f"the sanitizer's program ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    found: dict[str, bool] = json.loads(done.stdout.strip().rpartition("\n")[2])
-    return found
+    seen: dict[str, bool] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    return seen
 
 
 def _sanitized(order: str) -> None:
-    found = _seen_by_the_sanitizer()
-    expect(found["none"], "the sanitizer does not see that two streams use a tensor in no order")
-    expect(
-        order == "none" or not found[order], "two streams use a tensor in no order, although one waits for the other"
-    )
+    seen = _seen_by_the_sanitizer()
+    expect(seen["none"], "the sanitizer does not see that two streams use a tensor in no order")
+    expect(order == "none" or not seen[order], "two streams use a tensor in no order, although one waits for the other")
 
 
 _ORDERS = {"event": by_event, "event_wait": by_event_wait, "wait_stream": by_stream}

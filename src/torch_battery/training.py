@@ -42,7 +42,7 @@ class _Transformer(nn.Module):
 
     def forward(self, x: Any) -> Any:
         h = self.words(x) + self.places(torch.arange(x.shape[1], device=x.device))
-        q, k, v = (each.unflatten(-1, (2, 8)).transpose(1, 2) for each in self.inner(h).chunk(3, -1))
+        q, k, v = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in self.inner(h).chunk(3, -1))
         h = h + F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
         return self.head(h + self.layers(self.norm(h))).flatten(0, 1)
 
@@ -101,10 +101,10 @@ def _compared(
     own.load_state_dict(host.state_dict())
     x, y = batch(Inputs(torch.float32, "training"))
     with without_tf32():
-        found = _curve(own.cuda(), x.cuda(), y.cuda(), steps, dtype)
+        losses = _curve(own.cuda(), x.cuda(), y.cuda(), steps, dtype)
     expected = _curve(host.double(), x.double() if x.is_floating_point() else x, y, steps, None)
-    expect(found[-1] < found[0], f"the loss does not fall: {found[0]:.4f}, and {found[-1]:.4f} after {steps} steps")
-    numbers = [torch.tensor(curve, dtype=torch.float64) for curve in (found, expected)]
+    expect(losses[-1] < losses[0], f"the loss does not fall: {losses[0]:.4f}, and {losses[-1]:.4f} after {steps} steps")
+    numbers = [torch.tensor(curve, dtype=torch.float64) for curve in (losses, expected)]
     return same(numbers[0], numbers[1], allowed, "the loss")
 
 

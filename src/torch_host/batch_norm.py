@@ -94,7 +94,7 @@ def _wide(x: torch.Tensor) -> torch.Tensor:
 
 
 def _others(x: torch.Tensor) -> tuple[int, ...]:
-    return tuple(each for each in range(x.dim()) if each != 1)
+    return tuple(dimension for dimension in range(x.dim()) if dimension != 1)
 
 
 def _as(channels: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

@@ -49,13 +49,13 @@ class _Call:
         for old, new in zip(self._made, _tensors(result)):
             if new is not old and not _is_same_memory(old, new):
                 old.copy_(new)
-        for each in tree_leaves(result):
-            if isinstance(each, torch._C.ScriptObject) and hasattr(each, "wait"):  # of a collective
-                each.wait()
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch._C.ScriptObject) and hasattr(leaf, "wait"):  # of a collective
+                leaf.wait()
 
 
 def _tensors(values: Any) -> list[Any]:
-    return [each for each in tree_leaves(values) if isinstance(each, torch.Tensor)]
+    return [leaf for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
 
 
 def _is_same_memory(old: torch.Tensor, new: torch.Tensor) -> bool:
@@ -75,16 +75,16 @@ class _Before:
 
     def made(self, values: Any) -> None:
         """Memory that the capture itself has made. The storages are held, so no other gets their address."""
-        for each in _tensors(values):
-            self._of_the_capture.setdefault(_address(each), each)
+        for tensor in _tensors(values):
+            self._of_the_capture.setdefault(_address(tensor), tensor)
 
     def will_be_written(self, operator: Any, args: Any, kwargs: Any) -> None:
         for position, argument in enumerate(operator._schema.arguments):
             is_written = argument.alias_info is not None and argument.alias_info.is_write
             if is_written or argument.name in _WRITTEN:
                 value = kwargs.get(argument.name, args[position] if position < len(args) else None)
-                for each in _tensors(value):
-                    self._save(each)
+                for tensor in _tensors(value):
+                    self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
         address = _address(tensor)
@@ -120,7 +120,7 @@ class _Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         kwargs = kwargs or {}
         self.before.will_be_written(func, args, kwargs)
         made = func(*args, **kwargs)
-        if not any(each.alias_info for each in func._schema.returns):
+        if not any(returned.alias_info for returned in func._schema.returns):
             self.before.made(made)
         self.calls.append(_Call(func, args, kwargs, made))
         return made

@@ -83,11 +83,11 @@ def _pools(figures: dict[str, int]) -> dict[str, dict[str, int]]:
 
 
 def _flat(prefix: str, nested: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in nested.items():
         path = f"{prefix}{name}"
-        found.update(_flat(f"{path}.", value) if isinstance(value, dict) else {path: value})
-    return found
+        flat.update(_flat(f"{path}.", value) if isinstance(value, dict) else {path: value})
+    return flat
 
 
 def _of_the_process(field: str) -> int:
@@ -101,5 +101,5 @@ def _of_the_process(field: str) -> int:
 
 def _field(lines: list[str], name: str) -> int | None:
     """A line such as "VmRSS:  1234 kB", in bytes."""
-    found = (line.split() for line in lines if line.startswith(f"{name}:"))
-    return next((int(words[1]) * 1024 for words in found), None)
+    matches = (line.split() for line in lines if line.startswith(f"{name}:"))
+    return next((int(words[1]) * 1024 for words in matches), None)

@@ -246,8 +246,8 @@ def __getattr__(name: str) -> Any:
     """Import the extension builder on first use, because it imports setuptools."""
     if name not in ("BuildExtension", "MUSAExtension", "musa_extension"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(utils, name)
-    return found
+    value = globals()[name] = getattr(utils, name)
+    return value
 
 
 def _apply_sharded_grad_scaler_patch() -> None:

@@ -109,14 +109,14 @@ class _Adam:
             gradient = gradient + param * self.weight_decay
         exp_avg = torch.lerp(gradient, exp_avg, self.beta1)
         exp_avg_sq = torch.lerp(gradient * gradient, exp_avg_sq, self.beta2)
-        largest = [torch.maximum(each, exp_avg_sq) for each in maximum]
+        largest = [torch.maximum(previous, exp_avg_sq) for previous in maximum]
         second = largest[0] if largest else exp_avg_sq
         denominator = second.sqrt() / (1 - self.beta2**step) ** 0.5 + self.eps
         param = param - self.lr / (1 - self.beta1**step) * exp_avg / denominator
         return [param, exp_avg, exp_avg_sq, *largest]
 
     def _store(self, tensor: Tensor, value: Tensor) -> None:
-        """Unless an infinite gradient was found, which the host does not wait for."""
+        """Write the values, unless an infinite gradient was found; the host does not wait to know."""
         if self.found_inf is not None:
             value = torch.where(self.found_inf == 1, tensor, value)
         tensor.copy_(value)
@@ -131,8 +131,8 @@ def multi_tensor_l2norm(
 ) -> tuple[Tensor, Tensor]:
     """The norm of all tensors together, of shape (1,), and, if asked for, that of each one; both in float32."""
     norms = torch.stack([tensor.float().norm() for tensor in tensor_lists[0]])
-    each = norms if per_tensor else norms.new_empty(0)
-    return norms.norm().reshape(1), each
+    by_tensor = norms if per_tensor else norms.new_empty(0)
+    return norms.norm().reshape(1), by_tensor
 
 
 def multi_tensor_lamb(
@@ -173,7 +173,7 @@ def multi_tensor_lamb(
 
 
 def online_softmax(logits: Tensor, targets: Tensor, rank: int) -> Tensor:
-    """For each row of this device's classes: the maximum, the sum of exponentials less it, the target's logit if it is there."""
+    """For each row of this device's classes: the maximum, the sum of exp(logit - maximum), the target's logit if it is there."""
     _require(logits.dim() == 2 and targets.dim() == 1, "Expect logits have 2D shape and targets have 1D shape")
     _require(logits.is_contiguous(), "only support contiguous logits")
     _require(targets.is_contiguous(), "only support contiguous targets")
@@ -188,7 +188,7 @@ def online_softmax(logits: Tensor, targets: Tensor, rank: int) -> Tensor:
 def cross_entropy_loss(
     logits: Tensor, targets: Tensor, gathered_max_sum_y: Tensor, rank: int, world_size: int, reduction: str
 ) -> Tensor:
-    """The loss of all rows, of shape (1,), from what `online_softmax` gave on each device. The gradient takes the logits' place."""
+    """The loss of all rows, of shape (1,), from what `online_softmax` gave on each device. The gradient overwrites the logits."""
     values = _values("cross_entropy_loss", logits)
     _require(reduction in ("mean", "sum"), f"Unsupported reduction mode: {reduction}")
     largest, sums, target = gathered_max_sum_y.to(values.dtype).reshape(-1, world_size, 3).unbind(2)

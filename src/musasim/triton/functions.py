@@ -28,10 +28,10 @@ def interpreted(function: Any) -> Callable[..., Any]:
     if not isinstance(function, JITFunction):
         return getattr(function, "fn", function)  # type: ignore[no-any-return]
     key = function.fn, function.src
-    found = _REWRITTEN.get(key)
-    if found is None:
-        found = _REWRITTEN[key] = _Rewriter(function.fn).rewrite(function.src)
-    return found
+    rewritten = _REWRITTEN.get(key)
+    if rewritten is None:
+        rewritten = _REWRITTEN[key] = _Rewriter(function.fn).rewrite(function.src)
+    return rewritten
 
 
 def _counters(numbers: Any) -> Iterator[Any]:

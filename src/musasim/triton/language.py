@@ -75,13 +75,13 @@ def _of_the_interpreter() -> list[tuple[Any, str, Any, Any]]:
     ]
     before = [(owner, dict(vars(owner))) for owner in owners]
     interpreter._patch_lang(SimpleNamespace(__globals__={"tl": tl, "core": tl.core}))
-    found = []
+    changes = []
     for owner, old in before:
         for name, new in dict(vars(owner)).items():
             if old.get(name, _MISSING) is not new:
-                found.append((owner, name, old.get(name, _MISSING), new))
-    _put_back(found)
-    return found
+                changes.append((owner, name, old.get(name, _MISSING), new))
+    _put_back(changes)
+    return changes
 
 
 def _ours() -> Iterator[tuple[Any, str, Any]]:
@@ -112,7 +112,7 @@ def _of_truth_values() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _of_cuda() -> Iterator[tuple[Any, str, Any]]:
-    """What needs to know who compiles it: libdevice, and the builtins of triton.language.extra.cuda."""
+    """Builtins that a compiler gives the argument `semantic`: libdevice, and the builtins of triton.language.extra.cuda."""
     from triton.language.extra import cuda, libdevice
 
     for module in (cuda, cuda.libdevice):

@@ -17,10 +17,10 @@ Function = Callable[..., Any]
 
 def _special(name: str) -> Function:
     """A function of torch or torch.special, on arrays."""
-    found = getattr(torch.special, name, None) or getattr(torch, name)
+    operation = getattr(torch.special, name, None) or getattr(torch, name)
 
     def call(*arrays: Any) -> Any:
-        return found(*(torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)).numpy()
+        return operation(*(torch.from_numpy(np.ascontiguousarray(array)) for array in arrays)).numpy()
 
     return call
 

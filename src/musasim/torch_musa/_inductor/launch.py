@@ -25,9 +25,9 @@ _NUMBERS: dict[tuple[Any, ...], int] = {}
 
 def launch(kernel: Kernel, *arguments: Any) -> None:
     """Run `kernel` on the current device."""
-    found: list[torch.Tensor] = []
-    form = tuple(_form(argument, found) for argument in arguments)
-    tensors = _on_one_device(found)
+    given: list[torch.Tensor] = []
+    form = tuple(_form(argument, given) for argument in arguments)
+    tensors = _on_one_device(given)
     with torch._C._AutoDispatchBelowAutograd():
         torch.ops.musasim.inductor_kernel.default(_number(kernel, form), tensors)
 
@@ -38,7 +38,7 @@ def _form(argument: Any, tensors: list[torch.Tensor]) -> Any:
         tensors.append(argument)
         return _TENSOR
     if isinstance(argument, (list, tuple)):
-        return type(argument), tuple(_form(each, tensors) for each in argument)
+        return type(argument), tuple(_form(member, tensors) for member in argument)
     return argument
 
 
@@ -47,7 +47,7 @@ def _filled(form: Any, tensors: Iterator[torch.Tensor]) -> Any:
         return next(tensors)
     if isinstance(form, tuple):
         kind, members = form
-        return kind([_filled(each, tensors) for each in members])
+        return kind([_filled(member, tensors) for member in members])
     return form
 
 

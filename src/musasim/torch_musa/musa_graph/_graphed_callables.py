@@ -74,16 +74,16 @@ class _Section:
 
     def _gradients(self, outputs: Any, output_grads: Any) -> tuple[Any, ...]:
         """One entry for each input: its gradient, or None if it needs none."""
-        wanted = tuple(each for each in self.inputs if each.requires_grad)
+        wanted = tuple(tensor for tensor in self.inputs if tensor.requires_grad)
         differentiable = tuple(out for out in outputs if out.requires_grad)
         if not differentiable:
             return (None,) * len(self.inputs)
-        found = iter(
+        gradients = iter(
             torch.autograd.grad(
                 differentiable, wanted, grad_outputs=tuple(output_grads), allow_unused=self.allow_unused
             )
         )
-        return tuple(next(found) if each.requires_grad else None for each in self.inputs)
+        return tuple(next(gradients) if tensor.requires_grad else None for tensor in self.inputs)
 
     def record_forward(self, pool: Any) -> None:
         from .graphs import graph

@@ -17,7 +17,7 @@ _LIBRARY = torch.library.Library("musa", "FRAGMENT")  # type: ignore[no-untyped-
 
 def define_operator(name: str, kernel: Callable[..., None]) -> Any:
     """`torch.ops.musa.<name>` with a learning rate that is a number, or, as overload `tensor_lr`, a tensor."""
-    lists = ", ".join(f"Tensor(a{i}!)[] {each}" for i, each in enumerate(_LISTS))
+    lists = ", ".join(f"Tensor(a{i}!)[] {argument}" for i, argument in enumerate(_LISTS))
     options = (
         "bool capturable=False, bool differentiable=False, Tensor? grad_scale=None, Tensor? found_inf=None, "
         "bool has_complex=False, *, bool amsgrad, float beta1, float beta2, float weight_decay, float eps, bool maximize"
@@ -61,7 +61,7 @@ def _launch(
     groups = Optimizer._group_tensors_by_device_and_dtype(lists)
     for (device, _), (group, _) in groups.items():
         rate, scale, skip = (
-            each.to(device) if isinstance(each, Tensor) else each for each in (lr, grad_scale, found_inf)
+            value.to(device) if isinstance(value, Tensor) else value for value in (lr, grad_scale, found_inf)
         )
         kernel(*group, rate, beta1, beta2, weight_decay, eps, amsgrad, maximize, scale, skip)
         if isinstance(skip, Tensor):
@@ -69,7 +69,7 @@ def _launch(
 
 
 def _take_back(steps: list[Tensor], found_inf: Tensor) -> None:
-    """A step that was skipped does not count."""
+    """Subtract a step that was skipped from the counters."""
     skipped = found_inf.cpu().reshape_as(steps[0])
     torch._foreach_sub_(steps, [skipped] * len(steps))
 
@@ -114,8 +114,8 @@ class FusedOptimizer(Optimizer):
             for option in ("amsgrad", "maximize", "capturable", "differentiable"):
                 group.setdefault(option, False)
             group.setdefault("fused", True)
-        for each in self.state.values():
-            each["step"] = torch.as_tensor(each["step"], dtype=torch.float32, device="cpu")
+        for param_state in self.state.values():
+            param_state["step"] = torch.as_tensor(param_state["step"], dtype=torch.float32, device="cpu")
 
     def _collect(self, group: dict[str, Any]) -> list[list[Tensor]]:
         """The lists that the operator takes, for the parameters that have a gradient."""

@@ -83,7 +83,7 @@ class FusedLAMB(torch.optim.Optimizer):
 
     def _collect(self, group: dict[str, Any]) -> dict[torch.dtype, list[list[Tensor]]]:
         """Gradients, parameters and both averages of the parameters that have a gradient, by type."""
-        found: dict[torch.dtype, list[list[Tensor]]] = defaultdict(lambda: [[], [], [], []])
+        by_type: dict[torch.dtype, list[list[Tensor]]] = defaultdict(lambda: [[], [], [], []])
         for param in group["params"]:
             if param.grad is None:
                 continue
@@ -93,9 +93,9 @@ class FusedLAMB(torch.optim.Optimizer):
             if not state:
                 state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(param.data), torch.zeros_like(param.data)
             tensors = (param.grad.data, param.data, state["exp_avg"], state["exp_avg_sq"])
-            for each, tensor in zip(found[_checked_type(param)], tensors):
-                each.append(tensor)
-        return found
+            for column, tensor in zip(by_type[_checked_type(param)], tensors):
+                column.append(tensor)
+        return by_type
 
     def _update(self, lists: list[list[Tensor]], group: dict[str, Any], norm: Tensor) -> None:
         multi_tensor_applier(

@@ -40,7 +40,7 @@ def _get_musa_arch_flags() -> list[str]:
 
 def _visible_architectures() -> list[str]:
     newest = max((int(name.rsplit("_", 1)[-1]) for name in torch_musa.get_arch_list()), default=_ARCHITECTURES[-1])
-    found = []
+    architectures = []
     for index in range(torch_musa.device_count()):
         major, minor = torch_musa.get_device_capability(index)
         if 10 * major + minor > newest:
@@ -48,8 +48,8 @@ def _visible_architectures() -> list[str]:
                 f"The detected MUSA capability {major}.{minor} is newer than torch_musa knows; compiling for mp_{newest}.",
                 stacklevel=3,
             )
-        found.append(str(min(10 * major + minor, newest)))
-    return found
+        architectures.append(str(min(10 * major + minor, newest)))
+    return architectures
 
 
 def _standard_flag() -> str:

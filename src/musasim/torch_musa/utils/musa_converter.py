@@ -58,8 +58,8 @@ class BaseMUSAConverter:
         """The files to convert, by absolute paths."""
         if not osp.exists(self.root_path):
             raise RuntimeError("illegal root_path")
-        found = [self.root_path] if osp.isfile(self.root_path) else _files(self.root_path)
-        return [path for path in map(osp.abspath, found) if self.is_legal_file(path)]
+        paths = [self.root_path] if osp.isfile(self.root_path) else _files(self.root_path)
+        return [path for path in map(osp.abspath, paths) if self.is_legal_file(path)]
 
     def run(self) -> None:
         """Convert the files."""
@@ -111,14 +111,14 @@ def _write(file: str, text: str) -> None:
 
 def _first_line(statement: ast.stmt) -> int:
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _imports(text: str) -> Iterator[_Edit]:
     """In import statements, torch.musa is torch_musa, and the extension builder is torch_musa's."""
     layout = (tokenize.NL, tokenize.COMMENT)
-    tokens = [each for each in tokenize.generate_tokens(io.StringIO(text).readline) if each.type not in layout]
-    words = [each.string for each in tokens]
+    tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in layout]
+    words = [token.string for token in tokens]
     beginning, inside = True, False
     for i, token in enumerate(tokens):
         inside = (beginning and token.string in ("import", "from")) or inside

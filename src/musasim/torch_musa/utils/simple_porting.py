@@ -66,12 +66,12 @@ class SimplePorting:
     def _tables(self) -> dict[str, str]:
         if not self.mapping_dir_path:
             return porting_names.mapping()
-        found: dict[str, str] = {}
+        table: dict[str, str] = {}
         for name in os.listdir(self.mapping_dir_path):
             if name.endswith(".json") and name != "general.json":
-                found.update(read_json(join(self.mapping_dir_path, name)))
+                table.update(read_json(join(self.mapping_dir_path, name)))
                 LOGGER.info("loading %s...", name)
-        return found
+        return table
 
     def modify_file(self, cuda_filepath: str, musa_filepath: str) -> None:
         """Write the ported file. Lines that begin like a comment, and the headers of CUB, stay as they are."""

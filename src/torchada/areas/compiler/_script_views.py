@@ -81,7 +81,7 @@ class Viewed(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
             if isinstance(node.right, ast.Tuple):
-                node.right.elts = [self._text(each) for each in node.right.elts]
+                node.right.elts = [self._text(element) for element in node.right.elts]
             else:
                 node.right = self._text(node.right)
         return node

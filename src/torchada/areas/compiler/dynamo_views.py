@@ -41,11 +41,11 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _tables(context: Context) -> Iterator[Patch]:
-    """Of what is computed at once. torch_musa imports Dynamo before anything is redirected, so they have torch's own functions."""
+    """torch_musa imports Dynamo before anything is redirected, so its tables of functions to call at once have torch's own."""
     import torch._dynamo.variables.torch as variables
 
     for table in (getattr(variables, name, {}) for name in _FOLDED):
-        known = {getattr(each, "__name__", "") for each in table}
+        known = {getattr(entry, "__name__", "") for entry in table}
         for name in sorted(known.intersection(_OF_CUDA)):
             function = getattr(context.torch.cuda, name)
             yield Patch(table, function, None, None, note=f"torch.cuda.{name}() under torch.compile")

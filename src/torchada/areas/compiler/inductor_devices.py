@@ -141,8 +141,8 @@ def _find(context: Context, original: Find) -> Find:
     ours = context.backend.device_type
 
     def find(name: str, device_type: str, op_name: str | None) -> type[TemplateConfigHeuristics] | None:
-        found = original(name, device_type, op_name)
-        return original(name, "cuda", op_name) if found is None and device_type == ours else found
+        registered = original(name, device_type, op_name)
+        return original(name, "cuda", op_name) if registered is None and device_type == ours else registered
 
     return disguise(find, original)
 

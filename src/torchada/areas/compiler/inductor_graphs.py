@@ -48,9 +48,9 @@ def steps(context: Context) -> Iterator[Patch]:
             refresh=partial(_stash, context, trees),
         )
     for name, value in list(vars(trees).items()):
-        found = getattr(own, _spelled(name, context.backend.device_type), None)
-        if callable(value) and found is not None and getattr(value, "__module__", None) == trees.__name__:
-            yield Patch(trees, name, found, _API.get(name), to=f"{own.__name__}.{found.__name__}")
+        counterpart = getattr(own, _spelled(name, context.backend.device_type), None)
+        if callable(value) and counterpart is not None and getattr(value, "__module__", None) == trees.__name__:
+            yield Patch(trees, name, counterpart, _API.get(name), to=f"{own.__name__}.{counterpart.__name__}")
 
 
 def _trees(context: Context) -> str:

@@ -93,13 +93,13 @@ class _Translated(ast.NodeTransformer):
         return node
 
     def _visit_parts(self, node: ast.Call) -> None:
-        """Visit all but a method `is_cuda` that is called: the one of tensors is a flag."""
+        """Visit all parts; of a method `is_cuda` that is called, only its object: on a tensor, `is_cuda` is a flag."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "is_cuda":
             node.func.value = self.visit(node.func.value)
         else:
             node.func = self.visit(node.func)
-        node.args = [self.visit(each) for each in node.args]
-        node.keywords = [self.visit(each) for each in node.keywords]
+        node.args = [self.visit(argument) for argument in node.args]
+        node.keywords = [self.visit(keyword) for keyword in node.keywords]
 
     def _of_tensor(self, value: ast.expr, ours: ast.expr, other: ast.expr) -> ast.expr:
         """`ours` where `value` is a tensor, else `other`; `ours` where that cannot be asked."""

@@ -43,9 +43,9 @@ class Missing:
         if name in self._answered or name in self._absent:
             return name in self._absent
         if name.startswith(_FUNCTIONS):
-            found = self._native.get(name)
+            native = self._native.get(name)
             # A replacement is a function of Python.
-            return isinstance(found, (BuiltinFunctionType, NoneType)) or _is_nvidias(found)
+            return isinstance(native, (BuiltinFunctionType, NoneType)) or _is_nvidias(native)
         if name in self._native:
             return _is_nvidias(self._native[name])
         return self.stops(function.__globals__.get(name))

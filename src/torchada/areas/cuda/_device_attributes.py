@@ -71,9 +71,9 @@ class DeviceAttributes:
 
     def _compare(self, index: int, properties: object) -> str:
         for name, number in _KNOWN_TO_TORCH.items():
-            found, expected = self._ask(number, index), getattr(properties, name)
-            if found != expected:
-                return f"the runtime numbers its attributes differently ({name}: {found}, but torch reports {expected})"
+            value, expected = self._ask(number, index), getattr(properties, name)
+            if value != expected:
+                return f"the runtime numbers its attributes differently ({name}: {value}, but torch reports {expected})"
         return ""
 
     def _ask(self, number: int, index: int) -> int | None:

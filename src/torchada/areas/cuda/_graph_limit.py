@@ -43,9 +43,9 @@ def executables_to_keep(context: Context) -> int:
     if settings.graph_exec_cap:
         return settings.graph_exec_cap
     if settings.graph_autoprobe:
-        found = _tried(context)
-        if found:
-            return max(_LEAST, found - settings.graph_exec_margin)
+        limit = _tried(context)
+        if limit:
+            return max(_LEAST, limit - settings.graph_exec_margin)
         warn_once("TORCHADA_GRAPH_AUTOPROBE: the trial has found no limit, so the usual one counts")
     return max(1, int(_usual_limit(context) * _SHARE))
 
@@ -76,5 +76,5 @@ def _tried(context: Context) -> int | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, env=env)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"executables: (\d+)", done.stdout)
-    return int(found[1]) if found else None
+    match = re.search(r"executables: (\d+)", done.stdout)
+    return int(match[1]) if match else None

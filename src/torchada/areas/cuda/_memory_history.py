@@ -25,15 +25,17 @@ class History:
 
     def snapshot(self, selection: tuple[object, ...] | None = None) -> Snapshot:
         """All segments, or those of the pool (a, b), given as (a, b) or (a, b, include_traces); (0, 0) selects all."""
-        found: Snapshot = dict(self._memory._snapshot())
+        snapshot: Snapshot = dict(self._memory._snapshot())
         pool, with_traces = (tuple(selection[:2]), selection[2:] != (False,)) if selection else ((0, 0), True)
         if pool != (0, 0):
-            found["segments"] = [each for each in found["segments"] if tuple(each["segment_pool_id"]) == pool]
+            snapshot["segments"] = [
+                segment for segment in snapshot["segments"] if tuple(segment["segment_pool_id"]) == pool
+            ]
         if not with_traces:
-            found["device_traces"] = [[] for _ in found["device_traces"]]
+            snapshot["device_traces"] = [[] for _ in snapshot["device_traces"]]
         elif self._skipped:
-            found["device_traces"] = [self._without_skipped(trace) for trace in found["device_traces"]]
-        return found
+            snapshot["device_traces"] = [self._without_skipped(trace) for trace in snapshot["device_traces"]]
+        return snapshot
 
     def _without_skipped(self, trace: list[Snapshot]) -> list[Snapshot]:
         return [entry for entry in trace if entry["action"] not in self._skipped]

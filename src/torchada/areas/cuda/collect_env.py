@@ -62,8 +62,8 @@ def _answers(context: Context) -> dict[str, Callable[[AnyFunction], AnyFunction]
         return lambda: f"{original()}\n{_environment(context).torchada()}"
 
     return {
-        each.__name__: each
-        for each in (get_gpu_info, get_nvidia_driver_version, get_running_cuda_version, get_pretty_env_info)
+        answer.__name__: answer
+        for answer in (get_gpu_info, get_nvidia_driver_version, get_running_cuda_version, get_pretty_env_info)
     }
 
 

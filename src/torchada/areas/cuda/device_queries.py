@@ -31,7 +31,7 @@ def _device_count_nvml(context: Context, original: Callable[[], int]) -> Callabl
     listed = original if context.backend.management else None
 
     def _device_count_nvml() -> int:
-        found = -1 if listed is None else listed()
-        return found if found >= 0 else int(context.torch.cuda.device_count())
+        count = -1 if listed is None else listed()
+        return count if count >= 0 else int(context.torch.cuda.device_count())
 
     return disguise(_device_count_nvml, original)

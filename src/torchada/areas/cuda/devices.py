@@ -43,7 +43,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
-    """torch.cuda.device(0), which CUDA's functions take for the device it switches to. torch_musa's look it up by one function."""
+    """CUDA's functions accept torch.cuda.device(0) as a device. torch_musa's all look their device up by one function."""
     name = f"_get_{context.backend.device_type}_device_index"
     for module, original in modules_with(context.backend.adapter, name):
         if callable(original):
@@ -116,8 +116,8 @@ def _parse_visible_devices(context: Context, original: Callable[[], object]) -> 
     variable = context.backend.visible_devices
 
     def _parse_visible_devices() -> object:
-        found = visible_devices(variable)
-        return original() if found is None else found
+        visible = visible_devices(variable)
+        return original() if visible is None else visible
 
     return disguise(_parse_visible_devices, original)
 

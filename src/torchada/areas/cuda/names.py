@@ -60,8 +60,8 @@ def _everywhere(context: Context, replaced: dict[str, AnyFunction], same: frozen
     cuda, space = context.torch.cuda, f"torch.{context.backend.namespace}"
     name_of = {id(vars(cuda)[name]): name for name in replaced}
     # torch.cuda first, because a report calls a function by its first name.
-    found = sorted(holders(vars(cuda)[name] for name in replaced), key=lambda holder: holder[0] is not cuda)
-    for module, name, original in found:
+    places = sorted(holders(vars(cuda)[name] for name in replaced), key=lambda holder: holder[0] is not cuda)
+    for module, name, original in places:
         if _is_the_backends(context, module):
             continue
         cuda_name = name_of[id(original)]

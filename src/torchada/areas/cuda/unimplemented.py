@@ -63,10 +63,10 @@ Calls = dict[str, Callable[..., object]]
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    found = list(_lacking(context))
-    if not found:
+    lacking = list(_lacking(context))
+    if not lacking:
         raise Skip(f"torch.{context.backend.namespace} lacks nothing of torch.cuda")
-    yield from found
+    yield from lacking
 
 
 def _lacking(context: Context) -> Iterator[Patch]:
@@ -87,7 +87,7 @@ def _lacking(context: Context) -> Iterator[Patch]:
 
 
 def _in_the_place_of(value: Any, refuse: AnyFunction) -> AnyFunction:
-    """`refuse`, and once more under `__wrapped__` where `value` has that: torch 2.15 reads torch.cuda.use_mem_pool's."""
+    """`refuse`, also as `__wrapped__` where `value` has that attribute: torch 2.15 reads the one of torch.cuda.use_mem_pool."""
     call = disguise(refuse, value)
     if hasattr(value, "__wrapped__"):
         call.__wrapped__ = disguise(plain(refuse), value.__wrapped__)  # type: ignore[attr-defined]

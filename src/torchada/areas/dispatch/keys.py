@@ -143,9 +143,9 @@ def _random_operators(context: Context) -> Iterator[Patch]:
     original = module.get_device
 
     def get_device(args: tuple[object, ...], kwargs: dict[str, object]) -> str | None:
-        found: str | None = original(args, kwargs)
-        if found is None and any(isinstance(arg, torch.Tensor) and arg.device.type == device_type for arg in args):
-            found = device_type  # torch 2.7 looks only for the types it knows
-        return "cuda" if found == device_type else found
+        device: str | None = original(args, kwargs)
+        if device is None and any(isinstance(arg, torch.Tensor) and arg.device.type == device_type for arg in args):
+            device = device_type  # torch 2.7 looks only for the types it knows
+        return "cuda" if device == device_type else device
 
     yield Patch(module, "get_device", disguise(get_device, original), None, note="random operators under torch.compile")

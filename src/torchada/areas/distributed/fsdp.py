@@ -35,9 +35,9 @@ def _adding(context: Context, original: Callable[P, Factors]) -> Callable[P, Fac
     signature = inspect.signature(original)
 
     def factors(*args: P.args, **kwargs: P.kwargs) -> Factors:
-        found = original(*args, **kwargs)
-        if all(operator in (operators.SUM, operators.AVG) for operator in found[2:]):
-            return found
+        chosen = original(*args, **kwargs)
+        if all(operator in (operators.SUM, operators.AVG) for operator in chosen[2:]):
+            return chosen
         bound = signature.bind(*args, **kwargs)
         bound.arguments[_ONLY_ADDING] = True
         return original(*bound.args, **bound.kwargs)

@@ -33,7 +33,7 @@ def _refusing(context: Context, original: Callable[[Devices], R], api: str) -> C
 
     def convert(devices: Devices) -> R:
         named = [*devices, *devices.values()] if isinstance(devices, dict) else list(devices)
-        if any(device(each).type == own for each in named):
+        if any(device(entry).type == own for entry in named):
             raise error(context, api, _WHY)
         return original(devices)
 

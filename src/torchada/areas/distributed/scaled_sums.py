@@ -57,21 +57,21 @@ def _summing(context: Context, original: Callable[..., Any], position: int, scal
 def _first(inputs: Any) -> Tensor:
     while isinstance(inputs, list | tuple):
         inputs = inputs[0]
-    found: Tensor = inputs
-    return found
+    first: Tensor = inputs
+    return first
 
 
 def _in_place(group: Any, inputs: Any, options: Any, factor: Factor) -> Any:
     """The result replaces the inputs in any case."""
-    for each in inputs if isinstance(inputs, list | tuple) else (inputs,):
-        each.detach().mul_(factor)
+    for tensor in inputs if isinstance(inputs, list | tuple) else (inputs,):
+        tensor.detach().mul_(factor)
     return inputs
 
 
 def _copied(group: Any, inputs: Any, options: Any, factor: Factor) -> Any:
     """The inputs stay as they are."""
     if isinstance(inputs, list | tuple):
-        return [_copied(group, each, options, factor) for each in inputs]
+        return [_copied(group, part, options, factor) for part in inputs]
     return inputs.detach() * factor
 
 

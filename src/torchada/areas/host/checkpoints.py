@@ -1,4 +1,4 @@
-"""Checkpoints carry CUDA's tags for tensors of the device, so that they are the ones of a CUDA machine, and are read with these."""
+"""Checkpoints tag tensors of the device as CUDA does, so that they can be exchanged with machines that have CUDA."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOCATION = re.compile(r"cuda(?::(\d+))?")
 def patches(context: Context) -> Iterator[Patch]:
     serialization = context.torch.serialization
     entry = (_PRIORITY, _tagger(context), _deserializer(context))
-    registry = sorted([*serialization._package_registry, entry], key=lambda each: each[0])
+    registry = sorted([*serialization._package_registry, entry], key=lambda registered: registered[0])
     note = "torch.load of tensors of the device and of the CPU, torch.save with their tags"
     yield Patch(serialization, "_package_registry", registry, None, note=note)
     restoring = _get_restore_location(context, serialization._get_restore_location)
@@ -67,9 +67,9 @@ def _get_restore_location(context: Context, original: Callable[[Any], Callable[.
 
         def restore_location(storage: Any, location: str) -> Any:
             restored = restore(storage, location)
-            found = getattr(restored, "_untyped_storage", restored)
-            if found is not None and found.device.type == "cpu" and places.of_storage(found) is None:
-                places.put_storage(found, CPU)
+            untyped = getattr(restored, "_untyped_storage", restored)
+            if untyped is not None and untyped.device.type == "cpu" and places.of_storage(untyped) is None:
+                places.put_storage(untyped, CPU)
             return restored
 
         return restore_location

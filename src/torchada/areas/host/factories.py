@@ -15,7 +15,7 @@ from torchada.redirect.factories import replacing
 from torchada.redirect.namespaces import device_position, takes_device
 
 _OF_THE_CPU = ("from_numpy", "frombuffer", "from_dlpack", "from_file")
-# Where they are given tensors, and no device, the result is where these are. as_tensor and asarray may give them back.
+# Given tensors and no device, these make the result where the tensors are. as_tensor and asarray may return the tensor itself.
 _OF_TENSORS = frozenset({"normal", "tensor", "as_tensor", "asarray"})
 
 
@@ -86,7 +86,7 @@ def _like(places: Places, original: Function) -> Function:
 
 def _where_tensors_are(tensor: Any, places: Places, original: Function, otherwise: Function) -> Function:
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = next((each for each in (*args, *kwargs.values()) if isinstance(each, tensor)), None)
+        given = next((argument for argument in (*args, *kwargs.values()) if isinstance(argument, tensor)), None)
         if given is None:
             return otherwise(*args, **kwargs)
         made, place = original(*args, **kwargs), places.of(given)

@@ -50,11 +50,11 @@ def free_key(context: Context, of_cuda: str, needed: str) -> str:
 
 
 def composed(context: Context, of_cpu: str, key: str, without: Collection[str] = ()) -> list[str]:
-    """The operators with a kernel for the CPU's key, and for `key` only what torch composes of others for any key."""
+    """The operators that have a kernel for the CPU's key, but for `key` only what torch composes of others for every key."""
     native = context.torch._C
     has, computed = native._dispatch_has_kernel_for_dispatch_key, native._dispatch_has_computed_kernel_for_dispatch_key
-    found = native._dispatch_get_registrations_for_dispatch_key(of_cpu)
-    names = (name for name in found if name.startswith("aten::") and computed(name, key) and not has(name, key))
+    registered = native._dispatch_get_registrations_for_dispatch_key(of_cpu)
+    names = (name for name in registered if name.startswith("aten::") and computed(name, key) and not has(name, key))
     return sorted({name.removeprefix("aten::") for name in names} - set(without))
 
 
@@ -99,7 +99,7 @@ class Fallbacks:
 
 
 class _Registration:
-    """One fallback. A program may never use the device, and then it ends without having begun."""
+    """One fallback. It is registered by `begin`, at the first use of the device, which a program may never come to."""
 
     def __init__(self, torch: Any, key: str, fallback: Fallback) -> None:
         self.fallback = fallback

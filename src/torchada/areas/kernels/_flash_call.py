@@ -37,7 +37,7 @@ class Call:
     block_table: Tensor | None = None
 
     def check(self) -> None:
-        is_set = [each is not None for each in (self.cum_seq_q, self.cum_seq_k)]
+        is_set = [offsets is not None for offsets in (self.cum_seq_q, self.cum_seq_k)]
         together = "cumulative_sequence_length_q and cumulative_sequence_length_k must be both set or both not set"
         checks.check(is_set[0] == is_set[1], together)
         given = self.query, self.key, self.value
@@ -78,20 +78,20 @@ class Call:
         return self._queries.packed(self._rows(output, self._queries), len(self.query)), self._packed_sums(sums)
 
     def gradients(self, gradient: Tensor, output: Tensor, sums: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the query, the key and the value, in single precision."""
-        scores, of_queries = self._scores, (self._batches(each, self._queries) for each in (output, gradient))
-        found = scores.in_steps(scores.gradients, *self._inputs, self._filled_sums(sums), *of_queries)
+        """The gradients of the query, the key and the value, in single precision."""
+        scores, of_queries = self._scores, (self._batches(tensor, self._queries) for tensor in (output, gradient))
+        computed = scores.in_steps(scores.gradients, *self._inputs, self._filled_sums(sums), *of_queries)
         owners = self._queries, self._keys, self._keys
         arguments = self.query, self.key, self.value
         of_query, of_key, of_value = (
             owner.packed(self._rows(batches, owner), len(argument))
-            for batches, owner, argument in zip(found, owners, arguments)
+            for batches, owner, argument in zip(computed, owners, arguments)
         )
         return of_query, of_key, of_value
 
     @property
     def _heads(self) -> tuple[int, int]:
-        """Of the keys, and of the queries for each of them."""
+        """The number of heads of the keys, and how many heads of the queries share each of them."""
         heads = self.key.size(-2)
         return heads, self.query.size(-2) // heads
 
@@ -122,14 +122,14 @@ class Call:
         left = -1 if self.window_size_left is None else self.window_size_left
         right = -1 if self.window_size_right is None else self.window_size_right
         right = 0 if self.is_causal else right
-        left, right = (-1 if each >= longest else each for each in (left, right))
+        left, right = (-1 if limit >= longest else limit for limit in (left, right))
         # So the first of many queries see nothing if there are few keys.
         return left, longest if left >= 0 > right else right
 
     @property
     def _inputs(self) -> list[Tensor]:
-        keys = [self._batches(each, self._keys) for each in (self.key, self.value)]
-        lengths = [self._of_batches(each.lengths) for each in (self._queries, self._keys)]
+        keys = [self._batches(tensor, self._keys) for tensor in (self.key, self.value)]
+        lengths = [self._of_batches(owner.lengths) for owner in (self._queries, self._keys)]
         return [self._batches(self.query, self._queries), *keys, *lengths]
 
     def _of_batches(self, lengths: Tensor) -> Tensor:

@@ -16,11 +16,11 @@ def check(is_right: bool, text: str) -> None:
 
 
 def check_devices(*tensors: Tensor | None) -> None:
-    devices = list(dict.fromkeys(str(each.device) for each in tensors if each is not None))
-    found = (
+    devices = list(dict.fromkeys(str(tensor.device) for tensor in tensors if tensor is not None))
+    message = (
         f"Expected all tensors to be on the same device, but found at least two devices, {' and '.join(devices[:2])}!"
     )
-    check(len(devices) == 1, found)
+    check(len(devices) == 1, message)
 
 
 def check_types(torch: Any, query: Tensor, **others: Tensor) -> None:

@@ -21,7 +21,7 @@ class Example:
         query, key = ((5, 2, _SIZE), (7, 1, _SIZE)) if is_packed else ((2, 3, 2, _SIZE), (2, 4, 1, _SIZE))
         key = (2, _PAGE, 1, _SIZE) if is_paged else key
         offsets = (_QUERIES, (0, _PAGE, 2 * _PAGE) if is_paged else _KEYS) if is_packed else (None, None)
-        lengths = [None if each is None else self._integers(*each) for each in offsets]
+        lengths = [None if values is None else self._integers(*values) for values in offsets]
         tensors = [self._numbers(*shape) for shape in (query, key, key)]
         self.out, self.gradient = self._numbers(*query), self._numbers(*query)
         self.inputs = (*tensors, *lengths, 3, _PAGE if is_paged else 4)
@@ -56,9 +56,9 @@ class Example:
         return made
 
 
-def agree(torch: Any, found: list[Any], wanted: list[Tensor]) -> bool:
-    """Up to what half precision rounds."""
-    for one, other in zip(found, wanted, strict=True):
+def agree(torch: Any, computed: list[Any], wanted: list[Tensor]) -> bool:
+    """Whether the results are equal, up to the rounding of half precision."""
+    for one, other in zip(computed, wanted, strict=True):
         if one is None or (one.shape, one.dtype) != (other.shape, other.dtype):
             return False
         if not torch.allclose(one.cpu().float(), other.cpu().float(), rtol=1e-2, atol=1e-2):

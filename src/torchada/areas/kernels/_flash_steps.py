@@ -86,5 +86,5 @@ class Scores:
         """The results of `compute` for these batches, a few at a time."""
         query = tensors[0]
         batches = max(1, _SCORES // max(1, query.size(1) * self.keys))
-        steps = [compute(*parts) for parts in zip(*(self.torch.split(each, batches) for each in tensors))]
+        steps = [compute(*parts) for parts in zip(*(self.torch.split(tensor, batches) for tensor in tensors))]
         return [self.torch.cat(parts) for parts in zip(*steps)]

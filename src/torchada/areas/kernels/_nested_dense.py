@@ -48,7 +48,7 @@ class _Operation:
             return self._by_rows(nested, dense, sizes, **options)
         is_of_channels = nested.dim() == 4 and dense.dim() == 3 and dense.shape[1:] == (1, 1)
         if is_of_channels and (sizes[:, 0] == dense.size(0)).all():
-            parts = [self._operator(each, dense, **options) for each in nested.unbind()]
+            parts = [self._operator(tensor, dense, **options) for tensor in nested.unbind()]
             of_parts: Tensor = self._torch._nested_tensor_from_tensor_list(parts)
             return of_parts
         # PyTorch's words.

@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 def overload(torch: Any, name: str) -> OpOverload:
     """torch.ops.aten.add.out for "add.out", and its default overload for "add"."""
     packet, _, rest = name.partition(".")
-    found: OpOverload = getattr(getattr(torch.ops.aten, packet), rest or "default")
-    return found
+    operator: OpOverload = getattr(getattr(torch.ops.aten, packet), rest or "default")
+    return operator

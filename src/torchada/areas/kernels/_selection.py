@@ -65,18 +65,18 @@ class Kernel:
 
     @property
     def state(self) -> str:
-        """What status says of it."""
-        found = self._verdicts.known(self.name)
+        """What `torchada status` says of the kernel."""
+        verdict = self._verdicts.known(self.name)
         adapter = self._context.backend.adapter
-        if found is None:
+        if verdict is None:
             return f"{adapter}'s kernel is probed at the first call"
-        if found:
+        if verdict:
             return f"{adapter}'s kernel is right, and used"
         where = "makes the host wait, and is replaced in captures"
         return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
     def device(self, *args: Any) -> Any:
-        """Whose kernel is called."""
+        """The device whose kernel is called."""
         return args[0].device
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
@@ -92,14 +92,14 @@ class Kernel:
         if device.type != self._context.backend.device_type or not self.concerns(*args, **kwargs):
             return own(*args, **kwargs)
         name, probe = self.case(*args, **kwargs)
-        found = self._verdicts.known(name)
+        verdict = self._verdicts.known(name)
         # A capture cannot be interrupted by a probe; the replacement is right in any case.
-        if found is None or self._only_captured:
+        if verdict is None or self._only_captured:
             is_captured = self._is_capturing()
-            if found is None and not is_captured:
-                found = self._verdicts.probe(name, own, probe, device)
-            found = found or (self._only_captured and not is_captured)
-        return own(*args, **kwargs) if found else self._replacement(*args, **kwargs)
+            if verdict is None and not is_captured:
+                verdict = self._verdicts.probe(name, own, probe, device)
+            verdict = verdict or (self._only_captured and not is_captured)
+        return own(*args, **kwargs) if verdict else self._replacement(*args, **kwargs)
 
     def _own(self, keys: DispatchKeySet) -> Function:
         if self.key == _DEVICE:

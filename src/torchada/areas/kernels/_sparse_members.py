@@ -12,7 +12,7 @@ def moved(torch: Any, tensor: Tensor, device: Any) -> Tensor:
     """The tensor on `device`, of the same layout."""
     if tensor.layout == torch.strided or tensor.layout == torch.jagged:
         return tensor.to(device)
-    first, second, values = (each.to(device) for each in members(torch, tensor))
+    first, second, values = (member.to(device) for member in members(torch, tensor))
     more = {"dtype": tensor.dtype, "layout": tensor.layout, "device": device}
     made: Tensor
     if tensor.layout == torch.sparse_coo:

@@ -44,31 +44,31 @@ class _Elsewhere:
         return of_devices.get(self._name) or overload(self._torch, self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, self._torch.Tensor)]
+        tensors = [argument for argument in (*args, *kwargs.values()) if isinstance(argument, self._torch.Tensor)]
         to, back = self._ways(tensors)
-        moved = [self._each(each, to) for each in args]
-        named = {name: self._each(each, to) for name, each in kwargs.items()}
-        found = self._compute(*moved, **named)
+        moved = [self._each(argument, to) for argument in args]
+        named = {name: self._each(argument, to) for name, argument in kwargs.items()}
+        result = self._compute(*moved, **named)
         if not self._written:
-            return self._each(found, back)
+            return self._each(result, back)
         written = kwargs[self._written] if self._written in kwargs else args[0]
-        return written.resize_(found.shape).copy_(found)
+        return written.resize_(result.shape).copy_(result)
 
     def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
-        """There and back again."""
+        """How to convert a tensor for the computation, and how to convert a result back."""
         torch, device = self._torch, tensors[0].device
-        floating = {each.dtype for each in tensors if each.is_floating_point()}
+        floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
-            return lambda each: each.cpu(), lambda each: each.to(device)
+            return lambda tensor: tensor.cpu(), lambda tensor: tensor.to(device)
         (half,) = floating
         return (
-            lambda each: each.float() if each.is_floating_point() else each,
-            lambda each: each.to(half) if each.is_floating_point() else each,
+            lambda tensor: tensor.float() if tensor.is_floating_point() else tensor,
+            lambda tensor: tensor.to(half) if tensor.is_floating_point() else tensor,
         )
 
     def _each(self, value: Any, way: Function) -> Any:
         if isinstance(value, tuple):
-            return tuple(self._each(each, way) for each in value)
+            return tuple(self._each(part, way) for part in value)
         return way(value) if isinstance(value, self._torch.Tensor) else value
 
 

@@ -39,18 +39,18 @@ class Verdicts:
         A kernel that raises is not right. Other processes hear of it only if there is no kernel: memory may have been short.
         """
         with self._lock:
-            found = self.known(name)
-            if found is not None or self._known is None:
-                return bool(found)
+            verdict = self.known(name)
+            if verdict is not None or self._known is None:
+                return bool(verdict)
             lasting = True
             try:
-                found = probe(kernel, device)
+                verdict = probe(kernel, device)
             except (RuntimeError, TypeError) as error:
-                found, lasting = False, isinstance(error, NotImplementedError)
-            self._known[name] = found
+                verdict, lasting = False, isinstance(error, NotImplementedError)
+            self._known[name] = verdict
             if lasting:
-                self._write({**self._read(), name: found})
-            return found
+                self._write({**self._read(), name: verdict})
+            return verdict
 
     def _versions(self) -> str:
         # An override in C++ is what a probe finds where there is one, and may not be there in another process.
@@ -66,8 +66,8 @@ class Verdicts:
 
         try:
             folder = cache("probes", self._context.settings.cache).find(self._entry())
-            found = json.loads((folder / _FILE).read_bytes()) if folder is not None else {}
-            return {str(name): verdict is True for name, verdict in found.items()}
+            stored = json.loads((folder / _FILE).read_bytes()) if folder is not None else {}
+            return {str(name): verdict is True for name, verdict in stored.items()}
         except (OSError, ValueError, AttributeError):
             return {}
 

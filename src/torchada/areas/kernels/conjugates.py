@@ -1,7 +1,7 @@
 """Products of complex matrices whose conjugation is only noted, as in `a.mH @ b`, and the gradient of every complex product.
 
 PyTorch hands such tensors to the kernels of matrix products, because CUDA's conjugate while they read. torch_musa 2.7.1's do not
-look (Matmul.cpp). These kernels run for tensors with that note alone.
+look (Matmul.cpp). These kernels run for such tensors alone.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class _Product:
         return overload(self._torch, self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._operator(*(each.resolve_conj() for each in args), **kwargs)
+        return self._operator(*(argument.resolve_conj() for argument in args), **kwargs)
 
     def is_right(self, kernel: Function, device: Any) -> bool:
-        """Whether conj(i) * i is 1: with the conjugation forgotten it is -1, or 1 by vdot for conj(i) in the first place."""
+        """Whether conj(i) * i is 1 and not -1, as without the conjugation; -1 and not 1 for vdot, which conjugates once more."""
         torch = self._torch
         a = torch.full([1] * self._dimensions, 1j, device=device)
         out = {"out": torch.empty_like(a)} if self._has_out else {}
-        found = kernel(a.conj(), a, **out).cpu()
+        product = kernel(a.conj(), a, **out).cpu()
         wanted = -1 if self._dimensions == 1 else 1
-        return bool((found == wanted).all())
+        return bool((product == wanted).all())

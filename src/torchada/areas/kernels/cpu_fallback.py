@@ -39,11 +39,11 @@ _OPERATORS = (
 
 def patches(context: Context) -> Iterator[Patch]:
     key = DispatchKeys(context).names.get("CUDA")
-    found = [name for name in _OPERATORS if key is not None and _is_lacking(context, name, key)]
-    if key is None or not found:
+    lacking = [name for name in _OPERATORS if key is not None and _is_lacking(context, name, key)]
+    if key is None or not lacking:
         raise Skip("the backend has them all")
     kernels = Selection(context)
-    for name in found:
+    for name in lacking:
         kernel = _OnTheCpu(context.torch, name, key)
         yield Patch(kernels, name, kernel, None, "emulated", "the CPU", note="torch.ops.aten, on the CPU")
 
@@ -70,15 +70,15 @@ class _OnTheCpu:
         here = self._moved([args, kwargs], "cpu")
         if out is None:
             return self._moved(self._operator(*here[0], **here[1]), args[0].device)
-        found = self._operator(*here[0], **here[1], out=out.cpu())
-        return out.resize_(found.shape).copy_(found)
+        result = self._operator(*here[0], **here[1], out=out.cpu())
+        return out.resize_(result.shape).copy_(result)
 
     def _moved(self, value: Any, device: Any) -> Any:
         """`value` with its tensors on `device`."""
         if isinstance(value, self._torch.Tensor):
             return value.to(device)
         if isinstance(value, (list, tuple)):
-            return type(value)(self._moved(each, device) for each in value)
+            return type(value)(self._moved(item, device) for item in value)
         if isinstance(value, dict):
-            return {name: self._moved(each, device) for name, each in value.items()}
+            return {name: self._moved(item, device) for name, item in value.items()}
         return value

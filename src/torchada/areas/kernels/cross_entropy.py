@@ -38,7 +38,7 @@ class _Loss:
         torch = self._torch
         if logits.dtype in (torch.float16, torch.bfloat16):
             logits = logits.float()
-            rest = tuple(each.float() if isinstance(each, torch.Tensor) else each for each in rest)
+            rest = tuple(argument.float() if isinstance(argument, torch.Tensor) else argument for argument in rest)
         # Everything is in single precision from here on, so autocast has nothing left to do.
         with torch._C._ExcludeDispatchKeyGuard(self._autocast):
             return torch.ops.aten.cross_entropy_loss.default(logits, target, *rest, **options)

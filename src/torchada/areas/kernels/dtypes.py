@@ -71,11 +71,11 @@ class _Kernel:
 
     @property
     def state(self) -> str:
-        """What status says of it."""
+        """What `torchada status` says of the kernel."""
         adapter = self._context.backend.adapter
         if not self._refused:
             return f"{adapter}'s kernel has refused no data type"
-        types = sorted({str(each).removeprefix("torch.") for found in self._refused for each in found[1:]})
+        types = sorted({str(dtype).removeprefix("torch.") for refused in self._refused for dtype in refused[1:]})
         return f"{adapter}'s kernel has refused {', '.join(types)}"
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
@@ -89,22 +89,22 @@ class _Kernel:
                 raise
             refusal = error
         try:
-            found = self._replacement(*args, **kwargs)
+            result = self._replacement(*args, **kwargs)
         except Exception:
-            # It was not the data type, or that cannot be helped.
+            # The data type was not the reason, or the replacement does not support it either.
             raise refusal from None
-        # What every kernel takes was refused for another reason, as nine dimensions are, and is asked for again.
+        # Types that every kernel takes were refused for another reason, such as nine dimensions, and are tried again next time.
         if not self._common.issuperset(types[1:]):
             self._refused.add(types)
-        return found
+        return result
 
     def _types(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-        """Those of all tensors, behind whether these are dense; None unless all are on one device of the backend."""
+        """Whether all tensors are dense, and then their data types; None unless all are on one device of the backend."""
         torch = self._context.torch
-        tensors = [each for each in (*args, *kwargs.values()) if isinstance(each, torch.Tensor)]
-        devices = {each.device for each in tensors}
+        tensors = [argument for argument in (*args, *kwargs.values()) if isinstance(argument, torch.Tensor)]
+        devices = {tensor.device for tensor in tensors}
         if len(devices) != 1 or devices.pop().type != self._context.backend.device_type:
             return None
         # Kernels of other tensors call this one, or another, for what those are made of.
-        is_dense = all(each.layout == torch.strided and not each.is_nested for each in tensors)
-        return is_dense, *(each.dtype for each in tensors)
+        is_dense = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
+        return is_dense, *(tensor.dtype for tensor in tensors)

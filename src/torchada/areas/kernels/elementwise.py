@@ -58,10 +58,10 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Scaled(Kernel):
-    """elu itself has no scales."""
+    """A kernel for the calls of elu that have scales, as selu and celu make them."""
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return any(each != 1 for each in args[2:4])
+        return any(scale != 1 for scale in args[2:4])
 
 
 class _Power(Kernel):
@@ -76,7 +76,7 @@ class _Power(Kernel):
         return args[1].device
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return not any(each.is_floating_point() or each.is_complex() for each in args[:2])
+        return not any(operand.is_floating_point() or operand.is_complex() for operand in args[:2])
 
 
 class _Division(Kernel):
@@ -96,7 +96,7 @@ class _Division(Kernel):
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         torch = self._context.torch
         rounds = kwargs.get("rounding_mode", "floor") is not None
-        is_dense = all(each.layout == torch.strided for each in args[:2])
+        is_dense = all(operand.layout == torch.strided for operand in args[:2])
         return rounds and is_dense and torch.result_type(*args[:2]) == torch.float64
 
 
@@ -108,7 +108,7 @@ class _Promoted(Kernel):
 
 
 class _Function:
-    """Of integers, in the type that PyTorch computes it in: the default one."""
+    """A function of integers, computed in the default type of floating point, as PyTorch does."""
 
     def __init__(self, torch: Any, name: str) -> None:
         self._torch = torch
@@ -120,8 +120,8 @@ class _Function:
     def is_right(self, kernel: Function, device: Any) -> bool:
         torch = self._torch
         x, exponent = torch.tensor([1, 2, 3]), [0.5] if len(self._operator._schema.arguments) > 1 else []
-        found, wanted = kernel(x.to(device), *exponent), self._operator(x, *exponent)
-        return found.dtype == wanted.dtype and bool(torch.allclose(found.cpu(), wanted, equal_nan=True))
+        computed, wanted = kernel(x.to(device), *exponent), self._operator(x, *exponent)
+        return computed.dtype == wanted.dtype and bool(torch.allclose(computed.cpu(), wanted, equal_nan=True))
 
 
 class _Elu:
@@ -131,15 +131,15 @@ class _Elu:
     def __call__(self, self_: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Tensor:
         torch = self._torch
         x = self_.float() if self_.dtype in (torch.float16, torch.bfloat16) else self_
-        found: Tensor = torch.where(x > 0, x, torch.expm1(x * input_scale) * alpha) * scale
-        return found.to(self_.dtype)
+        result: Tensor = torch.where(x > 0, x, torch.expm1(x * input_scale) * alpha) * scale
+        return result.to(self_.dtype)
 
     def in_place(self, self_: Tensor, *scales: float) -> Tensor:
         return self_.copy_(self(self_, *scales))
 
     def out(self, self_: Tensor, *scales: float, out: Tensor) -> Tensor:
-        found = self(self_, *scales)
-        return out.resize_(found.shape).copy_(found)
+        result = self(self_, *scales)
+        return out.resize_(result.shape).copy_(result)
 
     def is_right(self, kernel: Function, device: Any, has_out: bool = False) -> bool:
         torch = self._torch

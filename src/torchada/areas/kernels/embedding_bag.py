@@ -38,4 +38,4 @@ def _is_right(torch: Any, kernel: Function, device: Any) -> bool:
     places = kernel(weight, indices, offsets, scale_by_frequency, maximum, sparse, None, *rest)[3]
     sizes = kernel(weight, indices, offsets, scale_by_frequency, mean, sparse, None, last_offset, 1)[2]
     halves = kernel(weight.half(), indices, offsets, scale_by_frequency, total, sparse, None, *rest)[0]
-    return [each.item() for each in (weighed, places, sizes, halves)] == [4.0, 1, 2, 7.0]
+    return [result.item() for result in (weighed, places, sizes, halves)] == [4.0, 1, 2, 7.0]

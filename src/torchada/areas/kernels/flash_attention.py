@@ -53,8 +53,8 @@ class _Flash(Kernel):
     def device(self, *args: Any) -> Any:
         """The backend's, if any tensor is there, so that mixed devices are refused."""
         device_type = self._context.backend.device_type
-        devices = [each.device for each in args if isinstance(each, self._context.torch.Tensor)]
-        return next((each for each in devices if each.type == device_type), devices[0])
+        devices = [argument.device for argument in args if isinstance(argument, self._context.torch.Tensor)]
+        return next((device for device in devices if device.type == device_type), devices[0])
 
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
         features = ["dense" if args[_OFFSETS[self.name]] is None else "packed"]
@@ -62,7 +62,7 @@ class _Flash(Kernel):
         # On the right side alone, zero is what is_causal means.
         if (left is not None and left >= 0) or (right is not None and right > 0):
             features.append("window")
-        features += [each for each in ("seqused_k", "block_table") if kwargs.get(each) is not None]
+        features += [option for option in ("seqused_k", "block_table") if kwargs.get(option) is not None]
         name = self.name if features == ["packed"] else f"{self.name}, {', '.join(features)}"
         return name, self._attention.probe(self.name, tuple(features))
 
@@ -102,9 +102,9 @@ class _Attention:
         torch, inputs, (out, sums) = self._torch, args[:3], args[3:5]
         call = self._call(_BACKWARD, *inputs, *args[5:11], False, **options)
         call.check_like_query(out=out, dout=grad_out)
-        found = call.gradients(grad_out, out, sums)
+        gradients = call.gradients(grad_out, out, sums)
         empty_like = torch.empty_like
-        return tuple(empty_like(tensor).copy_(gradient) for tensor, gradient in zip(inputs, found))
+        return tuple(empty_like(tensor).copy_(gradient) for tensor, gradient in zip(inputs, gradients))
 
     def probe(self, name: str, features: tuple[str, ...]) -> Probe:
         """Whether another kernel of the operator agrees with ours."""

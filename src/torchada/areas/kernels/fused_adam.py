@@ -38,8 +38,8 @@ class _Fused(Kernel):
     """States in bfloat16 of parameters in float32, which CUDA has from torch 2.12 on, have a verdict of their own."""
 
     def device(self, *args: Any) -> Any:
-        # No parameters have no device, and no kernel has anything to do.
-        return next((each.device for each in args[0]), self._context.torch.device("cpu"))
+        # Without parameters there is no device, and nothing to do for any kernel.
+        return next((param.device for param in args[0]), self._context.torch.device("cpu"))
 
     def case(self, *args: Any, **kwargs: Any) -> tuple[str, Probe]:
         name, probe = super().case(*args, **kwargs)
@@ -51,15 +51,15 @@ class _Fused(Kernel):
 
 def _is_right(torch: Any, name: str, kernel: Function, device: Any, is_mixed: bool = False) -> bool:
     """Whether the first step goes as far as the learning rate says, against the gradient."""
-    param, grad = (torch.tensor([each], device=device) for each in (1.0, 4.0))
+    param, grad = (torch.tensor([value], device=device) for value in (1.0, 4.0))
     state = torch.zeros(2, 1, device=device, dtype=torch.bfloat16 if is_mixed else torch.float32)
     count, lr = torch.ones((), device=device), 0.5
-    lists = [[each] for each in (param, grad, *state)]
+    lists = [[tensor] for tensor in (param, grad, *state)]
     given = torch.tensor(lr, device=device) if name.endswith("tensor_lr") else lr
     options = {"weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": False}
     kernel(*lists, [], [count], lr=given, beta1=0.5, beta2=0.75, **options)
-    found: list[float] = [*param.tolist(), *state.flatten().tolist()]
-    return abs(found[0] - 0.5) < 1e-5 and found[1:] == [2.0, 4.0]
+    values: list[float] = [*param.tolist(), *state.flatten().tolist()]
+    return abs(values[0] - 0.5) < 1e-5 and values[1:] == [2.0, 4.0]
 
 
 class _Step:
@@ -102,7 +102,7 @@ class _Step:
     def _widened(self, tensors: Tensors) -> Tensors:
         torch = self._torch
         is_half = tensors[0].dtype in (torch.float16, torch.bfloat16)
-        return [each.float() for each in tensors] if is_half else tensors
+        return [tensor.float() for tensor in tensors] if is_half else tensors
 
     def _next(
         self,
@@ -130,9 +130,9 @@ class _Step:
         exp_avgs = torch._foreach_lerp(exp_avgs, gradients, 1 - beta1)
         exp_avg_sqs = torch._foreach_mul(exp_avg_sqs, beta2)
         torch._foreach_addcmul_(exp_avg_sqs, gradients, gradients, 1 - beta2)
-        largest = [torch._foreach_maximum(each, exp_avg_sqs) for each in maxima]
+        largest = [torch._foreach_maximum(previous, exp_avg_sqs) for previous in maxima]
         roots = torch._foreach_sqrt(largest[0] if largest else exp_avg_sqs)
-        count = torch.stack([each.reshape(()) for each in counts]).to(params[0].dtype)
+        count = torch.stack([step.reshape(()) for step in counts]).to(params[0].dtype)
         torch._foreach_div_(roots, self._correction(beta2, count).sqrt().unbind())
         torch._foreach_add_(roots, eps)
         moves = torch._foreach_mul(exp_avgs, (lr / self._correction(beta1, count)).unbind())
@@ -145,9 +145,9 @@ class _Step:
         return correction
 
     def _store(self, tensors: Tensors, values: Tensors, found_inf: Tensor | None) -> None:
-        """Unless an infinite gradient was found, which the host does not wait for."""
+        """Write `values` to `tensors`, unless an infinite gradient was found; the host does not wait to know."""
         torch = self._torch
         if found_inf is not None:
             skips = found_inf.reshape(()) == 1
-            values = [torch.where(skips, each, value) for each, value in zip(tensors, values)]
+            values = [torch.where(skips, tensor, value) for tensor, value in zip(tensors, values)]
         torch._foreach_copy_(tensors, values)

@@ -167,10 +167,10 @@ class _Sampling(_Operator):
         draws = torch.rand(
             (*weights.shape[:-1], num_samples), dtype=weights.dtype, device=weights.device, generator=generator
         )
-        found: Tensor = torch.searchsorted(sums, draws * total, right=True)
+        drawn: Tensor = torch.searchsorted(sums, draws * total, right=True)
         # Rounded up, a draw may be the total itself, and belongs to the last category that can be drawn.
         last = torch.searchsorted(sums, total)
-        return found.minimum(last)
+        return drawn.minimum(last)
 
     def _check(self, weights: Tensor, num_samples: int, replacement: bool) -> None:
         """PyTorch's words."""
@@ -208,7 +208,7 @@ class _Sampling(_Operator):
             namespace.set_rng_state(state, device)
 
     def _draws(self, kernel: Function, device: Any) -> bool:
-        """The program's random numbers stay what they would have been."""
+        """Draw in the probe without changing the random numbers that the program gets."""
         namespace = self._namespace
         state = namespace.get_rng_state(device)
         try:

@@ -69,12 +69,12 @@ class _Gradient:
             grad = (grad.movedim(2 + i, -1).contiguous() @ matrix).movedim(-1, 2 + i)
         nchw = torch.contiguous_format
         layout = torch.channels_last if grad_output.dim() == 4 and _is_channels_last(torch, grad_output) else nchw
-        found: Tensor = grad.to(grad_output.dtype).contiguous(memory_format=layout)
-        return found
+        result: Tensor = grad.to(grad_output.dtype).contiguous(memory_format=layout)
+        return result
 
     def out(self, *args: Any, grad_input: Tensor) -> Tensor:
-        found = self(*args)
-        return grad_input.resize_(found.shape).copy_(found)
+        result = self(*args)
+        return grad_input.resize_(result.shape).copy_(result)
 
     def _matrix(self, like: Tensor, wanted: int, given: int, corners: Sequence[bool], scales: Sequence[Any]) -> Tensor:
         """(given, wanted), from the size of the result to that of the image, in one dimension."""

@@ -48,8 +48,8 @@ def _attention(context: Context, sdpa: Any, original: Callable[..., Tensor]) -> 
         query, key, value, attn_mask = sdpa._autocast(query, key, value, attn_mask)
         sdpa._validate_sdpa_input(query, key, value, attn_mask, dropout_p, is_causal, scale)
         options = {"dropout_p": dropout_p, "is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
-        each = zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
-        return _joined(context, query, [_one(context, *sequences, options) for sequences in each])
+        triples = zip(query.unbind(), key.unbind(), value.unbind(), strict=True)
+        return _joined(context, query, [_one(context, *sequences, options) for sequences in triples])
 
     return attention
 
@@ -57,7 +57,7 @@ def _attention(context: Context, sdpa: Any, original: Callable[..., Tensor]) -> 
 def _one(context: Context, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]) -> Tensor:
     """From (heads, length, size) to (length, heads, size)."""
     attention = context.torch.nn.functional.scaled_dot_product_attention
-    batch = (each.unsqueeze(0) for each in (query, key, value))  # fused kernels take four dimensions
+    batch = (tensor.unsqueeze(0) for tensor in (query, key, value))  # fused kernels take four dimensions
     computed: Tensor = attention(*batch, **options).squeeze(0).transpose(0, 1)
     return computed
 

@@ -57,10 +57,10 @@ class _Layer:
 
     def __call__(self, keys: DispatchKeySet, src: Tensor, *arguments: Any) -> Tensor:
         torch, parameters = self._torch, arguments[: self._parameters]
-        if any(each is not None for each in arguments[self._parameters :]):
+        if any(option is not None for option in arguments[self._parameters :]):
             raise RuntimeError("NestedTensor with mask is not supported yet")  # PyTorch's words
         padded = src.to_padded_tensor(0.0)
-        lengths = torch.tensor([len(each) for each in src.unbind()], device=src.device)
+        lengths = torch.tensor([len(sequence) for sequence in src.unbind()], device=src.device)
         padding = torch.arange(padded.size(1), device=src.device) >= lengths[:, None]
         computed = getattr(torch, _LAYER)(padded, *parameters, padding, _KEYS_ARE_MASKED)
         cut: Tensor = torch._nested_tensor_from_mask(computed, ~padding, mask_check=False)

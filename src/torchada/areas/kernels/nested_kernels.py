@@ -37,8 +37,8 @@ def patches(context: Context) -> Iterator[Patch]:
         **operations(context.torch, key),
     }
     shared = _Shared(context.torch, key, lambda: composed(context, ON_ANY_DEVICE, key, kernels))
-    for owner, found in ((Fallbacks(context), {key: shared}), (Selection(context), kernels)):
-        for name, kernel in found.items():
+    for owner, by_name in ((Fallbacks(context), {key: shared}), (Selection(context), kernels)):
+        for name, kernel in by_name.items():
             yield Patch(owner, name, kernel, None, "emulated", "the kernels of every device", note="torch.nested")
 
 
@@ -105,7 +105,7 @@ class _LayerNormBackward:
         wanted: list[bool],
     ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         size = [weight.numel()]
-        rows = (each.contiguous().values().reshape(-1, *size) for each in (gradient, source))
+        rows = (tensor.contiguous().values().reshape(-1, *size) for tensor in (gradient, source))
         of_source, of_weight, of_bias = self._torch.ops.aten.native_layer_norm_backward(
             *rows, size, mean, rstd, weight.flatten(), bias.flatten(), wanted
         )

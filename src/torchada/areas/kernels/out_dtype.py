@@ -46,7 +46,7 @@ class _Product:
         """The kernel of the overload `dtype`: ([added,] a, b, out_dtype, [beta, alpha])."""
         *tensors, out_dtype = args
         self._check(tensors, out_dtype)
-        return self._compute(*(each.to(out_dtype) for each in tensors), **factors)
+        return self._compute(*(tensor.to(out_dtype) for tensor in tensors), **factors)
 
     def out(self, *args: Any, out: Tensor, **factors: Any) -> Tensor:
         """The kernel of the overload `dtype_out`."""
@@ -54,7 +54,7 @@ class _Product:
         if out.dtype != out_dtype:
             raise RuntimeError("out_dtype must be the same as the dtype of the provided out tensor")
         self._check(tensors, out_dtype)
-        return self._compute(*(each.to(out_dtype) for each in tensors), **factors, out=out)
+        return self._compute(*(tensor.to(out_dtype) for tensor in tensors), **factors, out=out)
 
     def _check(self, tensors: list[Tensor], out_dtype: dtype) -> None:
         """The words of PyTorch's kernel for CUDA."""
@@ -79,8 +79,8 @@ class _Product:
                 added = [torch.ones_like(tensors[0], dtype=torch.float32)] if self._adds else []
                 want = torch.tensor([[90002.0, 556.0], [1112.0, 65538.0]]) + len(added)
                 given = {"out": torch.empty_like(tensors[0], dtype=torch.float32)} if overload == "dtype_out" else {}
-                found = kernel(*added, *tensors, torch.float32, **given)
-                if found.dtype != torch.float32 or not torch.equal(found.cpu().reshape(2, 2), want):
+                computed = kernel(*added, *tensors, torch.float32, **given)
+                if computed.dtype != torch.float32 or not torch.equal(computed.cpu().reshape(2, 2), want):
                     return False
             return True
 

@@ -79,7 +79,7 @@ class _OnTheCpu:
                 return operator.redispatch(self._cpu, *args, **kwargs)
         call = _Call(self._torch, self._device_type, copies="copy" in str(operator))
         here = call.moved(args), call.moved(kwargs)
-        # A number that PyTorch has made a tensor of arrives here as a number again, and has its say about types as a number.
+        # A number that PyTorch has made a tensor of arrives here as a number again, and so for the type of the result.
         run = operator.overloadpacket if holds_numbers(operator, args) else operator
         result = run(*here[0], **here[1])
         given, there = ({**dict(enumerate(positional)), **named} for positional, named in ((args, kwargs), here))
@@ -109,9 +109,9 @@ class _Call:
             self._wanted = value
             return torch.device("cpu")
         if isinstance(value, (list, tuple)):
-            return [self.moved(each) for each in value]
+            return [self.moved(item) for item in value]
         if isinstance(value, dict):
-            return {name: self.moved(each) for name, each in value.items()}
+            return {name: self.moved(item) for name, item in value.items()}
         return value
 
     def _on_the_cpu(self, tensor: Tensor) -> Tensor:
@@ -130,8 +130,8 @@ class _Call:
     def write(self, original: Any, value: Any) -> None:
         """Take over what an operator has written to an argument, a tensor or a list of tensors."""
         if isinstance(original, (list, tuple)):
-            for each in zip(original, value, strict=True):
-                self.write(*each)
+            for pair in zip(original, value, strict=True):
+                self.write(*pair)
         elif original is not None:
             sparse.write(self._torch, original, value)
 
@@ -141,7 +141,7 @@ class _Call:
             original = self._originals.get(id(value))
             return sparse.moved(self._torch, value, self._wanted or self._device) if original is None else original
         if isinstance(value, (list, tuple)):
-            return type(value)(self.back(each) for each in value)
+            return type(value)(self.back(item) for item in value)
         return value
 
 
@@ -158,12 +158,12 @@ class _Product:
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         *added, matrix, dense = args
-        torch, layouts = self._torch, [each.layout for each in args]
+        torch, layouts = self._torch, [argument.layout for argument in args]
         fits = layouts[-2] in (torch.sparse_coo, torch.sparse_csr) and set(layouts) == {layouts[-2], torch.strided}
         if not fits or layouts[-1] != torch.strided or matrix.dim() != 2 or matrix.dtype != dense.dtype:
             return self._fallback(self._operator, *args, **kwargs)
         if matrix.size(1) != dense.size(0):
-            shapes = (f"{each.size(0)}x{each.size(1)}" for each in (matrix, dense))
+            shapes = (f"{tensor.size(0)}x{tensor.size(1)}" for tensor in (matrix, dense))
             raise RuntimeError("mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes))
         product = self._multiply(matrix, dense)
         return product if not added else self._sum(added[0], product, **kwargs)
@@ -212,7 +212,7 @@ class _Sum:
 
     def _fits(self, one: Any, other: Any) -> bool:
         coo = self._torch.sparse_coo
-        if not all(isinstance(each, self._torch.Tensor) and each.layout == coo for each in (one, other)):
+        if not all(isinstance(tensor, self._torch.Tensor) and tensor.layout == coo for tensor in (one, other)):
             return False
         alike = one.shape == other.shape and one.device == other.device
         of_its_type = not self._in_place or self._torch.result_type(one, other) == one.dtype

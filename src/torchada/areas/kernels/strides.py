@@ -32,7 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 class _Sliced(Kernel):
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return not all(self._is_plain(each) for each in args)
+        return not all(self._is_plain(matrix) for matrix in args)
 
     def _is_plain(self, matrix: Tensor) -> bool:
         if matrix.layout != self._context.torch.strided or matrix.element_size() < 8 or matrix.is_contiguous():
@@ -47,7 +47,7 @@ class _Product:
         self._operator = overload(torch, name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._operator(*(each.contiguous() for each in args), **kwargs)
+        return self._operator(*(matrix.contiguous() for matrix in args), **kwargs)
 
     def is_right(self, kernel: Function, device: Any) -> bool:
         torch = self._torch

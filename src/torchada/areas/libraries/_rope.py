@@ -41,7 +41,7 @@ def apply_rope_inplace(
 
 def _check(query: Tensor, key: Tensor, cos_sin_cache: Tensor, positions: Tensor, rope_dim: int) -> None:
     tensors = {"query": query, "key": key, "cos_sin_cache": cos_sin_cache, "positions": positions}
-    elsewhere = [f"{name} is on {each.device}" for name, each in tensors.items() if each.device.type == "cpu"]
+    elsewhere = [f"{name} is on {tensor.device}" for name, tensor in tensors.items() if tensor.device.type == "cpu"]
     if elsewhere:
         raise RuntimeError(f"apply_rope_inplace requires MUSA tensors, and {', '.join(elsewhere)}")
     if query.element_size() != key.element_size():

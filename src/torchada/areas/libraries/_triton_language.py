@@ -68,8 +68,8 @@ def _interface(extra: ModuleType) -> ModuleType:
     """The stubs in whose place each backend puts its own functions."""
     import triton.language.extra.libdevice as libdevice
 
-    found: ModuleType = libdevice
-    return found
+    stubs: ModuleType = libdevice
+    return stubs
 
 
 def _hint(name: str) -> Callable[..., None]:
@@ -77,7 +77,7 @@ def _hint(name: str) -> Callable[..., None]:
 
     # Triton passes the first from version 3.4 on, the second before.
     def hint(_semantic: Any = None, _builder: Any = None) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     hint.__name__ = hint.__qualname__ = name
     hint.__module__ = _CUDA

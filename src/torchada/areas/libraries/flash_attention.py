@@ -57,7 +57,7 @@ def sgl_kernel(context: Context) -> Iterator[Patch]:
 
 def _takes(function: Function, argument: str) -> bool:
     parameters = signature(function).parameters
-    return argument in parameters or any(each.kind is Parameter.VAR_KEYWORD for each in parameters.values())
+    return argument in parameters or any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
 
 
 def _without(function: Function, arguments: list[str]) -> Function:
@@ -86,7 +86,7 @@ def _forward(public: Function) -> Function:
     ) -> tuple[Any, Any, None, None]:
         """The output and the log-sum-exp of each row; the state of dropout, which comes after them on CUDA, is None."""
         window = (window_size_left, window_size_right)
-        found = public(
+        result = public(
             q,
             k,
             v,
@@ -96,10 +96,10 @@ def _forward(public: Function) -> Function:
             softcap=softcap,
             return_softmax_lse=True,
         )
-        if not isinstance(found, (tuple, list)) or len(found) < 2:
+        if not isinstance(result, (tuple, list)) or len(result) < 2:
             raise RuntimeError(
                 "flash_attn_func(return_softmax_lse=True) is expected to return the output and the log-sum-exp"
             )
-        return found[0], found[1], None, None
+        return result[0], result[1], None, None
 
     return _flash_attn_forward

@@ -1,7 +1,7 @@
 """SGLang and vLLM: a folder of the user's with tables that were tuned for this chip.
 
 Both look up how to launch their kernels for mixtures of experts in tables, and have few for other chips than NVIDIA's and AMD's. A
-variable of theirs names a folder with more. It replaces SGLang's own, so it is set only where that folder has something to say.
+variable of theirs names a folder with more. It replaces SGLang's own, so it is set only if that folder has a table for the chip.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def sglang(context: Context) -> Iterator[Patch]:
-    """SGLang reads FOLDER/configs/triton_3_2_0/TABLE.json, of another version of Triton where there is none of this one."""
-    folder, found = _tables(context)
-    if not found:
+    """SGLang reads FOLDER/configs/triton_3_2_0/TABLE.json, or the tables of another version of Triton where this one has none."""
+    folder, tables = _tables(context)
+    if not tables:
         raise Skip(f"no table for this chip in {folder / 'configs'}")
     yield _variable("SGLANG_MOE_CONFIG_DIR", folder, "SGLang's tables for mixtures of experts")
 
@@ -30,8 +30,8 @@ def sglang(context: Context) -> Iterator[Patch]:
 def vllm(context: Context) -> Iterator[Patch]:
     """vLLM reads FOLDER/TABLE.json, whatever version of Triton it was tuned with."""
     of_version = f"triton_{_triton_version().replace('.', '_')}"
-    folder, found = _tables(context)
-    if folder / "configs" / of_version not in found:
+    folder, tables = _tables(context)
+    if folder / "configs" / of_version not in tables:
         raise Skip(f"no table for this chip in {folder / 'configs' / of_version}")
     yield _variable(
         "VLLM_TUNED_CONFIG_FOLDER", folder / "configs" / of_version, "vLLM's tables for mixtures of experts"

@@ -111,12 +111,12 @@ def _device_paths(original: Strings, own: Callable[[], list[str]]) -> Strings:
         if bound.arguments.get("device_type") != "cuda":
             return list(original(*args, **kwargs))
         bound.arguments["device_type"] = "cpu"
-        found = [*own(), *original(*bound.args, **bound.kwargs)]
+        paths = [*own(), *original(*bound.args, **bound.kwargs)]
         if not bound.arguments.get(_WITH_TORCH, True):
             bound.arguments[_WITH_TORCH] = True  # the adapter's own list has torch's folders too
             of_torch = set(original(*bound.args, **bound.kwargs))
-            found = [each for each in found if each not in of_torch]
-        return list(dict.fromkeys(found))
+            paths = [path for path in paths if path not in of_torch]
+        return list(dict.fromkeys(paths))
 
     return call
 

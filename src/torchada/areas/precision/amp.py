@@ -139,8 +139,8 @@ def _by_device_type(original: AnyFunction, context: Context, *, sets: bool) -> A
         places = (get(device_type, device_type), value)
         names = {"enabled": enabled, "dtype": dtype}
         return original(
-            *(each for each in places if each is not unset),
-            **{name: each for name, each in names.items() if each is not unset},
+            *(argument for argument in places if argument is not unset),
+            **{name: argument for name, argument in names.items() if argument is not unset},
         )
 
     return disguise(put if sets else ask, original)

@@ -54,9 +54,9 @@ def _dlpack(context: Context, original: Callable[..., R]) -> Callable[..., R]:
 
 
 def _refuses_other_devices(original: Callable[..., object]) -> bool:
-    """Whether this torch exports tensors of CUDA's current device alone: it then has the words for the others."""
+    """Whether this torch exports tensors of CUDA's current device alone: its code then has the message for other devices."""
     code = getattr(inspect.unwrap(original), "__code__", None)
-    return code is not None and any(isinstance(each, str) and _OTHER_DEVICE in each for each in code.co_consts)
+    return code is not None and any(isinstance(const, str) and _OTHER_DEVICE in const for const in code.co_consts)
 
 
 def _refuse_another_device(index: int, current: int) -> None:

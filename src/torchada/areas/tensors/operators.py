@@ -58,5 +58,7 @@ def _call(context: Context, original: AnyFunction, schemas: Callable[[Operator],
 
 def _places(schemas: list[FunctionSchema]) -> set[int | str]:
     """Positions and names of arguments that are devices, in any of the overloads."""
-    arguments = [found for schema in schemas for found in enumerate(schema.arguments) if str(found[1].type) in _DEVICE]
+    arguments = [
+        numbered for schema in schemas for numbered in enumerate(schema.arguments) if str(numbered[1].type) in _DEVICE
+    ]
     return {place for place, _ in arguments} | {argument.name for _, argument in arguments}

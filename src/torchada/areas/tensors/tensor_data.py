@@ -101,8 +101,8 @@ def _answered_by(torch: ModuleType, fits: Fits, key: str) -> Iterator[None]:
         try:
             # For autograd's key as well: CompositeImplicitAutograd no longer serves the operator then, and __torch_dispatch__ would
             # see it.
-            for each in (key, f"Autograd{key}"):
-                library.impl(_OPERATOR, fits, each)
+            for dispatch_key in (key, f"Autograd{key}"):
+                library.impl(_OPERATOR, fits, dispatch_key)
             _registered = True
             yield
         finally:

@@ -27,8 +27,8 @@ def fused_rmsnorm_strategy(op_schema: Any) -> OpStrategy:
     """For `_fused_rmsnorm_forward(input, normalized_shape, eps, weight)`: both results are split as the input."""
     input, normalized_shape, _, weight = op_schema.args_schema
     strategies = []
-    for i, each in enumerate(input.strategies):
-        rows = _whole_from(_rows(input, normalized_shape), each.output_spec)
+    for i, strategy in enumerate(input.strategies):
+        rows = _whole_from(_rows(input, normalized_shape), strategy.output_spec)
         arguments = [(input, rows)]
         if weight:
             arguments.append((weight, _whole_from(0, weight.strategies[i].output_spec)))
@@ -42,8 +42,8 @@ def fused_rmsnorm_bwd_strategy(op_schema: Any) -> OpStrategy:
     assert isinstance(weight, OpStrategy)
     outer = _rows(input, normalized_shape)
     strategies = []
-    for i, each in enumerate(input.strategies):
-        rows = _whole_from(outer, each.output_spec)
+    for i, strategy in enumerate(input.strategies):
+        rows = _whole_from(outer, strategy.output_spec)
         whole = _whole_from(0, weight.strategies[i].output_spec)
         arguments = [(grad_out, rows), (invvar, invvar.strategies[i].output_spec), (input, rows), (weight, whole)]
         strategies.append(_spec((rows, _summed(outer, rows, whole)), arguments))
@@ -79,7 +79,7 @@ def _spec(results: Any, arguments: list[tuple[OpStrategy, DTensorSpec]]) -> Any:
 
 
 def _register() -> None:
-    """Tell DTensor. Arguments from the given place on are the same on all devices, and part of the rule's key."""
+    """Register the rule with DTensor. Arguments from the given place on are the same on all devices, and part of the rule's key."""
     aten: Any = torch.ops.aten
     for operator, first_static, rule in (
         (aten._fused_rmsnorm_forward.default, 1, fused_rmsnorm_strategy),

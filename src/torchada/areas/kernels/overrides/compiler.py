@@ -71,11 +71,11 @@ class Builder:
                 results[source] = error
                 continue
             job = _Job(source, compiler, f"{source.stem}-{compiler.key(source)}")
-            found = self._found(job)
-            if found is None:
+            library = self._found(job)
+            if library is None:
                 missing.append(job)
             else:
-                results[source] = found
+                results[source] = library
         if missing:
             with self.cache.lock(LOCK) as is_alone:
                 results.update(self._compile(missing, is_alone))
@@ -88,7 +88,7 @@ class Builder:
     def _compile(self, wanted: Sequence[_Job], is_alone: bool) -> dict[Path, Path | CompileError]:
         """Compile what is still missing: another process may have compiled some while this one waited for the lock."""
         results: dict[Path, Path | CompileError] = {
-            job.source: found for job in wanted if (found := self._found(job)) is not None
+            job.source: library for job in wanted if (library := self._found(job)) is not None
         }
         missing = [job for job in wanted if job.source not in results]
         if missing:

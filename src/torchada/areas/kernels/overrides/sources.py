@@ -14,15 +14,15 @@ def find(folders: Iterable[str], suffixes: Iterable[str], disabled: Iterable[str
 
     Of two sources for one operator, the one in the later folder is used. Raises NotADirectoryError for what is not a folder.
     """
-    found: dict[str, Path] = {}
+    sources: dict[str, Path] = {}
     left_out = {name.lower() for name in disabled}
     for folder in (OWN, *map(Path, folders)):
         if not folder.is_dir():
             raise NotADirectoryError(f"{folder}, named in TORCHADA_CPP_OPS_PATH, is not a folder")
         for path in sorted(folder.iterdir()):
             if path.suffix in suffixes and path.stem.lower() not in left_out:
-                found[path.stem] = path
-    return [found[name] for name in sorted(found)]
+                sources[path.stem] = path
+    return [sources[name] for name in sorted(sources)]
 
 
 def headers(source: Path) -> list[Path]:

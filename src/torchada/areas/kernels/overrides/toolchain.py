@@ -23,10 +23,10 @@ from torchada.redirect.context import Context
 
 def compilers_for(context: Context) -> dict[str, Callable[[], Compiler]]:
     """By suffix, a function that finds the compiler when the first source needs it; it raises CompileError where there is none."""
-    found: dict[str, Callable[[], Compiler]] = {".cpp": lru_cache(None)(partial(_host_compiler, context.torch))}
+    finders: dict[str, Callable[[], Compiler]] = {".cpp": lru_cache(None)(partial(_host_compiler, context.torch))}
     if context.backend.build is not None:
-        found[context.backend.build.compiler.suffix] = lru_cache(None)(partial(_device_compiler, context))
-    return found
+        finders[context.backend.build.compiler.suffix] = lru_cache(None)(partial(_device_compiler, context))
+    return finders
 
 
 def _host_compiler(torch: Any) -> Compiler:

@@ -1,4 +1,4 @@
-"""What the modules of eight bits are converted from."""
+"""Modules in floating point, from which the quantized ones are converted."""
 
 from collections.abc import Callable
 
@@ -9,9 +9,9 @@ from torch.nn.utils.parametrize import type_before_parametrizations
 
 
 def _check(modules: list[Module], types: list[type[Module]]) -> None:
-    found = [type_before_parametrizations(module) for module in modules]
-    names = ", ".join(each.__name__ for each in found)
-    assert found == types, f"Incorrect types for input modules: {names}"
+    given = [type_before_parametrizations(module) for module in modules]
+    names = ", ".join(module_type.__name__ for module_type in given)
+    assert given == types, f"Incorrect types for input modules: {names}"
 
 
 class ConvSiLU2d(_FusedModule):
