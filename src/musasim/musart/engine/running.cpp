@@ -25,16 +25,6 @@ RunningLaunch& running_launch() {
   return *one;
 }
 
-void assign(unsigned (&to)[3], const Extent& from) {
-  to[0] = from.x;
-  to[1] = from.y;
-  to[2] = from.z;
-}
-
-Extent position(unsigned number, const Extent& extent) {
-  return {number % extent.x, number / extent.x % extent.y, number / extent.x / extent.y};
-}
-
 std::string text_of(const Extent& index) {
   return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
 }

@@ -96,9 +96,18 @@ struct RunningLaunch {
 };
 
 RunningLaunch& running_launch();
-void assign(unsigned (&to)[3], const Extent& from);
 
-Extent position(unsigned number, const Extent& extent); // of a thread in its block, of a block in its grid
+inline void assign(unsigned (&to)[3], const Extent& from) {
+  to[0] = from.x;
+  to[1] = from.y;
+  to[2] = from.z;
+}
+
+// Of a thread in its block, of a block in its grid.
+inline Extent position(unsigned number, const Extent& extent) {
+  return {number % extent.x, number / extent.x % extent.y, number / extent.x / extent.y};
+}
+
 std::string text_of(const Extent& index);
 
 // Ends the launch that runs on this thread. A signal handler may call this.

@@ -6,21 +6,6 @@
 
 namespace musart {
 
-void make_ready(Block& block, Thread& thread) {
-  thread.wait = Wait::Nothing;
-  const size_t size = block.ready.size();
-  size_t at = block.ready_first + block.ready_count++;
-  block.ready[at < size ? at : at - size] = &thread;
-}
-
-void wait(RunningLaunch& d, Wait what, const char* place, int line) {
-  auto& thread = *d.thread;
-  thread.wait = what;
-  thread.place = place;
-  thread.line = line;
-  switch_stacks(&d.fiber->stack_pointer, d.scheduler);
-}
-
 void finish_barrier(Block& block) {
   memcheck::barrier();
   block.votes = {block.predicates, block.arrived};
@@ -56,10 +41,6 @@ Round& open_round(RunningLaunch& d, Warp& warp, unsigned mask, const char* what)
   round->what = what;
   warp.open.push_back(round);
   return *round;
-}
-
-bool is_complete(const Warp& warp, const Round& round) {
-  return (round.mask & warp.alive & ~round.shared.lanes) == 0;
 }
 
 void close_round(RunningLaunch& d, Warp& warp, Round& round) {
