@@ -141,6 +141,7 @@ def _compiled() -> None:
     port_source(b'asm("a.b"); is_cuda(x) == CUDA_VERSION;')
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", TEXTS)
 def test_eight_times_an_adverse_text_takes_about_eight_times_as_long(name: str) -> None:
     size = 4 * 1024

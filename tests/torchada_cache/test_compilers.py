@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from _torchada_cache import compilers
 
 
 def test_cxx_may_carry_options() -> None:
-    assert compilers.find_cxx(f"{sys.executable} -x c++") == [sys.executable, "-x", "c++"]
+    assert compilers.find_cxx(f"{shlex.quote(sys.executable)} -x c++") == [sys.executable, "-x", "c++"]
 
 
 def test_a_compiler_that_does_not_exist_is_not_replaced_by_another() -> None:

@@ -20,7 +20,7 @@ FOUND = json.loads(FILE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.musa
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.skipif(torch.__version__.partition("+")[0] != FOUND["torch"], reason="the table is that of one torch")
 def test_the_table_is_up_to_date(plain: Interpreter) -> None:
     assert plain.run([str(ROOT / "scripts" / "cuda_apis.py"), "--check"]).stdout == "up to date\n"
