@@ -61,7 +61,7 @@ def body(results: dict[str, Any]) -> list[str]:
 def outcome(results: dict[str, Any]) -> Iterator[str]:
     """A summary of the tables, one line for each of the other columns."""
     for other, limit in LIMITS.items():
-        ratios = {path: found["ratio"][other] for path, found in results.items() if other in found["ratio"]}
+        ratios = {path: result["ratio"][other] for path, result in results.items() if other in result["ratio"]}
         if not ratios:
             continue
         worst = max(ratios, key=lambda path: ratios[path])
@@ -70,51 +70,53 @@ def outcome(results: dict[str, Any]) -> Iterator[str]:
             f"- Against {other}, {len(ratios)} of {len(results)} names: the median ratio is {median(ratios.values()):.2f}, "
             f"the worst {ratios[worst]:.2f} (`{worst}`); {above} are above {limit:.2f} on more than noise."
         )
-    failing = sum(OLD in found["fails"] for found in results.values())
+    failing = sum(OLD in result["fails"] for result in results.values())
     if failing:
         yield f"- {failing} of the {len(results)} fail under {OLD}."
 
 
 def _above(results: dict[str, Any]) -> Iterator[str]:
     """The names above a limit, worst first, with the reason."""
-    above = {path: found for path, found in results.items() if any(_is_above(found, other) for other in found["ratio"])}
+    above = {
+        path: result for path, result in results.items() if any(_is_above(result, other) for other in result["ratio"])
+    }
     if above:
         yield from ("", "## More than the other", "")
         yield from (f"| name | / {NATIVE} | / {OLD} | why |", "|---|---|---|---|")
-    for path, found in sorted(above.items(), key=lambda item: -max(item[1]["ratio"].values())):
+    for path, result in sorted(above.items(), key=lambda item: -max(item[1]["ratio"].values())):
         why = next((why for pattern, why in WHY.items() if fnmatchcase(path, f"torch.cuda.{pattern}")), "not known")
-        yield f"| `{path}` | {_ratio(found, NATIVE)} | {_ratio(found, OLD)} | {why} |"
+        yield f"| `{path}` | {_ratio(result, NATIVE)} | {_ratio(result, OLD)} | {why} |"
 
 
-def _is_above(found: dict[str, Any], other: str) -> bool:
-    return bool(min(found["ratio"][other], found["at least"][other]) > LIMITS[other])
+def _is_above(result: dict[str, Any], other: str) -> bool:
+    return bool(min(result["ratio"][other], result["at least"][other]) > LIMITS[other])
 
 
 def tables(results: dict[str, Any]) -> Iterator[str]:
     """One table a kind."""
     for kind, title in _SECTIONS.items():
-        chosen = [found for found in results.values() if found["kind"] == kind]
+        chosen = [result for result in results.values() if result["kind"] == kind]
         if chosen:
             yield from ("", f"## {title}", "", f"| {kind} | {OURS} | {NATIVE} | {OLD} | / {NATIVE} | / {OLD} |")
             yield "|---" * 6 + "|"
             yield from map(_row, chosen)
 
 
-def _row(found: dict[str, Any]) -> str:
-    times = [_time(found, column) for column in (OURS, NATIVE, OLD)]
-    ratios = [_ratio(found, other) for other in (NATIVE, OLD)]
-    call = found["call"].replace("\n    ", " ").replace("\n", "; ")
+def _row(result: dict[str, Any]) -> str:
+    times = [_time(result, column) for column in (OURS, NATIVE, OLD)]
+    ratios = [_ratio(result, other) for other in (NATIVE, OLD)]
+    call = result["call"].replace("\n    ", " ").replace("\n", "; ")
     return f"| `{call}` | {' | '.join([*times, *ratios])} |"
 
 
-def _ratio(found: dict[str, Any], other: str) -> str:
-    return f"{found['ratio'][other]:.2f}" if other in found["ratio"] else "-"
+def _ratio(result: dict[str, Any], other: str) -> str:
+    return f"{result['ratio'][other]:.2f}" if other in result["ratio"] else "-"
 
 
-def _time(found: dict[str, Any], column: str) -> str:
-    if column in found["fails"]:
-        return f"fails: {found['fails'][column]}"
-    return f"{found['ns'][column]:.0f}" if column in found["ns"] else "-"
+def _time(result: dict[str, Any], column: str) -> str:
+    if column in result["fails"]:
+        return f"fails: {result['fails'][column]}"
+    return f"{result['ns'][column]:.0f}" if column in result["ns"] else "-"
 
 
 def _left_out() -> Iterator[str]:

@@ -28,8 +28,8 @@ _COLUMNS = ("date", "revision", "torchada", "torch", "python", "machine", "condi
 def entries(benchmark: str | None = None, history: Path = HISTORY) -> list[Entry]:
     """The measurements, of one benchmark or of all, the oldest first."""
     lines = history.read_text().splitlines() if history.exists() else []
-    found = [json.loads(line) for line in lines]
-    return [entry for entry in found if benchmark in (None, entry["benchmark"])]
+    recorded = [json.loads(line) for line in lines]
+    return [entry for entry in recorded if benchmark in (None, entry["benchmark"])]
 
 
 def line(entry: Entry) -> str:
@@ -64,7 +64,7 @@ def conditions(entry: Entry) -> str:
 
 def moves(name: str, measured: Sequence[Entry]) -> list[tuple[str, ...]]:
     """One row for each measurement that has the figure, after a row of titles."""
-    return [_COLUMNS, *(_row(entry, found[name]) for entry in measured if name in (found := figures(entry)))]
+    return [_COLUMNS, *(_row(entry, values[name]) for entry in measured if name in (values := figures(entry)))]
 
 
 def _row(entry: Entry, value: Any) -> tuple[str, ...]:

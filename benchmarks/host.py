@@ -68,8 +68,8 @@ def main() -> None:
     options = parser.parse_args()
     for net in ("convolutions", "transformer"):
         pairs = [_ratios(net, options.rounds, options.steps) for _ in range(options.pairs)]
-        ratios = [ratio for each, _ in pairs for ratio in each]
-        low, _, high = quantiles([median(each) for each, _ in pairs], n=4)
+        ratios = [ratio for rounds, _ in pairs for ratio in rounds]
+        low, _, high = quantiles([median(rounds) for rounds, _ in pairs], n=4)
         step = f"{1000 * median(step for _, step in pairs):.2f} ms a step on the CPU"
         print(f"{net}: host / cpu {median(ratios):.3f} [{low:.3f}, {high:.3f}], {step}")
 

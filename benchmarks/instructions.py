@@ -101,10 +101,10 @@ def count(
     for statement, number in (("step()", WARM), ("count.start()", 1), ("step()", steps), ("count.stop()", 1)):
         counted.batch(statement, number)
     counted.finish()
-    found = re.search(r"Collected : (\d+)", log.read_text())
-    if found is None:
+    collected = re.search(r"Collected : (\d+)", log.read_text())
+    if collected is None:
         raise RuntimeError(f"callgrind counted nothing: {log.read_text()[-500:]}")
-    return int(found[1]) / steps, counted.versions
+    return int(collected[1]) / steps, counted.versions
 
 
 def main() -> int:

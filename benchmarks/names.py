@@ -116,9 +116,9 @@ def _repetitions(worker: Worker, statement: str) -> int:
     return max(1, int(BATCH_NS / worker.batch(statement, min(few, 1000))))
 
 
-def measure_all(found: list[Use], old: Path | None, rounds: int, starts: int) -> tuple[dict[str, str], dict[str, Any]]:
+def measure_all(chosen: list[Use], old: Path | None, rounds: int, starts: int) -> tuple[dict[str, str], dict[str, Any]]:
     """The versions of everything, and the summary of each use by its path."""
-    costs = [Cost(use) for use in found]
+    costs = [Cost(use) for use in chosen]
     versions: dict[str, str] = {}
     for start in range(starts):
         with processes(old) as started:
@@ -132,7 +132,7 @@ def measure_all(found: list[Use], old: Path | None, rounds: int, starts: int) ->
 
 def ours_alone_fails(results: dict[str, Any]) -> list[str]:
     """Calls that work in native code and not as written for CUDA."""
-    pairs = ((found["call"], found["fails"]) for found in results.values())
+    pairs = ((result["call"], result["fails"]) for result in results.values())
     return [
         f"{call} fails with {fails[OURS]}"
         for call, fails in pairs

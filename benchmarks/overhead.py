@@ -177,9 +177,9 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
     columns = (OURS, PLAIN, NATIVE, OLD)
     head = "".join(f"{name:>11}" for name in columns) + "".join(f"{'/ ' + name:>13}" for name in columns[1:])
     lines = [f"{'ns per call':54}{head}"]
-    for call, found in results.items():
-        times = "".join(f"{_number(found['ns'].get(column), 1):>11}" for column in columns)
-        ratios = "".join(f"{_number(found['ratio'].get(column), 2):>13}" for column in columns[1:])
+    for call, result in results.items():
+        times = "".join(f"{_number(result['ns'].get(column), 1):>11}" for column in columns)
+        ratios = "".join(f"{_number(result['ratio'].get(column), 2):>13}" for column in columns[1:])
         lines.append(f"{call:54}{times}{ratios}")
     return "\n".join(lines)
 
@@ -187,10 +187,10 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
 def markdown(results: dict[str, dict[str, dict[str, float]]]) -> str:
     """The rows of the table in docs/reference/benchmarks.md: call, ours, 0.1.103's and the ratio, native code's and the ratio."""
     lines = []
-    for call, found in results.items():
-        cells = [_number(found["ns"].get(OURS), 0)]
+    for call, result in results.items():
+        cells = [_number(result["ns"].get(OURS), 0)]
         for other in (OLD, NATIVE):
-            cells += [_number(found["ns"].get(other), 0), _number(found["ratio"].get(other), 2)]
+            cells += [_number(result["ns"].get(other), 0), _number(result["ratio"].get(other), 2)]
         lines.append(f"| `{call}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

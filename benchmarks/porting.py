@@ -128,18 +128,18 @@ def compare(texts: Sequence[str], where: Path | None, rounds: int) -> dict[str, 
     """MB per second of each, for each round."""
     few = texts[:: max(1, int(size(texts) / SAMPLE))]
     rates: dict[str, Rate] = {"torchada": ours(texts), "torch's hipify": hipify(texts[::4])}
-    found: dict[str, list[float]] = {}
+    measured: dict[str, list[float]] = {}
     if where is None:
-        return _rounds(rates, found, rounds)
+        return _rounds(rates, measured, rounds)
     with earlier(where, few, rounds) as rate:
-        return _rounds({**rates, "torchada 0.1.103": rate}, found, rounds)
+        return _rounds({**rates, "torchada 0.1.103": rate}, measured, rounds)
 
 
-def _rounds(rates: dict[str, Rate], found: dict[str, list[float]], rounds: int) -> dict[str, list[float]]:
+def _rounds(rates: dict[str, Rate], measured: dict[str, list[float]], rounds: int) -> dict[str, list[float]]:
     for _ in range(rounds):
         for name, rate in rates.items():
-            found.setdefault(name, []).append(rate())
-    return found
+            measured.setdefault(name, []).append(rate())
+    return measured
 
 
 def again(roots: Sequence[Path]) -> None:
@@ -168,10 +168,10 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     texts = corpus(options.roots, options.megabytes)
-    found = compare(texts, options.earlier, options.rounds)
-    base = median(found["torchada"])
+    measured = compare(texts, options.earlier, options.rounds)
+    base = median(measured["torchada"])
     print(f"{len(texts):,} sources, {size(texts):.1f} MB")
-    for name, rates in found.items():
+    for name, rates in measured.items():
         print(f"{name:18} {median(rates):8.2f} MB/s, torchada is {base / median(rates):6.1f} times as fast")
     again(options.roots)
     return 0

@@ -76,8 +76,8 @@ def measure(askers: Askers, rounds: int) -> dict[str, dict[str, Times]]:
     for _ in range(rounds):
         loop = askers.ask(next(iter(ASKERS)), LOOP)
         for who, questions in times.items():
-            for question, found in questions.items():
-                found["torchada"].append(askers.ask(who, question) - loop)
+            for question, sides in questions.items():
+                sides["torchada"].append(askers.ask(who, question) - loop)
             questions[AVAILABLE]["unpatched"].append(askers.ask(who, UNPATCHED_AVAILABLE) - loop)
         askers.switch(on=False)
         for who, questions in times.items():
@@ -110,7 +110,9 @@ def main() -> int:
                 times = measure(Askers(worker), options.rounds)
                 versions = worker.versions
                 worker.close()
-            results[mechanism] = {who: {q: summary(each) for q, each in found.items()} for who, found in times.items()}
+            results[mechanism] = {
+                who: {q: summary(sides) for q, sides in questions.items()} for who, questions in times.items()
+            }
             show(mechanism, results[mechanism])
     except RuntimeError as error:
         print(f"questions.py: {error}", file=sys.stderr)
@@ -123,8 +125,10 @@ def main() -> int:
 def show(mechanism: str, results: dict[str, dict[str, dict[str, float]]]) -> None:
     """One line for each question of each module."""
     for who, questions in results.items():
-        for question, found in questions.items():
-            numbers = f"{found['torchada']:8.1f} ns, unpatched {found['unpatched']:8.1f} ns, ratio {found['ratio']:.2f}"
+        for question, figures in questions.items():
+            numbers = (
+                f"{figures['torchada']:8.1f} ns, unpatched {figures['unpatched']:8.1f} ns, ratio {figures['ratio']:.2f}"
+            )
             print(f"{mechanism:8} {who:16} {question:26} {numbers}", flush=True)
 
 

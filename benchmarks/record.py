@@ -51,8 +51,8 @@ def append(benchmark: str, versions: dict[str, str], results: Any, history: Path
 
 def _installed() -> dict[str, str]:
     """The versions that every measurement names, unless the benchmark itself names others."""
-    found = {name: _version(name) for name in ("torch", "torchada")}
-    return {"python": platform.python_version(), **{name: number for name, number in found.items() if number}}
+    versions = {name: _version(name) for name in ("torch", "torchada")}
+    return {"python": platform.python_version(), **{name: number for name, number in versions.items() if number}}
 
 
 def _version(distribution: str) -> str | None:

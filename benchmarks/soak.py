@@ -51,41 +51,42 @@ def main() -> int:
     """Run the rounds, print a summary, and say what has grown."""
     options = _parse()
     end = time.monotonic() + 60 * options.minutes
-    found: list[Round] = []
+    rounds: list[Round] = []
     with tempfile.TemporaryDirectory() as folder:
-        while len(found) < options.rounds if options.rounds else time.monotonic() < end:
-            found.append(_round(len(found), options.steps, options.workers, Path(folder)))
+        while len(rounds) < options.rounds if options.rounds else time.monotonic() < end:
+            rounds.append(_round(len(rounds), options.steps, options.workers, Path(folder)))
             if options.out:
                 with options.out.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(asdict(found[-1])) + "\n")
-    for line in summary(found):
+                    file.write(json.dumps(asdict(rounds[-1])) + "\n")
+    for line in summary(rounds):
         print(line)
-    grown = growth(found)
+    grown = growth(rounds)
     for name, by in grown.items():
         print(f"grown: {name} by {by:g}, allowed {ALLOWED[name]:g}")
     return 1 if grown else 0
 
 
-def summary(found: list[Round]) -> Iterator[str]:
+def summary(rounds: list[Round]) -> Iterator[str]:
     """What the rounds of each quarter measured, as means."""
-    yield f"{len(found)} rounds, switch {median(each.switch_ms for each in found):.1f} ms (median)"
+    yield f"{len(rounds)} rounds, switch {median(round_.switch_ms for round_ in rounds):.1f} ms (median)"
     for name in ALLOWED:
-        quarters = ", ".join(f"{_mean(found, quarter, name):g}" for quarter in range(4))
+        quarters = ", ".join(f"{_mean(rounds, quarter, name):g}" for quarter in range(4))
         yield f"{name}: {quarters}"
 
 
-def growth(found: list[Round]) -> dict[str, float]:
+def growth(rounds: list[Round]) -> dict[str, float]:
     """By how much the last quarter exceeds the second, where that is more than is allowed. Needs at least four rounds."""
-    if len(found) < 4:
+    if len(rounds) < 4:
         raise SystemExit("a comparison needs at least four rounds")
-    by = {name: _mean(found, 3, name) - _mean(found, 1, name) for name in ALLOWED}
-    by["resident_mib"] -= KEPT_IN_A_ROUND * len(found) / 2  # so many rounds are between the two quarters
+    by = {name: _mean(rounds, 3, name) - _mean(rounds, 1, name) for name in ALLOWED}
+    # Half of the rounds lie between the middles of the two quarters.
+    by["resident_mib"] -= KEPT_IN_A_ROUND * len(rounds) / 2
     return {name: more for name, more in by.items() if more > ALLOWED[name]}
 
 
-def _mean(found: list[Round], quarter: int, name: str) -> float:
-    size = len(found) // 4
-    values: list[float] = [getattr(each, name) for each in found[quarter * size : (quarter + 1) * size]]
+def _mean(rounds: list[Round], quarter: int, name: str) -> float:
+    size = len(rounds) // 4
+    values: list[float] = [getattr(round_, name) for round_ in rounds[quarter * size : (quarter + 1) * size]]
     return round(mean(values), 2)
 
 

@@ -248,12 +248,12 @@ def against_setuptools(starts: Starts) -> str:
 def without_accelerator(place: Lab, rounds: int, torch_rounds: int) -> dict[str, object]:
     """The cost for users who have torchada installed and do not use it."""
     starts = interpreter_start(place, rounds)
-    found: dict[str, object] = {"interpreter": report("start of the interpreter", starts)}
+    costs: dict[str, object] = {"interpreter": report("start of the interpreter", starts)}
     print(against_setuptools(starts))
     nothing = import_of_nothing(place, rounds)
-    found["import of an empty torch"] = report("import torch, an empty package", nothing)
-    found["import of torch"] = report("import torch", import_of_torch(place, torch_rounds))
-    return found
+    costs["import of an empty torch"] = report("import torch, an empty package", nothing)
+    costs["import of torch"] = report("import torch", import_of_torch(place, torch_rounds))
+    return costs
 
 
 def main() -> int:
@@ -266,15 +266,15 @@ def main() -> int:
     record.stay_on_one_core()
     try:
         with lab() as place:
-            found = {} if options.only else without_accelerator(place, options.rounds, options.torch_rounds)
+            costs = {} if options.only else without_accelerator(place, options.rounds, options.torch_rounds)
             musa = import_on_musa(place, options.torch_rounds)
-            found["import of torch on MUSA"] = report("import torch on a MUSA machine", musa)
+            costs["import of torch on MUSA"] = report("import torch on a MUSA machine", musa)
             version = place.wheel.name.split("-")[1]
     except RuntimeError as error:
         print(f"startup.py: {error}", file=sys.stderr)
         return 1
     if options.save:
-        record.append("startup", {"python": sys.version.split()[0], "torchada": version}, found)
+        record.append("startup", {"python": sys.version.split()[0], "torchada": version}, costs)
     return 0
 
 

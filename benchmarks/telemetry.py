@@ -85,10 +85,10 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
     ratios = list(next(iter(results.values()))["ratio"])
     columns = list(next(iter(results.values()))["ns"])
     lines = [f"{'ns per call':32}" + "".join(f"{name:>10}" for name in columns) + "".join(f"{r:>16}" for r in ratios)]
-    for call, found in results.items():
-        numbers = "".join(f"{found['ns'][name]:>10.1f}" for name in columns)
-        lines.append(f"{call:32}{numbers}" + "".join(f"{found['ratio'][name]:>16.3f}" for name in ratios))
-    middle = "".join(f"{median(found['ratio'][name] for found in results.values()):>16.3f}" for name in ratios)
+    for call, result in results.items():
+        numbers = "".join(f"{result['ns'][name]:>10.1f}" for name in columns)
+        lines.append(f"{call:32}{numbers}" + "".join(f"{result['ratio'][name]:>16.3f}" for name in ratios))
+    middle = "".join(f"{median(result['ratio'][name] for result in results.values()):>16.3f}" for name in ratios)
     return "\n".join([*lines, f"{'median':32}{'':{10 * len(columns)}}{middle}"])
 
 

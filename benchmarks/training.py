@@ -115,8 +115,10 @@ def main() -> int:
                     versions = started.versions
                     measure(started, options.rounds, options.steps, times)
             results[mechanism] = summary(times)
-            for name, found in results[mechanism].items():
-                numbers = f"{found['ms']:9.2f} ms per step, {found['ratio']:.3f} of {MUSA} (+- {found['error']:.3f})"
+            for name, figures in results[mechanism].items():
+                numbers = (
+                    f"{figures['ms']:9.2f} ms per step, {figures['ratio']:.3f} of {MUSA} (+- {figures['error']:.3f})"
+                )
                 print(f"{how}, {mechanism:8} {name:16} {numbers}", flush=True)
     except RuntimeError as error:
         print(f"training.py: {error}", file=sys.stderr)

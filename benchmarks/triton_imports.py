@@ -93,10 +93,10 @@ def main() -> int:
         return 1
     compile_sources()
     counts: dict[str, int] = {}
-    for each in COMPARISONS:
-        code = each.ours.code
-        counts[code] = counts.get(code) or instructions(each.ours)
-        print(f"{each.title:40}{compare(each, counts[code], options.starts)}", flush=True)
+    for comparison in COMPARISONS:
+        code = comparison.ours.code
+        counts[code] = counts.get(code) or instructions(comparison.ours)
+        print(f"{comparison.title:40}{compare(comparison, counts[code], options.starts)}", flush=True)
     return 0
 
 

@@ -126,13 +126,13 @@ def uses(only: list[str]) -> list[Use]:
     on_record = records().get(version)
     if on_record is None:
         raise RuntimeError(f"nothing is on record for torch {version}: run python -m scripts.compatibility")
-    found = []
+    chosen = []
     for name in names():
         kind = on_record[name.path][0] if name.path in on_record else ""
         wanted = not only or any(fnmatchcase(_short(name), pattern) for pattern in only)
         if name.public and not is_in_private_module(name) and kind in KINDS and wanted:
-            found += [Use(name.path, kind, *spelled) for spelled in _spellings(name)]
-    return found
+            chosen += [Use(name.path, kind, *spelled) for spelled in _spellings(name)]
+    return chosen
 
 
 def submodules() -> list[str]:

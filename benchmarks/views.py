@@ -67,12 +67,12 @@ def _show(folder: str, rounds: int, cache: str) -> None:
 
 
 def _times(function: Callable[[], object], rounds: int) -> list[float]:
-    found = []
+    times = []
     for _ in range(rounds):
         begun = time.thread_time()
         function()
-        found.append((time.thread_time() - begun) * 1e3)
-    return found
+        times.append((time.thread_time() - begun) * 1e3)
+    return times
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ def table() -> dict[str, Any]:
         capture_output=True,
         text=True,
     )
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    document: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return document
 
 
 def tell() -> None:
@@ -62,19 +62,19 @@ def tell() -> None:
         importlib.import_module(name)
     rows: dict[str, list[str]] = {}
     for done in ENGINE.applied().values():
-        for each in done:
-            patch = each.patch
+        for applied in done:
+            patch = applied.patch
             # Several areas may change one entry, one after the other; the last change is in force.
-            if patch.api and (each.is_in_force or patch.api not in rows):
+            if patch.api and (applied.is_in_force or patch.api not in rows):
                 why = _why(patch.replacement) if patch.kind == "unsupported" else ""
                 rows[patch.api] = [patch.kind, patch.to, why]
-    found = {
+    document = {
         "torch": torch.__version__.partition("+")[0],
         "adapter": f"torch_musa {sys.modules['torch_musa'].__version__.partition('+')[0]}",
         "apis": dict(sorted(rows.items())),
         "own": sorted(_own(rows)),
     }
-    print(json.dumps(found))
+    print(json.dumps(document))
 
 
 def _why(replacement: Any) -> str:
@@ -94,19 +94,23 @@ def _own(rows: dict[str, list[str]]) -> set[str]:
     for name in list(modules):
         for info in pkgutil.walk_packages(getattr(modules[name], "__path__", ()), f"{name}."):
             modules[info.name] = importlib.import_module(info.name)
-    found = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
-    found |= {f"{name}.{switch}" for name in list(found) for switch in _switches(name)}
-    return {name for name in found if not _is_answered(name, rows) and _is_cudas(name)}
+    names = {f"{module}.{name}" for module in modules for name in _public(modules[module])} | modules.keys()
+    names |= {f"{name}.{switch}" for name in list(names) for switch in _switches(name)}
+    return {name for name in names if not _is_answered(name, rows) and _is_cudas(name)}
 
 
 def _switches(name: str) -> list[str]:
     """The switches of an object that answers for them in `__getattr__`, as torch.backends.cuda.matmul does."""
     module, _, attribute = name.rpartition(".")
-    found = getattr(sys.modules.get(module), attribute, None)
-    code = getattr(getattr(type(found), "__getattr__", None), "__code__", None)
-    if code is None or not type(found).__module__.startswith("torch.backends."):
+    owner = getattr(sys.modules.get(module), attribute, None)
+    code = getattr(getattr(type(owner), "__getattr__", None), "__code__", None)
+    if code is None or not type(owner).__module__.startswith("torch.backends."):
         return []
-    return [each for each in code.co_consts if isinstance(each, str) and each.isidentifier() and hasattr(found, each)]
+    return [
+        constant
+        for constant in code.co_consts
+        if isinstance(constant, str) and constant.isidentifier() and hasattr(owner, constant)
+    ]
 
 
 def _is_cudas(name: str) -> bool:
@@ -139,11 +143,11 @@ def _is_of_torch(value: object) -> bool:
     return not isinstance(value, ModuleType) and isinstance(home, str) and home.startswith("torch.")
 
 
-def text(found: dict[str, Any]) -> str:
+def text(document: dict[str, Any]) -> str:
     """The file: one row a line, so that changes can be read."""
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in found["apis"].items())
-    own = ",\n".join(f"  {json.dumps(name)}" for name in found["own"])
-    head = f' "torch": {json.dumps(found["torch"])},\n "adapter": {json.dumps(found["adapter"])},\n'
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in document["apis"].items())
+    own = ",\n".join(f"  {json.dumps(name)}" for name in document["own"])
+    head = f' "torch": {json.dumps(document["torch"])},\n "adapter": {json.dumps(document["adapter"])},\n'
     return f'{{\n{head} "apis": {{\n{rows}\n }},\n "own": [\n{own}\n ]\n}}\n'
 
 

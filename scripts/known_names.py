@@ -27,7 +27,7 @@ def vendors() -> set[str]:
     """The names that tables of the vendor's know."""
     tables = json.loads(lzma.decompress((ROOT / "tests/porting/symbols.json.xz").read_bytes()))["groups"]
     names = {name for group, table in tables.items() if group not in ("headers", "build_libs") for name in table}
-    return names | {found[1] for name in names if (found := _TRACED.fullmatch(name)) is not None}
+    return names | {match[1] for name in names if (match := _TRACED.fullmatch(name)) is not None}
 
 
 def cudas(hipify: Path) -> set[str]:
@@ -40,7 +40,7 @@ def cudas(hipify: Path) -> set[str]:
 
 def closed(names: Iterable[str]) -> list[str]:
     """Those of libraries whose names the porter looks up."""
-    libraries = [each for each in Names().libraries if each.is_closed]
+    libraries = [library for library in Names().libraries if library.is_closed]
     patterns = [re.compile("|".join(library.names)) for library in libraries]
     return sorted(name for name in names if any(pattern.fullmatch(name) for pattern in patterns))
 

@@ -49,15 +49,15 @@ class Headers:
         return path if answer is None or answer.name is None else answer.name
 
     def _includes(self, path: str) -> list[str]:
-        """What the header `path` includes itself, in the words of the side that it is on."""
+        """What the header `path` includes itself; counterparts, where `path` is the counterpart of a header of PyTorch's."""
         if path.startswith("torch_musa/") and (self.musa / path).is_file():
             return _INCLUDE.findall((self.musa / path).read_text(encoding="utf-8"))
         origin = self.origins.get(path)
         for folder in (self.torch, self.torch / "torch/csrc/api/include"):
             file = folder / (origin or path)
             if file.is_file():
-                found = _INCLUDE.findall(file.read_text(encoding="utf-8"))
-                return [self.counterpart(each) for each in found] if origin else found
+                included = _INCLUDE.findall(file.read_text(encoding="utf-8"))
+                return [self.counterpart(header) for header in included] if origin else included
         return []
 
     def _reach(self, path: str) -> frozenset[str]:
@@ -65,18 +65,18 @@ class Headers:
         seen: set[str] = set()
         waiting = [path]
         while waiting:
-            for each in self._includes(waiting.pop()):
-                if each not in seen:
-                    seen.add(each)
-                    waiting.append(each)
+            for header in self._includes(waiting.pop()):
+                if header not in seen:
+                    seen.add(header)
+                    waiting.append(header)
         return frozenset(seen)
 
     def lost(self, path: str) -> list[str]:
         """What `path` brings along and its counterpart does not."""
         reached = self.reach(self.counterpart(path))
-        brought = {self.counterpart(each) for each in self.reach(path)} - reached
-        kept = [each for each in sorted(brought) if self._is_general(each)]
-        return [each for each in kept if not any(each in self.reach(other) for other in kept if other != each)]
+        brought = {self.counterpart(header) for header in self.reach(path)} - reached
+        kept = [header for header in sorted(brought) if self._is_general(header)]
+        return [header for header in kept if not any(header in self.reach(other) for other in kept if other != header)]
 
     def _is_general(self, path: str) -> bool:
         """Whether it is a header of the standard or of PyTorch's that has nothing to do with a device."""

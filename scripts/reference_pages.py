@@ -60,7 +60,7 @@ def help_of(module: str, *command: str) -> str:
     )
     # Before Python 3.13 argparse repeats the value: "-o OUT, --output OUT".
     return re.sub(
-        r"(-\w) (\S+), (--[\w-]+ \2)", lambda found: f"{found[1]}, {found[3]}".ljust(len(found[0])), done.stdout
+        r"(-\w) (\S+), (--[\w-]+ \2)", lambda match: f"{match[1]}, {match[3]}".ljust(len(match[0])), done.stdout
     )
 
 
@@ -104,17 +104,17 @@ def _resolved(entry: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     """An entry with its reference (`#/$defs/name`) replaced by what it refers to."""
     if "$ref" not in entry:
         return entry
-    found: Any = root
+    target: Any = root
     for part in entry["$ref"].removeprefix("#/").split("/"):
-        found = found[part]
-    return {**found, **{key: value for key, value in entry.items() if key != "$ref"}}
+        target = target[part]
+    return {**target, **{key: value for key, value in entry.items() if key != "$ref"}}
 
 
 def _type(entry: dict[str, Any]) -> str:
     if "const" in entry:
         return f"`{json.dumps(entry['const'])}`"
     if "enum" in entry:
-        return ", ".join(f"`{json.dumps(each)}`" for each in entry["enum"])
+        return ", ".join(f"`{json.dumps(value)}`" for value in entry["enum"])
     kinds = entry.get("type", "any")
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 

@@ -61,8 +61,8 @@ def _is_header(text: str) -> bool:
 
 
 def _path(text: str) -> str:
-    found = re.search(r"[<\"]([^>\"]+)[>\"]", text)
-    return found[1] if found else text.strip()
+    match = re.search(r"[<\"]([^>\"]+)[>\"]", text)
+    return match[1] if match else text.strip()
 
 
 def ggml(repository: Path) -> dict[str, str]:

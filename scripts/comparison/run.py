@@ -95,25 +95,25 @@ def run(system: System, program: Path) -> Run | None:
 
 
 def _understood(done: subprocess.CompletedProcess[str]) -> Run:
-    found = {name: float(value) for name, value in re.findall(r"^([a-z]+) (\S+)$", done.stdout, re.MULTILINE)}
-    took = found.pop("took", 0.0)
+    numbers = {name: float(value) for name, value in re.findall(r"^([a-z]+) (\S+)$", done.stdout, re.MULTILINE)}
+    took = numbers.pop("took", 0.0)
     if done.returncode:
         said = re.findall(r"^(?:\[rank\d\]: )?(\w*(?:Error|Exception)\b.*)$", done.stderr, re.MULTILINE)
-        said = [each for each in said if "ChildFailedError" not in each] or [f"exit code {done.returncode}"]
+        said = [line for line in said if "ChildFailedError" not in line] or [f"exit code {done.returncode}"]
         return Run({}, said[-1][:160], took)
-    return Run(found, "" if found else "it prints nothing", took)
+    return Run(numbers, "" if numbers else "it prints nothing", took)
 
 
-def verdict(found: Run, expected: Run | None) -> str:
+def verdict(actual: Run, expected: Run | None) -> str:
     """ "right", the numbers that are wrong, or the error."""
-    if found.error:
-        return f"`{found.error.replace('|', chr(92) + '|').replace('`', chr(39))}`"
+    if actual.error:
+        return f"`{actual.error.replace('|', chr(92) + '|').replace('`', chr(39))}`"
     for name, value in (expected.numbers if expected and not expected.error else {}).items():
         if (
-            abs(found.numbers.get(name, float("nan")) - value) > 1e-4 * max(1.0, abs(value))
-            or name not in found.numbers
+            abs(actual.numbers.get(name, float("nan")) - value) > 1e-4 * max(1.0, abs(value))
+            or name not in actual.numbers
         ):
-            return f"wrong: {name} is {found.numbers.get(name)} and not {value}"
+            return f"wrong: {name} is {actual.numbers.get(name)} and not {value}"
     return "right"
 
 
@@ -135,43 +135,43 @@ def row(program: Path, ways: list[System], rounds: int) -> Row:
             earlier = runs.get(system.title)
             if earlier is not None and (earlier[0].error or not earlier[0].took):
                 continue  # once is enough
-            found = run(system, program)
-            if found is not None:
-                runs.setdefault(system.title, []).append(found)
-                print(program.stem, number, system.title, found, file=sys.stderr, flush=True)
+            result = run(system, program)
+            if result is not None:
+                runs.setdefault(system.title, []).append(result)
+                print(program.stem, number, system.title, result, file=sys.stderr, flush=True)
     cpu = runs.get("for the CPU")
     expected = cpu[0] if cpu else None
-    verdicts = {title: verdict(each[0], expected) for title, each in runs.items() if title != "for the CPU"}
+    verdicts = {title: verdict(repeats[0], expected) for title, repeats in runs.items() if title != "for the CPU"}
     ratios = {
-        title: median(mine.took / theirs.took for mine, theirs in zip(each, cpu or (), strict=False))
-        for title, each in runs.items()
-        if cpu and cpu[0].took and each[0].took and verdicts.get(title) == "right"
+        title: median(mine.took / theirs.took for mine, theirs in zip(repeats, cpu or (), strict=False))
+        for title, repeats in runs.items()
+        if cpu and cpu[0].took and repeats[0].took and verdicts.get(title) == "right"
     }
     return Row(program.stem, about, verdicts, ratios)
 
 
 def table(rows: list[Row], ways: list[System]) -> str:
     """The rows as Markdown: one table of verdicts, the errors below it, and the ratios."""
-    titles = [each.title for each in ways if not each.for_cpu]
+    titles = [way.title for way in ways if not way.for_cpu]
     lines = [f"| program | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
     notes: dict[str, int] = {}
-    for each in rows:
-        cells = [_cell(each, title, notes) for title in titles]
-        lines.append(f"| `{each.name}` | {' | '.join(cells)} |")
+    for row in rows:
+        cells = [_cell(row, title, notes) for title in titles]
+        lines.append(f"| `{row.name}` | {' | '.join(cells)} |")
     lines += ["| number of right ones | " + " | ".join(_counts(rows, titles)) + " |"]
-    abouts = [f"- `{each.name}`: {' '.join(each.about.split())}" for each in rows]
+    abouts = [f"- `{row.name}`: {' '.join(row.about.split())}" for row in rows]
     errors = [f"{number}. {text}" for text, number in notes.items()]
     return "\n".join([*lines, "", *errors, "", *abouts])
 
 
 def _counts(rows: list[Row], titles: list[str]) -> list[str]:
-    return [f"{sum(each.verdicts[title] == 'right' for each in rows)} of {len(rows)}" for title in titles]
+    return [f"{sum(row.verdicts[title] == 'right' for row in rows)} of {len(rows)}" for title in titles]
 
 
-def _cell(each: Row, title: str, notes: dict[str, int]) -> str:
-    said = each.verdicts[title]
+def _cell(row: Row, title: str, notes: dict[str, int]) -> str:
+    said = row.verdicts[title]
     if said == "right":
-        ratio = each.ratios.get(title)
+        ratio = row.ratios.get(title)
         return f"right, {ratio:.2f}" if ratio else "right"
     number = notes.setdefault(said, len(notes) + 1)
     return f"{'wrong' if said.startswith('wrong') else 'fails'} ({number})"
@@ -188,12 +188,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--page", action="store_true")
     options = parser.parse_args(arguments)
     ways = list(systems(options))
-    programs = [each for each in sorted(PROGRAMS.glob("*.py")) if not options.only or each.stem in options.only]
-    found = table([row(program, ways, options.rounds) for program in programs], ways)
-    print(found)
+    programs = [
+        program for program in sorted(PROGRAMS.glob("*.py")) if not options.only or program.stem in options.only
+    ]
+    text = table([row(program, ways, options.rounds) for program in programs], ways)
+    print(text)
     if options.page:
         before, _, rest = PAGE.read_text().partition(MARKS[0])
-        PAGE.write_text(f"{before}{MARKS[0]}\n\n{found}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+        PAGE.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{rest.partition(MARKS[1])[2]}")
 
 
 if __name__ == "__main__":

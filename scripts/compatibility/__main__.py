@@ -27,7 +27,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare with what is on record, and write nothing")
     options = parser.parse_args()
     seen = look()
-    problems = [f"{path}: {found.how}" for path, (found, _) in seen.items() if found.kind == "unaccounted"]
+    problems = [f"{path}: {observed.how}" for path, (observed, _) in seen.items() if observed.kind == "unaccounted"]
     version, record = torch.__version__.partition("+")[0], table.record_of(seen)
     if options.check:
         problems += compare(version, record)

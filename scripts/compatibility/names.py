@@ -27,11 +27,11 @@ class Name(NamedTuple):
 def modules() -> list[str]:
     """torch.cuda and its submodules, found in the file system; packages within it one level deep."""
     root = import_module("torch.cuda")
-    found = [root.__name__]
+    module_names = [root.__name__]
     for info in pkgutil.walk_packages(root.__path__, f"{root.__name__}."):
         if info.name not in _PROGRAMS:
-            found.append(info.name)
-    return sorted(found)
+            module_names.append(info.name)
+    return sorted(module_names)
 
 
 def names() -> list[Name]:

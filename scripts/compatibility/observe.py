@@ -57,8 +57,8 @@ def _same_object(value: Any) -> str | None:
 
 
 def _submodules() -> list[tuple[ModuleType, str]]:
-    found = ((name, sys.modules[name]) for name in sorted(sys.modules) if name.startswith("torch_musa."))
-    return [(module, name) for name, module in found if isinstance(module, ModuleType)]
+    loaded = ((name, sys.modules[name]) for name in sorted(sys.modules) if name.startswith("torch_musa."))
+    return [(module, name) for name, module in loaded if isinstance(module, ModuleType)]
 
 
 def _has_patches(value: Any) -> bool:

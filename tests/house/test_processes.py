@@ -60,8 +60,8 @@ def test_a_module_of_the_folder_is_not_imported(tmp_path: Path, monkeypatch: pyt
     for name in ("json", "os", "colorsys"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'w')\n")
     monkeypatch.chdir(tmp_path)
-    found = child_probes._ask("import colorsys, json\nprint(json.dumps({'file': colorsys.__file__}))\n", 300, {})
-    assert found.ok and found.found["file"] != str(tmp_path / "colorsys.py")
+    probe = child_probes._ask("import colorsys, json\nprint(json.dumps({'file': colorsys.__file__}))\n", 300, {})
+    assert probe.ok and probe.answer["file"] != str(tmp_path / "colorsys.py")
     assert not (tmp_path / "executed").exists()
     monkeypatch.setattr(child_probes, "NOT_FROM_HERE", "")
     child_probes._ask("import colorsys\n", 300, {})

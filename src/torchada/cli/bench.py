@@ -50,15 +50,15 @@ def bench(options: argparse.Namespace) -> int:
     device.check(options)
     check_reports(options, _SUFFIXES)
     try:
-        found: dict[str, Any] = report.run(options.seconds, options.only, device.environment(options))
+        document: dict[str, Any] = report.run(options.seconds, options.only, device.environment(options))
     except report.NoSuchBenchmark as error:
         options.parser.error(f"--only {error}")
-    if found["problem"] and not options.json:
-        print("\n".join(text.lines(found, Terminal(sys.stderr))), file=sys.stderr)
+    if document["problem"] and not options.json:
+        print("\n".join(text.lines(document, Terminal(sys.stderr))), file=sys.stderr)
     else:
-        output.show(options, found, lambda terminal: text.lines(found, terminal, options.verbosity))
-    written = output.write(options, {".json": lambda: output.as_json(found), ".html": lambda: page.page(found)})
-    return report.exit_code(found) if written else 2
+        output.show(options, document, lambda terminal: text.lines(document, terminal, options.verbosity))
+    written = output.write(options, {".json": lambda: output.as_json(document), ".html": lambda: page.page(document)})
+    return report.exit_code(document) if written else 2
 
 
 COMMAND = Command(

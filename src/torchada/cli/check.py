@@ -51,7 +51,7 @@ def check(options: argparse.Namespace) -> int:
     )
     if not output.write(options, _writers(result, document)):
         return 2
-    return exit_code((each.severity for each in result.findings), options.fail_on)
+    return exit_code((finding.severity for finding in result.findings), options.fail_on)
 
 
 def _writers(result: Result, document: output.Document) -> dict[str, output.Writer]:

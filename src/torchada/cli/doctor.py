@@ -23,9 +23,9 @@ def doctor(options: argparse.Namespace) -> int:
     check_reports(options, (".json",))
     facts = gather(backend_here(), options.timeout)
     results = examine(facts)
-    found = document(facts, results)
-    output.show(options, found, lambda terminal: lines(results, options.verbosity, terminal.painted, terminal.table))
-    if not output.write(options, {".json": lambda: output.as_json(found)}):
+    report = document(facts, results)
+    output.show(options, report, lambda terminal: lines(results, options.verbosity, terminal.painted, terminal.table))
+    if not output.write(options, {".json": lambda: output.as_json(report)}):
         return 2
     return 0 if is_healthy(results) else 1
 

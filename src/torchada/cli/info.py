@@ -23,18 +23,18 @@ def info(options: argparse.Namespace) -> int:
     from torchada.tools.doctor.info import document
 
     facts = gather(backend_here(), options.timeout)
-    found = document(facts, examine(facts))
+    report = document(facts, examine(facts))
     entries = [
-        each for each in found["entries"] if options.verbosity >= 0 or each["name"] in (*_FEW, facts.adapter_name)
+        entry for entry in report["entries"] if options.verbosity >= 0 or entry["name"] in (*_FEW, facts.adapter_name)
     ]
-    output.show(options, found, lambda terminal: _lines(terminal, entries))
+    output.show(options, report, lambda terminal: _lines(terminal, entries))
     if options.verbosity > 0 and not options.json:
-        print("\n".join(f"{each.name} {each.version} in {each.folder}" for each in facts.distributions))
+        print("\n".join(f"{package.name} {package.version} in {package.folder}" for package in facts.distributions))
     return 0
 
 
 def _lines(terminal: Terminal, entries: list[dict[str, str]]) -> list[str]:
-    return terminal.table([(each["name"], each["value"]) for each in entries], indent="")
+    return terminal.table([(entry["name"], entry["value"]) for entry in entries], indent="")
 
 
 COMMAND = Command(

@@ -41,7 +41,7 @@ def show(options: argparse.Namespace, document: Document, text: Callable[[Termin
 def write(options: argparse.Namespace, writers: Mapping[str, Writer]) -> bool:
     """Write the files of --report, each by the writer of its suffix; False, with a message, where one cannot be written."""
     for file in options.report:
-        writer = next(each for suffix, each in writers.items() if file.endswith(suffix))
+        writer = next(writer for suffix, writer in writers.items() if file.endswith(suffix))
         try:
             write_whole(file, writer())
         except OSError as error:

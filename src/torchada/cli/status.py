@@ -26,14 +26,14 @@ def show(options: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TorchadaWarning)  # the report lists them
         problem = _import_torch() if options.probe else None
-        found = {**schemas.envelope("status"), **status.report()}
+        document = {**schemas.envelope("status"), **status.report()}
     if problem is not None:
-        found["problems"].append(problem)
+        document["problems"].append(problem)
     if options.json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(document, indent=2))
     else:
-        print(status_text.as_text(found, options.verbosity, status.apis() if options.verbosity > 0 else None))
-    return status.exit_code(found)
+        print(status_text.as_text(document, options.verbosity, status.apis() if options.verbosity > 0 else None))
+    return status.exit_code(document)
 
 
 def _import_torch() -> str | None:

@@ -41,11 +41,11 @@ def verify(options: argparse.Namespace) -> int:
     try:
         if options.list:
             return _list(options)
-        found = run.run(options.level, options.only, device.environment(options))
+        document = run.run(options.level, options.only, device.environment(options))
     except run.NoSuchCheck as error:
         options.parser.error(f"--only {error}")
-    _show(options, found)
-    return report.exit_code(found) if _write(options, found) else 2
+    _show(options, document)
+    return report.exit_code(document) if _write(options, document) else 2
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -53,27 +53,27 @@ def _list(options: argparse.Namespace) -> int:
     from torchada.tools.verify import run
 
     try:
-        found = run.tasks(device.environment(options), options.level, options.only)
+        tasks = run.tasks(device.environment(options), options.level, options.only)
     except Ended as ended:
         print(f"torchada verify: {ended.detail}\n{ended.log}", file=sys.stderr)
         return 2
-    print("\n".join(task["name"] for task in found))
+    print("\n".join(task["name"] for task in tasks))
     return 0
 
 
-def _show(options: argparse.Namespace, found: dict[str, object]) -> None:
+def _show(options: argparse.Namespace, document: dict[str, object]) -> None:
     from torchada.tools.verify import text
 
-    if found["problem"] and not options.json:
-        print("\n".join(text.lines(found, Terminal(sys.stderr))), file=sys.stderr)
+    if document["problem"] and not options.json:
+        print("\n".join(text.lines(document, Terminal(sys.stderr))), file=sys.stderr)
         return
-    output.show(options, found, lambda terminal: text.lines(found, terminal, options.verbosity))
+    output.show(options, document, lambda terminal: text.lines(document, terminal, options.verbosity))
 
 
-def _write(options: argparse.Namespace, found: dict[str, object]) -> bool:
+def _write(options: argparse.Namespace, document: dict[str, object]) -> bool:
     from torchada.tools.verify import page
 
-    return output.write(options, {".json": lambda: output.as_json(found), ".html": lambda: page.page(found)})
+    return output.write(options, {".json": lambda: output.as_json(document), ".html": lambda: page.page(document)})
 
 
 COMMAND = Command(

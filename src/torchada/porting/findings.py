@@ -57,12 +57,12 @@ class Ported:
 
     @property
     def unported(self) -> tuple[Finding, ...]:
-        return tuple(each for each in self.findings if each.kind == UNPORTED)
+        return tuple(finding for finding in self.findings if finding.kind == UNPORTED)
 
 
 @dataclass
 class Lines:
-    """Counts the line feeds of `text` before places that come in order, each once."""
+    """Counts the line feeds of `text` before offsets that are asked for in ascending order, so that nothing is read twice."""
 
     text: bytes
     _count: int = 0
@@ -76,31 +76,31 @@ class Lines:
 
 @dataclass
 class Notes:
-    """Findings under way: offsets now, lines at the end, when all are known. Nobody reads more of a source than MOST."""
+    """The findings of a source while it is ported: `located` turns offsets into lines. Beyond MOST they are only counted."""
 
-    found: list[tuple[int, str, str, str]] = field(default_factory=list)
+    noted: list[tuple[int, str, str, str]] = field(default_factory=list)
     inner: list[Finding] = field(default_factory=list)
     _more: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.found or self.inner)
+        return bool(self.noted or self.inner)
 
     def add(self, offset: int, kind: str, name: str, reason: str) -> None:
         if self._has_room():
-            self.found.append((offset, kind, name, reason))
+            self.noted.append((offset, kind, name, reason))
         else:
             self._count(offset, kind)
 
     def add_inner(self, offset: int, findings: Sequence[Finding], lines: int) -> None:
-        """Those of a program, or of an expression, that stands at `offset`, below as many `lines`: all of them or none."""
+        """Add the findings of a program or an expression that stands at `offset`, below `lines` lines; without room, count them."""
         if self._has_room():
-            self.inner += [moved(each, lines) for each in findings]
+            self.inner += [moved(finding, lines) for finding in findings]
         else:
-            for each in findings:
-                self._count(offset, each.kind)
+            for finding in findings:
+                self._count(offset, finding.kind)
 
     def _has_room(self) -> bool:
-        return len(self.found) + len(self.inner) < MOST
+        return len(self.noted) + len(self.inner) < MOST
 
     def _count(self, offset: int, kind: str) -> None:
         first, count = self._more.get(kind, (offset, 0))
@@ -111,14 +111,14 @@ class Notes:
         more = [(first, kind, "...", f"{count:,} more from here on") for kind, (first, count) in self._more.items()]
         result = list(self.inner)
         lines, start, end, source = Lines(text), 0, -1, ""
-        for offset, kind, name, reason in sorted(self.found + more):
+        for offset, kind, name, reason in sorted(self.noted + more):
             line = lines.before(offset)
             if offset > end:  # one line may have any number of them
                 start, end = text.rfind(b"\n", 0, offset) + 1, text.find(b"\n", offset)
                 end = end if end >= 0 else len(text)
                 source = text[start:end].decode("utf-8", "replace").strip()[:200]
             result.append(Finding(kind, name, reason, max(line, 1), offset - start + 1, source))
-        return sorted(result, key=lambda each: (each.line, each.column)) if self.inner else result
+        return sorted(result, key=lambda finding: (finding.line, finding.column)) if self.inner else result
 
 
 def moved(finding: Finding, lines: int) -> Finding:

@@ -19,7 +19,7 @@ from torchada.porting.project import Project
 from torchada.porting.scan import Entry, stamp_of
 from torchada.porting.workers import digest, read
 
-_CLOCK_NS = 100_000_000  # the clock that stamps files is coarser than this is not
+_CLOCK_NS = 100_000_000  # the clock that stamps files ticks at least this often
 _MODULES = Path(__file__).parent
 
 
@@ -30,12 +30,12 @@ class Previous:
         if folder.exists() and not folder.is_dir():
             raise PortingError(f"{folder} is not a folder")
         self.folder = folder
-        found = manifest.read(folder)
-        self.is_known = found is not None
-        self.ours = {} if found is None else {record["target"]: record for record in found.files.values()}
-        is_usable = found is not None and found.key == key
-        self.records = found.files if found is not None and is_usable else {}
-        self._when = found.when if found is not None and is_usable else 0
+        recorded = manifest.read(folder)
+        self.is_known = recorded is not None
+        self.ours = {} if recorded is None else {record["target"]: record for record in recorded.files.values()}
+        is_usable = recorded is not None and recorded.key == key
+        self.records = recorded.files if recorded is not None and is_usable else {}
+        self._when = recorded.when if recorded is not None and is_usable else 0
 
     def unchanged(self, entry: Entry) -> Record | None:
         """The record of `entry` if nothing about it has changed, neither its source nor what was made of it."""
@@ -71,10 +71,10 @@ def _our_stamps() -> list[tuple[str, tuple[int, int, int]]]:
     return [(path.name, stamp_of(path.stat())) for path in ours]
 
 
-def key_of(project: Project, found: Sequence[Entry], lines: bool) -> str:
+def key_of(project: Project, entries: Sequence[Entry], lines: bool) -> str:
     """What everything depends on: the rules, ours and the project's, and the names of all files."""
-    names = [(entry.path, entry.target, entry.is_source) for entry in found]
-    roots = sorted({entry.file[: -len(entry.path)] for entry in found}) if lines else []
+    names = [(entry.path, entry.target, entry.is_source) for entry in entries]
+    roots = sorted({entry.file[: -len(entry.path)] for entry in entries}) if lines else []
     return digest(repr((_our_stamps(), project, names, lines, roots)).encode("utf-8", "surrogateescape"))
 
 

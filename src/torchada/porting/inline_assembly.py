@@ -1,4 +1,4 @@
-"""Inline assembler: PTX is NVIDIA's. A few instructions become C++, all others are reported."""
+"""Inline assembler in PTX, which only NVIDIA's devices run: a few instructions become C++, and all others are reported."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ REASON = "PTX is NVIDIA's assembler; MUSA has no counterpart"
 class Statement(NamedTuple):
     """An asm statement of PTX, by its first instruction.
 
-    `expression` does what it does, where C++ for MUSA can; `end` is behind the closing bracket then.
+    `expression` is C++ for MUSA that does the same, if there is one; `end` is then the place after the closing bracket.
     """
 
     instruction: str
@@ -61,7 +61,7 @@ def statement(source: Source, end: int) -> Statement | None:
     instruction = _first_instruction(template)
     if instruction is not None:
         return _translated(source.text, end, template, behind, instruction)
-    # Put together by macros.
+    # The text of the instructions comes from macros.
     return Statement("asm") if _NAME.match(source.text, behind) and source.is_for_gpus else None
 
 
@@ -85,17 +85,17 @@ def _translated(text: bytes, start: int, template: bytes, at: int, instruction: 
     if len(template) > _LONGEST or (split := _sections(text, at)) is None:
         return refused
     sections, end = split
-    outputs = [_output(each) for each in sections[0]] if sections else []
-    inputs = [_operand(each) for each in sections[1]] if len(sections) > 1 else []
+    outputs = [_output(part) for part in sections[0]] if sections else []
+    inputs = [_operand(part) for part in sections[1]] if len(sections) > 1 else []
     if None in outputs or None in inputs:
         return refused
-    found = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
+    expression = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
     lines = _LINE_END.findall(text, start, end)
-    return refused if found is None else Statement(instruction, b"".join([found, *lines]), end)
+    return refused if expression is None else Statement(instruction, b"".join([expression, *lines]), end)
 
 
 def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
-    """What the colons from `at` on begin, each with its parts between commas, and where the closing bracket ends."""
+    """The sections that the colons from `at` on begin, each split at its commas, and the place after the closing bracket."""
     sections: list[list[bytes]] = []
     depth, begun = 0, at
     for token in _BRACKETS.finditer(text, at, at + _LONGEST):
@@ -120,19 +120,19 @@ def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
 
 
 def _output(part: bytes) -> Operand | None:
-    found = _operand(part)
-    if found is None or found.constraint[:1] not in (b"=", b"+"):
+    operand = _operand(part)
+    if operand is None or operand.constraint[:1] not in (b"=", b"+"):
         return None
-    return found._replace(constraint=found.constraint.replace(b"&", b"").lstrip(b"="))
+    return operand._replace(constraint=operand.constraint.replace(b"&", b"").lstrip(b"="))
 
 
 def _operand(part: bytes) -> Operand | None:
-    found = _OPERAND.fullmatch(part)
-    return Operand(found[1], b"(" + found[2] + b")") if found else None
+    match = _OPERAND.fullmatch(part)
+    return Operand(match[1], b"(" + match[2] + b")") if match else None
 
 
 def _template(text: bytes, at: int) -> tuple[bytes, int]:
-    """The string literals from `at` on, joined, and where they end."""
+    """The string literals from `at` on, joined, and the place after them."""
     parts = []  # one by one: an expression for all of them would keep a record of each
     while True:
         if text[at : at + 1] == b'"':

@@ -42,13 +42,13 @@ def read(folder: Path) -> Manifest | None:
     if not file.is_file() or file.is_symlink():
         return None
     try:
-        found = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError):
-        found = None
-    if not _is_manifest(found):
+        content = None
+    if not _is_manifest(content):
         warn_once(f"{file} is damaged, or of another version, and is taken for absent")
         return None
-    return Manifest(found["key"], found["when"], found["files"])
+    return Manifest(content["key"], content["when"], content["files"])
 
 
 def write(folder: Path, manifest: Manifest) -> None:
@@ -70,15 +70,15 @@ def is_as_written(file: str, record: Mapping[str, Any]) -> bool:
         return False
 
 
-def _is_manifest(found: object) -> bool:
-    if not _fits(found, {"format": int, "key": str, "when": int, "files": dict}):
+def _is_manifest(content: object) -> bool:
+    if not _fits(content, {"format": int, "key": str, "when": int, "files": dict}):
         return False
-    assert isinstance(found, dict)
-    return found["format"] == _FORMAT and all(map(_is_record, found["files"].values()))
+    assert isinstance(content, dict)
+    return content["format"] == _FORMAT and all(map(_is_record, content["files"].values()))
 
 
-def _is_record(found: object) -> bool:
-    return _fits(found, _RECORD) and all(_fits(each, _FINDING) for each in found["findings"])  # type: ignore[index]
+def _is_record(record: object) -> bool:
+    return _fits(record, _RECORD) and all(_fits(finding, _FINDING) for finding in record["findings"])  # type: ignore[index]
 
 
 def _fits(value: object, shape: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One identifier or one include path at a time: what it is called on MUSA, and why it may be called nothing."""
+"""The counterpart of one identifier or one include path on MUSA, or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torchada.porting.rules.library import Library
 from torchada.porting.symbols import known
 
 # Of the driver: cuX and PFN_cuX, CU_X and CUx. Inside longer names the letters mean something else.
-_LONGEST = 256  # no name of CUDA's has half as many letters, no path of a header either
+_LONGEST = 256  # CUDA's names and the paths of its headers are less than half as long
 _MOST_KEPT = 1 << 16  # answers that are remembered
 _UNKNOWN = "no table of MUSA's names has it"
 _DRIVER = r"(?<![A-Za-z0-9])(?:cu(?=[A-Z0-9])|CU(?=[a-z_]))"
 
 
 class Answer(NamedTuple):
-    """`name` is the counterpart, None where there is none; `reason` why not, or what to look at; `library` whose it is."""
+    """`name` is the counterpart; `reason` says why there is none, or what to look at; `library` is where it belongs."""
 
     name: str | None
     reason: str = ""
@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 
 
 class _First(Generic[Row]):
-    """Rows by regular expressions without groups, all asked at once: the first that a whole name matches has it."""
+    """Rows by regular expressions without groups, joined into one pattern: the first that matches a whole name gives the row."""
 
     def __init__(self, rows: Iterable[tuple[str, Row]]) -> None:
         patterns = list(rows)
@@ -45,8 +45,8 @@ class _First(Generic[Row]):
             raise ValueError(f"a table of names has a group in one of {[pattern for pattern, _ in patterns]}")
 
     def of(self, name: str) -> Row | None:
-        found = self._pattern.fullmatch(name)
-        return None if found is None or found.lastindex is None else self._rows[found.lastindex - 1]
+        match = self._pattern.fullmatch(name)
+        return None if match is None or match.lastindex is None else self._rows[match.lastindex - 1]
 
 
 class Names:

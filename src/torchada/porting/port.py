@@ -1,4 +1,4 @@
-"""The porter's three doors: a source, a file, a tree."""
+"""Port a source, a file or a tree."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Tree:
 
     @property
     def unported(self) -> list[tuple[File, Finding]]:
-        return [each for each in self.findings if each[1].kind == UNPORTED]
+        return [pair for pair in self.findings if pair[1].kind == UNPORTED]
 
 
 def port_source(
@@ -117,15 +117,15 @@ def port_tree(
     cannot be ported.
     """
     started, when = time.perf_counter(), time.time_ns()
-    given = [Path(each) for each in ([roots] if isinstance(roots, (str, Path)) else roots)]
+    given = [Path(root) for root in ([roots] if isinstance(roots, (str, Path)) else roots)]
     rules = projects.read(given[0] if given[0].is_dir() else given[0].parent) if project is None else project
     folder = None if output is None else Path(os.path.abspath(output))
-    found = _found(given, rules, most_bytes, folder, only_sources)
-    rules = rules.knowing(entry.file for entry in found if entry.is_source)
+    inputs = _inputs(given, rules, most_bytes, folder, only_sources)
+    rules = rules.knowing(entry.file for entry in inputs if entry.is_source)
     if folder is None:
-        tree = _told(found, rules, lines, keep_texts)
+        tree = _told(inputs, rules, lines, keep_texts)
     else:
-        tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when, force)
+        tree = _written(inputs, rules, folder, processes or os.cpu_count() or 1, lines, when, force)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
 
 
@@ -145,23 +145,23 @@ def port_files(
     started, when = time.perf_counter(), time.time_ns()
     rules = Project() if project is None else project
     folder, top = Path(os.path.abspath(output)), os.path.abspath(root)
-    found = apart(single_entries(top, [os.path.abspath(file) for file in files], rules.exclude))
-    rules = rules.knowing(entry.file for entry in found if entry.is_source)
-    tree = _written(found, rules, folder, processes or os.cpu_count() or 1, lines, when)
+    inputs = apart(single_entries(top, [os.path.abspath(file) for file in files], rules.exclude))
+    rules = rules.knowing(entry.file for entry in inputs if entry.is_source)
+    tree = _written(inputs, rules, folder, processes or os.cpu_count() or 1, lines, when)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size)
 
 
-def _found(
+def _inputs(
     given: Sequence[Path], rules: Project, most_bytes: int, folder: Path | None, only_sources: bool
 ) -> list[Entry]:
     without = [] if folder is None else [folder]
-    found: list[Entry] = []
+    inputs: list[Entry] = []
     for root in given:
         if folder is not None and _is_within(root, folder):
             raise PortingError(f"{folder} holds what is to be ported; name another folder")
         prefix = f"{root.resolve().name}/" if len(given) > 1 and root.is_dir() else ""
-        found += entries(root, rules.exclude, most_bytes, without, prefix, only_sources)
-    return apart(found)
+        inputs += entries(root, rules.exclude, most_bytes, without, prefix, only_sources)
+    return apart(inputs)
 
 
 def _is_within(inner: Path, outer: Path) -> bool:
@@ -169,32 +169,32 @@ def _is_within(inner: Path, outer: Path) -> bool:
     return os.path.commonpath([os.path.realpath(inner), real]) == real
 
 
-def _targets(found: Sequence[Entry]) -> dict[str, str]:
-    return {entry.path: entry.target for entry in found}
+def _targets(inputs: Sequence[Entry]) -> dict[str, str]:
+    return {entry.path: entry.target for entry in inputs}
 
 
-def ported(found: Sequence[Entry], rules: Project, lines: bool = False) -> Iterator[tuple[Entry, bytes, Ported]]:
+def ported(inputs: Sequence[Entry], rules: Project, lines: bool = False) -> Iterator[tuple[Entry, bytes, Ported]]:
     """Each source with its contents and its port, without writing anything."""
-    porter = Porter(rules, _targets(found), lines)
-    for entry in found:
+    porter = Porter(rules, _targets(inputs), lines)
+    for entry in inputs:
         if entry.is_source:
             data = read(entry.file)
             yield entry, data, porter.port(entry.path, data, entry.file)
 
 
-def _told(found: Sequence[Entry], rules: Project, lines: bool, keep_texts: bool) -> Tree:
+def _told(inputs: Sequence[Entry], rules: Project, lines: bool, keep_texts: bool) -> Tree:
     files, texts, size = [], {}, 0
-    for entry, data, result in ported(found, rules, lines):
+    for entry, data, result in ported(inputs, rules, lines):
         files.append(File(entry.path, entry.target, True, result.findings, result.replacements))
         size += len(data)
         if keep_texts:
             texts[entry.path] = (data, result.text)
-    files += [File(entry.path, entry.target, False) for entry in found if not entry.is_source]
+    files += [File(entry.path, entry.target, False) for entry in inputs if not entry.is_source]
     return Tree(tuple(sorted(files, key=lambda file: file.path)), size=size, texts=texts)
 
 
 def _written(
-    found: Sequence[Entry],
+    inputs: Sequence[Entry],
     rules: Project,
     folder: Path,
     processes: int,
@@ -204,38 +204,38 @@ def _written(
 ) -> Tree:
     real = Path(os.path.realpath(folder))  # where a link leads, the folder is replaced and the link stays
     with locked(real):
-        return _brought_up_to_date(found, rules, real, processes, lines, when, force)
+        return _brought_up_to_date(inputs, rules, real, processes, lines, when, force)
 
 
 def _brought_up_to_date(
-    found: Sequence[Entry], rules: Project, folder: Path, processes: int, lines: bool, when: int, force: bool
+    inputs: Sequence[Entry], rules: Project, folder: Path, processes: int, lines: bool, when: int, force: bool
 ) -> Tree:
-    key = key_of(rules, found, lines)
+    key = key_of(rules, inputs, lines)
     previous = Previous(folder, key)
-    same = {entry.path: record for entry in found if (record := previous.unchanged(entry)) is not None}
-    if len(same) == len(found) == len(previous.records) and folder.exists():
-        return _reported(found, same, set())
-    place = Place(folder, previous.ours, frozenset(entry.target for entry in found))
+    same = {entry.path: record for entry in inputs if (record := previous.unchanged(entry)) is not None}
+    if len(same) == len(inputs) == len(previous.records) and folder.exists():
+        return _reported(inputs, same, set())
+    place = Place(folder, previous.ours, frozenset(entry.target for entry in inputs))
     place.check(previous.is_known, force)
     records: dict[str, Record] = {}
     with replacing(place) as new:
-        for directory in {os.path.dirname(entry.target) for entry in found}:
+        for directory in {os.path.dirname(entry.target) for entry in inputs}:
             (new / directory).mkdir(parents=True, exist_ok=True)
-        for entry in found:
+        for entry in inputs:
             if entry.path in same:
                 take_over(folder / entry.target, new / entry.target)
                 records[entry.path] = same[entry.path]
             elif not entry.is_source:
                 records[entry.path] = keep_time(previous, new, _copied(entry, new / entry.target))
-        changed = {entry.path: entry for entry in found if entry.is_source and entry.path not in same}
+        changed = {entry.path: entry for entry in inputs if entry.is_source and entry.path not in same}
         jobs = [Job(entry.path, entry.file, str(new / entry.target)) for entry in changed.values()]
-        for done in do(rules, _targets(found), jobs, processes, lines):
+        for done in do(rules, _targets(inputs), jobs, processes, lines):
             entry = changed[done.path]
             os.chmod(new / entry.target, entry.mode | 0o200)
             record = record_of(entry, new / entry.target, done.digests, done.findings, done.replacements)
             records[done.path] = keep_time(previous, new, record)
         write(new, Manifest(key, when, records))
-    return _reported(found, records, {entry.path for entry in found} - set(same))
+    return _reported(inputs, records, {entry.path for entry in inputs} - set(same))
 
 
 def _copied(entry: Entry, output: Path) -> Record:
@@ -245,12 +245,12 @@ def _copied(entry: Entry, output: Path) -> Record:
     return record_of(entry, output, (whole, whole), (), 0)
 
 
-def _reported(found: Sequence[Entry], records: dict[str, Record], new: set[str]) -> Tree:
+def _reported(inputs: Sequence[Entry], records: dict[str, Record], new: set[str]) -> Tree:
     files = []
-    for entry in found:
+    for entry in inputs:
         record = records[entry.path]
-        findings = tuple(Finding(*each) for each in record["findings"])
+        findings = tuple(Finding(*fields) for fields in record["findings"])
         files.append(
             File(entry.path, entry.target, entry.is_source, findings, record["replacements"], entry.path in new)
         )
-    return Tree(tuple(files), size=sum(entry.stamp[2] for entry in found if entry.is_source))
+    return Tree(tuple(files), size=sum(entry.stamp[2] for entry in inputs if entry.is_source))

@@ -46,7 +46,7 @@ class Project:
     device_macros: frozenset[str] = frozenset()
 
     def translator(self) -> Translator:
-        """What ports by these rules."""
+        """A translator that follows these rules."""
         names = Names(words=self.names, prefixes=self.prefixes, headers=self.headers, keep=self.keep)
         return Translator(names, self.reached, self.device_macros)
 
@@ -63,7 +63,7 @@ def read(root: Path) -> Project:
             continue
         text = _text(file)
         if not all(word in text for word in path):
-            continue  # spare Python 3.10 the parser that it does not have
+            continue  # Python 3.10 has no parser for TOML, and needs one only for a file with rules
         table = _parsed(text, file)
         for key in path:
             table = table.get(key, {})
@@ -82,11 +82,11 @@ def from_table(table: Mapping[str, Any], origin: str) -> Project:
     for key in _TABLES:
         value = table.get(key, {})
         if not isinstance(value, Mapping) or not all(
-            isinstance(each, str) and each for each in (*value, *value.values())
+            isinstance(text, str) and text for text in (*value, *value.values())
         ):
             raise PortingError(f"{origin}: {key} maps strings to strings")
     for key in _LISTS:
-        if not isinstance(table.get(key, []), list) or not all(isinstance(each, str) for each in table.get(key, [])):
+        if not isinstance(table.get(key, []), list) or not all(isinstance(text, str) for text in table.get(key, [])):
             raise PortingError(f"{origin}: {key} is a list of strings")
     if not isinstance(table.get("reached", 0), int):
         raise PortingError(f"{origin}: reached is a number such as 12040")

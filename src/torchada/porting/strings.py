@@ -48,13 +48,13 @@ def string(source: Source, start: int, literal: bytes, names: Names) -> Change |
             return Change(start, end, b'"musa%b"' % (device[1] or b""))
         is_compared = before.rstrip().endswith(_COMPARED)
         return Change(start, end, literal, "the name of a device in a string") if is_compared else None
-    found = None
+    replacement = None
     if last in (b"(", b","):
-        found = (
+        replacement = (
             _library(literal) if _is_opened(before) else _symbol(literal, names) if _is_sought(before, last) else None
         )
-    if found is not None:
-        return Change(start, end, found)
+    if replacement is not None:
+        return Change(start, end, replacement)
     if _ARCHITECTURE.search(literal) and b"-" in literal:
         return Change(start, end, literal, "an option with an architecture of NVIDIA's in a string")
     if is_program(literal):
@@ -76,13 +76,13 @@ def _is_sought(before: bytes, last: bytes) -> bool:
 
 
 def _library(literal: bytes) -> bytes | None:
-    found = _LIBRARY.fullmatch(literal)
-    name = LINKED_LIBRARIES.get(found[1].decode()) if found else None
+    match = _LIBRARY.fullmatch(literal)
+    name = LINKED_LIBRARIES.get(match[1].decode()) if match else None
     # The versions of MUSA's libraries are their own, so the name goes without.
     return b'"lib%b.so"' % name.encode() if name else None
 
 
 def _symbol(literal: bytes, names: Names) -> bytes | None:
-    found = _SYMBOL.fullmatch(literal)
-    answer = names.identifier(found[1].decode()) if found else None
+    match = _SYMBOL.fullmatch(literal)
+    answer = names.identifier(match[1].decode()) if match else None
     return b'"%b"' % answer.name.encode() if answer and answer.name else None

@@ -90,7 +90,7 @@ class Engine:
             done = self._applied[area] = []
             try:
                 owners = {
-                    key: owner_of(thing) for key, thing in {id(each.owner): each.owner for each in patches}.items()
+                    key: owner_of(thing) for key, thing in {id(patch.owner): patch.owner for patch in patches}.items()
                 }
                 for patch in patches:
                     self._put(patch, owners[id(patch.owner)], done)
@@ -120,7 +120,9 @@ class Engine:
         """Whether an area is undone and its entries are still those it displaced, so that the same patches can be applied again."""
         with self._lock:
             undone = self._undone.get(area)
-            return undone is not None and all(each.owner.get(each.patch.name) is each.before for each in undone)
+            return undone is not None and all(
+                applied.owner.get(applied.patch.name) is applied.before for applied in undone
+            )
 
     def applied(self) -> dict[str, list[Applied]]:
         """What is in force, by area (a copy)."""

@@ -20,11 +20,11 @@ class NativeLibraries:
     def __init__(self, backend: Backend) -> None:
         self._libraries = backend.native.libraries
         self._file = _file_of(self._libraries)
-        self._own_file = _file_of(each.name for each in self._libraries.values())
-        rules = [(cuda, own, each) for each in self._libraries.values() for cuda, own in each.prefixes.items()]
+        self._own_file = _file_of(library.name for library in self._libraries.values())
+        rules = [(cuda, own, library) for library in self._libraries.values() for cuda, own in library.prefixes.items()]
         # The longest first: "cublasLt" before "cublas".
         self._rules = sorted(rules, key=lambda rule: len(rule[0]), reverse=True)
-        self._renames = {cuda: own for each in self._libraries.values() for cuda, own in each.renames.items()}
+        self._renames = {cuda: own for library in self._libraries.values() for cuda, own in library.renames.items()}
 
     def called(self, name: str) -> NativeLibrary | None:
         """The counterpart of the library that -l`name` would link ("cudart")."""
@@ -32,8 +32,8 @@ class NativeLibraries:
 
     def in_file(self, name: object) -> NativeLibrary | None:
         """The counterpart of a library given as for dlopen: a file name or path (str, bytes, path-like)."""
-        found = _library_in(self._file, name)
-        return None if found is None else self._libraries[found]
+        key = _library_in(self._file, name)
+        return None if key is None else self._libraries[key]
 
     def is_own_file(self, name: object) -> bool:
         """Whether a library given as for dlopen is a counterpart, under its own name."""
@@ -45,9 +45,9 @@ class NativeLibraries:
             return [self._renames[name]]
         for cuda, own, library in self._rules:
             if name.startswith(cuda) and name[len(cuda) : len(cuda) + 1].isupper():
-                found = own + name[len(cuda) :]
+                symbol = own + name[len(cuda) :]
                 suffix = library.optional_suffix
-                return [found, found.removesuffix(suffix)] if suffix and found.endswith(suffix) else [found]
+                return [symbol, symbol.removesuffix(suffix)] if suffix and symbol.endswith(suffix) else [symbol]
         return [name]
 
     def files(self, library: NativeLibrary) -> Iterator[str]:
@@ -60,7 +60,7 @@ class NativeLibraries:
 
         Without its development package a library has no unversioned name, and the loader does not search the adapter's rpath.
         """
-        known = {each.name for each in self._libraries.values()}
+        known = {counterpart.name for counterpart in self._libraries.values()}
         paths = [path for path in _mapped_files() if _library_name(path) in known]
         yield from (str(path) for path in paths if _library_name(path) == library.name)
         for folder in dict.fromkeys(path.parent for path in paths):

@@ -104,7 +104,9 @@ def find_in_python(dictionaries: list[dict[str, Any]], objects: list[object]) ->
     """(number of the dictionary, key, value) of each entry that is one of `objects`."""
     wanted = frozenset(map(id, objects))
     # A process with torch has tens of thousands of globals, so the loop over them runs in C.
-    some = [each for each in enumerate(dictionaries) if not wanted.isdisjoint(map(id, list(each[1].values())))]
+    some = [
+        numbered for numbered in enumerate(dictionaries) if not wanted.isdisjoint(map(id, list(numbered[1].values())))
+    ]
     return [
         (number, name, value)
         for number, entries in some

@@ -56,7 +56,7 @@ class Observer:
 
     def observe(self, patches: Iterable[Patch]) -> list[Patch]:
         """The patches with recorded replacements, and additional ones for the constructors of classes."""
-        return [each for patch in patches for each in self._observe(patch)]
+        return [observed for patch in patches for observed in self._observe(patch)]
 
     def untouched(self) -> Iterator[Patch]:
         """Patches that record the public functions of torch.cuda that no area redirects."""

@@ -27,12 +27,12 @@ _LONGEST_SOURCE = 200
 
 def uses(counts: Counts) -> list[dict[str, Any]]:
     """The counts of a recorder as entries of a report, without the processes."""
-    found = []
+    entries = []
     for (use, site), count in counts.items():
         source = linecache.getline(site.file, site.line).strip()[:_LONGEST_SOURCE]
         answer = {"api": use.api, "kind": use.kind, "to": use.to}
-        found.append({**answer, "count": count, **asdict(site), "source": source})
-    return found
+        entries.append({**answer, "count": count, **asdict(site), "source": source})
+    return entries
 
 
 def empty(program: Sequence[str] = (), folder: str = "") -> Document:
@@ -41,11 +41,11 @@ def empty(program: Sequence[str] = (), folder: str = "") -> Document:
     return {**schemas.envelope("run"), **given, "processes": [], "totals": totals([]), "uses": []}
 
 
-def add(document: Document, process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+def add(document: Document, process: Mapping[str, Any], used: Sequence[Mapping[str, Any]]) -> None:
     """Add to `document` what `process` used. A process may be added several times, each time with what is new."""
     index = _process_index(document["processes"], process)
     known = {_place(use): use for use in document["uses"]}
-    for use in found:
+    for use in used:
         entry = known.get(_place(use))
         if entry is None:
             entry = known[_place(use)] = {**use, "count": 0, "processes": []}
@@ -55,25 +55,25 @@ def add(document: Document, process: Mapping[str, Any], found: Sequence[Mapping[
     document["totals"] = totals(document["uses"])
 
 
-def totals(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def totals(used: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Numbers of calls, APIs, sites and packages, and of calls by kind."""
     kinds: Counter[str] = Counter()
-    for use in found:
+    for use in used:
         kinds[use["kind"]] += use["count"]
     return {
         "calls": sum(kinds.values()),
-        "apis": len({use["api"] for use in found}),
-        "sites": len({(use["file"], use["line"]) for use in found}),
-        "packages": len({use["package"] for use in found}),
+        "apis": len({use["api"] for use in used}),
+        "sites": len({(use["file"], use["line"]) for use in used}),
+        "packages": len({use["package"] for use in used}),
         "kinds": dict(kinds),
     }
 
 
-def merge(paths: Sequence[str], process: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+def merge(paths: Sequence[str], process: Mapping[str, Any], used: Sequence[Mapping[str, Any]]) -> None:
     """Add the part of one process to the report at each of `paths`, which have the same contents. A lock serialises processes."""
     with _turn(Path(paths[0]).parent):
         document = load(paths[0])
-        add(document, process, found)
+        add(document, process, used)
         store(paths, document)
 
 

@@ -34,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _backend(name: str) -> Backend:
-    found = resolve_name(name) if ":" in name else select.find(name)
-    if not isinstance(found, Backend):
+    backend = resolve_name(name) if ":" in name else select.find(name)
+    if not isinstance(backend, Backend):
         raise LookupError(f"there is no backend {name!r}")
-    return found
+    return backend
 
 
 if __name__ == "__main__":

@@ -84,6 +84,6 @@ class Report:
                 subject = result.name.partition(".")[0]
                 lines.append(subject)
             lines.append(result.as_text())
-        found = Counter(result.outcome for result in self.results)
-        summary = ", ".join(f"{found[outcome]} {outcome}" for outcome in _MARKS if found[outcome])
+        counts = Counter(result.outcome for result in self.results)
+        summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in _MARKS if counts[outcome])
         return "\n".join([*lines, f"{summary}: {len(self.faults)} fault{'s' * (len(self.faults) != 1)}"])

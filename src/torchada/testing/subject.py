@@ -70,9 +70,9 @@ class Subject:
         host = (self.torch.arange(float(count)).reshape(shape) - count / 3) / 4
         return host, host.to(self.device(index))
 
-    def same(self, found: Any, expected: Any, what: str) -> None:
-        """Raise Wrong unless the tensor `found`, of the device, has the values of `expected`, of the CPU."""
-        back = found.detach().to("cpu")
+    def same(self, actual: Any, expected: Any, what: str) -> None:
+        """Raise Wrong unless the tensor `actual`, of the device, has the values of `expected`, of the CPU."""
+        back = actual.detach().to("cpu")
         expect(back.dtype == expected.dtype, f"{what} has the type {back.dtype}, not {expected.dtype}")
         expect(back.shape == expected.shape, f"{what} has the shape {tuple(back.shape)}, not {tuple(expected.shape)}")
         close = self.torch.isclose(back.double(), expected.detach().double(), rtol=1e-3, atol=1e-5, equal_nan=True)

@@ -15,11 +15,11 @@ def of(place: str) -> str | None:
     None for what is not installed beside its metadata: scripts, projects, editable installations.
     """
     site, package = os.path.split(place)
-    found = _metadata(site)
-    named = [each for each in found if _plain(each.partition("-")[0]) == _plain(package)]
-    for each in named or found:
-        if _lists(os.path.join(site, each), package):
-            return each
+    folders = _metadata(site)
+    named = [folder for folder in folders if _plain(folder.partition("-")[0]) == _plain(package)]
+    for folder in named or folders:
+        if _lists(os.path.join(site, folder), package):
+            return folder
     return None
 
 

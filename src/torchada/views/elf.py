@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 _MAGIC = b"\x7fELF"
 _LOAD, _DYNAMIC = 1, 2
 _END, _NEEDED, _STRINGS = 0, 1, 5
-# What a damaged file may say its tables are long.
+# No more bytes of a table are read, because a damaged file may give any size.
 _MOST = 1 << 20
 
 
@@ -36,12 +36,12 @@ def _needed(file: BinaryIO) -> Iterator[str]:
         return
     order, is_64 = "<" if head[5] == 1 else ">", head[4] == 2
     segments = list(_segments(file, head, order, is_64))
-    dynamic = next((each for each in segments if each.kind == _DYNAMIC), None)
+    dynamic = next((segment for segment in segments if segment.kind == _DYNAMIC), None)
     if dynamic is None:
         return
     entries = _entries(_at(file, dynamic.offset, dynamic.size), order + ("qQ" if is_64 else "iI"))
     address = next((value for tag, value in entries if tag == _STRINGS), 0)
-    strings = next((each for each in segments if each.kind == _LOAD and _holds(each, address)), None)
+    strings = next((segment for segment in segments if segment.kind == _LOAD and _holds(segment, address)), None)
     if strings is not None:
         start = strings.offset + address - strings.address
         yield from (_string(file, start + value) for tag, value in entries if tag == _NEEDED)
@@ -62,13 +62,13 @@ def _segments(file: BinaryIO, head: bytes, order: str, is_64: bool) -> Iterator[
 
 def _entries(section: bytes, form: str) -> list[tuple[int, int]]:
     """The pairs of tag and value before the end of the dynamic section."""
-    found = []
+    entries = []
     whole = len(section) // struct.calcsize(form) * struct.calcsize(form)
     for tag, value in struct.iter_unpack(form, section[:whole]):
         if tag == _END:
             break
-        found.append((tag, value))
-    return found
+        entries.append((tag, value))
+    return entries
 
 
 def _holds(segment: _Segment, address: int) -> bool:

@@ -27,14 +27,14 @@ class Package(NamedTuple):
 
 def packages() -> list[Package]:
     """All of them, in the order of their names."""
-    found: dict[str, Package] = {}
+    by_name: dict[str, Package] = {}
     for distribution in distributions():
         needs_torch = any(map(_NEEDS_TORCH.match, distribution.requires or ()))
         text = f"{distribution.metadata['Name']} {distribution.version}"
         for name in _brought_by(distribution):
-            if name not in found or needs_torch:
-                found[name] = Package(name, text, needs_torch)
-    return sorted(found.values(), key=lambda package: package.name.lower())
+            if name not in by_name or needs_torch:
+                by_name[name] = Package(name, text, needs_torch)
+    return sorted(by_name.values(), key=lambda package: package.name.lower())
 
 
 def asker_of(name: str) -> Asker | None:
@@ -66,7 +66,9 @@ def _brought_by(distribution: Distribution) -> set[str]:
     files = [file.as_posix() for file in distribution.files or () if file.suffix == ".py"]
     tops = {file.partition("/")[0] for file in files} or (distribution.read_text("top_level.txt") or "").split()
     names = {top.removesuffix(".py") for top in tops}
-    portions = {each for each in PORTIONS if any(file.startswith(f"{each.replace('.', '/')}/") for file in files)}
+    portions = {
+        portion for portion in PORTIONS if any(file.startswith(f"{portion.replace('.', '/')}/") for file in files)
+    }
     return {name for name in names if name.isidentifier() and not name.startswith("__")} | portions
 
 

@@ -22,11 +22,11 @@ def search(buffer: bytearray, needles: Sequence[bytes]) -> Search:
     held = (ctypes.c_char * len(buffer)).from_buffer(buffer)
     address, wanted = ctypes.addressof(held), [(needle, len(needle)) for needle in needles]
 
-    def found(size: int) -> bool:
+    def contains(size: int) -> bool:
         assert held is not None  # it keeps the buffer in its place
         return any(memmem(address, size, needle, length) for needle, length in wanted)
 
-    return found
+    return contains
 
 
 @lru_cache(maxsize=1)

@@ -27,9 +27,9 @@ def find(places: tuple[str, ...], chosen: str | None, words: Words = MUSA) -> Me
     known = kept.read()
     if known is not None:
         return Mention(*known["mention"]) if known["mention"] else None
-    found = sources.find(places, words)
-    kept.write(found)
-    return found
+    mention = sources.find(places, words)
+    kept.write(mention)
+    return mention
 
 
 class _Kept:
@@ -45,18 +45,18 @@ class _Kept:
     def read(self) -> dict[str, Any] | None:
         try:
             folder = self._cache().find(self._name)
-            found = json.loads((folder / _FILE).read_bytes()) if folder is not None else None
-            is_current = found and self._what(found["distribution"]).items() <= found.items()
-            return found if is_current else None
+            record = json.loads((folder / _FILE).read_bytes()) if folder is not None else None
+            is_current = record and self._what(record["distribution"]).items() <= record.items()
+            return record if is_current else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
-    def write(self, found: Mention | None) -> None:
+    def write(self, mention: Mention | None) -> None:
         try:
             metadata = distributions.of(self._place)
             if metadata is None:
                 return
-            text = json.dumps({**self._what(metadata), "mention": found})
+            text = json.dumps({**self._what(metadata), "mention": mention})
             cache = self._cache()
             cache.remove(self._name)
             with cache.stored(self._name) as folder:

@@ -55,9 +55,9 @@ def find(places: Iterable[str], words: Words = MUSA) -> Mention | None:
     """The first mention in the files and folders `places`, within 5,000 files and 64 MiB; what cannot be read is passed over."""
     size = 0
     for count, (file, length, text) in enumerate(_sources(places, words), 1):
-        found = mention(text, words) if text else None
-        if found is not None:
-            return Mention(file, *found)
+        place = mention(text, words) if text else None
+        if place is not None:
+            return Mention(file, *place)
         size += length
         if count >= _FILES or size >= _BYTES:
             return None
@@ -73,8 +73,8 @@ def mention(text: bytes, words: Words = MUSA) -> tuple[int, str] | None:
     """The line and the word of the first mention of the backend in a source."""
     if not any(sign in text for sign in words.signs):
         return None
-    found = words.mention.search(text)
-    return (text.count(b"\n", 0, found.start()) + 1, found[0].decode().strip("\"'")) if found else None
+    match = words.mention.search(text)
+    return (text.count(b"\n", 0, match.start()) + 1, match[0].decode().strip("\"'")) if match else None
 
 
 # A source: its file, how many bytes it has, and its text, empty where no sign is in it.

@@ -1,4 +1,4 @@
-"""Questions that torch.compile evaluates while it traces a function: then that function asks, and not torch.
+"""Questions that torch.compile evaluates while it traces a function are that function's own, and not torch's.
 
 A function belongs to one module, so what is compiled for it never has to be compiled again for the other view.
 """
@@ -35,9 +35,9 @@ def traced_globals() -> dict[str, Any] | None:
     while frame is not None:
         # What torch calls the translator of a function, in its functions and in the translator's own methods.
         for name in ("tx", "self"):
-            found = frame.f_locals.get(name)
-            if isinstance(found, translator):
-                namespace: dict[str, Any] = found.f_globals
+            candidate = frame.f_locals.get(name)
+            if isinstance(candidate, translator):
+                namespace: dict[str, Any] = candidate.f_globals
                 return namespace
         frame = frame.f_back
     return None

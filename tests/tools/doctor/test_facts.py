@@ -62,7 +62,7 @@ def with_versions(**versions: str) -> tuple[Distribution, ...]:
 
 
 def adapter(**found: Any) -> Probe:
-    return Probe({**WHOLE.adapter.found, **found})
+    return Probe({**WHOLE.adapter.answer, **found})
 
 
 def test_a_whole_machine_is_healthy() -> None:
@@ -80,7 +80,7 @@ def test_a_whole_machine_is_healthy() -> None:
 
 
 def ill() -> Iterator[tuple[str, Facts, str, str]]:
-    other = {"distributions": with_versions(torch="2.9.1"), "torch": Probe({**WHOLE.torch.found, "version": "2.9.1"})}
+    other = {"distributions": with_versions(torch="2.9.1"), "torch": Probe({**WHOLE.torch.answer, "version": "2.9.1"})}
     yield (
         "pair-torch",
         WHOLE._replace(**other),

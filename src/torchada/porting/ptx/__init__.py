@@ -1,4 +1,4 @@
-"""PTX that says nothing but what C++ for MUSA says as well: a statement in, an expression out.
+"""Turn a statement of PTX into an expression of C++ for MUSA, where one does the same.
 
 Every other statement is refused (None), also where a modifier is not known or an address is in shared memory.
 """
@@ -24,8 +24,8 @@ def translated(statement: bytes, outputs: tuple[Operand, ...], inputs: tuple[Ope
         return None
     if text[:1] == b"{" and text[-1:] == b"}":
         text = text[1:-1].strip()
-    instructions = [each.strip() for each in text.split(b";") if each.strip()]
-    reads_outputs = any(each.constraint[:1] == b"+" for each in outputs)
+    instructions = [part.strip() for part in text.split(b";") if part.strip()]
+    reads_outputs = any(operand.constraint[:1] == b"+" for operand in outputs)
     if len(instructions) == 1 and not reads_outputs and instructions[0][:1] not in (b"@", b"."):
         return translated_instruction(instructions[0], Values(outputs, inputs))
     return program.translated(instructions, outputs, inputs)

@@ -23,8 +23,8 @@ def _lambda(kinds: bytes, body: bytes, signed: bytes = b"") -> bytes:
 
 def _whole(body: bytes, count: int, types: tuple[bytes, ...] = (*_UNTYPED_32, *_UNTYPED_64)) -> Functions:
     """Arithmetic that wraps around, so signed numbers are computed as unsigned ones."""
-    kinds = {each: (b"r" if each.endswith(b"32") else b"l") for each in types}
-    return {(each,): (kind * (count + 1), _lambda(kind * count, body)) for each, kind in kinds.items()}
+    kinds = {name: (b"r" if name.endswith(b"32") else b"l") for name in types}
+    return {(name,): (kind * (count + 1), _lambda(kind * count, body)) for name, kind in kinds.items()}
 
 
 def _bits(body: bytes, count: int) -> Functions:
@@ -35,8 +35,8 @@ def _signed(body: bytes) -> Functions:
     return {
         **_whole(body, 2, (b"u32", b"u64")),
         **{
-            (each,): ((b"r" if each == b"s32" else b"l") * 3, _lambda(b"ll", body, type_))
-            for each, type_ in _SIGNED.items()
+            (name,): ((b"r" if name == b"s32" else b"l") * 3, _lambda(b"ll", body, type_))
+            for name, type_ in _SIGNED.items()
         },
     }
 
@@ -76,17 +76,18 @@ def _small(of: tuple[bytes, bytes], function: bytes, count: int, first: tuple[by
     """An operation on halves or bfloat16s, and on two of them in one register."""
     bits, number = of
     one = bits % (b"%b(%b)" % (function, b", ".join(number % b"abc"[at : at + 1] for at in range(count))))
-    each = _lambda(b"h" * count, one)
+    single = _lambda(b"h" * count, one)
     halves = (
-        b"%b(%b)" % (each, b", ".join(b"abc"[at : at + 1] + shift for at in range(count))) for shift in (b"", b" >> 16")
+        b"%b(%b)" % (single, b", ".join(b"abc"[at : at + 1] + shift for at in range(count)))
+        for shift in (b"", b" >> 16")
     )
     two = _lambda(b"r" * count, _PAIR % tuple(halves))
-    return {(*first, name): (b"h" * (count + 1), each), (*first, name + b"x2"): (b"r" * (count + 1), two)}
+    return {(*first, name): (b"h" * (count + 1), single), (*first, name + b"x2"): (b"r" * (count + 1), two)}
 
 
 def _packed(of: tuple[bytes, bytes], function: bytes, name: bytes) -> Functions:
     """cvt.rn.f16.f32 d, a and cvt.rn.f16x2.f32 d, a, b: a goes to the upper half."""
-    low, high = (of[0] % (b"%b(%b)" % (function, each)) for each in (b"a", b"b"))
+    low, high = (of[0] % (b"%b(%b)" % (function, operand)) for operand in (b"a", b"b"))
     return {
         (b"rn", name, b"f32"): (b"hf", _lambda(b"f", low)),
         (b"rn", name + b"x2", b"f32"): (b"rff", _lambda(b"ff", _PAIR % (high, low))),
@@ -94,7 +95,7 @@ def _packed(of: tuple[bytes, bytes], function: bytes, name: bytes) -> Functions:
 
 
 def _to_whole() -> Functions:
-    """Conversions to whole numbers clamp; what is no number becomes 0."""
+    """Conversions to whole numbers clamp; NaN becomes 0."""
     made: Functions = {}
     for ptx, rounding in ((b"rni", b"rn"), (b"rzi", b"rz"), (b"rmi", b"rd"), (b"rpi", b"ru")):
         for kind, name in ((b"s32", b"int"), (b"u32", b"uint")):
@@ -107,7 +108,7 @@ def _to_whole() -> Functions:
 
 
 def _clamped(number: bytes) -> dict[bytes, bytes]:
-    """A whole number in the range of eight bits, as PTX puts it into a register of 32."""
+    """A whole number clamped to the range of eight bits, in a register of 32."""
     bounds = {b"s8": (-128, 127), b"u8": (0, 255), b"s16": (-32768, 32767), b"u16": (0, 65535)}
     return {
         kind: b"(unsigned int)min(max(%b, %d), %d)" % (number, *both) for kind, both in bounds.items() if b"8" in kind
@@ -115,13 +116,13 @@ def _clamped(number: bytes) -> dict[bytes, bytes]:
 
 
 def _approximate(name: bytes, body: bytes) -> dict[bytes, Functions]:
-    """An approximation is answered by the function itself; .ftz makes numbers below the normal ones zero, before and after."""
+    """An approximation is computed by C++'s function; .ftz replaces denormal inputs and results by zero."""
     inner = _lambda(b"f", body)
     return {name: {(b"approx", b"f32"): (b"ff", inner), (b"approx", b"ftz", b"f32"): (b"ff", _flushed(body, 1))}}
 
 
 def _flushed(body: bytes, count: int) -> bytes:
-    """A function of so many floats that takes numbers below the normal ones for zeros, and gives none."""
+    """A function of `count` floats that replaces denormal inputs and results by zero."""
     names = [b"abc"[at : at + 1] for at in range(count)]
     parameters = b", ".join(b"float %b" % name for name in names)
     steps = b" ".join(b"%b = %b;" % (name, _FLUSH % ((name,) * 3)) for name in names)
@@ -137,7 +138,7 @@ def _of_floats(body: bytes) -> Functions:
 def _of_halves(function: bytes) -> Functions:
     """Halves are rounded to the nearest also where .rn does not say so."""
     made = _small(_HALF, function, 2, (), b"f16")
-    return {**made, **{(b"rn", *modifiers): found for modifiers, found in made.items()}}
+    return {**made, **{(b"rn", *modifiers): entry for modifiers, entry in made.items()}}
 
 
 FUNCTIONS: dict[bytes, Functions] = {

@@ -42,7 +42,7 @@ def translated_instruction(instruction: bytes, values: Values) -> bytes | None:
     """An expression that does what `instruction` does; it has no predicate before it and no semicolon behind."""
     head, _, rest = instruction.partition(b" ")
     name, *modifiers = head.lower().split(b".")
-    operands = [found.strip() for found in _OPERANDS.findall(rest) if found.strip()]
+    operands = [operand.strip() for operand in _OPERANDS.findall(rest) if operand.strip()]
     if name in _FUNCTIONS:
         return _function(name, modifiers, operands, values)
     rule = _RULES.get(name)
@@ -58,7 +58,7 @@ def _function(name: bytes, modifiers: list[bytes], operands: list[bytes], values
     inputs = [values.input(operand, registers[at : at + 1]) for at, operand in enumerate(operands) if at]
     if target is None or None in inputs:
         return None
-    return b"%b = %b(%b)" % (target, function, b", ".join(each or b"" for each in inputs))
+    return b"%b = %b(%b)" % (target, function, b", ".join(value or b"" for value in inputs))
 
 
 def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
@@ -68,8 +68,8 @@ def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
     target, source = operands
     special = source.replace(b"%%", b"%", 1)
     if special in _SPECIAL:
-        found = values.output(target, b"r") if modifiers[0] in (b"u32", b"s32", b"b32") else None
-        return None if found is None else b"%b = %b" % (found, _SPECIAL[special])
+        output = values.output(target, b"r") if modifiers[0] in (b"u32", b"s32", b"b32") else None
+        return None if output is None else b"%b = %b" % (output, _SPECIAL[special])
     if source[:1] == b"{":
         return _joined(kind, target, _names(source), values)
     if target[:1] == b"{":
@@ -78,42 +78,42 @@ def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
 
 
 def _names(braces: bytes) -> list[bytes]:
-    return [each.strip() for each in braces.strip(b"{}").split(b",")]
+    return [name.strip() for name in braces.strip(b"{}").split(b",")]
 
 
 def _copied(kind: bytes, target: bytes, source: bytes, values: Values) -> bytes | None:
-    """Registers of 32 bits take numbers with a point as well as whole ones."""
+    """A register of 32 bits holds a float as well as an integer."""
     kinds = (b"r", b"f") if kind in (b"r", b"f") else (kind,)
     for to in kinds:
-        found = values.output(target, to)
+        output = values.output(target, to)
         for of in (to, *kinds):
             given = values.input(source, of)
-            if found is not None and given is not None:
-                return b"%b = %b(%b)" % (found, _BITS.get((to, of), b""), given)
+            if output is not None and given is not None:
+                return b"%b = %b(%b)" % (output, _BITS.get((to, of), b""), given)
     return None
 
 
 def _joined(kind: bytes, target: bytes, sources: list[bytes], values: Values) -> bytes | None:
     half, width = _HALVES.get(kind, (b"", 0))
-    found, given = values.output(target, kind), [values.input(each, half) for each in sources]
-    if found is None or not half or len(given) != 2 or None in given:
+    output, given = values.output(target, kind), [values.input(source, half) for source in sources]
+    if output is None or not half or len(given) != 2 or None in given:
         return None
-    low, high = (b"(%b)(%b)(%b)" % (CPP[kind], CPP[half], each or b"") for each in given)
-    return b"%b = %b | %b << %d" % (found, low, high, width)
+    low, high = (b"(%b)(%b)(%b)" % (CPP[kind], CPP[half], value or b"") for value in given)
+    return b"%b = %b | %b << %d" % (output, low, high, width)
 
 
 def _split(kind: bytes, targets: list[bytes], source: bytes, values: Values) -> bytes | None:
     half, width = _HALVES.get(kind, (b"", 0))
-    given, found = values.input(source, kind), [values.output(each, half) for each in targets]
-    if given is None or not half or len(found) != 2 or None in found:
+    given, outputs = values.input(source, kind), [values.output(target, half) for target in targets]
+    if given is None or not half or len(outputs) != 2 or None in outputs:
         return None
-    low, high = found
+    low, high = outputs
     body = b"%b = (%b)torchada_x; %b = (%b)(torchada_x >> %d);" % (low or b"", CPP[half], high or b"", CPP[half], width)
     return b"[&](%b torchada_x) { %b }(%b)" % (CPP[kind], body, given)
 
 
 def _compare(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
-    """setp.ne.u32 p, a, b. Of numbers with a point, `ne` is false where C++ has true for what is no number."""
+    """setp.ne.u32 p, a, b. Of floats, `ne` is false where one is NaN, and != of C++ is true."""
     if len(modifiers) != 2 or len(operands) != 3 or (kind := kind_of(modifiers[1])) is None:
         return None
     marks = _COMPARED if modifiers[1][:1] != b"u" else {**_COMPARED, **_UNSIGNED}
@@ -121,7 +121,7 @@ def _compare(modifiers: list[bytes], operands: list[bytes], values: Values) -> b
     if mark is None or kind not in (b"r", b"l", b"f") or (kind == b"f" and mark == b"!="):
         return None
     target = values.output(operands[0], b"p")
-    left, right = (values.input(each, kind) for each in operands[1:])
+    left, right = (values.input(operand, kind) for operand in operands[1:])
     if target is None or left is None or right is None:
         return None
     as_type = _SIGNED.get(modifiers[1], b"(%b)" % CPP[kind])
@@ -133,7 +133,7 @@ def _select(modifiers: list[bytes], operands: list[bytes], values: Values) -> by
     if len(modifiers) != 1 or len(operands) != 4 or (kind := kind_of(modifiers[0])) is None:
         return None
     target, condition = values.output(operands[0], kind), values.input(operands[3], b"p")
-    yes, no = (values.input(each, kind) for each in operands[1:3])
+    yes, no = (values.input(operand, kind) for operand in operands[1:3])
     if target is None or condition is None or yes is None or no is None:
         return None
     return b"%b = %b ? %b : %b" % (target, condition, yes, no)
@@ -156,7 +156,7 @@ def _trap(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | N
 
 
 def _dependency(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
-    """griddepcontrol does nothing in a kernel that was not launched before its predecessor's end, and none is on MUSA."""
+    """griddepcontrol matters only to a kernel that starts before its predecessor has ended, which does not happen on MUSA."""
     return _NOTHING if modifiers in ([b"wait"], [b"launch_dependents"]) and not operands else None
 
 

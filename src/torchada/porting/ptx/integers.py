@@ -37,11 +37,11 @@ _OPERATIONS = {
 
 def _part(operand: bytes) -> tuple[bytes, bytes, int]:
     """The operand itself, which part of it is meant (`b` or `h`, nothing for all of it) and by how many bits that is shifted."""
-    found = _PART.fullmatch(operand)
-    if found is None:
+    match = _PART.fullmatch(operand)
+    if match is None:
         return b"", b"", 0
-    width = (found[2] or b"")[:1]
-    return found[1], width, int(found[2][1:]) * {b"b": 8, b"h": 16}[width] if width else 0
+    width = (match[2] or b"")[:1]
+    return match[1], width, int(match[2][1:]) * {b"b": 8, b"h": 16}[width] if width else 0
 
 
 def _extended(operand: bytes, kind: bytes, values: Values) -> bytes | None:
@@ -61,7 +61,7 @@ def _video(operation: bytes) -> Rule:
         second = modifiers[4:] if saturates else modifiers[3:]
         if len(kinds) < 3 or not set(kinds) <= set(_SIGNED) or len(second) > 1 or not set(second) <= set(_SECOND):
             return None
-        # Which of its bits an intermediate result is compared with is not said where it may have more than 32.
+        # PTX does not say with which bits of an intermediate result it compares, where that may have more than 32.
         if second and second != [b"add"] and not saturates and not (whole and len(set(kinds)) == 1):
             return None
         name, width, shift = _part(operands[0]) if operands else (b"", b"", 0)
@@ -74,7 +74,7 @@ def _video(operation: bytes) -> Rule:
         body += b"%b " % _SECOND[second[0]] if second else b""
         body += b"return %b;" % (_merged(width, shift) if width else b"(unsigned int)t")
         sources = [_extended(operands[1], kinds[1], values), _extended(operands[2], kinds[2], values)]
-        sources += [values.input(each, b"r") for each in operands[3:]]
+        sources += [values.input(operand, b"r") for operand in operands[3:]]
         return _called(values.output(name, b"r"), body, sources, _PARTS[_SIGNED[kinds[0]], b""])
 
     return rule
@@ -89,8 +89,8 @@ def _called(target: bytes | None, body: bytes, sources: list[bytes | None], last
     """A function of a, b and, where there are three `sources`, c, which is read as of the type `last`."""
     if target is None or None in sources:
         return None
-    given = [each or b"" for each in sources]
-    given[2:] = [b"(%b)%b" % (last, each) for each in given[2:]]
+    given = [source or b"" for source in sources]
+    given[2:] = [b"(%b)%b" % (last, value) for value in given[2:]]
     parameters = b", ".join(b"long long %c" % name for name in b"abc"[: len(given)])
     return b"%b = [](%b) { %b }(%b)" % (target, parameters, body, b", ".join(given))
 
@@ -105,7 +105,7 @@ def _multiply(modifiers: list[bytes], operands: list[bytes], values: Values) -> 
 
 def _converted() -> Functions:
     """PTX's conversions from floats to integers clamp with and without `.sat`, as CUDA's functions do."""
-    found: Functions = {}
+    functions: Functions = {}
     kinds = ((b"s32", b"int", b"r"), (b"u32", b"uint", b"r"), (b"s64", b"ll", b"l"), (b"u64", b"ull", b"l"))
     sources = ((b"f32", b"__float2", b"f"), (b"f64", b"__double2", b"d"))
     roundings = ((b"rni", b"rn"), (b"rzi", b"rz"), (b"rmi", b"rd"), (b"rpi", b"ru"))
@@ -113,15 +113,15 @@ def _converted() -> Functions:
         for source, begin, register in sources:
             for sat in ((), (b"sat",)):
                 for kind, word, target in kinds:
-                    found[(rounding, *sat, kind, source)] = (target + register, b"%b%b_%b" % (begin, word, suffix))
+                    functions[(rounding, *sat, kind, source)] = (target + register, b"%b%b_%b" % (begin, word, suffix))
                 narrow = b"[](%b a) { const unsigned int t = %buint_%b(a); return t > 255u ? 255u : t; }"
                 number = b"float" if source == b"f32" else b"double"
-                found[(rounding, *sat, b"u8", source)] = (b"r" + register, narrow % (number, begin, suffix))
+                functions[(rounding, *sat, b"u8", source)] = (b"r" + register, narrow % (number, begin, suffix))
     for bits, word in ((b"8", b"signed char"), (b"16", b"short")):
         for source in (b"u32", b"s32"):
-            found[b"s" + bits, source] = (b"rr", b"(int)(%b)" % word)
-            found[b"u" + bits, source] = (b"rr", b"(unsigned int)(unsigned %b)" % word.split()[-1])
-    return found
+            functions[b"s" + bits, source] = (b"rr", b"(int)(%b)" % word)
+            functions[b"u" + bits, source] = (b"rr", b"(unsigned int)(unsigned %b)" % word.split()[-1])
+    return functions
 
 
 _SELECTED = {b"s32": (b"int", b"r"), b"u32": (b"unsigned int", b"r"), b"b32": (b"unsigned int", b"r")}

@@ -50,7 +50,7 @@ def _shuffle(modifiers: list[bytes], operands: list[bytes], values: Values) -> b
 
 
 def _reduce(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
-    """redux.sync.add.u32 d, a, mask, by shuffles. min and max of f32 pass over what is no number, as fminf and fmaxf do."""
+    """redux.sync.add.u32 d, a, mask, by shuffles. min and max of f32 ignore NaN, as fminf and fmaxf do."""
     if len(modifiers) != 3 or modifiers[0] != b"sync" or len(operands) != 3:
         return None
     kind, type_, function = _REDUCED.get((modifiers[1], modifiers[2]), (b"", b"", b""))
@@ -67,14 +67,14 @@ def _elect(modifiers: list[bytes], operands: list[bytes], values: Values) -> byt
     """elect.sync d|p, mask: the lowest lane of the mask is the leader, of which PTX says only that it is always the same one."""
     if modifiers != [b"sync"] or len(operands) != 2 or operands[0].count(b"|") != 1:
         return None
-    leader, is_leader = (each.strip() for each in operands[0].split(b"|"))
+    leader, is_leader = (part.strip() for part in operands[0].split(b"|"))
     target, predicate = values.output(leader, b"r"), values.output(is_leader, b"p")
     mask = values.input(operands[1], b"r")
     if predicate is None or mask is None or (target is None and leader != b"_"):
         return None
-    found = b"__ffs((int)(%b)) - 1" % mask
-    chosen = b"%b = (int)(%b) == %b" % (predicate, LANE, found)
-    return b"__syncwarp(%b), %b" % (mask, chosen if target is None else b"%b = %b, %b" % (target, found, chosen))
+    lowest = b"__ffs((int)(%b)) - 1" % mask
+    chosen = b"%b = (int)(%b) == %b" % (predicate, LANE, lowest)
+    return b"__syncwarp(%b), %b" % (mask, chosen if target is None else b"%b = %b, %b" % (target, lowest, chosen))
 
 
 RULES: dict[bytes, Rule] = {b"shfl": _shuffle, b"redux": _reduce, b"elect": _elect}

@@ -55,7 +55,7 @@ def load(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes
     access = _access(modifiers)
     if access is None or len(operands) != 2 or access.order in (b"release", b"acq_rel"):
         return None
-    targets = [values.output(each, kind_of(access.kind) or b"") for each in _several(operands[0])]
+    targets = [values.output(operand, kind_of(access.kind) or b"") for operand in _several(operands[0])]
     address = _address(operands[1], values)
     if address is None or len(targets) != access.elements or None in targets:
         return None
@@ -69,7 +69,7 @@ def store(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
     access = _access(modifiers)
     if access is None or len(operands) != 2 or access.order in (b"acquire", b"acq_rel"):
         return None
-    sources = [values.input(each, kind_of(access.kind) or b"") for each in _several(operands[1])]
+    sources = [values.input(operand, kind_of(access.kind) or b"") for operand in _several(operands[1])]
     address = _address(operands[0], values)
     if address is None or len(sources) != access.elements or None in sources:
         return None
@@ -99,12 +99,12 @@ def reduction(modifiers: list[bytes], operands: list[bytes], values: Values) -> 
     access = _access([*modifiers[:-2], modifiers[-1]], is_atomic=True)
     if access is None or access.kind not in types or access.is_volatile or access.elements != 1:
         return None
-    given = [values.input(each, kind_of(access.kind) or b"") for each in operands[1:]]
+    given = [values.input(operand, kind_of(access.kind) or b"") for operand in operands[1:]]
     address = _address(operands[0], values)
     if address is None or None in given or len(given) != (2 if modifiers[-2] == b"cas" else 1):
         return None
     element = _TYPES[access.kind]
-    words = b", ".join(b"(%b)(%b)" % (element, each or b"") for each in given)
+    words = b", ".join(b"(%b)(%b)" % (element, value or b"") for value in given)
     call = b"%b((%b*)(%b), %b)" % (function, element, address, words)
     before = access.fence + b" " if access.order in (b"release", b"acq_rel") else b""
     after = b" " + access.fence if access.order in (b"acquire", b"acq_rel") else b""
@@ -125,32 +125,32 @@ def fence(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | N
 
 
 def _several(operand: bytes) -> list[bytes]:
-    return [each.strip() for each in operand.strip(b"{}").split(b",")]
+    return [part.strip() for part in operand.strip(b"{}").split(b",")]
 
 
 def _address(operand: bytes, values: Values) -> bytes | None:
-    found = _ADDRESS.fullmatch(operand)
-    address = values.input(found[1], b"l") if found else None
-    if found is None or address is None or found[2] is None:
+    match = _ADDRESS.fullmatch(operand)
+    address = values.input(match[1], b"l") if match else None
+    if match is None or address is None or match[2] is None:
         return address
-    return b"(unsigned long long)%b + %b" % (address, found[2])
+    return b"(unsigned long long)%b + %b" % (address, match[2])
 
 
 def _access(modifiers: list[bytes], is_atomic: bool = False) -> _Access | None:
     """What the modifiers say; None where one is not known or the memory is not the global one. The order needs its scope; atomic
     functions have one of their own."""
     count, is_volatile, order, scope, rest = 1, False, b"", b"", []
-    for each in modifiers[:-1]:
-        if each in _COUNTS:
-            count = _COUNTS[each]
-        elif each == b"volatile":
+    for modifier in modifiers[:-1]:
+        if modifier in _COUNTS:
+            count = _COUNTS[modifier]
+        elif modifier == b"volatile":
             is_volatile = True
-        elif each in _ORDERS and not order:
-            order = each
-        elif each in _SCOPES and not scope:
-            scope = each
-        elif each != b"global" and not _HINTS.fullmatch(each):
-            rest.append(each)
+        elif modifier in _ORDERS and not order:
+            order = modifier
+        elif modifier in _SCOPES and not scope:
+            scope = modifier
+        elif modifier != b"global" and not _HINTS.fullmatch(modifier):
+            rest.append(modifier)
     known = modifiers and modifiers[-1] in _TYPES and b"global" in modifiers
     if not known or rest or (is_atomic and order and not scope) or (not is_atomic and bool(order) != bool(scope)):
         return None

@@ -23,7 +23,9 @@ def translated(instructions: Sequence[bytes], outputs: Sequence[Operand], inputs
     locals_ = _locals(outputs, inputs)
     if locals_ is None:
         return None
-    names = [Operand(each.constraint.lstrip(b"+"), b"torchada_%d" % at) for at, each in enumerate([*outputs, *inputs])]
+    names = [
+        Operand(operand.constraint.lstrip(b"+"), b"torchada_%d" % at) for at, operand in enumerate([*outputs, *inputs])
+    ]
     values = Values(names[: len(outputs)], names[len(outputs) :], declared)
     body = [locals_]
     for instruction in instructions:
@@ -31,28 +33,28 @@ def translated(instructions: Sequence[bytes], outputs: Sequence[Operand], inputs
         if made is None:
             return None
         body.append(made)
-    written = (b"%b = torchada_%d;" % (each.expression, at) for at, each in enumerate(outputs))
+    written = (b"%b = torchada_%d;" % (operand.expression, at) for at, operand in enumerate(outputs))
     return b"[&]() { %b }()" % b" ".join(filter(None, [*body, *written]))
 
 
 def _locals(outputs: Sequence[Operand], inputs: Sequence[Operand]) -> bytes | None:
     """Variables for the operands; None where one is of a kind that is not known."""
     made = []
-    for at, each in enumerate([*outputs, *inputs]):
-        kind = CPP.get(b"r" if each.constraint == b"n" else each.constraint.lstrip(b"+"))
+    for at, operand in enumerate([*outputs, *inputs]):
+        kind = CPP.get(b"r" if operand.constraint == b"n" else operand.constraint.lstrip(b"+"))
         if kind is None:
             return None
-        given = b"(%b)%b" % (kind, each.expression) if at >= len(outputs) or each.constraint[:1] == b"+" else b"0"
+        given = b"(%b)%b" % (kind, operand.expression) if at >= len(outputs) or operand.constraint[:1] == b"+" else b"0"
         made.append(b"%b torchada_%d = %b;" % (kind, at, given))
     return b" ".join(made)
 
 
 def _declaration(instruction: bytes, declared: dict[bytes, Operand]) -> bytes | None:
     """.reg .pred p, q"""
-    found = _DECLARED.fullmatch(instruction)
-    kind = kind_of(found[1]) if found else None
-    names = [each.strip() for each in found[2].split(b",")] if found else []
-    if kind is None or not all(_NAME.fullmatch(each) and each not in declared for each in names):
+    match = _DECLARED.fullmatch(instruction)
+    kind = kind_of(match[1]) if match else None
+    names = [name.strip() for name in match[2].split(b",")] if match else []
+    if kind is None or not all(_NAME.fullmatch(name) and name not in declared for name in names):
         return None
     made = []
     for name in names:

@@ -57,8 +57,8 @@ class Values:
     def output(self, operand: bytes, constraint: bytes) -> bytes | None:
         """The expression to assign to, if `operand` is a register of that kind."""
         number = self._number(operand)
-        found = self.declared.get(operand) if number is None else self._at(number, 0, self.outputs)
-        return found.expression if found is not None and found.constraint == constraint else None
+        register = self.declared.get(operand) if number is None else self._at(number, 0, self.outputs)
+        return register.expression if register is not None and register.constraint == constraint else None
 
     def input(self, operand: bytes, constraint: bytes) -> bytes | None:
         """An input in a register of that kind, or a number for one."""
@@ -67,19 +67,19 @@ class Values:
             return literal
         number = self._number(operand)
         first = 0 if self.is_program else self.outputs
-        found = self.declared.get(operand) if number is None else self._at(number, first, len(self.all))
-        if found is None:
+        register = self.declared.get(operand) if number is None else self._at(number, first, len(self.all))
+        if register is None:
             return None
-        fits = found.constraint == constraint or (constraint == b"r" and found.constraint == b"n")
-        return found.expression if fits else None
+        fits = register.constraint == constraint or (constraint == b"r" and register.constraint == b"n")
+        return register.expression if fits else None
 
     def _at(self, number: int, first: int, end: int) -> Operand | None:
         return self.all[number] if first <= number < end else None
 
     @staticmethod
     def _number(operand: bytes) -> int | None:
-        found = _NUMBERED.fullmatch(operand)
-        return int(found[1]) if found else None
+        match = _NUMBERED.fullmatch(operand)
+        return int(match[1]) if match else None
 
 
 # From an instruction's modifiers and operands, an expression that does the same; None where there is none.
@@ -90,8 +90,8 @@ def _literal(operand: bytes, constraint: bytes) -> bytes | None:
     if constraint in _WHOLE:
         return operand if _LITERAL.fullmatch(operand) else None
     if constraint == b"f":
-        found = _FLOAT_BITS.fullmatch(operand)
-        if found:
-            return b"__uint_as_float(0x%bu)" % found[1]
+        match = _FLOAT_BITS.fullmatch(operand)
+        if match:
+            return b"__uint_as_float(0x%bu)" % match[1]
         return operand + b"f" if _FLOAT.fullmatch(operand) else None
     return None

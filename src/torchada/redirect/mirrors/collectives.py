@@ -71,7 +71,7 @@ class MirroredVariables:
 def _ours() -> dict[str, str]:
     """The values that we have set, by name; a child process inherits the record and knows by it which are not the user's."""
     try:
-        found = json.loads(settings.COLLECTIVES.read() or "{}")
+        values = json.loads(settings.COLLECTIVES.read() or "{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}

@@ -137,17 +137,17 @@ def visible_devices(variable: str) -> list[int] | list[str] | None:
 
 
 def _ordinal(entry: str) -> int | None:
-    found = re.match(r"[+-]?\d+", entry)
-    return int(found[0]) if found and int(found[0]) >= 0 else None
+    match = re.match(r"[+-]?\d+", entry)
+    return int(match[0]) if match and int(match[0]) >= 0 else None
 
 
 def _until_none(entries: list[T | None]) -> list[T]:
     """The entries before the first None; none at all if one of them is repeated."""
-    found: list[T] = []
+    kept: list[T] = []
     for entry in entries:
         if entry is None:
             break
-        if entry in found:
+        if entry in kept:
             return []
-        found.append(entry)
-    return found
+        kept.append(entry)
+    return kept

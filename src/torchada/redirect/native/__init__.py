@@ -117,6 +117,6 @@ def _refusal(torch: Any, name: str) -> str:
         return str(error).splitlines()[0]
 
 
-def _expect(found: str, expected: str) -> None:
-    if found != expected:
-        raise RuntimeError(f"self-check: PyTorch answers {found!r} where {expected!r} was expected")
+def _expect(actual: str, expected: str) -> None:
+    if actual != expected:
+        raise RuntimeError(f"self-check: PyTorch answers {actual!r} where {expected!r} was expected")

@@ -118,6 +118,6 @@ def _devices(torch: Any, device_type: str) -> Iterator[Device]:
     yield from (torch.device(device_type, index) for index in (0, 1, 127))
 
 
-def _expect(found: object, expected: object) -> None:
-    if found != expected:
-        raise RuntimeError(f"self-check: {found!r} was found where {expected!r} was expected")
+def _expect(actual: object, expected: object) -> None:
+    if actual != expected:
+        raise RuntimeError(f"self-check: {actual!r} was found where {expected!r} was expected")

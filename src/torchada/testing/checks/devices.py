@@ -21,19 +21,19 @@ def _on(subject: Subject, index: int) -> Iterator[None]:
 
 
 def count(subject: Subject) -> None:
-    found = subject.namespace.device_count()
-    expect(type(found) is int and found > 0, f"device_count() is {found!r}, not a number of devices")
+    number = subject.namespace.device_count()
+    expect(type(number) is int and number > 0, f"device_count() is {number!r}, not a number of devices")
 
 
 def current(subject: Subject) -> None:
-    found = subject.namespace.current_device()
-    expect(type(found) is int, f"current_device() is {found!r}, not a number")
-    expect(0 <= found < subject.namespace.device_count(), f"current_device() is {found}, which is no device")
+    reported = subject.namespace.current_device()
+    expect(type(reported) is int, f"current_device() is {reported!r}, not a number")
+    expect(0 <= reported < subject.namespace.device_count(), f"current_device() is {reported}, which is no device")
 
 
 def available(subject: Subject) -> None:
-    found = subject.namespace.is_available()
-    expect(found is True, f"is_available() is {found!r} on a machine with {subject.namespace.device_count()} devices")
+    answer = subject.namespace.is_available()
+    expect(answer is True, f"is_available() is {answer!r} on a machine with {subject.namespace.device_count()} devices")
 
 
 def switched(subject: Subject) -> None:
@@ -41,8 +41,8 @@ def switched(subject: Subject) -> None:
     for spelled in (index, f"{name}:{index}", subject.device(index)):
         with _on(subject, 0):
             subject.namespace.set_device(spelled)
-            found = subject.namespace.current_device()
-            expect(found == index, f"after set_device({spelled!r}), current_device() is {found}")
+            reported = subject.namespace.current_device()
+            expect(reported == index, f"after set_device({spelled!r}), current_device() is {reported}")
 
 
 def refused(subject: Subject) -> None:
@@ -65,21 +65,23 @@ def _set_and_use(subject: Subject, index: int) -> None:
 
 
 def of_a_thread(subject: Subject) -> None:
-    index, found = subject.another_device(), list[int]()
+    index, reported = subject.another_device(), list[int]()
     with _on(subject, index):
-        thread = Thread(target=lambda: found.append(subject.namespace.current_device()))
+        thread = Thread(target=lambda: reported.append(subject.namespace.current_device()))
         thread.start()
         thread.join()
-    expect(found == [0], f"a new thread begins with device {found}, not with the first one, whatever others have set")
+    expect(
+        reported == [0], f"a new thread begins with device {reported}, not with the first one, whatever others have set"
+    )
 
 
 def without_a_number(subject: Subject) -> None:
     index = subject.another_device()
     with _on(subject, index):
-        found = subject.torch.empty(1, device=subject.device()).device
+        device = subject.torch.empty(1, device=subject.device()).device
     expect(
-        found.index == index,
-        f"with device {index} current, {subject.backend.device_type!r} without a number is {found}",
+        device.index == index,
+        f"with device {index} current, {subject.backend.device_type!r} without a number is {device}",
     )
 
 
@@ -89,28 +91,28 @@ def operations_stay(subject: Subject) -> None:
     result = own * 2 + 1
     expect(result.device == own.device, f"the result of an operation on {own.device} is on {result.device}")
     subject.same(result, host * 2 + 1, f"the result of an operation on {own.device}")
-    found = subject.namespace.current_device()
-    expect(found == before, f"an operation on {own.device} makes device {found} current, where it was {before}")
+    after = subject.namespace.current_device()
+    expect(after == before, f"an operation on {own.device} makes device {after} current, where it was {before}")
 
 
 def context(subject: Subject) -> None:
     index, before = subject.namespace.device_count() - 1, subject.namespace.current_device()
     with subject.get("device")(index):
-        found = subject.namespace.current_device()
-        expect(found == index, f"within device({index}), current_device() is {found}")
-    found = subject.namespace.current_device()
-    expect(found == before, f"after device({index}), current_device() is {found}, not {before} as before")
+        reported = subject.namespace.current_device()
+        expect(reported == index, f"within device({index}), current_device() is {reported}")
+    reported = subject.namespace.current_device()
+    expect(reported == before, f"after device({index}), current_device() is {reported}, not {before} as before")
 
 
 def properties(subject: Subject) -> None:
-    found = subject.get("get_device_properties")(0)
-    absent = [name for name in ("name", "total_memory", "multi_processor_count") if not hasattr(found, name)]
+    answer = subject.get("get_device_properties")(0)
+    absent = [name for name in ("name", "total_memory", "multi_processor_count") if not hasattr(answer, name)]
     expect(not absent, f"the properties of a device have no {', '.join(absent)}")
 
 
 def capability(subject: Subject) -> None:
-    found = subject.get("get_device_capability")(0)
-    expect(isinstance(found, tuple) and len(found) == 2, f"get_device_capability(0) is {found!r}, not two numbers")
+    answer = subject.get("get_device_capability")(0)
+    expect(isinstance(answer, tuple) and len(answer) == 2, f"get_device_capability(0) is {answer!r}, not two numbers")
 
 
 def synchronized(subject: Subject) -> None:

@@ -32,9 +32,9 @@ def free(subject: Subject) -> None:
 
 
 def statistics(subject: Subject) -> None:
-    found = subject.get("memory_stats")()
+    stats = subject.get("memory_stats")()
     absent = [f"{kind}.all.{when}" for kind in ("allocated_bytes", "reserved_bytes") for when in ("current", "peak")]
-    absent = [name for name in absent if name not in found]
+    absent = [name for name in absent if name not in stats]
     expect(not absent, f"memory_stats() has no {', '.join(absent)}")
 
 

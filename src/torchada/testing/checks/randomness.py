@@ -9,8 +9,8 @@ from torchada.testing.subject import Lacks, Subject, expect
 
 
 def _drawn(subject: Subject, index: int = 0, **options: Any) -> list[float]:
-    found: list[float] = subject.torch.rand(8, device=subject.device(index), **options).cpu().tolist()
-    return found
+    numbers: list[float] = subject.torch.rand(8, device=subject.device(index), **options).cpu().tolist()
+    return numbers
 
 
 def _follows(subject: Subject, seed: Callable[[int], Any], what: str) -> None:

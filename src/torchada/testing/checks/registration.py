@@ -33,10 +33,10 @@ _CALLS: dict[str, tuple[tuple[Any, ...], ...]] = {
 def device_type(subject: Subject) -> None:
     name = subject.backend.device_type
     try:
-        found = subject.torch.device(name, 0)
+        device = subject.torch.device(name, 0)
     except RuntimeError as error:
         raise Lacks(f"torch.device({name!r}) is not understood: {error}") from error
-    expect(found.type == name, f"torch.device({name!r}).type is {found.type!r}")
+    expect(device.type == name, f"torch.device({name!r}).type is {device.type!r}")
     if subject.backend.names.dispatch_key == "PrivateUse1":
         renamed = subject.torch._C._get_privateuse1_backend_name()
         expect(renamed == name, f"the device of PrivateUse1 is called {renamed!r}, not {name!r}")
@@ -46,9 +46,9 @@ def namespace(subject: Subject) -> None:
     name = subject.backend.namespace
     if subject.namespace is None:
         raise Lacks(f"there is no torch.{name}; torch._register_device_module({name!r}, module) puts it there")
-    found = subject.torch.get_device_module(subject.backend.device_type)
-    is_ours = found is subject.namespace or found is subject.torch.cuda
-    expect(is_ours, f"torch.get_device_module({subject.backend.device_type!r}) is {found!r}")
+    module = subject.torch.get_device_module(subject.backend.device_type)
+    is_ours = module is subject.namespace or module is subject.torch.cuda
+    expect(is_ours, f"torch.get_device_module({subject.backend.device_type!r}) is {module!r}")
 
 
 def signatures(subject: Subject) -> None:
@@ -98,14 +98,14 @@ def native(subject: Subject) -> None:
     name = subject.backend.native.module
     if not name:
         raise Lacks("the descriptor names none")
-    found: object = subject.namespace
+    module: object = subject.namespace
     for part in name.split("."):
-        found = getattr(found, part, None)
-    expect(found is not None, f"torch.{subject.backend.namespace} has no {name}")
+        module = getattr(module, part, None)
+    expect(module is not None, f"torch.{subject.backend.namespace} has no {name}")
 
 
 def visible_devices(subject: Subject) -> None:
     count, variable = subject.namespace.device_count(), subject.backend.visible_devices
     for value, expected in (("", 0), ("0", 1), (str(count - 1), 1)):
-        found = subject.child("print(namespace.device_count())", **{variable: value})
-        expect(found == str(expected), f"of {count} devices, {variable}={value!r} leaves {found}, not {expected}")
+        left = subject.child("print(namespace.device_count())", **{variable: value})
+        expect(left == str(expected), f"of {count} devices, {variable}={value!r} leaves {left}, not {expected}")

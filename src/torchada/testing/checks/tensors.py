@@ -95,13 +95,13 @@ def mixed(subject: Subject) -> None:
 
 def gradients(subject: Subject) -> None:
     torch = subject.torch
-    found = []
+    grads = []
     for tensor in subject.numbers(4, 3):
         x = tensor.requires_grad_()
         torch.nn.functional.cross_entropy(x.tanh() * 3, torch.tensor([0, 2, 1, 0], device=x.device)).backward()
-        found.append(x.grad)
-    expect(found[1].device == subject.device(0), f"a gradient is on {found[1].device}")
-    subject.same(found[1], found[0], "a gradient")
+        grads.append(x.grad)
+    expect(grads[1].device == subject.device(0), f"a gradient is on {grads[1].device}")
+    subject.same(grads[1], grads[0], "a gradient")
 
 
 def trained(subject: Subject) -> None:
@@ -132,10 +132,10 @@ def saved(subject: Subject) -> None:
 
 def tagged(subject: Subject) -> None:
     _, own = subject.numbers(4)
-    found = subject.torch.serialization.location_tag(own.untyped_storage())
+    tag = subject.torch.serialization.location_tag(own.untyped_storage())
     # Where torchada redirects, files contain the names that a CUDA machine reads.
     expected = (f"{subject.backend.device_type}:0", "cuda:0")
-    expect(found in expected, f"torch.save notes {found!r} as the place of a storage; it cannot be found again by that")
+    expect(tag in expected, f"torch.save notes {tag!r} as the place of a storage; it cannot be found again by that")
 
 
 def copied(subject: Subject) -> None:

@@ -37,8 +37,8 @@ def run(seconds: float, only: Sequence[str], variables: Mapping[str, str]) -> Do
         return _document(ended.as_surroundings(), seconds, only, [])
     with session:
         chosen = choose(session.greeting["tasks"], only)
-        found = session.run([] if session.greeting["problem"] else chosen)
-        rows = [_row(*each) for each in shown(found, [task["name"] for task in chosen])]
+        answers = session.run([] if session.greeting["problem"] else chosen)
+        rows = [_row(task, answer) for task, answer in shown(answers, [task["name"] for task in chosen])]
     return _document(session.greeting, seconds, only, rows)
 
 
@@ -51,14 +51,14 @@ def choose(every: Sequence[Document], only: Sequence[str]) -> list[Document]:
     return [task for task in every if not only or any(task in tasks for tasks in chosen.values())]
 
 
-def exit_code(found: Document) -> int:
+def exit_code(document: Document) -> int:
     """0: everything was measured; 1: something failed; 2: nothing could be measured."""
-    return 2 if found["problem"] else 0 if found["ok"] else 1
+    return 2 if document["problem"] else 0 if document["ok"] else 1
 
 
 def _row(task: Document, answer: Document) -> Document:
-    found = {name: answer.get(name, default) for name, default in _FOUND.items()}
-    return {**{name: task[name] for name in ("name", "what", "unit")}, **found}
+    measured = {name: answer.get(name, default) for name, default in _FOUND.items()}
+    return {**{name: task[name] for name in ("name", "what", "unit")}, **measured}
 
 
 def _document(greeting: Document, seconds: float, only: Sequence[str], rows: Sequence[Document]) -> Document:

@@ -12,24 +12,24 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _HEAD = ("", "device", "CPU", "ratio (range)", "size")
 
 
-def lines(found: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
+def lines(document: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
     """The report as lines. Quiet: the table alone; verbose: what each benchmark does, and the range of its times."""
-    if found["problem"]:
-        return environment_text.problem(found, "bench")
-    rows = [_HEAD, *(cells(row) for row in found["benchmarks"])]
-    looks = [OK, *(OK if row["outcome"] == "measured" else ERROR for row in found["benchmarks"])]
+    if document["problem"]:
+        return environment_text.problem(document, "bench")
+    rows = [_HEAD, *(cells(row) for row in document["benchmarks"])]
+    looks = [OK, *(OK if row["outcome"] == "measured" else ERROR for row in document["benchmarks"])]
     table = terminal.table(rows, indent="  ", looks=looks)
-    head = [] if verbosity < 0 else [*_surroundings(found), ""]
-    details = ["", *terminal.table(map(_detail, found["benchmarks"]), indent="  ")] if verbosity > 0 else []
-    return [*head, *table, *details, *([NO_MEANING] if found["simulated"] else [])]
+    head = [] if verbosity < 0 else [*_surroundings(document), ""]
+    details = ["", *terminal.table(map(_detail, document["benchmarks"]), indent="  ")] if verbosity > 0 else []
+    return [*head, *table, *details, *([NO_MEANING] if document["simulated"] else [])]
 
 
-def _surroundings(found: Document) -> list[str]:
+def _surroundings(document: Document) -> list[str]:
     return [
-        f"torchada {found['torchada']} bench, {found['seconds_each']:g} s for each",
-        f"device    {environment_text.device(found)}",
-        f"CPU       {found['processor']}, {found['cores']} cores",
-        f"versions  {environment_text.versions(found)}",
+        f"torchada {document['torchada']} bench, {document['seconds_each']:g} s for each",
+        f"device    {environment_text.device(document)}",
+        f"CPU       {document['processor']}, {document['cores']} cores",
+        f"versions  {environment_text.versions(document)}",
     ]
 
 
@@ -48,7 +48,7 @@ def speed(row: Document, side: str) -> str:
     if row["unit"] in ("call", "step"):
         return f"{seconds * 1e6:.3g} us/{row['unit']}" if seconds < 1e-3 else f"{seconds * 1e3:.3g} ms/{row['unit']}"
     rate = row["amount"] / seconds
-    scale, prefix = next(each for each in _PREFIXES if rate >= each[0] or each[0] == 1.0)
+    scale, prefix = next(entry for entry in _PREFIXES if rate >= entry[0] or entry[0] == 1.0)
     return f"{rate / scale:.3g} {prefix}{row['unit']}/s"
 
 

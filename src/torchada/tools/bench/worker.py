@@ -23,7 +23,8 @@ def tasks(seconds: float) -> list[Answer]:
     """All benchmarks, with the seconds after which one is given up."""
     limit = 120 + 20 * seconds
     return [
-        {"name": each.name, "what": each.what, "unit": each.unit, "limit": limit} for each in _benchmarks().values()
+        {"name": benchmark.name, "what": benchmark.what, "unit": benchmark.unit, "limit": limit}
+        for benchmark in _benchmarks().values()
     ]
 
 

@@ -23,7 +23,7 @@ def as_sarif(result: Result) -> str:
     run = {
         "tool": {"driver": _driver()},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, rules.index(each.rule)) for each in result.findings],
+        "results": [_result(finding, rules.index(finding.rule)) for finding in result.findings],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -45,25 +45,25 @@ def _driver() -> dict[str, Any]:
     }
 
 
-def _result(found: Finding, rule: int) -> dict[str, Any]:
-    region: dict[str, Any] = {"startLine": found.line, "startColumn": found.column, "endColumn": found.end}
-    if found.source:
-        region["snippet"] = {"text": found.source}
-    place = {"artifactLocation": {"uri": quote(found.file, errors="surrogateescape")}, "region": region}
-    given = {"api": found.name, "kind": found.kind, "to": found.to, "view": found.view}
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
+    region: dict[str, Any] = {"startLine": finding.line, "startColumn": finding.column, "endColumn": finding.end}
+    if finding.source:
+        region["snippet"] = {"text": finding.source}
+    place = {"artifactLocation": {"uri": quote(finding.file, errors="surrogateescape")}, "region": region}
+    given = {"api": finding.name, "kind": finding.kind, "to": finding.to, "view": finding.view}
     return {
-        "ruleId": found.rule,
+        "ruleId": finding.rule,
         "ruleIndex": rule,
-        "level": _LEVELS[found.severity],
-        "kind": "pass" if found.severity == OK else "fail",
-        "message": {"text": f"{found.name}: {found.message}"},
+        "level": _LEVELS[finding.severity],
+        "kind": "pass" if finding.severity == OK else "fail",
+        "message": {"text": f"{finding.name}: {finding.message}"},
         "locations": [{"physicalLocation": place}],
-        "partialFingerprints": {"place/v1": _fingerprint(found)},
+        "partialFingerprints": {"place/v1": _fingerprint(finding)},
         "properties": {name: value for name, value in given.items() if value},
     }
 
 
-def _fingerprint(found: Finding) -> str:
+def _fingerprint(finding: Finding) -> str:
     """What stays the same while lines move."""
-    text = "\0".join((found.rule, found.name, found.file, found.source))
+    text = "\0".join((finding.rule, finding.name, finding.file, finding.source))
     return blake2b(text.encode(errors="surrogateescape"), digest_size=12).hexdigest()

@@ -28,22 +28,22 @@ _ADAPTER = """
 import importlib.util, json, sys
 name = sys.argv[1]
 spec = importlib.util.find_spec(name)
-found = {"installed": spec is not None and spec.loader is not None}
-if found["installed"]:
+answer = {"installed": spec is not None and spec.loader is not None}
+if answer["installed"]:
     try:
         import torch
         adapter = __import__(name)
         namespace = getattr(torch, sys.argv[2])
-        found["simulated"] = bool(getattr(adapter, "__simulated__", False))
-        found["version"] = str(getattr(adapter, "__version__", ""))
-        found["device_version"] = str(getattr(torch.version, sys.argv[2], "") or "")
-        found["devices"] = [namespace.get_device_name(i) for i in range(namespace.device_count())]
+        answer["simulated"] = bool(getattr(adapter, "__simulated__", False))
+        answer["version"] = str(getattr(adapter, "__version__", ""))
+        answer["device_version"] = str(getattr(torch.version, sys.argv[2], "") or "")
+        answer["devices"] = [namespace.get_device_name(i) for i in range(namespace.device_count())]
     except BaseException as error:
-        found["error"] = f"{type(error).__name__}: {error}"
+        answer["error"] = f"{type(error).__name__}: {error}"
         cause = error.__cause__ or error.__context__
         if cause is not None:
-            found["cause"] = f"{type(cause).__name__}: {cause}"
-print(json.dumps(found))
+            answer["cause"] = f"{type(cause).__name__}: {cause}"
+print(json.dumps(answer))
 """
 _STATUS = "import sys; sys.argv = ['torchada', 'status', '--probe', '--json']; from torchada.cli import main; main()"
 _WITHOUT_US = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
@@ -56,10 +56,10 @@ def torch(limit: float) -> Probe:
 
 def adapter(name: str, namespace: str, limit: float) -> Probe:
     """The adapter, without redirection; the simulator's, where the environment asks for it and there is no other."""
-    found = _ask(_ADAPTER, limit, _WITHOUT_US, name, namespace)
-    if found.ok and not found.found.get("installed") and settings.read().simulate:
+    probe = _ask(_ADAPTER, limit, _WITHOUT_US, name, namespace)
+    if probe.ok and not probe.answer.get("installed") and settings.read().simulate:
         return _ask(_ADAPTER, limit, {}, name, namespace)  # torchada's own finder finds it
-    return found
+    return probe
 
 
 def status(limit: float) -> Probe:
@@ -91,11 +91,11 @@ def _ask(code: str, limit: float, changes: Mapping[str, str], *arguments: str) -
 def _answer(done: subprocess.CompletedProcess[str], seconds: float) -> Probe:
     start = done.stdout.find("{")
     try:
-        found = json.loads(done.stdout[start:]) if start >= 0 else None
+        answer = json.loads(done.stdout[start:]) if start >= 0 else None
     except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return Probe(found, "", seconds)
+        answer = None
+    if isinstance(answer, dict):
+        return Probe(answer, "", seconds)
     if done.returncode < 0:
         return Probe({}, f"the process was ended by signal {-done.returncode}", seconds)
     said = [line for line in done.stderr.splitlines() if line.strip()]

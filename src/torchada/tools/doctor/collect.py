@@ -101,27 +101,29 @@ def _not_asked(backend: Backend) -> Probe:
 
 
 def _distributions() -> Iterator[Distribution]:
-    """What is installed, without what a build has left beside the sources of a distribution that is installed from there."""
-    found = dict(_metadata())
-    installed = {(each.name, each.version) for each, is_installed in found.items() if is_installed}
-    for each, is_installed in found.items():
-        if is_installed or (each.name, each.version) not in installed:
-            yield each
+    """What is installed. Metadata that a build has left beside the sources of an installed distribution do not count again."""
+    metadata = dict(_metadata())
+    installed = {
+        (distribution.name, distribution.version) for distribution, is_installed in metadata.items() if is_installed
+    }
+    for distribution, is_installed in metadata.items():
+        if is_installed or (distribution.name, distribution.version) not in installed:
+            yield distribution
 
 
 def _metadata() -> Iterator[tuple[Distribution, bool]]:
     """Each distribution, and whether its metadata were written by an installation."""
     seen = set()
-    for each in distributions():
+    for distribution in distributions():
         try:
-            name, version = each.metadata["Name"], each.version
+            name, version = distribution.metadata["Name"], distribution.version
         except Exception:  # damaged metadata
             continue
         plain = re.sub(r"[-_.]+", "-", name or "").lower()
-        folder = str(each.locate_file(""))
+        folder = str(distribution.locate_file(""))
         if plain in NAMES and (plain, folder) not in seen:
             seen.add((plain, folder))
-            yield Distribution(plain, version or "", folder), each.read_text("SOURCES.txt") is None
+            yield Distribution(plain, version or "", folder), distribution.read_text("SOURCES.txt") is None
 
 
 def _startup_files() -> Iterator[StartupFile]:
@@ -168,7 +170,7 @@ def _triton_backends() -> list[str]:
     folder = os.path.join(place, "backends")
     if not place or not os.path.isdir(folder):
         return []
-    return sorted(each for each in os.listdir(folder) if os.path.isfile(os.path.join(folder, each, "compiler.py")))
+    return sorted(name for name in os.listdir(folder) if os.path.isfile(os.path.join(folder, name, "compiler.py")))
 
 
 def _hidden(folder: str) -> Iterator[str]:

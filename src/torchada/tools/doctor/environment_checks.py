@@ -13,15 +13,15 @@ from torchada.tools.doctor.results import Result
 
 def startup(facts: Facts) -> Iterator[Result]:
     """The start-up file: one, readable, and in force."""
-    broken = [each for each in facts.startup if each.fault]
-    fine = [each for each in facts.startup if not each.fault]
+    broken = [file for file in facts.startup if file.fault]
+    fine = [file for file in facts.startup if not file.fault]
     reinstall = "pip install --force-reinstall --no-deps torchada"
-    for each in broken:
+    for file in broken:
         cure = f"remove it, and {reinstall}"
-        yield Result("startup-broken", ERROR, "start-up file", f"{each.path}: {each.fault}", cure)
-    folders = {each.path.rpartition("/")[0] for each in fine}
+        yield Result("startup-broken", ERROR, "start-up file", f"{file.path}: {file.fault}", cure)
+    folders = {file.path.rpartition("/")[0] for file in fine}
     if len(folders) > 1:
-        text = f"there are {len(folders)}: {', '.join(each.path for each in fine)}"
+        text = f"there are {len(folders)}: {', '.join(file.path for file in fine)}"
         cure = "keep the one beside the torchada that is imported: pip uninstall torchada in the other place"
         yield Result("startup-twice", WARNING, "start-up file", text, cure)
     elif fine:
@@ -31,7 +31,7 @@ def startup(facts: Facts) -> Iterator[Result]:
 
 
 def _no_startup_file(facts: Facts, reinstall: str) -> Iterator[Result]:
-    named = facts.status.found.get("startup", {}).get("file")
+    named = facts.status.answer.get("startup", {}).get("file")
     if named:
         yield Result("startup", OK, "start-up file", f"{named}, by PYTHONPATH")
         return
@@ -48,17 +48,17 @@ def redirection(facts: Facts) -> Iterator[Result]:
                 "status-broken", ERROR, "redirection", f"importing torch with torchada: {facts.status.error}", cure
             )
         return
-    found = facts.status.found
-    for problem in found.get("problems", []):
+    report = facts.status.answer
+    for problem in report.get("problems", []):
         yield _problem(str(problem))
-    for area in found.get("areas", []):
+    for area in report.get("areas", []):
         if area.get("outcome") == "failed":
             text = f"the area {area['name']} failed: {area['reason']}"
             cure = f"report it; until then, TORCHADA_SKIP_AREAS={area['name']} leaves it alone"
             yield Result("area-failed", ERROR, "redirection", text, cure)
-    platform, strings = found["platform"], found["device_strings"]
+    platform, strings = report["platform"], report["device_strings"]
     yield Result("platform", OK, "platform", f"{platform['name']}: {platform['why']}")
-    if found["active"]:
+    if report["active"]:
         severity = OK if strings["mechanism"] == "native" else NOTE
         yield Result("mechanism", severity, "mechanism", f"{strings['mechanism']}: {strings['why']}")
 
@@ -81,11 +81,11 @@ def variables(facts: Facts) -> Iterator[Result]:
     if facts.variables.get("TORCHADA_DISABLE", "").strip().lower() in ("1", "true", "yes", "on"):
         text = "TORCHADA_DISABLE is set: nothing is redirected"
         yield Result("disabled", WARNING, "variables", text, "unset TORCHADA_DISABLE")
-    found = facts.status.found.get("environment", {})
-    for name in found.get("unknown", []):
+    environment = facts.status.answer.get("environment", {})
+    for name in environment.get("unknown", []):
         cure = f"unset {name}; docs/reference/environment.md lists them all"
         yield Result("variable-unknown", WARNING, "variables", f"{name} is no variable of torchada", cure)
-    for entry in found.get("not_understood", []):
+    for entry in environment.get("not_understood", []):
         cure = "docs/reference/environment.md says which values there are"
         yield Result("variable-not-understood", WARNING, "variables", f"{entry} is not understood, and ignored", cure)
 
@@ -120,11 +120,11 @@ def machine(facts: Facts) -> Iterator[Result]:
 
 def nodes(facts: Facts) -> Iterator[Result]:
     """The device nodes, and whether this user may use them."""
-    found = facts.machine.nodes
-    closed = [each for each in found if not each.usable]
+    present = facts.machine.nodes
+    closed = [node for node in present if not node.usable]
     if closed:
-        groups = sorted({each.group for each in closed if each.group not in ("", "root")})
-        paths = ", ".join(each.path for each in closed)
+        groups = sorted({node.group for node in closed if node.group not in ("", "root")})
+        paths = ", ".join(node.path for node in closed)
         cure = (
             f"sudo usermod -aG {','.join(groups)} $USER, and log in again; in a container, --group-add"
             if groups
@@ -132,8 +132,8 @@ def nodes(facts: Facts) -> Iterator[Result]:
         )
         text = f"{counted(len(closed), 'device node')} may not be read and written: {paths}"
         yield Result("nodes-closed", ERROR, "device nodes", text, cure)
-    elif found:
-        yield Result("nodes", OK, "device nodes", ", ".join(each.path for each in found))
+    elif present:
+        yield Result("nodes", OK, "device nodes", ", ".join(node.path for node in present))
     elif facts.has_musa:
         cure = "load the driver (lsmod | grep mtgpu); in a container, start it with --env MTHREADS_VISIBLE_DEVICES=all"
         yield Result("nodes-absent", ERROR, "device nodes", "there is no /dev/mtgpu*", cure)

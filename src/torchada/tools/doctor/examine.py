@@ -32,15 +32,15 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(facts: Facts) -> list[Result]:
-    """What every check says. A check that fails is itself a result: a doctor that dies helps nobody."""
-    found: list[Result] = []
+    """What every check says. A check that raises an exception is reported as a result, and the others still run."""
+    results: list[Result] = []
     for check in CHECKS:
         try:
-            found += check(facts)
+            results += check(facts)
         except Exception as error:
             text = f"this check failed: {type(error).__name__}: {error}"
-            found.append(Result("doctor", ERROR, check.__name__, text, "report it to torchada, with this output"))
-    return found
+            results.append(Result("doctor", ERROR, check.__name__, text, "report it to torchada, with this output"))
+    return results
 
 
 def document(facts: Facts, results: Sequence[Result]) -> dict[str, Any]:
@@ -48,45 +48,45 @@ def document(facts: Facts, results: Sequence[Result]) -> dict[str, Any]:
     return {
         **schemas.envelope("doctor"),
         "healthy": is_healthy(results),
-        "results": [each._asdict() for each in results],
+        "results": [result._asdict() for result in results],
         "facts": {
             "python": facts.python,
             "prefix": facts.prefix,
-            "distributions": [each._asdict() for each in facts.distributions],
+            "distributions": [distribution._asdict() for distribution in facts.distributions],
             "torch": _probe(facts.torch),
             "adapter": _probe(facts.adapter),
-            "machine": {**facts.machine._asdict(), "nodes": [each._asdict() for each in facts.machine.nodes]},
-            "startup": [each._asdict() for each in facts.startup],
+            "machine": {**facts.machine._asdict(), "nodes": [node._asdict() for node in facts.machine.nodes]},
+            "startup": [file._asdict() for file in facts.startup],
             "variables": dict(facts.variables),
         },
-        "pairs": [each._asdict() for each in PAIRS],
+        "pairs": [pair._asdict() for pair in PAIRS],
     }
 
 
 def _probe(probe: Any) -> dict[str, Any]:
-    return {"found": dict(probe.found), "error": probe.error, "seconds": round(probe.seconds, 2)}
+    return {"found": dict(probe.answer), "error": probe.error, "seconds": round(probe.seconds, 2)}
 
 
 def is_healthy(results: Sequence[Result]) -> bool:
     """Whether nothing is wrong, and nothing doubtful."""
-    return not any(each.severity in (ERROR, WARNING) for each in results)
+    return not any(result.severity in (ERROR, WARNING) for result in results)
 
 
 def lines(
     results: Sequence[Result], verbosity: int, painted: Callable[[str, str], str], rows: Callable[..., list[str]]
 ) -> list[str]:
     """The report for people: what is wrong first, with what to do; then the rest, unless -q."""
-    wrong = [each for each in results if each.severity in (ERROR, WARNING)]
+    wrong = [result for result in results if result.severity in (ERROR, WARNING)]
     head = f"{counted(len(wrong), 'problem')}" if wrong else "healthy"
     out = [painted(f"torchada doctor: {head}", wrong[0].severity if wrong else OK)]
-    shown = sorted(results, key=lambda each: SEVERITIES.index(each.severity))
-    shown = [each for each in shown if verbosity >= 0 or each.severity in (ERROR, WARNING)]
-    cells = [(each.severity, each.subject, _text(each, verbosity > 0)) for each in shown]
-    out += rows(cells, "  ", [each.severity for each in shown])
+    shown = sorted(results, key=lambda result: SEVERITIES.index(result.severity))
+    shown = [result for result in shown if verbosity >= 0 or result.severity in (ERROR, WARNING)]
+    cells = [(result.severity, result.subject, _text(result, verbosity > 0)) for result in shown]
+    out += rows(cells, "  ", [result.severity for result in shown])
     if verbosity > 0:
         out += ["", "what belongs together (torch_musa, torch, MUSA SDK, Python of the wheels)"]
         out += rows(
-            [(each.adapter, each.torch, each.sdk or "?", each.python or "?", each.source) for each in PAIRS], "  "
+            [(pair.adapter, pair.torch, pair.sdk or "?", pair.python or "?", pair.source) for pair in PAIRS], "  "
         )
     return out
 

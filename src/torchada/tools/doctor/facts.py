@@ -17,7 +17,7 @@ class Distribution(NamedTuple):
 class Probe(NamedTuple):
     """What another process answered. `error` is why it did not, in one line; `seconds` is how long it took."""
 
-    found: Mapping[str, Any]
+    answer: Mapping[str, Any]
     error: str = ""
     seconds: float = 0.0
 
@@ -27,7 +27,7 @@ class Probe(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A device node: its path, and whether this user may read and write it; `group` may, where that is not so."""
+    """A device node: its path, and whether this user may read and write it; `group` may, where the user may not."""
 
     path: str
     usable: bool
@@ -76,21 +76,21 @@ class Facts(NamedTuple):
 
     def version(self, name: str) -> str:
         """The version of a distribution; empty where it is not installed."""
-        return next((each.version for each in self.distributions if each.name == name), "")
+        return next((distribution.version for distribution in self.distributions if distribution.name == name), "")
 
     def all_of(self, name: str) -> list[Distribution]:
         """Every copy of a distribution on the path, the one that is imported first."""
-        return [each for each in self.distributions if each.name == name]
+        return [distribution for distribution in self.distributions if distribution.name == name]
 
     @property
     def is_simulated(self) -> bool:
         """Whether the adapter is the simulator's."""
-        return bool(self.adapter.found.get("simulated"))
+        return bool(self.adapter.answer.get("simulated"))
 
     @property
     def has_adapter(self) -> bool:
         """Whether a real adapter is installed, importable or not."""
-        return bool(self.adapter.found.get("installed")) and not self.is_simulated
+        return bool(self.adapter.answer.get("installed")) and not self.is_simulated
 
     @property
     def has_musa(self) -> bool:

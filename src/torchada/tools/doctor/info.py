@@ -42,22 +42,25 @@ def _entries(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[str, str
     yield "packages", _packages(facts)
     shown = [f"{name}={value}" for name, value in facts.variables.items() if _SHOWN.fullmatch(name)]
     yield "variables", "\n".join(shown)
-    yield "problems", "\n".join(f"{each.subject}: {each.text}" for each in results if each.severity in (ERROR, WARNING))
+    yield (
+        "problems",
+        "\n".join(f"{result.subject}: {result.text}" for result in results if result.severity in (ERROR, WARNING)),
+    )
 
 
 def _platform(status: Probe) -> str:
     if not status.ok:
         return status.error
-    found = status.found
-    state = "active" if found["active"] else "inactive"
-    return f"{found['platform']['name']} ({state}): {found['platform']['why']}"
+    report = status.answer
+    state = "active" if report["active"] else "inactive"
+    return f"{report['platform']['name']} ({state}): {report['platform']['why']}"
 
 
 def _mechanism(status: Probe) -> str:
-    if not status.ok or not status.found["active"]:
+    if not status.ok or not status.answer["active"]:
         return ""
-    strings = status.found["device_strings"]
-    failed = [area["name"] for area in status.found["areas"] if area["outcome"] == "failed"]
+    strings = status.answer["device_strings"]
+    failed = [area["name"] for area in status.answer["areas"] if area["outcome"] == "failed"]
     without = f"; failed: {', '.join(failed)}" if failed else ""
     return f"{strings['mechanism']}: {strings['why']}{without}"
 
@@ -65,23 +68,23 @@ def _mechanism(status: Probe) -> str:
 def _torch(probe: Probe) -> str:
     if not probe.ok:
         return f"cannot be imported: {probe.error}"
-    build = probe.found.get("cuda") and f"CUDA {probe.found['cuda']}"
-    return f"{probe.found['version']}{f', built for {build}' if build else ''}"
+    build = probe.answer.get("cuda") and f"CUDA {probe.answer['cuda']}"
+    return f"{probe.answer['version']}{f', built for {build}' if build else ''}"
 
 
 def _adapter(facts: Facts) -> str:
-    found = facts.adapter.found
-    if not found.get("installed"):
+    answer = facts.adapter.answer
+    if not answer.get("installed"):
         return "not installed"
-    if "error" in found:
-        return f"cannot be imported: {found.get('cause') or found['error']}"
+    if "error" in answer:
+        return f"cannot be imported: {answer.get('cause') or answer['error']}"
     return (
-        f"{found.get('version', '')} {'(simulated)' if found.get('simulated') else ''}".strip() or facts.adapter.error
+        f"{answer.get('version', '')} {'(simulated)' if answer.get('simulated') else ''}".strip() or facts.adapter.error
     )
 
 
 def _devices(facts: Facts) -> str:
-    names: Sequence[str] = facts.adapter.found.get("devices", ())
+    names: Sequence[str] = facts.adapter.answer.get("devices", ())
     return ", ".join(f"{names.count(name)} x {name}" for name in dict.fromkeys(names))
 
 
@@ -93,8 +96,8 @@ def _environment(facts: Facts) -> str:
 
 def _packages(facts: Facts) -> str:
     named = (*_OURS, facts.adapter_name.replace("_", "-"))
-    found = {each.name: each.version for each in reversed(facts.distributions) if each.name not in named}
-    return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
+    versions = {package.name: package.version for package in reversed(facts.distributions) if package.name not in named}
+    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
 
 
 def private(text: str) -> str:

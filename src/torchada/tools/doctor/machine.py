@@ -44,8 +44,8 @@ def nodes(root: str, user: int | None = None, groups: Iterable[int] | None = Non
     own = {*(os.getgroups() if groups is None else groups), os.getegid() if groups is None else -1}
     who = os.geteuid() if user is None else user
     paths = sorted({path for pattern in _NODES for path in glob.glob(os.path.join(glob.escape(root), pattern))})
-    found = [_node(path, who, own) for path in paths]
-    return found if any("mtgpu" in each.path for each in found) else []
+    present = [_node(path, who, own) for path in paths]
+    return present if any("mtgpu" in node.path for node in present) else []
 
 
 def _node(path: str, user: int, groups: set[int]) -> Node:
@@ -84,21 +84,21 @@ def _sdk(home: str) -> str:
     for name in ("version.json", "musa_toolkits_version.json"):
         try:
             with open(os.path.join(home, name), encoding="utf-8") as stream:
-                found = _VERSION.search(json.dumps(json.load(stream)))
+                match = _VERSION.search(json.dumps(json.load(stream)))
         except (OSError, ValueError):
             continue
-        if found:
-            return found[0].strip('",}')
+        if match:
+            return match[0].strip('",}')
     return _macro(os.path.join(home, "include", "musa.h"))
 
 
 def _macro(header: str) -> str:
     try:
         with open(header, encoding="utf-8", errors="replace") as stream:
-            found = re.search(r"^#\s*define\s+MUSA_VERSION\s+(\d+)", stream.read(1 << 22), re.MULTILINE)
+            match = re.search(r"^#\s*define\s+MUSA_VERSION\s+(\d+)", stream.read(1 << 22), re.MULTILINE)
     except OSError:
         return ""
-    return version_of(found[1]) if found else ""
+    return version_of(match[1]) if match else ""
 
 
 def version_of(number: str) -> str:
@@ -145,15 +145,15 @@ def _said(command: list[str], pattern: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = re.search(pattern, done.stdout)
-    return found[1].strip() if found else ""
+    match = re.search(pattern, done.stdout)
+    return match[1].strip() if match else ""
 
 
 def _is_trusted(path: str) -> bool:
     """Whether a program is the system's or ours: nothing that another user could have written is run."""
     real = os.path.realpath(path)
     try:
-        states = [os.stat(each) for each in (real, os.path.dirname(real))]
+        states = [os.stat(place) for place in (real, os.path.dirname(real))]
     except OSError:
         return False
     return os.path.isabs(path) and all(

@@ -38,16 +38,16 @@ def torch(facts: Facts) -> Iterator[Result]:
     if not facts.torch.ok:
         yield from _torch_fails(facts, installed)
         return
-    version = str(facts.torch.found["version"])
+    version = str(facts.torch.answer["version"])
     copies = facts.all_of("torch")
     if len(copies) > 1:
-        places = ", ".join(f"{each.version} in {each.folder}" for each in copies)
+        places = ", ".join(f"{copy.version} in {copy.folder}" for copy in copies)
         cure = "keep one: remove the others, or take their folder from PYTHONPATH"
         yield Result("torch-twice", WARNING, "torch", f"it is installed more than once: {places}", cure)
     elif installed and numbers(installed) != numbers(version):
         text = f"its files are of {version}, and its metadata say {installed}"
         yield Result("torch-mixed", ERROR, "torch", text, f"pip install --force-reinstall --no-deps torch=={installed}")
-    build = facts.torch.found.get("cuda") or facts.torch.found.get("hip")
+    build = facts.torch.answer.get("cuda") or facts.torch.answer.get("hip")
     yield Result("torch", OK, "torch", f"{version}{f', built for {build}' if build else ''}")
 
 
@@ -73,19 +73,19 @@ def _torch_fails(facts: Facts, installed: str) -> Iterator[Result]:
 
 def adapter(facts: Facts) -> Iterator[Result]:
     """Whether the adapter can be imported and shows devices."""
-    found, name = facts.adapter.found, facts.adapter_name
+    answer, name = facts.adapter.answer, facts.adapter_name
     if not facts.adapter.ok:
         if facts.torch.ok:
             cure = f"see what it waits for: python -c 'import {name}'; `dmesg` shows what the driver says"
             yield Result("adapter-hangs", ERROR, name, f"importing it: {facts.adapter.error}", cure)
-    elif not found.get("installed"):
+    elif not answer.get("installed"):
         yield from _no_adapter(facts)
-    elif "error" in found:
-        yield _symptom(name, found)
+    elif "error" in answer:
+        yield _symptom(name, answer)
     else:
-        kind = "simulated" if found.get("simulated") else "real"
-        yield Result("adapter", OK, name, f"{found.get('version')} ({kind})")
-        yield from _devices(facts, found)
+        kind = "simulated" if answer.get("simulated") else "real"
+        yield Result("adapter", OK, name, f"{answer.get('version')} ({kind})")
+        yield from _devices(facts, answer)
 
 
 def _no_adapter(facts: Facts) -> Iterator[Result]:
@@ -96,17 +96,17 @@ def _no_adapter(facts: Facts) -> Iterator[Result]:
         text = "it is not installed, and this machine has Moore Threads devices: nothing is redirected"
         yield Result("adapter-absent", ERROR, "torch_musa", text, cure)
         return
-    if facts.torch.found.get("cuda_devices") or facts.torch.found.get("hip"):
+    if facts.torch.answer.get("cuda_devices") or facts.torch.answer.get("hip"):
         yield Result("adapter", OK, "torch_musa", "not installed; this torch has devices of its own, and is left alone")
         return
     cure = "without hardware: `torchada run --on cpu PROGRAM`, or `torchada run --simulate PROGRAM`"
     yield Result("adapter", NOTE, "torch_musa", "not installed: nothing is redirected on this machine", cure)
 
 
-def _symptom(name: str, found: Any) -> Result:
+def _symptom(name: str, answer: Any) -> Result:
     """What an error of the import means, where that is known."""
-    text = f"{found['error']} {found.get('cause', '')}"
-    first = str(found.get("cause") or found["error"])
+    text = f"{answer['error']} {answer.get('cause', '')}"
+    first = str(answer.get("cause") or answer["error"])
     for sign, meaning, cure, source in VENDORS[name].symptoms:
         if sign in text:
             return Result("adapter-broken", ERROR, name, f"it cannot be imported: {meaning} ({first})", cure, source)
@@ -114,8 +114,8 @@ def _symptom(name: str, found: Any) -> Result:
     return Result("adapter-broken", ERROR, name, f"it cannot be imported: {first}", cure)
 
 
-def _devices(facts: Facts, found: Any) -> Iterator[Result]:
-    names = found.get("devices", [])
+def _devices(facts: Facts, answer: Any) -> Iterator[Result]:
+    names = answer.get("devices", [])
     if names:
         yield Result("devices", OK, "devices", f"{len(names)}: {', '.join(dict.fromkeys(names))}")
         return
@@ -124,7 +124,11 @@ def _devices(facts: Facts, found: Any) -> Iterator[Result]:
     if hidden:
         text = f"none is visible: {', '.join(hidden)}"
         yield Result(
-            "devices-hidden", ERROR, "devices", text, f"unset {' '.join(each.partition('=')[0] for each in hidden)}"
+            "devices-hidden",
+            ERROR,
+            "devices",
+            text,
+            f"unset {' '.join(setting.partition('=')[0] for setting in hidden)}",
         )
         return
     yield Result("devices-none", ERROR, "devices", f"{facts.adapter_name} sees none", vendor.look)
@@ -132,12 +136,12 @@ def _devices(facts: Facts, found: Any) -> Iterator[Result]:
 
 def belongs(facts: Facts) -> Iterator[Result]:
     """Whether torch, adapter, SDK and Python belong together."""
-    version = facts.version("torch-musa") or str(facts.adapter.found.get("version") or "")
+    version = facts.version("torch-musa") or str(facts.adapter.answer.get("version") or "")
     pair = pair_of(version) if facts.has_musa else None
     if pair is None:
         return
-    torch_version = str(facts.torch.found.get("version") or facts.version("torch"))
-    sdk = facts.machine.sdk or version_of(str(facts.adapter.found.get("device_version") or ""))
+    torch_version = str(facts.torch.answer.get("version") or facts.version("torch"))
+    sdk = facts.machine.sdk or version_of(str(facts.adapter.answer.get("device_version") or ""))
     faults = list(_misfits(pair, version, torch_version, sdk, facts.python))
     yield from faults
     if not faults:
@@ -165,7 +169,7 @@ def triton(facts: Facts) -> Iterator[Result]:
     version = facts.version("triton") or facts.version("pytorch-triton")
     if not version:
         return
-    own = [each for each in facts.triton_backends if each not in _OF_PYPI]
+    own = [backend for backend in facts.triton_backends if backend not in _OF_PYPI]
     if facts.has_musa and facts.triton_backends and not own:
         backends = ", ".join(facts.triton_backends)
         text = f"{version} is PyPI's: it compiles for {backends}, and not for MUSA"
@@ -178,13 +182,13 @@ def triton(facts: Facts) -> Iterator[Result]:
 
 def companions(facts: Facts) -> Iterator[Result]:
     """Wheels for CUDA beside a torch that is not."""
-    if not facts.torch.ok or facts.torch.found.get("cuda"):
+    if not facts.torch.ok or facts.torch.answer.get("cuda"):
         return
     for name in ("torchvision", "torchaudio"):
         version, needed = facts.version(name), facts.cuda_libraries.get(name, ())
         if version and ("+cu" in version or needed):
             why = f"its libraries need {', '.join(needed)}" if needed else "its version says so"
-            text = f"{version} is a wheel for CUDA ({why}), and torch {facts.torch.found['version']} is not"
+            text = f"{version} is a wheel for CUDA ({why}), and torch {facts.torch.answer['version']} is not"
             cure = f"pip install --force-reinstall --no-deps the {name} that was built for this torch"
             if facts.has_musa:
                 cure = f"build it from the vendor's sources (https://github.com/MooreThreads/vision): {cure}"
@@ -197,14 +201,14 @@ def conflicts(facts: Facts) -> Iterator[Result]:
     """Others that redirect CUDA too, and several copies of ourselves."""
     copies = facts.all_of("torchada")
     if len(copies) > 1:
-        places = ", ".join(f"{each.version} in {each.folder}" for each in copies)
-        severity = ERROR if len({each.version for each in copies}) > 1 else WARNING
+        places = ", ".join(f"{copy.version} in {copy.folder}" for copy in copies)
+        severity = ERROR if len({copy.version for copy in copies}) > 1 else WARNING
         cure = "pip uninstall torchada until none is left, and install it once; see PYTHONPATH for other folders"
         yield Result("torchada-twice", severity, "torchada", f"it is installed more than once: {places}", cure)
     elif copies and copies[0].version != facts.torchada:
         text = f"its files are of {facts.torchada}, and its metadata in {copies[0].folder} say {copies[0].version}"
         yield Result("torchada-mixed", ERROR, "torchada", text, "pip install --force-reinstall --no-deps torchada")
-    if facts.torch.found.get("transfer_to_npu"):
+    if facts.torch.answer.get("transfer_to_npu"):
         cure = (
             "take `import torch_npu.contrib.transfer_to_npu` out of what is imported at the start (.pth, sitecustomize)"
         )

@@ -33,7 +33,7 @@ PAIRS = (
 
 def pair_of(adapter: str) -> Pair | None:
     """The versions that belong to this version of the adapter."""
-    return next((each for each in PAIRS if begins(adapter, each.adapter)), None)
+    return next((pair for pair in PAIRS if begins(adapter, pair.adapter)), None)
 
 
 def begins(version: str, first: str) -> bool:
@@ -42,9 +42,9 @@ def begins(version: str, first: str) -> bool:
 
 
 def numbers(version: str) -> list[str]:
-    """The numbers of a version before any other sign."""
+    """The numbers at the start of a version: of 2.7.1rc1+cpu, 2, 7 and 1."""
     release = version.partition("+")[0]
-    found = []
+    parsed = []
     for part in release.split("."):
         digits = ""
         for sign in part:
@@ -53,5 +53,5 @@ def numbers(version: str) -> list[str]:
             digits += sign
         if not digits:
             break
-        found.append(digits)
-    return found
+        parsed.append(digits)
+    return parsed

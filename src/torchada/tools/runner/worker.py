@@ -36,14 +36,14 @@ def surroundings() -> Answer:
         device = torch_battery.device.describe()
     except Exception as error:
         problem = f"the device cannot be asked: {type(error).__name__}: {error}"
-    found = status.report()
+    report = status.report()
     return {
         "device": device,
-        "problem": problem or (None if device else _no_device(found["platform"])),
-        "platform": {"name": found["platform"]["name"], "why": found["platform"]["why"]},
-        "simulated": any("(simulated)" in (version or "") for version in found["versions"].values()),
-        "versions": {name: version for name, version in found["versions"].items() if version},
-        "environment": found["environment"]["in_force"],
+        "problem": problem or (None if device else _no_device(report["platform"])),
+        "platform": {"name": report["platform"]["name"], "why": report["platform"]["why"]},
+        "simulated": any("(simulated)" in (version or "") for version in report["versions"].values()),
+        "versions": {name: version for name, version in report["versions"].items() if version},
+        "environment": report["environment"]["in_force"],
         "system": platform.platform(),
     }
 

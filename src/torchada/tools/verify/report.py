@@ -16,17 +16,17 @@ _FOUND: Document = {"outcome": "", "detail": "", "seconds": None, "error": None,
 
 def row(task: Document, answer: Document) -> Document:
     """One check and what came of it."""
-    found = {**_FOUND, **answer}
-    if found["seconds"] is not None:
-        found["seconds"] = round(found["seconds"], 4)
-    if found["error"] is not None:
-        found["error"] = float(f"{found['error']:.3g}")
-    return {**{name: task[name] for name in _DESCRIBED}, **found}
+    result = {**_FOUND, **answer}
+    if result["seconds"] is not None:
+        result["seconds"] = round(result["seconds"], 4)
+    if result["error"] is not None:
+        result["error"] = float(f"{result['error']:.3g}")
+    return {**{name: task[name] for name in _DESCRIBED}, **result}
 
 
 def document(greeting: Document, level: str, only: Sequence[str], rows: Sequence[Document], seconds: float) -> Document:
     """The report. `greeting` is what the process of the checks says of itself."""
-    counts = Counter(each["outcome"] for each in rows)
+    counts = Counter(check["outcome"] for check in rows)
     surroundings = {name: value for name, value in greeting.items() if name != "tasks"}
     return {
         **schemas.envelope("verify"),
@@ -40,34 +40,34 @@ def document(greeting: Document, level: str, only: Sequence[str], rows: Sequence
     }
 
 
-def exit_code(found: Document) -> int:
+def exit_code(document: Document) -> int:
     """0: no check failed; 1: some did; 2: nothing could be checked."""
-    if found["problem"]:
+    if document["problem"]:
         return 2
-    return 0 if found["ok"] else 1
+    return 0 if document["ok"] else 1
 
 
-def faults(found: Document) -> list[Document]:
+def faults(document: Document) -> list[Document]:
     """The checks that failed, in order."""
-    return [each for each in found["checks"] if each["outcome"] in FAULTS]
+    return [check for check in document["checks"] if check["outcome"] in FAULTS]
 
 
-def by_group(found: Document) -> dict[str, list[Document]]:
+def by_group(document: Document) -> dict[str, list[Document]]:
     """The checks of each group."""
     groups: dict[str, list[Document]] = {}
-    for each in found["checks"]:
-        groups.setdefault(each["group"], []).append(each)
+    for check in document["checks"]:
+        groups.setdefault(check["group"], []).append(check)
     return groups
 
 
 def by_subject(rows: Sequence[Document]) -> dict[str, list[Document]]:
     """The checks of each subject: one for each data type, or one alone."""
     subjects: dict[str, list[Document]] = {}
-    for each in rows:
-        subjects.setdefault(each["subject"], []).append(each)
+    for check in rows:
+        subjects.setdefault(check["subject"], []).append(check)
     return subjects
 
 
 def worst_share(rows: Sequence[Document]) -> float | None:
     """The largest error of these checks, as a share of what is allowed."""
-    return max((each["error"] for each in rows if each["error"] is not None), default=None)
+    return max((check["error"] for check in rows if check["error"] is not None), default=None)

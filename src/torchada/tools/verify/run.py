@@ -28,11 +28,11 @@ def run(level: str, only: Sequence[str], variables: Mapping[str, str]) -> Docume
         return report.document(ended.as_surroundings(), level, only, [], time.monotonic() - begin)
     with session:
         chosen = choose(session.greeting["tasks"], level, only)
-        found = session.run([] if session.greeting["problem"] else chosen)
+        answers = session.run([] if session.greeting["problem"] else chosen)
         platform = session.greeting["platform"]["name"]
         rows = [
             report.row(task, judged(platform, task["name"], answer))
-            for task, answer in shown(found, [task["name"] for task in chosen])
+            for task, answer in shown(answers, [task["name"] for task in chosen])
         ]
     return report.document(session.greeting, level, only, rows, time.monotonic() - begin)
 

@@ -15,45 +15,45 @@ from torchada.tools.verify.outcomes import FAULTS, PASSED, SEVERITIES, SKIPPED, 
 from torchada.tools.verify.report import Document
 
 
-def lines(found: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
+def lines(document: Document, terminal: Terminal, verbosity: int = 0) -> list[str]:
     """The report as lines. Quiet: the faults and the last line; verbose: every check."""
-    if found["problem"]:
-        return environment_text.problem(found, "verify")
-    shown = _surroundings(found) if verbosity >= 0 else []
+    if document["problem"]:
+        return environment_text.problem(document, "verify")
+    shown = _surroundings(document) if verbosity >= 0 else []
     if verbosity > 0:
-        shown += _every(found, terminal)
+        shown += _every(document, terminal)
     elif verbosity == 0:
-        shown += _groups(found, terminal)
+        shown += _groups(document, terminal)
     return [
         *shown,
-        *_faults(found, terminal, verbosity),
-        *_left_out(found, terminal, verbosity),
-        *_last(found, terminal),
+        *_faults(document, terminal, verbosity),
+        *_left_out(document, terminal, verbosity),
+        *_last(document, terminal),
     ]
 
 
-def _surroundings(found: Document) -> list[str]:
-    head = f"torchada {found['torchada']} verify, level {found['level']}"
-    return [head, f"device    {environment_text.device(found)}", f"versions  {environment_text.versions(found)}"]
+def _surroundings(document: Document) -> list[str]:
+    head = f"torchada {document['torchada']} verify, level {document['level']}"
+    return [head, f"device    {environment_text.device(document)}", f"versions  {environment_text.versions(document)}"]
 
 
-def _groups(found: Document, terminal: Terminal) -> list[str]:
+def _groups(document: Document, terminal: Terminal) -> list[str]:
     rows, looks = [], []
-    for name, checks in report.by_group(found).items():
+    for name, checks in report.by_group(document).items():
         share = report.worst_share(checks)
         error = "" if share is None else f"largest error {100 * share:.2g} % of the tolerance"
         rows.append((name, _counts(checks), error))
-        looks.append(worst(SEVERITIES[each["outcome"]] for each in checks))
+        looks.append(worst(SEVERITIES[check["outcome"]] for check in checks))
     return ["", *terminal.table(rows, indent="  ", looks=looks)]
 
 
 def _counts(checks: Sequence[Document]) -> str:
-    counts = Counter(each["outcome"] for each in checks)
+    counts = Counter(check["outcome"] for check in checks)
     return ", ".join(f"{counts[outcome]} {outcome}" for outcome in reversed(SEVERITIES) if counts[outcome])
 
 
-def _every(found: Document, terminal: Terminal) -> list[str]:
-    rows = [(each["outcome"], each["name"], _remark(each)) for each in found["checks"]]
+def _every(document: Document, terminal: Terminal) -> list[str]:
+    rows = [(check["outcome"], check["name"], _remark(check)) for check in document["checks"]]
     return ["", *terminal.table(rows, indent="  ", looks=[SEVERITIES[row[0]] for row in rows])]
 
 
@@ -63,35 +63,35 @@ def _remark(check: Document) -> str:
     return "" if check["error"] is None else f"{100 * check['error']:.2g} % of the tolerance"
 
 
-def _faults(found: Document, terminal: Terminal, verbosity: int) -> list[str]:
+def _faults(document: Document, terminal: Terminal, verbosity: int) -> list[str]:
     shown: list[str] = []
-    for each in report.faults(found):
-        shown += ["", f"{terminal.painted(each['outcome'].upper(), 'error')} {each['name']}"]
-        shown += terminal.table([(each["detail"],)], indent="  ")
-        if verbosity > 0 and each["log"]:
-            shown += [f"  | {line}" for line in each["log"].splitlines()]
+    for check in report.faults(document):
+        shown += ["", f"{terminal.painted(check['outcome'].upper(), 'error')} {check['name']}"]
+        shown += terminal.table([(check["detail"],)], indent="  ")
+        if verbosity > 0 and check["log"]:
+            shown += [f"  | {line}" for line in check["log"].splitlines()]
     return shown
 
 
-def _left_out(found: Document, terminal: Terminal, verbosity: int) -> list[str]:
+def _left_out(document: Document, terminal: Terminal, verbosity: int) -> list[str]:
     """What was not checked, and why; a reason that several checks have is said once."""
     reasons: dict[tuple[str, str], list[str]] = {}
-    for each in found["checks"]:
-        if each["outcome"] in (UNSUPPORTED, SKIPPED):
-            reasons.setdefault((each["outcome"], each["detail"]), []).append(each["name"])
+    for check in document["checks"]:
+        if check["outcome"] in (UNSUPPORTED, SKIPPED):
+            reasons.setdefault((check["outcome"], check["detail"]), []).append(check["name"])
     if verbosity != 0 or not reasons:
         return []
     rows = [(outcome, f"{', '.join(names)}: {why}") for (outcome, why), names in reasons.items()]
     return ["", *terminal.table(rows, indent="", looks=[SEVERITIES[row[0]] for row in rows])]
 
 
-def _last(found: Document, terminal: Terminal) -> list[str]:
-    totals = {outcome: number for outcome, number in found["totals"].items() if number}
+def _last(document: Document, terminal: Terminal) -> list[str]:
+    totals = {outcome: number for outcome, number in document["totals"].items() if number}
     said = ", ".join(f"{totals[outcome]:,} {outcome}" for outcome in reversed(SEVERITIES) if outcome in totals)
-    bad = sum(found["totals"][outcome] for outcome in FAULTS)
+    bad = sum(document["totals"][outcome] for outcome in FAULTS)
     look = "error" if bad else "ok"
     verdict = (
         f"{counted(bad, 'fault')} found" if bad else "no fault found" if totals.get(PASSED) else "nothing was checked"
     )
-    last = ["", f"{terminal.painted(verdict, look)}: {said or 'no check'} in {found['seconds']} s"]
-    return [*last, SIMULATED] if found["simulated"] else last
+    last = ["", f"{terminal.painted(verdict, look)}: {said or 'no check'} in {document['seconds']} s"]
+    return [*last, SIMULATED] if document["simulated"] else last

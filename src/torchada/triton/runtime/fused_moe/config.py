@@ -80,7 +80,9 @@ def get_config_file_name(
 
 def read_configs(file: str | Path) -> dict[int, dict[str, Any]]:
     """The configurations in `file`, by batch size. ValueError for a file of another shape, OSError where it cannot be read."""
-    found = json.loads(Path(file).read_text(encoding="utf-8"))
-    if not isinstance(found, dict) or not all(str(key).isdigit() and isinstance(found[key], dict) for key in found):
+    configs = json.loads(Path(file).read_text(encoding="utf-8"))
+    if not isinstance(configs, dict) or not all(
+        str(key).isdigit() and isinstance(configs[key], dict) for key in configs
+    ):
         raise ValueError(f"{file}: expected an object of batch sizes, each with a configuration")
-    return {int(key): value for key, value in found.items()}
+    return {int(key): value for key, value in configs.items()}
