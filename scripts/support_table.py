@@ -26,9 +26,9 @@ TITLES = (("torch", "CPython", "tried how"), ("torch", "CPython", "尝试方式"
 SLOW_TAIL = ("the slow tests", "耗时较长的测试")
 NOT_YET = ("not run yet", "尚未运行")
 LAST_RUN = (
-    "last run whole on {date}, revision {revision}, torch {torch}, mechanism {mechanism}: "
+    "last run whole on {date}, revision {revision}, torch {torch}, both mechanisms, {minutes} minutes: "
     "{passed} passed, {failed} failed, {skipped} skipped",
-    "上次完整运行：{date}，版本 {revision}，torch {torch}，机制 {mechanism}：{passed} 通过，{failed} 失败，{skipped} 跳过",
+    "上次完整运行：{date}，版本 {revision}，torch {torch}，两种机制，{minutes} 分钟：{passed} 通过，{failed} 失败，{skipped} 跳过",
 )
 MARKED = re.compile(r"(<!-- support:begin -->\n).*?(<!-- support:end -->)", re.DOTALL)
 INTRO = """# What was tried

@@ -134,7 +134,7 @@ def test_status_shows_the_views_that_were_decided(musa: Interpreter) -> None:
     code = (
         "import torch, json\nassert torch.cuda.is_available()\n"
         "exec('import torch; assert not torch.cuda.is_available()', {'__name__': 'xformers'})\n"
-        "report = __import__('torch' + 'ada.hooks.status').hooks.status.report\n"
+        "report = __import__('torch' + 'ada.control.status').control.status.report\n"
         "print(json.dumps({each['package']: [each['view'], each['why']] for each in report()['views']}))"
     )
     found = musa.json(code)

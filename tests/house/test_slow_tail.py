@@ -95,7 +95,13 @@ def test_a_worker_that_crashes_has_failed(tail: Tail) -> None:
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     from scripts import slow_tail
 
-    for name in ("docs/support.toml", "scripts/support_table.py", "README.md", "README_CN.md"):
+    for name in (
+        "docs/support.toml",
+        "scripts/support_table.py",
+        "README.md",
+        "docs/README_CN.md",
+        "docs/reference/tried.md",
+    ):
         if (ROOT / name).exists():
             (tmp_path / name).parent.mkdir(exist_ok=True)
             shutil.copy(ROOT / name, tmp_path / name)

@@ -73,7 +73,7 @@ def test_an_error_is_pytorchs() -> None:
 
 
 def test_every_operator_of_the_list_is_one_of_pytorchs() -> None:
-    (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("on_the_cpu")]
+    (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("cpu_fallback")]
     assert {record.patch.name for record in records} == set(cpu_fallback._OPERATORS)
 
 

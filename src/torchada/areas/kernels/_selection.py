@@ -47,7 +47,7 @@ class Kernel:
         only_captured: bool = False,
         key: str = _SELECT,
     ) -> None:
-        self.name = name
+        self.name = self._operator_name = name  # verdicts are kept by the first, which may say more
         self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
         self._only_captured = only_captured
         self._select = getattr(context.torch._C.DispatchKey, key)
@@ -61,7 +61,7 @@ class Kernel:
     @cached_property
     def _operator(self) -> Any:
         # Found at the first call: finding a hundred operators would make `import torch` longer.
-        return overload(self._context.torch, self.name)
+        return overload(self._context.torch, self._operator_name)
 
     @property
     def state(self) -> str:
