@@ -18,4 +18,4 @@ pip=(python -m pip install --quiet --disable-pip-version-check)
 # The theme announces its successor on every run otherwise.
 export NO_MKDOCS_2_WARNING=1
 # Not --quiet, which hides the warnings from --strict as well.
-mkdocs build --strict --config-file scripts/mkdocs.yml --site-dir "${1:-build/site}"
+mkdocs build --strict --config-file scripts/mkdocs.yml --site-dir "$(realpath -m "${1:-build/site}")" # mkdocs begins at the configuration's folder
