@@ -55,6 +55,8 @@ def as_cuda(seen: Any) -> Any:
         return [as_cuda(entry) for entry in seen]
     if not isinstance(seen, str):
         return seen
+    # A name that this torch lacks is missing in modules of different names.
+    seen = re.sub(r"^module '[\w.]+' has no attribute", "module has no attribute", seen)
     return re.sub("musa|cuda", "cuda", seen, flags=re.IGNORECASE)
 
 
