@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from musasim.base import cache
+from musasim.base import cache, release
 from musasim.base.toolchain import find_torch
 from musasim.build import MusasimBuildError, Target, build
 from musasim.toolkit import home
@@ -25,6 +25,7 @@ def _toolkit(_: argparse.Namespace) -> int:
 def _info(_: argparse.Namespace) -> int:
     print(f"cache folder:       {cache.cache_path()}")
     _describe_torch()
+    print(f"torch_musa:         {os.environ.get(release.VARIABLE) or release.DEFAULT}")
     print(f"devices:            {os.environ.get('MUSASIM_DEVICE_COUNT') or 2}")
     print(f"visible devices:    {os.environ.get('MUSA_VISIBLE_DEVICES', 'all')}")
     print(f"memory per device:  {os.environ.get('MUSASIM_MEMORY_BYTES') or 16 << 30} bytes")

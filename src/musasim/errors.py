@@ -9,3 +9,7 @@ class MusasimBuildError(ImportError):
 
 class MusasimFaceError(ImportError):
     """MUSASIM_FACE names a vendor whose names the simulator does not have."""
+
+
+class MusasimReleaseError(ImportError):
+    """MUSASIM_RELEASE names a release of torch_musa that the simulator does not have."""

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from musasim.base import release
 from musasim.vendors.face import FaceLoader, chosen
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ _FOLDER = Path(__file__).parent / _PACKAGE
 def find_spec(name: str) -> ModuleSpec | None:
     """Return the spec of the simulated adapter, and None for every other name (submodules are found through it).
 
-    Raises MusasimFaceError where MUSASIM_FACE names no face.
+    Raises MusasimFaceError where MUSASIM_FACE names no face, MusasimReleaseError where MUSASIM_RELEASE names no release.
     """
     face = chosen()
     if name != (face.package if face is not None else _PACKAGE):
         return None
+    release.chosen()  # an error comes before the import changes anything
     path = _FOLDER / "__init__.py"
     loader = FaceLoader(name, str(path), face) if face is not None else None
     return importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=[str(_FOLDER)])

@@ -207,6 +207,7 @@ def set_attributes() -> None:
     torch.random.fork_rng = fork_rng
     torch.profiler.ProfilerActivity.MUSA = torch.profiler.ProfilerActivity.PrivateUse1  # type: ignore[attr-defined]
     torch.backends.mudnn = core.mudnn  # type: ignore[attr-defined]
+    core._mublas.publish(torch.backends, globals())
     set_torch_attributes()
     set_module_attributes()
     set_storage_attributes()

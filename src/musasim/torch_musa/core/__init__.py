@@ -9,6 +9,7 @@ import os.path as _osp
 from .. import _MUSAC
 from . import (
     _lazy_init,
+    _mublas,
     _utils,
     amp,
     device,
