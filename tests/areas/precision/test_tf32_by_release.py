@@ -75,7 +75,7 @@ def test_what_a_program_set_before_torchada_came_stays(musa: Interpreter, releas
 # --- what they set and read ------------------------------------------------------------------------------------------
 
 # What a program does, and what holds then: CUDA's answers, whether TF32 is allowed to products and to convolutions.
-SETTINGS = [
+SETTINGS: list[tuple[str, list[Any], bool, bool]] = [
     ("cuda.matmul.allow_tf32 = True", TF32, True, True),
     ("cuda.matmul.allow_tf32 = True; cuda.matmul.allow_tf32 = False", AT_FIRST, False, True),
     ("torch.set_float32_matmul_precision('high')", TF32, True, True),
@@ -94,22 +94,41 @@ SETTINGS = [
 ]
 
 
+RESET = "torch.set_float32_matmul_precision('highest'); cudnn.allow_tf32 = True"
+
+
+def after_each(musa: Interpreter, release: str, settings: list[str], reset: str, show: str) -> dict[str, Any]:
+    """What `show` is after each of the settings, all of which are made in one process."""
+    code = f"""
+results = {{}}
+for setting in {settings!r}:
+    exec({reset!r})
+    exec(setting)
+    results[setting] = {show}
+print(json.dumps(results))
+"""
+    results: dict[str, Any] = musa.json(STATE + code, env={"MUSASIM_RELEASE": release}, forked=True)
+    return results
+
+
+def governed(release: str, products: bool, convolutions: bool) -> list[bool]:
+    """The backend's switch for each, where CUDA's allow this."""
+    return [products, convolutions] if release in ONE_EACH else [products and convolutions] * 2
+
+
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize(("code", "answers", "products", "convolutions"), SETTINGS)
-def test_settings(
-    musa: Interpreter, release: str, code: str, answers: list[Any], products: bool, convolutions: bool
-) -> None:
-    both = products and convolutions
-    expected = [products, convolutions] if release in ONE_EACH else [both, both]
-    assert state_after(musa, release, code) == [*answers, *expected]
+def test_settings(musa: Interpreter, release: str) -> None:
+    results = after_each(musa, release, [code for code, *_ in SETTINGS], RESET, "state()")
+    assert results == {code: [*answers, *governed(release, *allowed)] for code, answers, *allowed in SETTINGS}
 
 
 # fp32_precision: what a program does, what it reads then, and whether TF32 is allowed to products and to convolutions.
-PRECISIONS = [
+PRECISIONS: list[tuple[str, list[str], bool, bool]] = [
     ("", ["none", "tf32"], False, True),
     ("cuda.matmul.fp32_precision = 'tf32'", ["tf32", "tf32"], True, True),
     ("cuda.matmul.fp32_precision = 'tf32'; cuda.matmul.fp32_precision = 'none'", ["none", "tf32"], False, True),
     ("cudnn.conv.fp32_precision = 'ieee'", ["none", "ieee"], False, False),
+    ("cudnn.conv.fp32_precision = 'none'", ["none", "none"], False, False),
     ("cudnn.conv.fp32_precision = 'ieee'; cudnn.conv.fp32_precision = 'tf32'", ["none", "tf32"], False, True),
     ("cuda.matmul.fp32_precision = 'tf32'; cudnn.conv.fp32_precision = 'ieee'", ["tf32", "ieee"], True, False),
     ("backends.fp32_precision = 'tf32'", ["tf32", "tf32"], True, True),
@@ -117,17 +136,15 @@ PRECISIONS = [
 ]
 
 
+NEW_RESET = "backends.fp32_precision = cuda.matmul.fp32_precision = 'none'; cudnn.conv.fp32_precision = 'tf32'"
+NEW_STATE = "[cuda.matmul.fp32_precision, cudnn.conv.fp32_precision, products(), mudnn.allow_tf32]"
+
+
 @pytest.mark.skipif(not NEW_PRECISION, reason="this torch has no fp32_precision")
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize(("code", "reads", "products", "convolutions"), PRECISIONS)
-def test_fp32_precision(
-    musa: Interpreter, release: str, code: str, reads: list[str], products: bool, convolutions: bool
-) -> None:
-    both = products and convolutions
-    expected = [products, convolutions] if release in ONE_EACH else [both, both]
-    show = "print(json.dumps([cuda.matmul.fp32_precision, cudnn.conv.fp32_precision, products(), mudnn.allow_tf32]))"
-    env = {"MUSASIM_RELEASE": release}
-    assert musa.json(f"{STATE}\n{code}\n{show}", env=env, forked=True) == [*reads, *expected]
+def test_fp32_precision(musa: Interpreter, release: str) -> None:
+    results = after_each(musa, release, [code for code, *_ in PRECISIONS], NEW_RESET, NEW_STATE)
+    assert results == {code: [*reads, *governed(release, *allowed)] for code, reads, *allowed in PRECISIONS}
 
 
 @pytest.mark.parametrize("release", ONE_EACH)
@@ -141,18 +158,22 @@ def test_the_backends_own_names_are_read_by_cudas(musa: Interpreter, release: st
 
 @pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize("setting", ["pass", "cuda.matmul.allow_tf32 = True", "own.allow_tf32 = True"])
-def test_compilation_changes_nothing(musa: Interpreter, release: str, setting: str) -> None:
+def test_compilation_changes_nothing(musa: Interpreter, release: str) -> None:
     """dynamo saves the precision of matrix products, and sets it again."""
-    code = f"""
+    code = """
 own = backends.musa.matmul if hasattr(backends, "musa") else mudnn
-{setting}
-before = state()
 x = torch.ones(2, 2, device="cuda")
-assert torch.compile(lambda x: x @ x, backend="eager", fullgraph=True)(x).tolist() == [[2, 2], [2, 2]]
-assert state() == before, (state(), before)
-compiled = torch.compile(lambda x: x + 1 if cuda.matmul.allow_tf32 else x - 1, backend="eager", fullgraph=True)
-assert compiled(x)[0, 0].item() == (2 if before[0] else 0)
+
+def f(x):
+    return x @ x if cuda.matmul.allow_tf32 else x - 1
+
+for setting in ("pass", "own.allow_tf32 = True", "cuda.matmul.allow_tf32 = True"):
+    exec(setting)
+    torch.compiler.reset()
+    before, expected = state(), f(x).tolist()
+    assert torch.compile(f, backend="eager", fullgraph=True)(x).tolist() == expected, setting
+    assert state() == before, (setting, state(), before)
+    assert before[0] == (setting != "pass")
 """
     state_after(musa, release, code)
 

@@ -2,7 +2,7 @@
 
 torch_musa 2.7.1 has torch.backends.mudnn.allow_tf32 for both. The switch is on while neither of CUDA's two refuses TF32: precision
 that the program asked for is not given up because the other switch allows TF32. It starts as on, which programs for CUDA do not
-expect: as on CUDA, the switch for matrix products refuses TF32 until the program allows it; TORCHADA_VENDOR_PRECISION=1 leaves it on.
+expect: as on CUDA, the switch for products refuses TF32 until the program allows it. TORCHADA_VENDOR_PRECISION=1 leaves it on.
 
 torch_musa 2.9.1 and newer also have torch.backends.musa.matmul.allow_tf32, for matrix products and attention, and muDNN's is for
 convolutions alone. Both start as CUDA's do. Which of the two it is, is seen by what is there.
@@ -58,7 +58,6 @@ class Switches:
 
     def __init__(self, governs: Mapping[str, Switch]) -> None:
         self.governs = governs
-        self._at_first: Mapping[str, bool] = {}
         self._refused: set[str] = set()
 
     def allowed(self, what: str) -> bool:
@@ -74,18 +73,14 @@ class Switches:
         """Whether one of CUDA's switches refuses TF32 to what the backend's switch for `what` governs."""
         return any(self.governs[refused] is self.governs[what] for refused in self._refused)
 
-    def default(self, what: str) -> bool:
-        """What holds while the program says nothing about `what`."""
-        return self._at_first[what]
-
     def follow(self, what: str, allowed: bool) -> None:
         """As `allow`, but a setting that the program repeats does nothing: what was set by the backend's own name stays."""
         if allowed == (what in self._refused):
             self.allow(what, allowed)
 
     def start(self, at_first: Mapping[str, bool]) -> None:
-        """Set what CUDA's switches start with. The backend's for convolutions starts as on: where it is off, the program has set it."""
-        self._at_first, self._refused = at_first, set()
+        """Set what CUDA's switches start with. The backend's for convolutions is on at first: the program has set one that is off."""
+        self._refused.clear()
         kept = None if self.governs[CONVOLUTION].is_on else self.governs[CONVOLUTION]
         for what, allowed in at_first.items():
             if self.governs[what] is not kept:
@@ -146,7 +141,7 @@ def _governs(context: Context) -> dict[str, Switch]:
         raise Skip(f"{backend.name} has no switch for TF32")
     both = Switch(f"torch.backends.{backend.names.dnn}.allow_tf32", library, unfrozen)
     products = getattr(getattr(backends, backend.namespace, None), "matmul", None)
-    if not hasattr(products, "allow_tf32"):
+    if products is None or not hasattr(products, "allow_tf32"):
         return {MATMUL: both, CONVOLUTION: both}
     own = Switch(f"torch.backends.{backend.namespace}.matmul.allow_tf32", products, unfrozen)
     return {MATMUL: own, CONVOLUTION: both}
@@ -225,7 +220,8 @@ def _set_fp32_precision(
 ) -> Callable[[str, str, str], R]:
     """The newer names form a tree (generic, cuda, cuda.matmul ...), so one assignment may change both switches.
 
-    torch.compile sets the precision of matrix products to what it has read. That must not undo what the backend's own name set.
+    As in CUDA's kernels, only "tf32" allows TF32. torch.compile sets the precision of matrix products to what it has read, and that
+    must not undo what the backend's own name has set.
     """
 
     def precisions() -> dict[str, str]:
@@ -235,11 +231,10 @@ def _set_fp32_precision(
         before = precisions()
         result = original(backend, operator, precision)
         for what, now in precisions().items():
-            allowed = switches.default(what) if now == "none" else now != "ieee"
             if now != before[what]:
-                switches.allow(what, allowed)
-            elif (backend, operator) == ("cuda", what):
-                switches.follow(what, allowed)
+                switches.allow(what, now == "tf32")
+            elif (backend, operator) == ("cuda", what) and now != "none":
+                switches.follow(what, now == "tf32")
         return result
 
     return call
