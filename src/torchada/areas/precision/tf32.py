@@ -79,7 +79,7 @@ class Switches:
             self.allow(what, allowed)
 
     def start(self, at_first: Mapping[str, bool]) -> None:
-        """Set what CUDA's switches start with. The backend's for convolutions is on at first: the program has set one that is off."""
+        """Start as CUDA does. The backend's for convolutions is on by itself: the program has set one that is off."""
         self._refused.clear()
         kept = None if self.governs[CONVOLUTION].is_on else self.governs[CONVOLUTION]
         for what, allowed in at_first.items():
