@@ -167,7 +167,8 @@ x = torch.ones(2, 2, device="cuda")
 def f(x):
     return x @ x if cuda.matmul.allow_tf32 else x - 1
 
-for setting in ("pass", "own.allow_tf32 = True", "cuda.matmul.allow_tf32 = True"):
+refused = "torch.set_float32_matmul_precision('highest')"
+for setting in ("pass", "own.allow_tf32 = True", f"{refused}; own.allow_tf32 = True", "cuda.matmul.allow_tf32 = True"):
     exec(setting)
     torch.compiler.reset()
     before, expected = state(), f(x).tolist()
