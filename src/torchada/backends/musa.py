@@ -147,7 +147,7 @@ _ALLOCATOR = Allocator(
     },
 )
 
-# The members of MUSAGraph in torch_musa 2.7.1.
+# The members of MUSAGraph are in areas/cuda/_graph_layouts.py.
 _GRAPHS = Graphs(
     executables=2048,
     simulated_limit="MUSASIM_GRAPH_EXECUTABLES",

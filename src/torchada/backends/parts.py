@@ -126,7 +126,7 @@ class Graphs(Record):
     executables: about how many executable graphs the driver allows in a process; None where no limit is known.
     simulated_limit: the environment variable with another limit, where the adapter is a simulation.
     trees: the module that replaces torch._inductor.cudagraph_trees.
-    holds_handles: its graph objects begin with the driver's graph and its executable, and a flag for each, so that an executable
+    holds_handles: its graph objects begin with the driver's graph and its executable, and flags for them, so that an executable
         can be given up and made again.
     """
 

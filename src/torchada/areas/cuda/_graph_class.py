@@ -198,8 +198,8 @@ def capture_methods(
     return {"capture_begin": capture_begin, "capture_end": capture_end, "reset": reset_}
 
 
-def rotation_methods(graph: type, rotation: Rotation) -> dict[str, Method]:
-    """The methods that need an executable, which a graph may have given up."""
+def rotation_methods(graph: type, rotation: Rotation, device_type: str) -> dict[str, Method]:
+    """The methods that need an executable, which a graph may have given up. Newer classes have more of them."""
     launch, pool, again, dump = (
         getattr(graph, name) for name in ("replay", "pool", "reinstantiate_graph", "debug_dump")
     )
@@ -222,4 +222,33 @@ def rotation_methods(graph: type, rotation: Rotation) -> dict[str, Method]:
         rotation.pin(self)  # a dump takes what was captured
         dump(self, debug_path)
 
-    return {"replay": replay, "pool": pool_, "reinstantiate_graph": reinstantiate_graph, "debug_dump": debug_dump}
+    newer = _newer_rotation_methods(graph, rotation, f"raw_{device_type}_graph_exec")
+    own: dict[str, Method] = {
+        "replay": replay,
+        "pool": pool_,
+        "reinstantiate_graph": reinstantiate_graph,
+        "debug_dump": debug_dump,
+    }
+    return {**own, **newer}
+
+
+def _newer_rotation_methods(graph: Any, rotation: Rotation, raw_name: str) -> dict[str, Method]:
+    methods: dict[str, Method] = {}
+    if takes(graph.__new__, "keep_graph"):
+        native = graph.instantiate
+
+        def instantiate(self: Graph) -> None:
+            rotation.restore(self)  # so that it is refused as for any graph whose executable was made
+            native(self)
+
+        methods["instantiate"] = instantiate
+    raw = getattr(graph, raw_name, None)
+    if raw is not None:
+
+        def raw_executable(self: Graph) -> int:
+            rotation.pin(self)  # the program may use the handle at any time
+            handle: int = raw(self)
+            return handle
+
+        methods[raw_name] = raw_executable
+    return methods

@@ -1,7 +1,9 @@
 """More graphs than the driver allows executables: the one that was replayed longest ago gives up its executable.
 
 What was captured is kept, and the executable is made from it again at the next replay. While no graph has given up anything, a
-replay costs one test of a flag.
+replay costs one test of a flag. No graph is changed before a trial has shown how this process lays out its graphs, and then only
+one whose members agree. A graph with keep_graph keeps its executable too: what was captured belongs to the program, which may
+change it after the executable was made.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.cuda._graph_handles import Driver, Members, members
+from torchada.areas.cuda._graph_handles import Driver, address
+from torchada.areas.cuda._graph_layouts import LAYOUTS, Layout, Members
 from torchada.base.warnings import warn_once
 
 if TYPE_CHECKING:
+    from torchada.areas.cuda._graph_trial import Trial
     from torchada.areas.cuda._graph_types import Graph
 
 _NOT_KNOWN = (
@@ -25,11 +29,18 @@ _NOT_KNOWN = (
 
 
 class Rotation:
-    """`driver` and `cap` are called when the first graph is captured. `on_device(index)` makes a device current for a block."""
+    """`driver` and `cap` are called when the first graph is captured, `trial` before the first gives up its executable.
 
-    def __init__(self, driver: Callable[[], Driver], cap: Callable[[], int], on_device: Callable[[int], Any]) -> None:
-        self._make_driver, self._ask_cap, self._on_device = driver, cap, on_device
+    `on_device(index)` makes a device current for a block.
+    """
+
+    def __init__(
+        self, driver: Callable[[], Driver], cap: Callable[[], int], trial: Trial, on_device: Callable[[int], Any]
+    ) -> None:
+        self._make_driver, self._ask_cap, self._trial, self._on_device = driver, cap, trial, on_device
         self._driver: Driver | None = None
+        self._layouts = LAYOUTS  # those that all graphs agree with until now
+        self._layout: Layout | None = None  # not known before the trial
         self._lock = RLock()
         self._live: OrderedDict[int, weakref.ref[Graph]] = OrderedDict()
         self._pinned: weakref.WeakSet[Graph] = weakref.WeakSet()
@@ -45,19 +56,18 @@ class Rotation:
         """Make room for one more executable. Here and not at the end, because during a capture the driver refuses much."""
         with self._lock:
             self._start()
-            held = members(graph)
-            if held is None or not (held.is_empty or held.is_full or held.is_given_up):
-                self._stop(_NOT_KNOWN)
-            else:
-                self.restore(graph)  # the adapter's own error follows where it holds a graph
+            self._look(graph, lambda held: held.is_empty or held.is_full or held.is_recorded)
+            self.restore(graph)  # the adapter's own error follows where it holds a graph
             self._make_room()
 
     def after_capture(self, graph: Graph, device: int) -> None:
-        """`graph` has an executable of `device` now."""
+        """`graph` has an executable of `device` now; or it will have one, and keeps it."""
         with self._lock:
-            held = members(graph)
-            if self.is_off or held is None or not held.is_full:
-                self._stop(_NOT_KNOWN)
+            self._look(graph, lambda held: held.is_full or held.is_recorded)
+            if self.is_off:
+                return
+            if any(held.is_recorded for held in self._held(graph)):
+                self._pinned.add(graph)
                 return
             graph._torchada_device = device
             key = id(graph)
@@ -76,8 +86,8 @@ class Rotation:
     def restore(self, graph: Graph) -> None:
         """Make the executable again if `graph` has given it up. Raises RuntimeError where the driver refuses."""
         with self._lock:
-            held = members(graph) if self.is_under_way else None
-            if held is None or not held.is_given_up or "_torchada_device" not in vars(graph):
+            held = self._members(graph) if self.is_under_way else None
+            if held is None or not held.is_recorded or "_torchada_device" not in vars(graph):
                 return
             self._make_room()
             self._instantiate(graph, held)
@@ -85,7 +95,7 @@ class Rotation:
             self.made_again += 1
 
     def pin(self, graph: Graph) -> None:
-        """Let `graph` keep its executable, because what was captured is lost."""
+        """Let `graph` keep its executable, because what was captured is lost, or the program has asked for its handle."""
         with self._lock:
             self.restore(graph)
             if self._live.pop(id(graph), None) is not None:
@@ -111,8 +121,35 @@ class Rotation:
             self.is_off = True
             warn_once(why)
 
+    def _held(self, graph: Graph) -> list[Members]:
+        """The members of `graph` in each layout that is still possible."""
+        place = address(graph)
+        return [layout.from_address(place) for layout in self._layouts] if place else []
+
+    def _members(self, graph: Graph) -> Members | None:
+        place = address(graph)
+        return self._layout.from_address(place) if place and self._layout else None
+
+    def _look(self, graph: Graph, is_right: Callable[[Members], bool]) -> None:
+        """Only those layouts remain possible that show `graph` as it should be. A graph that was dumped is in no such state."""
+        if not self.is_off and graph not in self._pinned:
+            self._layouts = tuple(type(held) for held in self._held(graph) if is_right(held))
+            if not self._layouts:
+                self._stop(_NOT_KNOWN)
+
+    def _prove(self) -> None:
+        """Learn the layout from a trial, while there is still room for one more executable."""
+        if self.is_off or self._layout is not None or len(self) + 1 < self.cap or not self._trial.is_possible():
+            return
+        layout = self._trial.layout()
+        if layout in self._layouts:
+            self._layout, self._layouts = layout, (layout,)
+        else:
+            self._stop(_NOT_KNOWN)
+
     def _make_room(self) -> None:
-        while not self.is_off and self._live and len(self) >= self.cap:
+        self._prove()
+        while not self.is_off and self._layout and self._live and len(self) >= self.cap:
             key, reference = next(iter(self._live.items()))
             graph = reference()
             if graph is not None:
@@ -120,8 +157,10 @@ class Rotation:
             self._live.pop(key, None)
 
     def _give_up(self, graph: Graph) -> None:
-        held = members(graph)
-        assert self._driver is not None and held is not None
+        held = self._members(graph)
+        assert self._driver is not None
+        if held is None or not held.is_full:
+            return
         self.is_under_way = True
         with self._on_device(graph._torchada_device):
             error = self._driver.give_up(held)

@@ -25,6 +25,7 @@ from torchada.areas.cuda._graph_class import (
 from torchada.areas.cuda._graph_handles import Driver
 from torchada.areas.cuda._graph_limit import executables_to_keep
 from torchada.areas.cuda._graph_rotation import Rotation
+from torchada.areas.cuda._graph_trial import Trial
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
@@ -46,7 +47,7 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip(f"{context.backend.adapter} has no graphs")
     yield from _names(context, graph)
     rotation = _rotation(context, graph)
-    rotating = rotation_methods(graph, rotation) if rotation is not None else {}
+    rotating = rotation_methods(graph, rotation, context.backend.device_type) if rotation is not None else {}
     for name, method in rotating.items():
         yield _method(graph, name, method)
     if not takes(graph.__new__, "keep_graph"):
@@ -55,7 +56,7 @@ def patches(context: Context) -> Iterator[Patch]:
             yield Patch(graph, name, entry, _API.get(name, f"torch.cuda.CUDAGraph.{name}"))
     yield from _captures(context, graph, rotation, rotating.get("replay", graph.replay))
     for name in _RAW:
-        yield _raw(context, graph, name)
+        yield _raw(context, graph, name, rotating)
 
 
 def _names(context: Context, graph: type) -> Iterator[Patch]:
@@ -87,9 +88,8 @@ def _rotation(context: Context, graph: Any) -> Rotation | None:
     """None where executables are not given up: the adapter is not known to allow it, or the user does not want it."""
     if not context.backend.graphs.holds_handles or not context.settings.graph_rotation:
         return None
-    if takes(graph.__new__, "keep_graph"):  # a class of another layout
-        return None
-    return Rotation(partial(_driver, context), partial(executables_to_keep, context), context.torch.cuda.device)
+    trial = Trial(context.torch, context.namespace, context.backend.device_type, graph)
+    return Rotation(partial(_driver, context), partial(executables_to_keep, context), trial, context.torch.cuda.device)
 
 
 def _driver(context: Context) -> Driver:
@@ -117,12 +117,16 @@ def _captures(context: Context, graph: type[Graph], rotation: Rotation | None, r
 def _method(graph: type, name: str, method: Method) -> Patch:
     call = disguise(method, getattr(graph, name), f"{graph.__qualname__}.{name}")
     call.__module__ = graph.__module__
-    api = None if name == "reinstantiate_graph" else f"torch.cuda.CUDAGraph.{name}"
+    is_own = name == "reinstantiate_graph" or name.startswith("raw_")  # a name that CUDA's class does not have
+    api = None if is_own else f"torch.cuda.CUDAGraph.{name}"
     return Patch(graph, name, call, api, to=f"{graph.__qualname__}.{name}")
 
 
-def _raw(context: Context, graph: type, name: str) -> Patch:
-    own = getattr(graph, name.replace("cuda", context.backend.device_type), None)
+def _raw(context: Context, graph: type, name: str, rotating: dict[str, Method]) -> Patch:
+    own_name = name.replace("cuda", context.backend.device_type)
+    own = getattr(graph, own_name, None)
+    if own_name in rotating:
+        own = _method(graph, own_name, rotating[own_name]).replacement
     api = f"torch.cuda.CUDAGraph.{name}"
     if own is not None:
         return Patch(graph, name, own, api)
