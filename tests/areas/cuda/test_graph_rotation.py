@@ -359,16 +359,40 @@ def test_a_number_that_is_none_is_named(musa: Interpreter, name: str) -> None:
     assert f"{name}='many' is not understood" in musa.run(START + "check(many(2))", env={name: "many"}).stderr
 
 
-def test_an_adapter_with_another_layout_is_left_alone(musa: Interpreter) -> None:
-    code = """
-from torchada.areas.cuda import _graph_rotation
-_graph_rotation.members = lambda graph: None
+LEFT_ALONE = """
+from torchada.control.status import report as status_report
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     check(many(4))
-assert ["does not know" in str(each.message) for each in said if "torchada" in str(each.message)] == [True], said
+messages = [str(warning.message) for warning in said]
+assert ["does not know" in text for text in messages if "torchada" in text] == [True], messages
+assert any("does not know" in text for text in status_report()["warnings"])
 """
-    musa.run(START + code, env={"MUSASIM_GRAPH_EXECUTABLES": "5", "TORCHADA_GRAPH_EXEC_CAP": "2"})
+FIVE = {"MUSASIM_GRAPH_EXECUTABLES": "5", "TORCHADA_GRAPH_EXEC_CAP": "2"}
+
+
+def test_an_adapter_with_another_layout_is_left_alone(musa: Interpreter) -> None:
+    code = """
+from torchada.areas.cuda import _graph_rotation
+_graph_rotation.address = lambda graph: None
+"""
+    musa.run(START + code + LEFT_ALONE, env=FIVE)
+
+
+def test_a_class_whose_keep_graph_does_not_separate_the_executable_is_left_alone(musa: Interpreter) -> None:
+    """The layout of 2.7.1, of which such a class proves nothing."""
+    code = """
+import torchada
+torchada.disable()
+own = torch.musa.MUSAGraph
+new, init = own.__new__, own.__init__
+own.__new__ = staticmethod(lambda cls, keep_graph=False: new(cls))
+own.__init__ = lambda self, keep_graph=False: init(self)
+own.instantiate = lambda self: None
+torchada.enable()
+assert torch.cuda.CUDAGraph is own
+"""
+    musa.run(START + code + LEFT_ALONE, env=FIVE)
 
 
 @pytest.mark.slow
