@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.stand_ins.graph_objects import NEW, OLD, Places, Runtime, graph_class
 from torchada.areas.cuda._graph_class import capture_methods, rotation_methods
 from torchada.areas.cuda._graph_handles import Driver, address
-from torchada.areas.cuda._graph_layouts import Since20, Since291Post1
+from torchada.areas.cuda._graph_layouts import Life, Since20, Since291Post1, proven
 from torchada.areas.cuda._graph_rotation import _NOT_KNOWN, Rotation
 from torchada.areas.cuda._graph_trial import Trial
 from torchada.base import warnings as torchada_warnings
@@ -183,6 +183,28 @@ def test_handles_that_the_class_does_not_confirm_are_not_believed() -> None:
     assert trial(graph).layout() is None
 
 
+def test_an_instantiation_that_shows_nothing_proves_nothing() -> None:
+    graph: Any = graph_class(Runtime(), NEW, keeps=True)
+    graph.instantiate = lambda self: None
+    assert trial(graph).layout() is None
+
+
+@pytest.mark.parametrize("moment", ["new", "under_way", "reset"])
+@pytest.mark.parametrize("byte", [0, 8, 16, 17, 18])
+def test_a_member_that_is_set_without_a_capture_proves_nothing(moment: str, byte: int) -> None:
+    handles = bytes([1]).ljust(8, b"\0")
+    empty, ended, full = (
+        bytes(24),
+        handles + bytes(8) + b"\1\1".ljust(8, b"\0"),
+        handles * 2 + b"\1\1\1".ljust(8, b"\0"),
+    )
+    life = Life(empty, empty, ended, full, empty)
+    assert proven(life) is Since291Post1
+    wrong = bytearray(empty)
+    wrong[byte] = 1
+    assert proven(life._replace(**{moment: bytes(wrong)})) is None
+
+
 def test_a_capture_that_fails_proves_nothing() -> None:
     graph: Any = graph_class(Runtime(), OLD)
 
@@ -200,6 +222,50 @@ def test_the_trial_waits_for_a_stream_that_can_be_captured() -> None:
     assert not Trial(TORCH, on_stream(capturing=True), "musa", graph).is_possible()
 
 
+def test_no_trial_while_the_stream_cannot_be_captured(said: dict[str, None]) -> None:
+    """A capture fails there, with the adapter's own error, and the next one is as any."""
+    program = Program(OLD)
+    namespace = program.rotation._trial._namespace
+    namespace.is_current_stream_capturing = lambda: True
+    graphs = [program.captured() for _ in range(4)]
+    assert len(program.runtime.executables) == 4 and not program.rotation.is_under_way
+    namespace.is_current_stream_capturing = lambda: False
+    graphs.append(program.captured())
+    assert len(program.runtime.executables) == 3 and not said
+
+
+def test_a_trial_that_contradicts_the_graphs_of_the_program(said: dict[str, None]) -> None:
+    program = newer()
+    program.rotation._trial = SimpleNamespace(is_possible=lambda: True, layout=lambda: Since20)  # type: ignore[assignment]
+    graphs = [program.captured(True), *(program.captured() for _ in range(4))]
+    assert [graph._get("has_executable") for graph in graphs] == [0, 1, 1, 1, 1]
+    assert list(said) == [_NOT_KNOWN]
+
+
+def test_an_unknown_layout_is_named_at_the_first_capture(said: dict[str, None]) -> None:
+    program = Program(Places(has_executable=18))
+    program.captured()
+    assert list(said) == [_NOT_KNOWN]
+
+
+def test_a_graph_that_is_not_empty_before_its_capture(said: dict[str, None]) -> None:
+    graph = Program(OLD).graph()
+    graph._memory[16] = 2
+    graph.capture_begin()
+    assert list(said) == [_NOT_KNOWN]
+
+
+def test_a_graph_that_was_reset_behind_our_back_is_not_written(said: dict[str, None]) -> None:
+    program = Program(OLD)
+    reset = program.graph.__base__.reset
+    graphs = [program.captured() for _ in range(3)]
+    reset(graphs[0])
+    memory = bytes(graphs[0]._memory)
+    graphs += [program.captured() for _ in range(3)]
+    assert bytes(graphs[0]._memory) == memory and not said
+    assert len(program.runtime.executables) == 3
+
+
 def test_an_object_of_another_kind_has_no_known_address() -> None:
     value: Any = complex(1.0, 2.0)
     assert address(value) is None
@@ -213,10 +279,9 @@ def test_graphs_that_keep_what_was_captured_keep_their_executables(said: dict[st
     program = newer()
     kept = program.captured(True)
     assert kept._get("has_executable") == 0
-    others = [program.captured() for _ in range(6)]
     kept.instantiate()
-    handle = kept.raw_musa_graph_exec()
-    for graph in others:
+    handle = kept._get("executable")
+    for graph in [program.captured() for _ in range(6)]:
         graph.replay()
     kept.replay()
     assert kept.raw_musa_graph_exec() == handle and kept.raw_musa_graph() == kept._get("graph")
