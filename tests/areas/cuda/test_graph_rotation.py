@@ -389,10 +389,11 @@ new, init = own.__new__, own.__init__
 own.__new__ = staticmethod(lambda cls, keep_graph=False: new(cls))
 own.__init__ = lambda self, keep_graph=False: init(self)
 own.instantiate = lambda self: None
+own.raw_musa_graph_exec = lambda self: 7
 torchada.enable()
 assert torch.cuda.CUDAGraph is own
 """
-    musa.run(START + code + LEFT_ALONE, env=FIVE)
+    musa.run(START + code + LEFT_ALONE + "assert own().raw_cuda_graph_exec() == 7", env=FIVE)
 
 
 @pytest.mark.slow
