@@ -8,9 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 from dataclasses import dataclass
-from importlib.machinery import ExtensionFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,7 +58,9 @@ class Target:
 
     @property
     def folder(self) -> str:
-        return f"torch-{self.torch.version}-{sysconfig.get_config_var('SOABI')}-{_source_hash()}"
+        # Not by sysconfig: until Python 3.12 it answers None while another thread asks it for the first time.
+        interpreter = EXTENSION_SUFFIXES[0].split(".")[1]
+        return f"torch-{self.torch.version}-{interpreter}-{_source_hash()}"
 
     @property
     def path(self) -> Path:

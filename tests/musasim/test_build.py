@@ -404,3 +404,16 @@ class TestFinder:
             "import torch_musa; print(torch_musa.real)"
         )
         assert self.run(code).strip() == "True"
+
+
+def test_the_folder_is_named_while_another_thread_asks_sysconfig_first() -> None:
+    """Until Python 3.12, sysconfig's table is there before it has entries: the simulator was compiled once more, as "None"."""
+    code = """
+        from musasim import build
+        target = build.Target(build.find_torch())
+        right = target.folder
+        import sysconfig
+        sysconfig._CONFIG_VARS, sysconfig._CONFIG_VARS_INITIALIZED = {}, True
+        assert sysconfig.get_config_var("SOABI") is None and target.folder == right and "cpython" in right, right
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], timeout=60, check=True)
