@@ -9,11 +9,11 @@ import os
 import time
 import weakref
 from collections.abc import Callable
-from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.cuda._signatures import Method, takes
 from torchada.base.warnings import warn
 
 if TYPE_CHECKING:
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
     from torchada.areas.cuda._graph_rotation import Rotation
     from torchada.areas.cuda._graph_types import Graph, Tracker
-
-Method = Callable[..., Any]  # of a graph class, whose attributes depend on the adapter
-
-
-def takes(function: Method, parameter: str) -> bool:
-    """Whether `function` has `parameter`: newer adapters have some that older ones lack."""
-    return parameter in signature(function).parameters
 
 
 class Construction:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.cuda._graph_class import Method, takes
 from torchada.areas.cuda._graph_handles import address
 from torchada.areas.cuda._graph_layouts import SIZE, Layout, Life, Members, proven
+from torchada.areas.cuda._signatures import Method, takes
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -17,15 +17,14 @@ from torchada.areas.cuda._graph_class import (
     Dumps,
     Executables,
     InputCheck,
-    Method,
     capture_methods,
     rotation_methods,
-    takes,
 )
 from torchada.areas.cuda._graph_handles import Driver
 from torchada.areas.cuda._graph_limit import executables_to_keep
 from torchada.areas.cuda._graph_rotation import Rotation
 from torchada.areas.cuda._graph_trial import Trial
+from torchada.areas.cuda._signatures import Method, takes
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip

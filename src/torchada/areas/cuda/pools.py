@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.cuda._graph_class import takes
 from torchada.areas.cuda._memory_history import History
 from torchada.areas.cuda._native_names import native_names
+from torchada.areas.cuda._signatures import takes
 from torchada.base.warnings import warn
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
