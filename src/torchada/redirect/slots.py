@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from typing import Any
 
 from torchada.redirect.engine import Skip
@@ -49,7 +48,8 @@ class Slot:
 
 def check_layout(target: type) -> None:
     """Raise Skip where the slots of `target` are not where this module looks for them."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+    # "t" for a free-threaded build. Not by sysconfig, which loads a table of a thousand variables for it.
+    if sys.implementation.name != "cpython" or "t" in sys.abiflags:
         raise Skip(f"slots of C types can be changed in CPython with the GIL only, not in {sys.version}")
     name = ctypes.cast(Slot(target, _TP_NAME).read(), ctypes.c_char_p).value or b""
     if name.decode(errors="replace").rpartition(".")[2] != target.__name__:
