@@ -17,10 +17,12 @@ from typing import Any
 
 import pytest
 
+import support.control
 from support.interpreter import Interpreter
 from support.library_ways import HOST, SIMULATED
 
 PROGRAMS = Path(__file__).parent / "programs"
+CONTROL = Path(support.control.__file__)
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false", "MPLBACKEND": "agg"}
 KNOW_MUSA = {"accelerate_loop.py"}  # whose library therefore sees the CPU on the host
 Start = Callable[..., CompletedProcess[str]]
@@ -80,7 +82,8 @@ def started(program: str, ranks: int) -> list[str]:
 def on_cpu(program: str, *arguments: str, ranks: int = 1) -> dict[str, Any]:
     """The same program on the CPU of a machine without torchada."""
     plain = Interpreter(env={**OFFLINE, "TORCHADA_DISABLE": "1"})
-    done = plain.run([*started(program, ranks), "cpu", *arguments], timeout=900)
+    *launcher, program = started(program, ranks)
+    done = plain.run([*launcher, str(CONTROL), program, "cpu", *arguments], timeout=900)
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     assert set(found["devices"]) == {"cpu"}
     return found
