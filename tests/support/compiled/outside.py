@@ -177,8 +177,9 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda._primary_context_devices": ("process", "asks NVIDIA's driver: areas/cuda/test_absent.py"),
     "torch.cuda.green_contexts._*": ("process", "ask NVIDIA's driver: areas/cuda/test_absent.py"),
     "torch.cuda.tunable._*": ("process", "there are no tunable GEMMs: areas/cuda/test_absent.py"),
+    "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
 }
-# Those of them that some versions of torch, or one of the mechanisms, do not have.
+# Those of them that some versions of torch, or one of the mechanisms, do not have, or that belong to a library.
 NOT_EVERYWHERE = frozenset(
     {
         "device strings: *",
@@ -197,5 +198,6 @@ NOT_EVERYWHERE = frozenset(
         "torch.cuda.tunable._*",
         "the device of each sub-process of max-autotune *",
         "what Inductor knows of the CPU, *",
+        "*lightning*.accelerators.cuda.CUDAAccelerator.*",
     }
 )
