@@ -13,6 +13,7 @@ from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from musasim import native_names
 from musasim.base import cache
 from musasim.base.toolchain import (
     Library,
@@ -92,6 +93,7 @@ def load() -> ModuleType:
     if loaded is None:
         path = build()
         loaded = _import(path)
+        native_names.simulate(loaded)
         mccl.load(path.with_name(_RUNTIME))
     return native_part(loaded)
 

@@ -25,6 +25,71 @@ def test_an_unknown_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         release.chosen()
 
 
+TABLE = {"2.7.1": "first", "2.11.0": "last"}
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "past", "future"),
+    [
+        ("2.7.1", "first", ["2.7.1"], ["2.11.0"]),
+        ("2.9.1", "first", ["2.7.1"], ["2.11.0"]),
+        ("2.11.0", "last", ["2.7.1", "2.11.0"], []),
+    ],
+)
+def test_a_table_tells_what_a_release_has(
+    monkeypatch: pytest.MonkeyPatch, name: str, entry: str, past: list[str], future: list[str]
+) -> None:
+    monkeypatch.setenv("MUSASIM_RELEASE", name)
+    assert release.of(TABLE) == entry
+    assert list(release.so_far(TABLE)) == past and list(release.to_come(TABLE)) == future
+    assert [known for known in release.VERSIONS if release.since(known)][-1] == name
+
+
+@pytest.mark.parametrize(
+    ("torch_version", "expected"),
+    [
+        ("2.5.1", "2.7.1"),
+        ("2.7.1+cu126", "2.7.1"),
+        ("2.8.0", "2.7.1"),
+        ("2.9.0", "2.9.1"),
+        ("2.9.1+cpu", "2.9.1"),
+        ("2.10.0", "2.9.1"),
+        ("2.11.0", "2.11.0"),
+        ("2.13.0a0+git1234567", "2.11.0"),
+        ("3.0.0", "2.11.0"),
+    ],
+)
+def test_a_release_belongs_to_each_torch(torch_version: str, expected: str) -> None:
+    assert release.belonging_to(torch_version) == expected
+
+
+def test_what_is_no_version_of_torch_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"expected a version of torch such as 2\.9\.1, but got 'newest'"):
+        release.belonging_to("newest")
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("2.7.1", "2.7.1"), ("2.9.1", "2.9.1.post1"), ("2.11.0", "2.11.0.post2")]
+)
+def test_the_version_follows_the_release(name: str, version: str) -> None:
+    run(f"{IMPORT}assert torch_musa.__version__ == '{version}+musasim', torch_musa.__version__", MUSASIM_RELEASE=name)
+
+
+def test_an_older_torch_is_refused() -> None:
+    """The vendor's package refuses a torch that is older than the one it was built for."""
+    code = """
+        import torch
+        torch.__version__ = "2.9.1"
+        try:
+            import torch_musa
+        except RuntimeError as error:
+            assert "needs torch 2.11.0 or newer, but this is torch 2.9.1" in str(error), error
+        else:
+            raise SystemExit("an older torch was taken")
+        """
+    run(code, MUSASIM_RELEASE="2.11.0")
+
+
 def test_an_unknown_release_is_refused_before_torch_is_changed() -> None:
     run(
         """

@@ -28,10 +28,13 @@ from torch._vendor.packaging.version import Version
 
 torch_musa: Any = sys.modules[__name__]
 
-TORCH_MIN_VERSION = Version("2.7.1")
+from musasim.base import release as _release
+
+TORCH_MIN_VERSION = Version(_release.of({"2.7.1": "2.7.1", "2.9.1": "2.9.1", "2.11.0": "2.11.0"}))
+del _release
 TORCH_VERSION = Version(torch.__version__).base_version
 
-# The real package also warns when torch is not 2.7.1. It is built for that version only, the simulation for several.
+# The real package also warns when torch has another version. It is built for one only, the simulation for several.
 if Version(TORCH_VERSION) < TORCH_MIN_VERSION:
     raise RuntimeError(f"torch_musa needs torch {TORCH_MIN_VERSION} or newer, but this is torch {torch.__version__}")
 
@@ -64,7 +67,7 @@ _vendor_torch.legacy_tensors.add_types(globals(), _tensor_classes)
 # The real package does not have this name, so it must not stay visible here.
 del _vendor_torch
 
-from . import core, distributed, musa_graph, profiler, utils, version
+from . import _releases, core, distributed, musa_graph, profiler, utils, version
 from .core import amp, current_blas_handle, current_blaslt_handle, mccl, memory
 from .core._lazy_init import (
     MusaError,
@@ -179,6 +182,10 @@ from .musa_graph.graphs import (
 )
 from .profiler import set_profiler_attributes
 from .version import __version__
+
+_releases.publish(torch_musa)
+# Nor this one.
+del _releases
 
 #: A program or a test can see from this that the module is a simulation.
 __simulated__ = True

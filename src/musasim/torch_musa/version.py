@@ -1,4 +1,6 @@
 """The facts that the real build writes next to its package: the imitated release, and the origin of the build."""
 
-__version__ = "2.7.1+musasim"
+from musasim.base import release as _release
+
+__version__ = f"{_release.VERSIONS[_release.name()]}+musasim"
 git_version = "musasim"

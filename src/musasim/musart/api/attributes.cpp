@@ -41,7 +41,7 @@ int attribute_value(musaDeviceAttr attribute, int device) {
       {musaDevAttrGlobalMemoryBusWidth, 1024},
       {musaDevAttrClockRate, 1750000},
       {musaDevAttrMemoryClockRate, 2000000},
-      {musaDevAttrPciBusId, device + 1},
+      {musaDevAttrPciBusId, physical_device(device) + 1},
       {musaDevAttrAsyncEngineCount, 2},
       {musaDevAttrIntegrated, own.is_integrated ? 1 : 0},
       {musaDevAttrIsMultiGpuBoard, own.is_multi_gpu_board ? 1 : 0},

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+#include <numeric>
 #include <vector>
 
 namespace musart {
@@ -20,8 +21,8 @@ bool g_bad_fork = false;
 std::atomic<int> g_fault[kMaxDevices];
 
 // A device mask lists ids. The first entry that names no device ends the list, as in the CUDA driver.
-int count_visible(const char* mask, int physical) {
-  std::vector<long> seen;
+std::vector<int> visible(const char* mask, int physical) {
+  std::vector<int> seen;
   const char* at = mask;
   while (*at != '\0') {
     char* end = nullptr;
@@ -30,9 +31,9 @@ int count_visible(const char* mask, int physical) {
       break;
     }
     if (std::find(seen.begin(), seen.end(), id) != seen.end()) {
-      return 0; // the CUDA driver refuses a mask that names a device twice
+      return {}; // the CUDA driver refuses a mask that names a device twice
     }
-    seen.push_back(id);
+    seen.push_back(static_cast<int>(id));
     while (*end == ' ') {
       ++end;
     }
@@ -41,13 +42,22 @@ int count_visible(const char* mask, int physical) {
     }
     at = end + 1;
   }
-  return static_cast<int>(seen.size());
+  return seen;
 }
 
-int count_devices() {
+std::vector<int> find_devices() {
   const auto physical = static_cast<int>(std::min<long long>(read_number("MUSASIM_DEVICE_COUNT", 2, 0), kMaxDevices));
-  const char* mask = std::getenv("MUSA_VISIBLE_DEVICES");
-  return mask == nullptr ? physical : count_visible(mask, physical);
+  if (const char* mask = std::getenv("MUSA_VISIBLE_DEVICES")) {
+    return visible(mask, physical);
+  }
+  std::vector<int> all(static_cast<size_t>(physical));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+const std::vector<int>& devices() {
+  static const auto* found = new std::vector<int>(find_devices());
+  return *found;
 }
 
 DeviceProperties read_properties() {
@@ -64,8 +74,11 @@ void mark_bad_fork() {
 } // namespace
 
 int device_count() noexcept {
-  static const int count = count_devices();
-  return count;
+  return static_cast<int>(devices().size());
+}
+
+int physical_device(int device) {
+  return devices().at(static_cast<size_t>(device));
 }
 
 const DeviceProperties& device_properties() {

@@ -22,6 +22,7 @@ struct DeviceProperties {
 
 // Devices are counted once per process, as a driver does, so the environment is read at the first call only.
 int device_count() noexcept;
+int physical_device(int device); // its number among all devices of the machine, hidden ones too
 const DeviceProperties& device_properties();
 
 inline bool is_device(int device) noexcept {

@@ -17,7 +17,8 @@ from ._utils import DeviceUnion, _get_musa_device_index
 from .device import device_count
 
 _MemPool = _MUSAC._MemPool
-_MemPoolContext = _MUSAC._MemPoolContext
+# Releases that have not got it have no class MemPoolContext either, see `_releases`.
+_MemPoolContext: Any = getattr(_MUSAC, "_MemPoolContext", object)
 _musa_beginAllocateToPool = _MUSAC._musa_beginAllocateToPool
 _musa_endAllocateCurrentStreamToPool = _MUSAC._musa_endAllocateCurrentStreamToPool
 
@@ -300,7 +301,7 @@ class MemPool(_MemPool):  # type: ignore[misc, valid-type]
         return super().allocator
 
 
-class MemPoolContext(_MemPoolContext):  # type: ignore[misc, valid-type]
+class MemPoolContext(_MemPoolContext):  # type: ignore[misc]
     """Makes a pool active as long as this object lives."""
 
     def __init__(self, pool: MemPool) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree
 
 
-def make(callables: Any, sample_args: Any, num_warmup_iters: int, allow_unused_input: bool) -> Any:
+def make(callables: Any, sample_args: Any, num_warmup_iters: int, allow_unused_input: bool, pool: Any = None) -> Any:
     from .graphs import graph_pool_handle
 
     if torch.is_autocast_enabled() and torch.is_autocast_cache_enabled():
@@ -21,7 +21,7 @@ def make(callables: Any, sample_args: Any, num_warmup_iters: int, allow_unused_i
     sections = [_Section(call, args, allow_unused_input) for call, args in pairs]
     _warm_up(sections, num_warmup_iters)
     # All graphs share one pool and are recorded in the order of their use, so no replay overwrites what another still needs.
-    pool = graph_pool_handle()
+    pool = graph_pool_handle() if pool is None else pool
     for section in sections:
         section.record_forward(pool)
     for section in reversed(sections):

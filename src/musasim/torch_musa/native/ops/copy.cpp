@@ -72,6 +72,7 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
 void wait_for_stream(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   if (on_musa(source) != on_musa(destination) && !non_blocking) {
     const auto stream = current_stream(musa_device_of(source, destination).index());
+    report_wait();
     wait_until(stream_state(stream).busy_until.load()); // torch_musa tells PyTorch's GPU trace of reads of single values only
     check_fault(stream.device_index());
   }

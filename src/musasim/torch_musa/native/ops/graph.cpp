@@ -95,7 +95,7 @@ void MusaGraph::register_generator() {
 
 void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
   refuse_after_fork();
-  TORCH_CHECK(!has_graph_exec_ && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
+  TORCH_CHECK(!has_executable() && capture_ == nullptr, "This MUSAGraph instance already owns a captured graph. To capture a new graph, create a new instance.");
   register_generator();
   const auto stream = current_stream(-1);
   TORCH_CHECK(
@@ -154,29 +154,43 @@ void MusaGraph::capture_end() {
   graph_ = static_cast<musaGraph_t>(musart::make_graph(std::move(capture_->nodes)));
   places_ = std::move(capture_->places);
   checked_at_ = musart::releases();
-  has_graph_ = true;
+  has_graph() = true;
+  if (since(Release::v2_9_1)) {
+    flags_[1] = true; // the capture has ended
+  }
   capture_.reset();
-  instantiate();
+  if (!keep_graph_) {
+    make_executable();
+  }
 }
 
 void MusaGraph::instantiate() {
+  TORCH_CHECK(is_captured(), "capture_end() must have been called before calling instantiate");
+  if (has_executable()) {
+    TORCH_CHECK(keep_graph_, "instantiate() is intended to be called by the user only when keep_graph=true");
+    destroy_executable();
+  }
+  make_executable();
+}
+
+void MusaGraph::make_executable() {
   // torch_musa gives five arguments, the form of older drivers; the two that this one lacks are null there.
   check(musaGraphInstantiate(&graph_exec_, graph_, 0));
-  has_graph_exec_ = true;
+  has_executable() = true;
 }
 
 void MusaGraph::destroy_executable() {
-  if (has_graph_exec_) {
+  if (has_executable()) {
     musart::finish_launches();
     check(musaGraphExecDestroy(std::exchange(graph_exec_, nullptr)));
-    has_graph_exec_ = false;
+    has_executable() = false;
   }
 }
 
 void MusaGraph::destroy_graph() {
-  if (has_graph_) {
+  if (has_graph()) {
     check(musaGraphDestroy(std::exchange(graph_, nullptr)));
-    has_graph_ = false;
+    has_graph() = false;
   }
 }
 
@@ -187,9 +201,20 @@ void MusaGraph::fail(const char* what) {
 
 void MusaGraph::reinstantiate() {
   TORCH_CHECK(
-      has_graph_ && has_graph_exec_, "The graph_ and graph_exec_ musa have been created in the graph capture stage");
+      has_graph() && has_executable(), "The graph_ and graph_exec_ musa have been created in the graph capture stage");
   destroy_executable();
-  instantiate();
+  make_executable();
+}
+
+uintptr_t MusaGraph::raw_graph() const {
+  TORCH_CHECK(keep_graph_, "You cannot access the raw musaGraph_t instance unless MUSAGraph was initialized with keep_graph=true");
+  TORCH_CHECK(flags_[0], "You cannot access the raw musaGraph_t instance until capture_end() has been called");
+  return reinterpret_cast<uintptr_t>(graph_);
+}
+
+uintptr_t MusaGraph::raw_executable() const {
+  TORCH_CHECK(flags_[2], "You cannot access the raw musaGraphExec_t instance until instantiate() has been called");
+  return reinterpret_cast<uintptr_t>(graph_exec_);
 }
 
 // A graph does not keep the memory that it was captured on.
@@ -207,9 +232,13 @@ void MusaGraph::require_places() {
 
 void MusaGraph::replay() {
   refuse_after_fork();
-  TORCH_CHECK(has_graph_exec_, "Called MUSAGraph::replay without a preceding successful capture.");
+  TORCH_CHECK(is_captured(), "Called MUSAGraph::replay without a preceding successful capture.");
   TORCH_CHECK_NOT_IMPLEMENTED(active_capture() == nullptr, "musasim: a graph cannot be replayed into a capture");
   const c10::DeviceGuard guard(c10::Device(kMusa, device_));
+  if (!has_executable()) {
+    TORCH_INTERNAL_ASSERT(keep_graph_);
+    make_executable();
+  }
   auto nodes = musart::nodes_of(graph_exec_);
   if (nodes == nullptr) {
     raise_musa_error("invalid argument");
@@ -228,6 +257,7 @@ void MusaGraph::reset() {
   capture_.reset();
   destroy_executable();
   destroy_graph();
+  flags_[1] = false;
   if (has_pool_) {
     release_pool(device_, pool_);
     has_pool_ = false;
@@ -235,7 +265,8 @@ void MusaGraph::reset() {
 }
 
 PoolId MusaGraph::pool() const {
-  TORCH_CHECK(has_pool_, "Called MUSAGraph::pool() without a preceding successful capture.");
+  TORCH_CHECK(
+      since(Release::v2_9_1) ? is_captured() : has_pool_, "Called MUSAGraph::pool() without a preceding successful capture.");
   return pool_;
 }
 
@@ -250,7 +281,7 @@ void MusaGraph::debug_dump(const std::string& path) {
     return;
   }
   TORCH_WARN("DEBUG: calling debug_dump()");
-  if (!has_graph_) {
+  if (!has_graph()) {
     return;
   }
   TORCH_WARN("DEBUG: calling musaGraphDebugDotPrint() with ", path);
@@ -269,7 +300,9 @@ void MusaGraph::debug_dump(const std::string& path) {
     }
   }
   file << "}\n";
-  destroy_graph();
+  if (!keep_graph_) {
+    destroy_graph();
+  }
 }
 
 } // namespace musasim

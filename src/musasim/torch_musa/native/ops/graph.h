@@ -2,6 +2,7 @@
 
 #include "../runtime/allocator.h"
 #include "../runtime/capture.h"
+#include "../runtime/release.h"
 
 #include <musa_runtime_api.h>
 
@@ -17,18 +18,22 @@ CaptureMode capture_mode(const std::string& name);
 
 // Operations run while they are captured, because only that shows the shapes of their results. Memory from outside the
 // capture that they overwrite is restored when it ends. After that a graph behaves as on a device: it has a graph of the driver and
-// an executable of that, whose number in a process is limited. The first four members are those of torch_musa's MUSAGraph.
+// an executable of that, whose number in a process is limited. The first members are those of torch_musa's MUSAGraph: two pointers, and
+// flags, of which 2.9.1 has put one between the two that 2.7.1 has.
 class MusaGraph {
  public:
-  MusaGraph() = default;
+  explicit MusaGraph(bool keep_graph = false) : keep_graph_(keep_graph) {}
   ~MusaGraph();
   MusaGraph(const MusaGraph&) = delete;
   MusaGraph& operator=(const MusaGraph&) = delete;
 
   void capture_begin(std::optional<PoolId> pool, CaptureMode mode);
   void capture_end();
+  void instantiate(); // by the program
   void replay();
   void reinstantiate();
+  uintptr_t raw_graph() const;
+  uintptr_t raw_executable() const;
   void reset();
   PoolId pool() const;
   void enable_debug_mode(); // for all graphs, like the real one
@@ -37,8 +42,17 @@ class MusaGraph {
  protected:
   musaGraph_t graph_ = nullptr;
   musaGraphExec_t graph_exec_ = nullptr;
-  bool has_graph_ = false;
-  bool has_graph_exec_ = false;
+  bool flags_[3] = {false, false, false};
+
+  bool& has_graph() {
+    return flags_[0];
+  }
+  bool& has_executable() {
+    return flags_[since(Release::v2_9_1) ? 2 : 1];
+  }
+  bool is_captured() const { // 2.7.1 asks whether there is an executable
+    return flags_[1];
+  }
 
  private:
   struct Kept {
@@ -49,7 +63,7 @@ class MusaGraph {
   void register_generator();
   void require_places();
   void put_back();
-  void instantiate();
+  void make_executable();
   void destroy_executable();
   void destroy_graph();
   [[noreturn]] void fail(const char* what);
@@ -63,6 +77,7 @@ class MusaGraph {
   c10::DeviceIndex registered_ = -1; // the device whose generator this graph has registered
   PoolId pool_{0, 0};
   bool has_pool_ = false;
+  bool keep_graph_;
 };
 
 } // namespace musasim

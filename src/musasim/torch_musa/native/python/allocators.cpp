@@ -1,4 +1,5 @@
 #include "../runtime/pluggable.h"
+#include "../runtime/unified_memory.h"
 #include "parts.h"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ void add_allocators(py::module_& module) {
   py::class_<PluggableAllocator, std::shared_ptr<PluggableAllocator>>(module, "_musa_MUSAAllocator");
   module.def("_musa_customAllocator", &custom_allocator, py::arg("alloc_fn"), py::arg("free_fn"));
   module.def("_musa_getAllocator", &allocator_in_use);
+  module.def("_get_musa_unified_allocator", [] { return std::make_shared<PluggableAllocator>(unified_allocator()); });
   module.def("_musa_changeCurrentAllocator", [](const std::shared_ptr<PluggableAllocator>& allocator) {
     change_current_allocator(allocator);
   });

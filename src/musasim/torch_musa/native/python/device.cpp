@@ -3,13 +3,18 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
+#include "../runtime/release.h"
 #include "../runtime/pluggable.h"
 #include "../runtime/stream.h"
 #include "../runtime/trace.h"
 
+#include <musa_runtime_api.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
 
+#include <array>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -91,11 +96,52 @@ py::tuple default_generators() {
   return py::tuple(all);
 }
 
-// One object for each device, as with a driver, although all are equal.
-const DeviceProperties& checked_properties(int index) {
+// The identity of a device, by its number in the machine: the simulated mthreads-gmi shows the same one.
+struct Uuid {
+  std::array<uint8_t, 16> bytes{};
+
+  std::string text() const {
+    std::string made;
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      char digits[4];
+      std::snprintf(digits, sizeof(digits), i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", bytes[i]);
+      made += digits;
+    }
+    return made;
+  }
+};
+
+struct NumberedProperties : DeviceProperties {
+  int index = 0;
+
+  explicit NumberedProperties(int index_) : DeviceProperties(device_properties()), index(index_) {}
+
+  int attribute(musaDeviceAttr number) const {
+    return attribute_of(index, number);
+  }
+  static int attribute_of(int device, musaDeviceAttr number) {
+    int value = 0;
+    TORCH_CHECK(musaDeviceGetAttribute(&value, number, device) == musaSuccess, "MUSA error: invalid device ordinal");
+    return value;
+  }
+  Uuid uuid() const {
+    Uuid made;
+    made.bytes.back() = static_cast<uint8_t>(attribute(musaDevAttrPciBusId));
+    return made;
+  }
+};
+
+// One object for each device, as with a driver.
+const NumberedProperties& checked_properties(int index) {
   check_device(static_cast<c10::DeviceIndex>(index));
-  static const std::vector<DeviceProperties> all(kMaxDevices, device_properties());
-  return all.at(static_cast<size_t>(index));
+  static const auto* all = [] {
+    auto* made = new std::vector<NumberedProperties>();
+    for (int device = 0; device < device_count(); ++device) {
+      made->emplace_back(device);
+    }
+    return made;
+  }();
+  return all->at(static_cast<size_t>(index));
 }
 
 // The attributes that torch_musa has only after initialisation.
@@ -113,11 +159,37 @@ void initialise() {
   }
 }
 
-std::string describe(const DeviceProperties& p) {
-  return "_MusaDeviceProperties(name='" + p.name + "', major=" + std::to_string(p.major) +
+std::string describe(const NumberedProperties& p) {
+  const std::string known = "_MusaDeviceProperties(name='" + p.name + "', major=" + std::to_string(p.major) +
       ", minor=" + std::to_string(p.minor) + ", total_memory=" + std::to_string(p.total_memory / (1024 * 1024)) +
-      "MB, multi_processor_count=" + std::to_string(p.multi_processor_count) + ")";
+      "MB, multi_processor_count=" + std::to_string(p.multi_processor_count);
+  if (!since(Release::v2_11_0)) {
+    return known + ")";
+  }
+  const auto number = [&](musaDeviceAttr attribute) { return std::to_string(p.attribute(attribute)); };
+  return known + ", uuid=" + p.uuid().text() + ", pci_bus_id=" + number(musaDevAttrPciBusId) +
+      ", pci_device_id=" + number(musaDevAttrPciDeviceId) + ", pci_domain_id=" + number(musaDevAttrPciDomainId) +
+      ", L2_cache_size=" + std::to_string(p.attribute(musaDevAttrL2CacheSize) >> 20) + "MB)";
 }
+
+const std::pair<const char*, musaDeviceAttr> kAttributes[] = {
+    {"max_threads_per_multi_processor", musaDevAttrMaxThreadsPerMultiProcessor},
+    {"max_threads_per_block", musaDevAttrMaxThreadsPerBlock},
+    {"warp_size", musaDevAttrWarpSize},
+    {"shared_memory_per_block", musaDevAttrMaxSharedMemoryPerBlock},
+    {"shared_memory_per_multiprocessor", musaDevAttrMaxSharedMemoryPerMultiprocessor},
+    {"shared_memory_per_block_optin", musaDevAttrMaxSharedMemoryPerBlockOptin},
+    {"regs_per_multiprocessor", musaDevAttrMaxRegistersPerMultiprocessor},
+    {"memory_bus_width", musaDevAttrGlobalMemoryBusWidth},
+    {"L2_cache_size", musaDevAttrL2CacheSize},
+    {"pci_bus_id", musaDevAttrPciBusId},
+    {"pci_device_id", musaDevAttrPciDeviceId},
+    {"pci_domain_id", musaDevAttrPciDomainId},
+};
+const std::pair<const char*, musaDeviceAttr> kClocks[] = {
+    {"clock_rate", musaDevAttrClockRate},
+    {"memory_clock_rate", musaDevAttrMemoryClockRate},
+};
 
 bool can_access_peer(int device, int peer) {
   check_device(static_cast<c10::DeviceIndex>(device));
@@ -126,15 +198,37 @@ bool can_access_peer(int device, int peer) {
 }
 
 void add_properties(py::module_& module) {
-  py::class_<DeviceProperties>(module, "_MusaDeviceProperties")
-      .def_readonly("name", &DeviceProperties::name)
-      .def_readonly("major", &DeviceProperties::major)
-      .def_readonly("minor", &DeviceProperties::minor)
-      .def_readonly("is_multi_gpu_board", &DeviceProperties::is_multi_gpu_board)
-      .def_readonly("is_integrated", &DeviceProperties::is_integrated)
-      .def_readonly("multi_processor_count", &DeviceProperties::multi_processor_count)
-      .def_readonly("total_memory", &DeviceProperties::total_memory)
+  py::class_<Uuid>(module, "_MusaUUID")
+      .def_property_readonly("bytes", [](const Uuid& uuid) { return std::vector<int>(uuid.bytes.begin(), uuid.bytes.end()); })
+      .def("__str__", &Uuid::text);
+  py::class_<NumberedProperties> properties(module, "_MusaDeviceProperties");
+  properties
+      .def_readonly("name", &NumberedProperties::name)
+      .def_readonly("major", &NumberedProperties::major)
+      .def_readonly("minor", &NumberedProperties::minor)
+      .def_readonly("is_multi_gpu_board", &NumberedProperties::is_multi_gpu_board)
+      .def_readonly("is_integrated", &NumberedProperties::is_integrated)
+      .def_readonly("multi_processor_count", &NumberedProperties::multi_processor_count)
+      .def_readonly("total_memory", &NumberedProperties::total_memory)
+      .def_property_readonly("gcnArchName", [](const NumberedProperties& p) { return p.name; })
+      .def_property_readonly("uuid", &NumberedProperties::uuid)
       .def("__repr__", &describe);
+  for (const auto& [name, number] : kAttributes) {
+    properties.def_property_readonly(name, [number = number](const NumberedProperties& p) { return p.attribute(number); });
+  }
+  // torch_musa asks for these of the current device, whichever the properties are of.
+  for (const auto& [name, number] : kClocks) {
+    properties.def_property_readonly(name, [number = number](const NumberedProperties&) {
+      return NumberedProperties::attribute_of(current_device(), number);
+    });
+  }
+}
+
+// 0: nothing, 1: a warning, 2: an error, where the host waits for the device.
+void set_sync_debug_mode(int mode) {
+  TORCH_WARN_ONCE("Synchronization debug mode is a prototype feature and does not yet detect all synchronizing operations");
+  TORCH_CHECK(mode >= 0 && mode <= 2, "invalid value of debug_mode, expected one of 0,1,2");
+  sync_debug_mode() = static_cast<SyncDebug>(mode);
 }
 
 void spin(int64_t cycles) {
@@ -161,6 +255,8 @@ void add_device_functions(py::module_& module) {
   add_raw_functions(module, device_methods);
   add_properties(module);
   module.attr("_musa_version") = kSdkVersion;
+  module.def("_musa_set_sync_debug_mode", &set_sync_debug_mode);
+  module.def("_musa_get_sync_debug_mode", [] { return static_cast<int>(sync_debug_mode()); });
   module.def("_musa_init", &initialise);
   module.def("_musa_register_device_hook", [] {});
   module.def("_musa_canDeviceAccessPeer", &can_access_peer);

@@ -85,6 +85,11 @@ void finish_at_exit() {
   py::module_::import("atexit").attr("register")(finish);
 }
 
+std::shared_ptr<MusaGraph> new_graph(bool keep_graph) {
+  TORCH_CHECK_TYPE(!keep_graph || since(Release::v2_9_1), "torch_musa 2.7.1 knows no argument keep_graph");
+  return std::make_shared<MusaGraph>(keep_graph);
+}
+
 } // namespace
 
 void add_graph_types(py::module_& module) {
@@ -92,7 +97,7 @@ void add_graph_types(py::module_& module) {
   musart::launch_hooks.without_locks = &without_interpreter_lock;
   finish_at_exit();
   py::class_<MusaGraph, std::shared_ptr<MusaGraph>>(module, "_MUSAGraph")
-      .def(py::init<>())
+      .def(py::init(&new_graph), py::arg("keep_graph") = false)
       .def(
           "capture_begin",
           [](MusaGraph& graph, std::optional<PoolId> pool, const std::string& mode) {
@@ -102,6 +107,9 @@ void add_graph_types(py::module_& module) {
           py::arg("capture_error_mode") = "global")
       // Wrapped by torch, so that warnings become Python's.
       .def("capture_end", torch::wrap_pybind_function(&MusaGraph::capture_end))
+      .def("instantiate", &MusaGraph::instantiate)
+      .def("raw_musa_graph", &MusaGraph::raw_graph)
+      .def("raw_musa_graph_exec", &MusaGraph::raw_executable)
       .def("replay", &MusaGraph::replay, py::call_guard<py::gil_scoped_release>())
       .def("reset", &MusaGraph::reset)
       .def("pool", &MusaGraph::pool)

@@ -3,7 +3,10 @@
 #include "../runtime/allocator.h"
 #include "../runtime/allocator_settings.h"
 #include "../runtime/device.h"
+#include "../runtime/history.h"
+#include "../runtime/host_allocator.h"
 #include "../runtime/pluggable.h"
+#include "../runtime/release.h"
 #include "../runtime/unified_memory.h"
 
 #include <pybind11/stl.h>
@@ -59,6 +62,39 @@ py::dict stats_of(int device) {
   return made;
 }
 
+py::dict metrics(const CallTimes& times) {
+  py::dict made;
+  made["total"] = times.total;
+  made["max"] = times.longest;
+  made["min"] = times.shortest;
+  made["count"] = times.count;
+  made["avg"] = times.count == 0 ? 0 : times.total / times.count;
+  return made;
+}
+
+// Each release names the figures as its torch does.
+py::dict host_stats() {
+  const auto stats = pinned_stats();
+  const bool renamed = since(Release::v2_11_0);
+  py::dict made;
+  made["num_host_alloc"] = stats.taking.count;
+  made["num_host_free"] = stats.releasing.count;
+  made[renamed ? "active_requests" : "allocation"] = metrics(stats.used_blocks);
+  made[renamed ? "active_bytes" : "allocated_bytes"] = metrics(stats.used_bytes);
+  made[renamed ? "allocations" : "segment"] = metrics(stats.blocks);
+  made[renamed ? "allocated_bytes" : "reserved_bytes"] = metrics(stats.bytes);
+  made["host_alloc_time"] = metrics(stats.taking);
+  made["host_free_time"] = metrics(stats.releasing);
+  return made;
+}
+
+uintptr_t raw_alloc(int64_t bytes, uintptr_t stream) {
+  TORCH_CHECK(bytes >= 0, "invalid size of memory: ", bytes);
+  const auto device = current_device();
+  const auto on = stream == 0 ? default_stream(device) : external_stream(device, reinterpret_cast<void*>(stream)); // NOLINT
+  return reinterpret_cast<uintptr_t>(allocate_raw(static_cast<size_t>(bytes), on));
+}
+
 // Frees memory by its address only. torch_musa 2.7.1 has this function, and not its counterpart raw_alloc: the addresses are those
 // that a return to an earlier state of a pool has left without a tensor.
 void raw_delete(uintptr_t address) {
@@ -76,9 +112,10 @@ void attach_observer(py::function observer) {
 
 class MemPool {
  public:
-  MemPool(const py::object& allocator, bool user_created)
+  MemPool(const py::object& allocator, bool user_created, bool use_on_oom, bool no_split)
       : allocator_(allocator), id_(new_pool_id(user_created)), device_(current_device()) {
     retain_pool(device_, id_);
+    set_pool_options(device_, id_, {use_on_oom, no_split});
     if (!allocator.is_none()) {
       set_pool_allocator(id_, allocator.cast<std::shared_ptr<PluggableAllocator>>());
     }
@@ -95,6 +132,10 @@ class MemPool {
   py::object allocator() const {
     return allocator_;
   }
+  int use_count() const {
+    return pool_use_count(device_, id_);
+  }
+
  private:
   py::object allocator_;
   PoolId id_;
@@ -121,7 +162,13 @@ class MemPoolContext {
 
 void add_pools(py::module_& module) {
   py::class_<MemPool>(module, "_MemPool")
-      .def(py::init<py::object, bool>(), py::arg("allocator") = py::none(), py::arg("is_user_created") = true)
+      .def(
+          py::init<py::object, bool, bool, bool>(),
+          py::arg("allocator") = py::none(),
+          py::arg("is_user_created") = true,
+          py::arg("use_on_oom") = false,
+          py::arg("no_split") = false)
+      .def("use_count", &MemPool::use_count)
       .def_property_readonly("id", &MemPool::id)
       .def_property_readonly("allocator", &MemPool::allocator);
   py::class_<MemPoolContext>(module, "_MemPoolContext")
@@ -135,9 +182,12 @@ void add_pools(py::module_& module) {
         current_stream(static_cast<c10::DeviceIndex>(device)).id() != 0, "Expected stream capture to be under way");
     begin_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool, /*every_stream=*/false);
   });
-  module.def("_musa_endAllocateCurrentStreamToPool", [](int device, PoolId pool) {
-    end_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool);
+  module.def("_musa_beginAllocateCurrentThreadToPool", [](int device, PoolId pool) {
+    begin_allocate_thread_to_pool(static_cast<c10::DeviceIndex>(device), pool);
   });
+  for (const char* name : {"_musa_endAllocateCurrentStreamToPool", "_musa_endAllocateToPool"}) {
+    module.def(name, [](int device, PoolId pool) { end_allocate_to_pool(static_cast<c10::DeviceIndex>(device), pool); });
+  }
   module.def("_musa_releasePool", [](int device, PoolId pool) {
     release_pool(static_cast<c10::DeviceIndex>(device), pool);
   });
@@ -158,6 +208,15 @@ void add_memory_functions(py::module_& module) {
   module.def("_musa_setMemoryFraction", [](double fraction, int device) {
     set_memory_fraction(static_cast<c10::DeviceIndex>(device), fraction);
   });
+  module.def("_musa_getMemoryFraction", [](int device) { return memory_fraction(static_cast<c10::DeviceIndex>(device)); });
+  module.def("_musa_hostMemoryStats", &host_stats);
+  module.def("_musa_resetAccumulatedHostMemoryStats", &reset_accumulated_pinned_stats);
+  module.def("_musa_resetPeakHostMemoryStats", &reset_peak_pinned_stats);
+  module.def("_host_emptyCache", &empty_pinned_cache, py::call_guard<py::gil_scoped_release>());
+  module.def("_musa_setMemoryMetadata", &set_memory_metadata);
+  module.def("_musa_getMemoryMetadata", &memory_metadata);
+  module.def("_musa_musaCachingAllocator_raw_alloc", &raw_alloc, py::call_guard<py::gil_scoped_release>());
+  module.def("_musa_musaCachingAllocator_enable", &set_caching);
   module.def("_musa_musaCachingAllocator_raw_delete", &raw_delete);
   module.def("_musa_musaCachingAllocator_set_allocator_settings", &set_allocator_settings);
   module.def("_musa_attach_out_of_memory_observer", &attach_observer);

@@ -8,6 +8,7 @@
 #include "../runtime/launches.h"
 #include "../runtime/host_allocator.h"
 #include "../runtime/profiler.h"
+#include "../runtime/release.h"
 
 #include <torch/csrc/Exceptions.h>
 
@@ -24,6 +25,12 @@ void translate(std::exception_ptr error) {
   } catch (const std::exception&) {
     torch::translate_exception_to_python(error);
   }
+}
+
+// Says which release is simulated, and adds what depends on it.
+void simulate(pybind11::module_ module, int release) {
+  musasim::simulated_release() = static_cast<musasim::Release>(release);
+  musasim::add_recording(module);
 }
 
 } // namespace
@@ -47,4 +54,5 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::add_comm_functions(module);
   musasim::add_ipc_functions(module);
   musasim::add_process_group(module);
+  module.def("_musasim_simulate", [module](int release) { simulate(module, release); });
 }

@@ -10,6 +10,7 @@ void add_stream_types(pybind11::module_& module);
 void add_memory_functions(pybind11::module_& module);
 void add_allocators(pybind11::module_& module);
 void add_snapshots(pybind11::module_& module);
+void add_recording(pybind11::module_& module);
 void add_tensor_functions(pybind11::module_& module);
 void add_graph_types(pybind11::module_& module);
 void add_graph_tree_functions(pybind11::module_& module);

@@ -2,6 +2,7 @@
 
 #include "../runtime/allocator.h"
 #include "../runtime/allocator_settings.h"
+#include "../runtime/release.h"
 #include "torch_musa/csrc/core/memory_snapshot.h"
 
 #include <pybind11/stl.h>
@@ -96,6 +97,12 @@ py::dict describe(const TraceRecord& entry, Frames& frames) {
   made["size"] = entry.size;
   made["stream"] = entry.stream;
   made["time_us"] = entry.time_us;
+  if (since(Release::v2_9_1)) {
+    made["compile_context"] = "";
+  }
+  if (since(Release::v2_11_0)) {
+    made["user_metadata"] = entry.metadata;
+  }
   return made;
 }
 
@@ -111,10 +118,13 @@ py::list describe_traces(Frames& frames) {
   return traces;
 }
 
-py::list describe_segments(Frames& frames) {
+// Of one pool, or of all for the id (0, 0).
+py::list describe_segments(Frames& frames, PoolId pool) {
   py::list segments;
   for (const auto& segment : snapshot_segments()) {
-    segments.append(describe(segment, frames));
+    if (pool == PoolId{0, 0} || segment.pool == pool) {
+      segments.append(describe(segment, frames));
+    }
   }
   return segments;
 }
@@ -152,15 +162,32 @@ py::dict describe_settings() {
   return made;
 }
 
-py::dict snapshot() {
+py::dict snapshot(PoolId pool = {0, 0}, bool include_traces = true) {
   Frames frames;
   py::dict made;
-  made["device_traces"] = describe_traces(frames); // the snapshot itself becomes an entry of the next one's
-  made["segments"] = describe_segments(frames);
+  made["device_traces"] = include_traces ? describe_traces(frames) : py::list(); // itself it is an entry of the next one's
+  made["segments"] = describe_segments(frames, pool);
   made["allocator_settings"] = describe_settings();
   made["external_annotations"] = describe_annotations();
   frames.fill_in();
   return made;
+}
+
+// 2.7.1 takes nothing; then it is None, (pool, pool), or since 2.11.0 (pool, pool, whether with traces).
+py::dict snapshot_of(const py::args& arguments) {
+  const size_t wanted = since(Release::v2_9_1) ? 1 : 0;
+  TORCH_CHECK_TYPE(
+      arguments.size() == wanted, "_musa_memorySnapshot() takes ", wanted, " arguments, but got ", arguments.size());
+  if (wanted == 0 || arguments[0].is_none()) {
+    return snapshot();
+  }
+  TORCH_CHECK(py::isinstance<py::tuple>(arguments[0]), "mempool_id must be a tuple");
+  const auto given = arguments[0].cast<py::tuple>();
+  const bool with_traces = given.size() == 3 && since(Release::v2_11_0);
+  TORCH_CHECK(given.size() == 2 || with_traces, "mempool_id must be a tuple of 2 integers");
+  return snapshot(
+      {given[0].cast<unsigned long long>(), given[1].cast<unsigned long long>()},
+      !with_traces || given[2].cast<bool>());
 }
 
 Gather gather_level(const std::optional<std::string>& context) {
@@ -177,14 +204,23 @@ void record(
     const std::optional<std::string>& enabled,
     const std::optional<std::string>& context,
     const std::string& stacks,
-    size_t max_entries) {
+    size_t max_entries,
+    bool clear_history = false,
+    bool /*compile_context*/ = false,
+    bool /*global_record_annotations*/ = false,
+    const std::vector<std::string>& skip_actions = {}) {
   TORCH_CHECK(
       !enabled || *enabled == "state" || *enabled == "all", "expected state to be 'state', 'all', or None");
   const auto level = gather_level(context);
   TORCH_CHECK(stacks == "python" || stacks == "all", "expected stacks to be 'python', or 'all'");
   const bool keeps_entries = enabled && *enabled == "all";
   record_history(
-      {enabled.has_value(), level, enabled && context && stacks == "all", keeps_entries ? max_entries : 1});
+      {enabled.has_value(),
+       level,
+       enabled && context && stacks == "all",
+       keeps_entries ? max_entries : 1,
+       clear_history,
+       skip_actions});
 }
 
 void record_legacy(
@@ -192,9 +228,13 @@ void record_legacy(
     bool record_context,
     size_t max_entries,
     bool trace_context,
-    bool with_cpp) {
+    bool with_cpp,
+    bool clear_history = false,
+    bool /*compile_context*/ = false,
+    bool /*global_record_annotations*/ = false,
+    const std::vector<std::string>& skip_actions = {}) {
   const auto level = trace_context ? Gather::Alloc : record_context ? Gather::State : Gather::Never;
-  record_history({enabled, level, enabled && with_cpp && level != Gather::Never, max_entries});
+  record_history({enabled, level, enabled && with_cpp && level != Gather::Never, max_entries, clear_history, skip_actions});
 }
 
 std::string pickled_snapshot() {
@@ -205,10 +245,33 @@ std::string pickled_snapshot() {
 
 } // namespace
 
+// Each release has added arguments at the end, without defaults.
+void add_recording(py::module_& module) {
+  using Text = std::optional<std::string>;
+  const char* name = "_musa_record_memory_history";
+  const char* legacy = "_musa_record_memory_history_legacy";
+  if (since(Release::v2_11_0)) {
+    module.def(name, &record);
+    module.def(legacy, &record_legacy);
+  } else if (since(Release::v2_9_1)) {
+    module.def(name, [](Text enabled, Text context, std::string stacks, size_t entries, bool clear, bool, bool) {
+      record(enabled, context, stacks, entries, clear);
+    });
+    module.def(legacy, [](bool on, bool context, size_t entries, bool trace, bool cpp, bool clear, bool, bool) {
+      record_legacy(on, context, entries, trace, cpp, clear);
+    });
+  } else {
+    module.def(name, [](Text enabled, Text context, std::string stacks, size_t entries) {
+      record(enabled, context, stacks, entries);
+    });
+    module.def(legacy, [](bool on, bool context, size_t entries, bool trace, bool cpp) {
+      record_legacy(on, context, entries, trace, cpp);
+    });
+  }
+}
+
 void add_snapshots(py::module_& module) {
-  module.def("_musa_memorySnapshot", &snapshot);
-  module.def("_musa_record_memory_history", &record);
-  module.def("_musa_record_memory_history_legacy", &record_legacy);
+  module.def("_musa_memorySnapshot", &snapshot_of);
   module.def("_musa_isHistoryEnabled", &history_enabled);
 }
 

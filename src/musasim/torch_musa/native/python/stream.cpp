@@ -314,6 +314,10 @@ void add_stream_types(py::module_& module) {
   module.def("_musa_getDefaultStream", [pack](int device) {
     return pack(default_stream(static_cast<c10::DeviceIndex>(device)));
   });
+  module.def("_musa_getStreamFromExternal", [pack](uintptr_t handle, int device) {
+    const auto index = static_cast<c10::DeviceIndex>(device);
+    return pack(handle == 0 ? default_stream(index) : external_stream(index, reinterpret_cast<void*>(handle))); // NOLINT
+  });
   module.def(
       "_musa_setStream",
       [](int64_t id, int device, int type) {

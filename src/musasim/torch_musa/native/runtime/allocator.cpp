@@ -9,12 +9,14 @@
 #include "launches.h"
 
 #include <c10/util/Exception.h>
+#include <c10/util/ScopeExit.h>
 #include <c10/util/flat_hash_map.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace musasim {
@@ -177,6 +179,16 @@ c10::DataPtr lease_from(AllocatorRef allocator, c10::DeviceIndex device, size_t 
   return {address, address, &give_back, label};
 }
 
+std::atomic<bool> g_caching{true};
+
+// The driver as an allocator, for memory that no cache keeps.
+AllocatorRef uncached() {
+  static const auto* allocator = new AllocatorRef(std::make_shared<PluggableAllocator>(PluggableAllocator{
+      [](size_t bytes, int device, void*) { return musart::allocate(device, bytes, musart::Owner::Framework); },
+      [](void* address, size_t, int, void*) { musart::release(address, musart::Owner::Framework); }}));
+  return *allocator;
+}
+
 c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device label) {
   refuse_after_fork();
   if (bytes == 0) {
@@ -191,6 +203,10 @@ c10::DataPtr lease_memory(c10::DeviceIndex device, size_t bytes, c10::Device lab
   }
   TORCH_CHECK_WITH(
       OutOfMemoryError, bytes < (size_t{1} << 60), "MUSA out of memory. Tried to allocate more than 1EB memory.");
+  if (C10_UNLIKELY(!g_caching.load(std::memory_order_relaxed))) {
+    refuse_device_allocation(device);
+    return lease_from(uncached(), resolve_device(device), bytes, label);
+  }
   const Lease lease{cache_of(device).allocate(bytes, current_stream(device)), device, bytes, nullptr, nullptr};
   void* address = lease.block->address;
   leases().add(address, lease);
@@ -256,6 +272,19 @@ c10::Allocator* device_allocator() {
 
 c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes) {
   return lease_memory(device, bytes, c10::Device(c10::DeviceType::CPU));
+}
+
+void set_caching(bool enabled) {
+  g_caching = enabled;
+}
+
+void* allocate_raw(size_t bytes, c10::Stream stream) {
+  finish_launches();
+  const auto device = stream.device_index();
+  const auto before = current_stream(device);
+  set_current_stream(stream);
+  const auto restore = c10::make_scope_exit([&] { set_current_stream(before); });
+  return lease_memory(device, bytes, c10::Device(kMusa, device)).release_context();
 }
 
 c10::DataPtr refer_to(const c10::DataPtr& memory) {
@@ -385,7 +414,7 @@ std::vector<std::vector<TraceRecord>> snapshot_traces() {
 // Switching it off discards the recorded history.
 void record_history(const HistorySettings& settings) {
   set_history(settings);
-  for (int i = 0; i < device_count() && !settings.enabled; ++i) {
+  for (int i = 0; i < device_count() && (settings.clears || !settings.enabled); ++i) {
     caches()[i].forget_trace();
   }
 }
@@ -408,7 +437,19 @@ void set_pool_allocator(PoolId pool, AllocatorRef allocator) {
 
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream) {
   const auto only = every_stream ? std::nullopt : std::make_optional(current_stream(device));
-  cache_of(device).begin_pool(pool, only);
+  cache_of(device).begin_pool(pool, only, std::nullopt);
+}
+
+void begin_allocate_thread_to_pool(c10::DeviceIndex device, PoolId pool) {
+  cache_of(device).begin_pool(pool, std::nullopt, std::this_thread::get_id());
+}
+
+void set_pool_options(c10::DeviceIndex device, PoolId pool, PoolOptions options) {
+  cache_of(device).set_pool_options(pool, options);
+}
+
+int pool_use_count(c10::DeviceIndex device, PoolId pool) {
+  return cache_of(device).pool_use_count(pool);
 }
 
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool) {

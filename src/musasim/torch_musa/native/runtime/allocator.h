@@ -50,6 +50,7 @@ struct TraceRecord {
   uintptr_t stream;
   int64_t time_us;
   Context context;
+  std::string metadata;
 };
 
 using OutOfMemoryObserver = std::function<void(c10::DeviceIndex, size_t requested, size_t total, size_t free)>;
@@ -81,6 +82,8 @@ std::pair<size_t, size_t> memory_info(c10::DeviceIndex device); // free, total
 void set_memory_fraction(c10::DeviceIndex device, double fraction);
 double memory_fraction(c10::DeviceIndex device);
 void attach_oom_observer(OutOfMemoryObserver observer);
+void set_caching(bool enabled); // without it, memory comes from the driver, and goes back at once
+void* allocate_raw(size_t bytes, c10::Stream stream); // freed by free_device_memory
 
 std::vector<SegmentRecord> snapshot_segments();
 std::vector<std::vector<TraceRecord>> snapshot_traces();
@@ -91,6 +94,13 @@ PoolId new_pool_id(bool user_created);
 void retain_pool(c10::DeviceIndex device, PoolId pool);
 void set_pool_allocator(PoolId pool, AllocatorRef allocator); // it provides the segments of the pool, on every device
 void begin_allocate_to_pool(c10::DeviceIndex device, PoolId pool, bool every_stream);
+void begin_allocate_thread_to_pool(c10::DeviceIndex device, PoolId pool); // what the calling thread allocates, on any stream
+struct PoolOptions {
+  bool use_on_oom = false; // its free memory serves other requests where the device is full
+  bool no_split = false; // a segment of it is one block
+};
+void set_pool_options(c10::DeviceIndex device, PoolId pool, PoolOptions options);
+int pool_use_count(c10::DeviceIndex device, PoolId pool);
 void end_allocate_to_pool(c10::DeviceIndex device, PoolId pool);
 void release_pool(c10::DeviceIndex device, PoolId pool);
 

@@ -118,6 +118,9 @@ Block* DeviceCache::allocate(size_t bytes, c10::Stream stream) {
     block = take_from_device(pool, size, stream, context);
   }
   if (block == nullptr) {
+    block = take_reserve(size, stream);
+  }
+  if (block == nullptr) {
     raise_out_of_memory(size, stream, std::move(context), lock);
   }
   return hand_out(block, size, bytes, std::move(context));
@@ -127,7 +130,8 @@ BlockPool& DeviceCache::pool_for(size_t size, c10::Stream stream) {
   PoolPair* pair = &default_;
   for (auto it = redirects_.rbegin(); it != redirects_.rend() && pair == &default_; ++it) {
     const bool stream_matches = !it->only.has_value() || *it->only == stream || is_capturing(stream);
-    if (stream_matches) {
+    const bool thread_matches = !it->thread.has_value() || *it->thread == std::this_thread::get_id();
+    if (stream_matches && thread_matches) {
       pair = private_.at(it->id).get();
     }
   }
@@ -168,6 +172,17 @@ Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream s
     ++stats_.num_alloc_retries;
     release_cached(context);
     block = take();
+  }
+  return block;
+}
+
+// What pools that were made for it have free, for a request from outside that the device has no memory for.
+Block* DeviceCache::take_reserve(size_t size, c10::Stream stream) {
+  Block* block = nullptr;
+  for (auto& [id, pair] : private_) {
+    if (block == nullptr && pair->options.use_on_oom) {
+      block = take_cached(size <= kSmallLimit ? pair->small : pair->large, size, stream);
+    }
   }
   return block;
 }
@@ -220,6 +235,9 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
 }
 
 bool DeviceCache::splits(const Block* block, size_t size) const {
+  if (block->segment->pool->no_split) {
+    return false;
+  }
   const size_t rest = block->size - size;
   const bool finely = block->segment->pool->small || expandable_segments();
   return finely ? rest >= kRounding : size < max_split_size() && rest > kSmallLimit;
@@ -655,7 +673,7 @@ void DeviceCache::collect_segments(std::vector<SegmentRecord>& into) {
 }
 
 void DeviceCache::note(const char* action, const char* address, size_t size, c10::StreamId stream, Context context) {
-  if (C10_LIKELY(!history_enabled())) {
+  if (C10_LIKELY(!history_enabled()) || is_skipped(action)) {
     return;
   }
   const auto handle = reinterpret_cast<uintptr_t>(stream_handle(make_stream(device_, stream)));
@@ -666,7 +684,8 @@ void DeviceCache::note(const char* action, const char* address, size_t size, c10
        size,
        handle,
        unix_time_us(),
-       for_history(std::move(context))});
+       for_history(std::move(context)),
+       memory_metadata()});
   while (trace_.size() > history_limit()) {
     trace_.pop_front();
   }

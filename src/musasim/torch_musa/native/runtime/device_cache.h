@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <thread>
 #include <tuple>
 
 namespace musasim {
@@ -88,6 +89,7 @@ struct LowestFirst {
 struct BlockPool {
   bool small;
   PoolId owner;
+  bool no_split = false;
   std::set<Block*, SmallestFirst> free;
   std::set<Block*, LowestFirst> unmapped;
   uint64_t requests = 0; // counted where garbage is collected, which goes by age
@@ -105,7 +107,8 @@ struct PoolPair {
   BlockPool small;
   BlockPool large;
   int use_count = 1;
-  explicit PoolPair(PoolId id) : small{true, id, {}}, large{false, id, {}} {}
+  PoolOptions options;
+  explicit PoolPair(PoolId id) : small{true, id}, large{false, id} {}
 };
 
 // The segments of a private pool, and the blocks that each is divided into, at one time.
@@ -155,7 +158,9 @@ class DeviceCache {
 
   void retain_pool(PoolId id);
   void set_pool_allocator(PoolId id, AllocatorRef allocator);
-  void begin_pool(PoolId id, std::optional<c10::Stream> only);
+  void set_pool_options(PoolId id, PoolOptions options);
+  int pool_use_count(PoolId id);
+  void begin_pool(PoolId id, std::optional<c10::Stream> only, std::optional<std::thread::id> thread);
   void end_pool(PoolId id);
   void release_pool(PoolId id);
   PoolState pool_state(PoolId id);
@@ -166,11 +171,13 @@ class DeviceCache {
   struct Redirect {
     PoolId id;
     std::optional<c10::Stream> only;
+    std::optional<std::thread::id> thread;
   };
 
   BlockPool& pool_for(size_t size, c10::Stream stream);
   Block* take_cached(BlockPool& pool, size_t size, c10::Stream stream);
   Block* take_from_device(BlockPool& pool, size_t size, c10::Stream stream, const Context& context);
+  Block* take_reserve(size_t size, c10::Stream stream);
   Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream, const Context& context);
   bool fits(size_t bytes);
   AllocatorRef allocator_of(const BlockPool& pool) const;

@@ -6,6 +6,7 @@
 #include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/profiler/unwind/unwind.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -18,6 +19,18 @@ std::atomic<bool> g_enabled{false};
 std::atomic<Gather> g_when{Gather::Never};
 std::atomic<bool> g_with_cpp{false};
 std::atomic<size_t> g_limit{1};
+
+// Texts that change seldom, under one lock.
+struct Texts {
+  std::mutex mutex;
+  std::vector<std::string> skipped;
+  std::string metadata;
+};
+
+Texts& texts() {
+  static auto* kept = new Texts();
+  return *kept;
+}
 
 struct Annotations {
   std::mutex mutex;
@@ -72,6 +85,10 @@ void set_history(const HistorySettings& settings) {
     torch::unwind::unwind(); // reads the tables of all libraries once
   }
   observe_regions();
+  {
+    const std::lock_guard<std::mutex> lock(texts().mutex);
+    texts().skipped = settings.skipped;
+  }
   g_limit = settings.max_entries;
   g_with_cpp = settings.with_cpp;
   g_when = settings.enabled ? settings.when : Gather::Never;
@@ -85,6 +102,22 @@ bool history_enabled() {
 
 size_t history_limit() {
   return g_limit;
+}
+
+bool is_skipped(const char* action) {
+  const std::lock_guard<std::mutex> lock(texts().mutex);
+  const auto& all = texts().skipped;
+  return std::find(all.begin(), all.end(), action) != all.end();
+}
+
+void set_memory_metadata(std::string text) {
+  const std::lock_guard<std::mutex> lock(texts().mutex);
+  texts().metadata = std::move(text);
+}
+
+std::string memory_metadata() {
+  const std::lock_guard<std::mutex> lock(texts().mutex);
+  return texts().metadata;
 }
 
 Context gather_context(Gather event) {

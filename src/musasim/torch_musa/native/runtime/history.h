@@ -26,6 +26,8 @@ struct HistorySettings {
   Gather when = Gather::Never;
   bool with_cpp = false;
   size_t max_entries = 1;
+  bool clears = false;
+  std::vector<std::string> skipped; // actions without entries
 };
 
 // A named region of the program (record_function), entered ("START") or left ("END").
@@ -39,6 +41,11 @@ struct Annotation {
 void set_history(const HistorySettings& settings);
 bool history_enabled();
 size_t history_limit();
+bool is_skipped(const char* action);
+
+// The program's own words for what it allocates from now on.
+void set_memory_metadata(std::string text);
+std::string memory_metadata();
 
 // Frames of the caller, or null if such an event has none. It may take the GIL, so no lock may be held.
 Context gather_context(Gather event);

@@ -26,12 +26,14 @@ class PinnedCache {
     const std::lock_guard<std::mutex> lock(mutex_);
     collect();
     auto& free = free_[size];
-    void* address = free.empty() ? musart::allocate_pinned(size) : free.back();
+    void* address = free.empty() ? take_from_driver(size) : free.back();
     if (!free.empty()) {
       free.pop_back();
     }
     if (address != nullptr) {
       in_use_[address] = {size, {}};
+      stats_.used_blocks.increase(1);
+      stats_.used_bytes.increase(size);
     }
     return address;
   }
@@ -39,6 +41,8 @@ class PinnedCache {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = in_use_.find(address);
     if (found != in_use_.end()) {
+      stats_.used_blocks.decrease(1);
+      stats_.used_bytes.decrease(found->second.size);
       pending_.push_back({address, found->second});
       in_use_.erase(found);
       collect();
@@ -58,10 +62,29 @@ class PinnedCache {
     collect();
     for (auto& [size, blocks] : free_) {
       for (void* address : blocks) {
+        const auto begin = now_ns();
         musart::release_pinned(address);
+        stats_.releasing.add((now_ns() - begin) / 1000);
+        stats_.blocks.decrease(1);
+        stats_.bytes.decrease(size);
       }
       blocks.clear();
     }
+  }
+
+  PinnedStats stats() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stats_;
+  }
+  void for_each_stat(void (c10::CachingAllocator::Stat::*reset)()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto* stat : {&stats_.blocks, &stats_.bytes, &stats_.used_blocks, &stats_.used_bytes}) {
+      (stat->*reset)();
+    }
+  }
+  void forget_times() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stats_.taking = stats_.releasing = {};
   }
 
  private:
@@ -73,6 +96,17 @@ class PinnedCache {
     void* address;
     Use use;
   };
+
+  void* take_from_driver(size_t size) {
+    const auto begin = now_ns();
+    void* address = musart::allocate_pinned(size);
+    if (address != nullptr) {
+      stats_.taking.add((now_ns() - begin) / 1000);
+      stats_.blocks.increase(1);
+      stats_.bytes.increase(size);
+    }
+    return address;
+  }
 
   void collect() {
     const auto now = now_ns();
@@ -88,6 +122,7 @@ class PinnedCache {
   std::map<size_t, std::vector<void*>> free_;
   std::unordered_map<void*, Use> in_use_;
   std::vector<Pending> pending_;
+  PinnedStats stats_;
 };
 
 PinnedCache& pinned_cache() {
@@ -154,6 +189,26 @@ bool record_pinned_use(const void* context, c10::Stream stream) {
 
 void empty_pinned_cache() {
   pinned_cache().empty();
+}
+
+void CallTimes::add(int64_t microseconds) {
+  total += microseconds;
+  longest = std::max(longest, microseconds);
+  shortest = count == 0 ? microseconds : std::min(shortest, microseconds);
+  ++count;
+}
+
+PinnedStats pinned_stats() {
+  return pinned_cache().stats();
+}
+
+void reset_accumulated_pinned_stats() {
+  pinned_cache().for_each_stat(&c10::CachingAllocator::Stat::reset_accumulated);
+  pinned_cache().forget_times();
+}
+
+void reset_peak_pinned_stats() {
+  pinned_cache().for_each_stat(&c10::CachingAllocator::Stat::reset_peak);
 }
 
 void register_host_allocator() {

@@ -24,7 +24,20 @@ void DeviceCache::set_pool_allocator(PoolId id, AllocatorRef allocator) {
   allocators_[id] = std::move(allocator);
 }
 
-void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
+void DeviceCache::set_pool_options(PoolId id, PoolOptions options) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto& pair = *private_.at(id);
+  pair.options = options;
+  pair.small.no_split = pair.large.no_split = options.no_split;
+}
+
+int DeviceCache::pool_use_count(PoolId id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = private_.find(id);
+  return found == private_.end() ? 0 : found->second->use_count;
+}
+
+void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only, std::optional<std::thread::id> thread) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto& pair = private_[id];
   if (pair == nullptr) {
@@ -32,7 +45,7 @@ void DeviceCache::begin_pool(PoolId id, std::optional<c10::Stream> only) {
     pair->use_count = 0;
   }
   ++pair->use_count;
-  redirects_.push_back({id, only});
+  redirects_.push_back({id, only, thread});
 }
 
 void DeviceCache::end_pool(PoolId id) {

@@ -171,7 +171,21 @@ void synchronize_stream(c10::Stream stream) {
   wait_for_results(stream);
 }
 
+SyncDebug& sync_debug_mode() {
+  static SyncDebug mode = SyncDebug::Off;
+  return mode;
+}
+
+void report_wait() {
+  const auto mode = sync_debug_mode();
+  TORCH_CHECK(mode != SyncDebug::Error, "called a synchronizing MUSA operation");
+  if (mode == SyncDebug::Warn) {
+    TORCH_WARN("called a synchronizing MUSA operation");
+  }
+}
+
 void wait_for_results(c10::Stream stream) {
+  report_wait();
   finish_launches_of(stream);
   tell_gpu_trace([&](const auto& python) {
     python.trace_gpu_stream_synchronization(kMusa, as_number(stream_handle(stream)));

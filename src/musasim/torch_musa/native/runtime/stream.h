@@ -39,6 +39,11 @@ void synchronize_device(c10::DeviceIndex device);
 
 using musart::wait_until;
 
+// What a wait of the host for the device leads to, by set_sync_debug_mode: nothing, a warning, or an error.
+enum class SyncDebug { Off, Warn, Error };
+SyncDebug& sync_debug_mode();
+void report_wait();
+
 // Host code that must see device results (item, copy to host) waits without the checks of an explicit synchronize.
 void wait_for_results(c10::Stream stream);
 

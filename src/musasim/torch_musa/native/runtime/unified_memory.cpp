@@ -55,6 +55,14 @@ c10::Allocator* unified_host_memory() noexcept {
   return C10_UNLIKELY(g_unified.load(std::memory_order_relaxed)) ? allocator : nullptr;
 }
 
+PluggableAllocator unified_allocator() {
+  const auto take = [](size_t bytes, int, void*) {
+    void* address = nullptr;
+    return musaMallocManaged(&address, bytes, musaMemAttachGlobal) == musaSuccess ? address : nullptr;
+  };
+  return {take, [](void* address, size_t, int, void*) { free_managed(address); }};
+}
+
 bool free_unified_memory(void* address) {
   return musart::is_managed(address) && musaFree(address) == musaSuccess;
 }

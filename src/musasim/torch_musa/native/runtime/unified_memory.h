@@ -1,5 +1,7 @@
 #pragma once
 
+#include "pluggable.h"
+
 #include <c10/core/Allocator.h>
 #include <c10/core/StorageImpl.h>
 
@@ -11,6 +13,7 @@ void use_own_host_memory();
 
 // The allocator of tensors on the host while they lie in unified memory, otherwise nullptr.
 c10::Allocator* unified_host_memory() noexcept;
+PluggableAllocator unified_allocator(); // provides unified memory for tensors on a device
 bool free_unified_memory(void* address); // false if it is other memory
 
 // Says that a storage is on another device. Its memory stays where it is, so it has to be unified memory.

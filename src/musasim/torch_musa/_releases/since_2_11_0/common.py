@@ -1,0 +1,10 @@
+"""Types of autocast."""
+
+from __future__ import annotations
+
+import torch
+
+
+def get_amp_supported_dtype() -> list[torch.dtype]:
+    """Types that autocast can compute in."""
+    return [torch.float16, torch.float32, torch.bfloat16]

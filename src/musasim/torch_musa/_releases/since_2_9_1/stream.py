@@ -1,0 +1,49 @@
+"""Streams and events that other code has made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import _MUSAC
+from ...core import stream
+from ...core._lazy_init import _lazy_init
+from ...core._utils import DeviceUnion, _get_musa_device_index
+
+_new, _record, _wait = stream.Event.__new__, stream.Event.record, stream.Event.wait
+
+
+def get_stream_from_external(data_ptr: int, device: DeviceUnion = None) -> stream.Stream:
+    """The stream that other code has created; 0 is the default stream."""
+    _lazy_init()
+    index = _get_musa_device_index(device, optional=True)
+    return stream._from_ids(_MUSAC._musa_getStreamFromExternal(data_ptr, index))
+
+
+class Event:
+    """The methods of core.stream.Event."""
+
+    _external: bool
+
+    def __new__(
+        cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
+    ) -> Any:
+        self = _new(cls, enable_timing, blocking, interprocess)  # type: ignore[arg-type]
+        if external:
+            self._external = True
+        return self
+
+    def record(self, stream: Any = None) -> None:
+        """Put this event at the end of `stream`, the current one by default."""
+        _refuse_in_capture(self)
+        _record(self, stream)  # type: ignore[arg-type]
+
+    def wait(self, stream: Any = None) -> None:
+        """Work given to `stream` (default: the current one) from now on waits for this event."""
+        _refuse_in_capture(self)
+        _wait(self, stream)  # type: ignore[arg-type]
+
+
+def _refuse_in_capture(event: Any) -> None:
+    # On a device such an event becomes a node of the graph.
+    if getattr(event, "_external", False) and _MUSAC._musa_isCurrentStreamCapturing():
+        raise NotImplementedError("musasim: an external event cannot be recorded or waited for in a capture")
