@@ -24,6 +24,7 @@ from torchada.areas.cuda._graph_handles import Driver
 from torchada.areas.cuda._graph_limit import executables_to_keep
 from torchada.areas.cuda._graph_rotation import Rotation
 from torchada.areas.cuda._graph_trial import Trial
+from torchada.areas.cuda._native_names import native_module
 from torchada.areas.cuda._signatures import Method, takes
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
@@ -69,13 +70,14 @@ def _names(context: Context, graph: type) -> Iterator[Patch]:
     graphs, asked = torch.cuda.graphs, namespace.is_current_stream_capturing
     yield Patch(graphs, "_CUDAGraph", graph.__base__, None, note="the base class of torch.cuda.CUDAGraph")
     yield Patch(graphs, "_cuda_isCurrentStreamCapturing", asked, "torch.cuda.is_current_stream_capturing")
+    own = getattr(native_module(context), "_host_emptyCache", None)
     yield Patch(
         torch._C,
         "_host_emptyCache",
-        _host_empty_cache,
+        own or _host_empty_cache,
         None,
         note="releasing pinned memory before a capture",
-        kind="emulated",
+        kind="same" if own else "emulated",
     )
 
 

@@ -33,7 +33,9 @@ def patches(context: Context) -> Iterator[Patch]:
         fractions = _Fractions(context)
         yield from _replace(context, "set_per_process_memory_fraction", fractions.set, "adapted")
         yield from _replace(context, "get_per_process_memory_fraction", fractions.get, "emulated", "what was set last")
-    if "_cuda_cudaCachingAllocator_enable" not in native:
+    if "_cuda_cudaCachingAllocator_enable" in native:
+        yield from _remembered_switch(context, native)
+    else:
         yield from _replace(context, "caching_allocator_enable", _enable(context), "emulated", "on, always")
         refuse = unsupported(context, "torch.cuda.caching_allocator_disabled", _always_on(context))
         yield from _replace(context, "caching_allocator_disabled", refuse, "unsupported")
@@ -85,6 +87,32 @@ def _question(context: Context) -> Iterator[Patch]:
 
     to = "on, unless a variable says otherwise"
     yield Patch(context.torch._C, name, is_enabled, f"torch._C.{name}", kind="emulated", to=to)
+
+
+def _remembered_switch(context: Context, native: dict[str, tuple[str, object]]) -> Iterator[Patch]:
+    """The backend's switch cannot be asked, as torch.cuda.caching_allocator_disabled does since torch has it."""
+    asked, set_it = "_cuda_cudaCachingAllocator_is_enabled", "_cuda_cudaCachingAllocator_enable"
+    if asked in native or "caching_allocator_disabled" not in vars(context.torch.cuda.memory):
+        return
+    own = native[set_it][1]
+    assert callable(own)
+    switch = _Switch(own, context.backend.device_type)
+    yield Patch(context.torch._C, set_it, switch.set, f"torch._C.{set_it}")
+    yield Patch(context.torch._C, asked, switch.is_on, f"torch._C.{asked}", kind="emulated", to="what was set last")
+
+
+class _Switch:
+    """Whether the allocator caches: on, until a program or a variable says otherwise."""
+
+    def __init__(self, own: Callable[[bool], object], device_type: str) -> None:
+        self._own, self._device_type, self._set = own, device_type, True
+
+    def set(self, value: bool) -> None:
+        self._own(value)
+        self._set = value
+
+    def is_on(self) -> bool:
+        return self._set and allocator.is_caching(self._device_type)
 
 
 class _RawAllocations:

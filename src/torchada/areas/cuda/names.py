@@ -31,6 +31,7 @@ _OWN_AREA = frozenset({"is_available", "amp", "nccl", "cudart", "get_device_prop
 # the peaks raise NameError.
 _AS_THEY_ARE = frozenset(
     {
+        "caching_allocator_enable",
         "device",
         "device_of",
         "graph",

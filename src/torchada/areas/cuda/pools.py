@@ -52,6 +52,10 @@ def patches(context: Context) -> Iterator[Patch]:
         yield from _allocators(context)
     for name, why in _UNSUPPORTED.items():
         api = f"torch.cuda.memory.{name}"
+        own = getattr(context.namespace.memory, name, None)
+        if own is not None and name in vars(memory):
+            yield Patch(memory, name, own, api, kind="same", to=f"torch.{context.backend.namespace}.memory.{name}")
+            continue
         refuse = unsupported(context, api, why, getattr(memory, name, None))
         for owner in (memory, context.torch.cuda):
             if name in vars(owner):
@@ -63,9 +67,11 @@ def _pools(context: Context, history: History) -> Iterator[Patch]:
     for owner in (context.torch._C, context.torch.cuda.memory):
         yield Patch(owner, "_MemPool", pool.__base__, "torch._C._MemPool")
         yield from _switches(context, owner)
-    if not takes(pool.__init__, "use_on_oom"):
-        yield Patch(pool, "__init__", _pool_init(context, pool.__init__), "torch.cuda.MemPool(use_on_oom=, no_split=)")
-    if not hasattr(pool, "snapshot"):
+    lacking = [name for name in ("use_on_oom", "no_split") if not takes(pool.__init__, name)]
+    if lacking:
+        api = f"torch.cuda.MemPool({', '.join(f'{name}=' for name in lacking)})"
+        yield Patch(pool, "__init__", _pool_init(context, pool.__init__, lacking), api)
+    if not hasattr(pool, "snapshot") or not takes(pool.snapshot, "include_traces"):
         yield Patch(pool, "snapshot", _pool_snapshot(history), "torch.cuda.MemPool.snapshot")
     if not hasattr(pool, "use_count"):
         api, why = "torch.cuda.MemPool.use_count", "its pools do not report how many users they have"
@@ -107,12 +113,13 @@ def _begin(context: Context, everywhere: Any) -> Any:
     return begin
 
 
-def _pool_init(context: Context, original: AnyFunction) -> AnyFunction:
+def _pool_init(context: Context, original: AnyFunction, lacking: list[str]) -> AnyFunction:
     def __init__(self: object, allocator: object = None, use_on_oom: bool = False, no_split: bool = False) -> None:
-        original(self, allocator)
-        if not (use_on_oom or no_split):
+        options = {"use_on_oom": use_on_oom, "no_split": no_split}
+        original(self, allocator, **{name: value for name, value in options.items() if name not in lacking})
+        wanted = [name for name in lacking if options[name]]
+        if not wanted:
             return
-        wanted = [name for name, value in (("use_on_oom", use_on_oom), ("no_split", no_split)) if value]
         # Both concern low memory or fragmentation, and not results, so the program goes on.
         warn(
             f"torch.cuda.MemPool: {context.backend.name.upper()} pools do not support {' and '.join(wanted)}, which has "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, signature
 from typing import TYPE_CHECKING
@@ -60,24 +59,30 @@ def _event_new(context: Context, event: type[EventLike]) -> Callable[..., EventL
     ) -> EventLike:
         made = original(cls, enable_timing, blocking, interprocess)
         if external:
-            made.record = _outside_captures(context, weakref.ref(made), type(made).record)
-            made.wait = _outside_captures(context, weakref.ref(made), type(made).wait)
+            made.__class__ = kinds.setdefault(cls, _external(context, cls))
         return made
 
+    kinds: dict[type, type] = {}
     return __new__
 
 
-def _outside_captures(context: Context, event: weakref.ref[EventLike], original: AnyFunction) -> AnyFunction:
+def _external(context: Context, cls: type) -> type:
+    """`cls` for events that are refused in a capture. As entries of the event, the methods would keep it alive, or lose it."""
+    methods = {name: _outside_captures(context, getattr(cls, name)) for name in ("record", "wait")}
+    return type(cls.__name__, (cls,), {"__module__": cls.__module__, "__qualname__": cls.__qualname__, **methods})
+
+
+def _outside_captures(context: Context, original: AnyFunction) -> AnyFunction:
     capturing = context.namespace.is_current_stream_capturing
 
-    def call(stream: StreamLike | None = None) -> None:
+    def call(self: EventLike, stream: StreamLike | None = None) -> None:
         if capturing():
             raise error(
                 context,
                 "torch.cuda.Event(external=True) in a capture",
                 "its graphs have no event nodes; record or wait for the event before or after replay()",
             )
-        original(event(), stream)
+        original(self, stream)
 
     return call
 
