@@ -14,8 +14,6 @@ from musasim.base import release
 from .. import _MUSAC
 from . import musa
 
-SINCE = (2, 9, 1)
-
 
 class _Context:
     @cached_property
@@ -52,7 +50,7 @@ class muBLASModule:
 
 def publish(backends: Any, namespace: dict[str, Any]) -> None:
     """Add torch.backends.musa where the release has it. Its names are in torch.musa as well, as the real package imports them."""
-    if release.chosen() < SINCE:
+    if not release.since("2.9.1"):
         return
     _MUSAC._get_mublas_allow_tf32 = _get_mublas_allow_tf32
     _MUSAC._set_mublas_allow_tf32 = _set_mublas_allow_tf32

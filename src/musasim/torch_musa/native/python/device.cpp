@@ -12,6 +12,7 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Generator.h>
+#include <torch/csrc/utils/pybind.h>
 
 #include <array>
 #include <cstdio>
@@ -255,7 +256,7 @@ void add_device_functions(py::module_& module) {
   add_raw_functions(module, device_methods);
   add_properties(module);
   module.attr("_musa_version") = kSdkVersion;
-  module.def("_musa_set_sync_debug_mode", &set_sync_debug_mode);
+  module.def("_musa_set_sync_debug_mode", torch::wrap_pybind_function(&set_sync_debug_mode)); // so that its warning is Python's
   module.def("_musa_get_sync_debug_mode", [] { return static_cast<int>(sync_debug_mode()); });
   module.def("_musa_init", &initialise);
   module.def("_musa_register_device_hook", [] {});

@@ -1,5 +1,7 @@
 #include "allocator_settings.h"
 
+#include "release.h"
+
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -94,6 +96,12 @@ double read_threshold(Reader& reader) {
   return fraction;
 }
 
+double read_fraction(Reader& reader) {
+  const auto fraction = std::stod(reader.value("per_process_memory_fraction"));
+  TORCH_CHECK(fraction >= 0 && fraction <= 1, "per_process_memory_fraction is invalid, set it in [0.0, 1.0]");
+  return fraction;
+}
+
 size_t read_register_threads(Reader& reader) {
   const auto threads = static_cast<size_t>(std::stoi(reader.value("pinned_num_register_threads")));
   TORCH_CHECK(is_power_of_two(threads), "Number of register threads has to be power of 2 ");
@@ -184,9 +192,19 @@ void read_option(const std::string& name, Reader& reader, AllocatorSettings& mad
     made.pinned_register_threads = read_register_threads(reader);
   } else if (name == "pinned_use_background_threads") {
     made.pinned_background_threads = reader.truth("pinned_use_background_threads");
+  } else if (name == "graph_capture_record_stream_reuse") {
+    reader.truth("graph_capture_record_stream_reuse");
+  } else if (name == "per_process_memory_fraction") {
+    made.memory_fraction = read_fraction(reader);
   } else {
-    reader.value("cpu");
+    reader.value(name.c_str()); // where host tensors lie, or how much pinned memory is reserved
   }
+}
+
+// Options that 2.7.1 has not got.
+bool is_known_since(const std::string& name) {
+  const bool reserves = name == "per_process_memory_fraction" || name == "pinned_reserve_segment_size_mb";
+  return (name == "graph_capture_record_stream_reuse" && since(Release::v2_9_1)) || (reserves && since(Release::v2_11_0));
 }
 
 void check_name(const std::string& name) {
@@ -196,7 +214,7 @@ void check_name(const std::string& name) {
       "pinned_use_musa_host_register", "pinned_use_cuda_host_register", "pinned_num_register_threads",
       "pinned_use_background_threads"};
   TORCH_CHECK(
-      name == "cpu" || std::find(known.begin(), known.end(), name) != known.end(),
+      name == "cpu" || is_known_since(name) || std::find(known.begin(), known.end(), name) != known.end(),
       "Unrecognized CachingAllocator option: ",
       name);
 }
@@ -206,6 +224,7 @@ void read(const std::string& text, AllocatorSettings& made) {
   made.max_split_size = std::numeric_limits<size_t>::max();
   made.roundup_divisions.fill(0);
   made.garbage_collection_threshold = 0;
+  made.memory_fraction = 1;
   Reader reader(split_words(text));
   while (!reader.done()) {
     const auto name = reader.word();
@@ -225,6 +244,7 @@ struct Current {
   std::atomic<double> threshold{0};
   std::atomic<bool> expandable_segments{false};
   std::atomic<bool> rounds_up{false};
+  std::atomic<double> memory_fraction{1};
 
   void change(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex);
@@ -241,6 +261,7 @@ struct Current {
     max_split_size = settings.max_split_size;
     threshold = settings.garbage_collection_threshold;
     expandable_segments = settings.expandable_segments;
+    memory_fraction = settings.memory_fraction;
     rounds_up = std::any_of(divisions.begin(), divisions.end(), [](size_t each) { return each > 1; });
   }
   size_t divisions_for(size_t bytes) {
@@ -254,7 +275,11 @@ struct Current {
 Current& current_settings() {
   static auto* made = [] {
     auto* current = new Current();
-    if (const char* text = std::getenv("PYTORCH_MUSA_ALLOC_CONF")) {
+    const char* text = std::getenv("PYTORCH_MUSA_ALLOC_CONF");
+    if (text == nullptr && since(Release::v2_11_0)) {
+      text = std::getenv("PYTORCH_ALLOC_CONF");
+    }
+    if (text != nullptr) {
       current->change(text);
     }
     return current;
@@ -301,6 +326,10 @@ size_t max_split_size() {
 
 double garbage_collection_threshold() {
   return current_settings().threshold.load(std::memory_order_relaxed);
+}
+
+double memory_fraction_setting() {
+  return current_settings().memory_fraction.load(std::memory_order_relaxed);
 }
 
 bool expandable_segments() {

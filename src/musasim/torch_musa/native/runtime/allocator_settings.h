@@ -19,6 +19,7 @@ struct AllocatorSettings {
   bool pinned_host_register = false;
   bool pinned_background_threads = false;
   size_t pinned_register_threads = 1;
+  double memory_fraction = 1; // of a device's memory, for a process that has not set it otherwise
 };
 
 // A copy of the settings in force. They are read from the environment at the first use.
@@ -31,5 +32,6 @@ size_t allocation_size(size_t bytes);
 size_t max_split_size();
 double garbage_collection_threshold();
 bool expandable_segments();
+double memory_fraction_setting();
 
 } // namespace musasim

@@ -190,7 +190,11 @@ Block* DeviceCache::take_reserve(size_t size, c10::Stream stream) {
 bool DeviceCache::fits(size_t bytes) {
   const auto total = static_cast<double>(device_properties().total_memory);
   const auto reserved = static_cast<double>(stats_.reserved_bytes[0].current);
-  return reserved + static_cast<double>(bytes) <= total * fraction_;
+  return reserved + static_cast<double>(bytes) <= total * share();
+}
+
+double DeviceCache::share() const {
+  return limited_ ? fraction_ : memory_fraction_setting();
 }
 
 AllocatorRef DeviceCache::allocator_of(const BlockPool& pool) const {
@@ -468,7 +472,7 @@ bool DeviceCache::collects_garbage() const {
 
 // Gives the longest unused large segments back, once more of the permitted memory is reserved than the threshold allows.
 void DeviceCache::collect_garbage(const Context& context) {
-  const auto allowed = static_cast<double>(device_properties().total_memory) * fraction_;
+  const auto allowed = static_cast<double>(device_properties().total_memory) * share();
   const auto limit = static_cast<size_t>(allowed * garbage_collection_threshold());
   const auto reserved = [&] { return static_cast<size_t>(stats_.reserved_bytes[0].current); };
   for (auto old = old_segments(default_.large); reserved() > limit && !old.empty(); old = old_segments(default_.large)) {
@@ -531,8 +535,8 @@ void DeviceCache::raise_out_of_memory(
   const auto reserved = static_cast<size_t>(stats_.reserved_bytes[0].current);
   const auto allocated = static_cast<size_t>(stats_.allocated_bytes[0].current);
   note("oom", reinterpret_cast<const char*>(free), requested, stream.id(), std::move(context));
-  const std::string allowed = fraction_ < 1.0
-      ? readable(static_cast<size_t>(static_cast<double>(total) * fraction_)) + " allowed; "
+  const std::string allowed = share() < 1.0
+      ? readable(static_cast<size_t>(static_cast<double>(total) * share())) + " allowed; "
       : std::string();
   lock.unlock(); // observers may ask for statistics
   std::vector<OutOfMemoryObserver> told;
@@ -618,7 +622,7 @@ void DeviceCache::set_fraction(double fraction) {
 
 double DeviceCache::fraction() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return fraction_;
+  return share();
 }
 
 DevicePlace DeviceCache::place_of(const Block* block) {

@@ -180,6 +180,7 @@ class DeviceCache {
   Block* take_reserve(size_t size, c10::Stream stream);
   Block* new_segment(BlockPool& pool, size_t bytes, c10::Stream stream, const Context& context);
   bool fits(size_t bytes);
+  double share() const; // of the device's memory, that the process may use
   AllocatorRef allocator_of(const BlockPool& pool) const;
   Block* hand_out(Block* block, size_t size, size_t requested, Context context);
   void mark_allocated(Block* block, size_t requested, Context context);
