@@ -136,8 +136,8 @@ class FaceLoader(SourceFileLoader):
             _prepare(module, self._face)
         super().exec_module(module)
         if module.__name__ == self._face.package:
-            for name in self._face.lacks:
-                delattr(module, translated(name, self._face))
+            for name in self._face.lacks:  # of which newer releases have fewer
+                vars(module).pop(translated(name, self._face), None)
             for name, place in self._face.brings.items():
                 setattr(module, name, resolve_name(place))
 
