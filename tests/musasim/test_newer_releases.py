@@ -225,3 +225,13 @@ assert all(hasattr(torch.musa, name) for name in torch.musa.memory.__all__)
 @pytest.mark.parametrize("release", LATER)
 def test_names_leave_torch_musa_and_stay_in_its_memory(release: str) -> None:
     run(release, f"RELEASE = {release!r}\n{GONE}")
+
+
+def test_a_face_has_the_names_of_the_release() -> None:
+    """One of those that a face takes away left torch_musa with 2.11.0."""
+    code = """
+        import torch, torch_npu
+        assert torch.npu.__version__ == "2.11.0.post2+musasim" and not hasattr(torch.npu, "MemPoolContext")
+        torch.npu.caching_allocator_delete(torch.npu.caching_allocator_alloc(1))
+        """
+    fresh(code, MUSASIM_FACE="npu", MUSASIM_RELEASE="2.11.0")
