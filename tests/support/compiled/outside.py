@@ -111,6 +111,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch._prims.rng_prims.get_device": ("table", "asked by the kernels of random operators: checkpoint"),
     "device strings: *": ("table", "PyTorch's own parser: every program that names a device"),
     "TorchScript treats redirected functions as builtins *": ("table", "TorchScript's"),
+    "torch._jit_internal.get_closure": ("process", "TorchScript's own: what a function finds outside of itself"),
     "torch.jit.*": ("process", "TorchScript's own: what parses a program, and what writes a file"),
     "torch._C.import_ir_module*": ("process", "reads a TorchScript file"),
     "torch.export.passes.move_to_device_pass": ("process", "changes an exported program"),

@@ -1,7 +1,7 @@
 """Code that is compiled or traced: torch.compile with Dynamo and Inductor, torch.export, TorchScript and its files."""
 
 AREAS = {
-    "torch": ("jit", "script_archives"),
+    "torch": ("jit", "script_builtins", "script_archives"),
     "torch._dynamo": ("dynamo", "dynamo_constants", "dynamo_views"),
     "torch._dynamo.backends.cudagraphs": ("inductor_graphs.dynamos_backend",),
     "torch._dynamo.device_interface": ("device_interface",),

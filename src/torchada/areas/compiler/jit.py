@@ -4,6 +4,9 @@ Scripted code never calls what is redirected in Python. Its device names reach t
 redirects and the portable one cannot, so the latter translates the names that the source has in the place of a device. `cuda()`
 and `is_cuda` are not device names but operators, and those exist for CUDA only. The type and the text of a device answer by the
 view of the function, as in eager code.
+
+What stands in for a Python function of torch calls that with whatever it was given, which TorchScript cannot compile. It is given
+the source of torch's own function, as in `with torch.autocast(...)`.
 """
 
 from __future__ import annotations
@@ -15,14 +18,14 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from torchada.redirect.calls import disguise
+from torchada.redirect.calls import disguise, original_of
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
     from torch._sources import ParsedDef
 
-    from torchada.redirect.types import P
+    from torchada.redirect.types import AnyFunction, P
 
 Translate = Callable[[str], str]
 
@@ -31,6 +34,24 @@ def patches(context: Context) -> Iterator[Patch]:
     frontend = context.torch.jit.frontend
     parse = _parse_def(context, frontend.parse_def)
     yield Patch(frontend, "parse_def", parse, None, note='torch.jit.script of x.cuda(), x.is_cuda, device="cuda"')
+    internal = context.torch._jit_internal
+    note = "torch.jit.script of torch's own functions"
+    yield Patch(internal, "get_closure", _get_closure(internal.get_closure), None, note=note)
+
+
+def _get_closure(original: Callable[[object], dict[str, object]]) -> AnyFunction:
+    """What a function finds outside of itself."""
+
+    def get_closure(fn: object) -> dict[str, object]:
+        return original(_scripted(fn))
+
+    return disguise(get_closure, original)
+
+
+def _scripted(function: Any) -> Any:
+    """The function whose source TorchScript compiles for this one."""
+    original = original_of(function)
+    return _scripted(original) if original is not function and isinstance(original, FunctionType) else function
 
 
 def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P, ParsedDef]:
@@ -40,8 +61,8 @@ def _parse_def(context: Context, original: Callable[P, ParsedDef]) -> Callable[P
     def parse_def(*args: P.args, **kwargs: P.kwargs) -> ParsedDef:
         from torchada.areas.compiler._script_views import Viewed, expression_of, names_of
 
-        parsed = original(*args, **kwargs)
-        function = inspect.unwrap(args[0]) if args else None  # type: ignore[arg-type]
+        parsed = original(*map(_scripted, args), **kwargs)
+        function = inspect.unwrap(_scripted(args[0])) if args else None
         function = getattr(function, "__func__", function)  # of a module's method
         names: dict[str, object] = {}
         if isinstance(function, FunctionType):

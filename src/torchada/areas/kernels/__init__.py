@@ -19,6 +19,7 @@ AREAS = {
         "nested_kernels",
         "sparse_kernels",
         "cpu_fallback",
+        "scripted_autocast",
     ),
     "torch.nested._internal.ops": ("jagged",),
 }
