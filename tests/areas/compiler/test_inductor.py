@@ -45,6 +45,53 @@ def test_a_function_of_everything() -> None:
     assert {result.device for result in results} == {torch.device("cuda", 1)}
 
 
+def _synchronized(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    torch.cuda.synchronize()
+    return y * 2
+
+
+def _timed(x: torch.Tensor) -> torch.Tensor:
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    y = (x * 2).sin()
+    end.record()
+    end.synchronize()
+    return y + 1
+
+
+def _waiting_for_the_stream(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    torch.cuda.current_stream().synchronize()
+    return y * 2
+
+
+def _waiting_for_the_accelerator(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    torch.accelerator.synchronize()
+    return y * 2
+
+
+def _waiting_for_an_event(x: torch.Tensor) -> torch.Tensor:
+    event = torch.cuda.Event()
+    y = x + 1
+    event.record()
+    event.wait()
+    return y * 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    "function",
+    [_synchronized, _timed, _waiting_for_the_stream, _waiting_for_the_accelerator, _waiting_for_an_event],
+    ids=lambda function: function.__name__.strip("_"),
+)
+def test_kernels_stay_on_their_side_of_what_waits(function: Callable[..., Any]) -> None:
+    x = torch.ones(3, device="cuda")
+    expected = function(x)
+    torch.testing.assert_close(torch.compile(function)(x), expected)
+
+
 def test_generated_code_allocates_by_torch_s_own_function() -> None:
     """It names the device itself; a function of ours between the two would cost every buffer its time."""
     from torch._inductor.codecache import PyCodeCache
