@@ -215,6 +215,7 @@ def set_attributes() -> None:
     torch.profiler.ProfilerActivity.MUSA = torch.profiler.ProfilerActivity.PrivateUse1  # type: ignore[attr-defined]
     torch.backends.mudnn = core.mudnn  # type: ignore[attr-defined]
     core._mublas.publish(torch.backends, globals())
+    core._rng_grids.publish(globals(), vars(core.random))
     set_torch_attributes()
     set_module_attributes()
     set_storage_attributes()

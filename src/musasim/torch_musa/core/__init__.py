@@ -10,6 +10,7 @@ from .. import _MUSAC
 from . import (
     _lazy_init,
     _mublas,
+    _rng_grids,
     _utils,
     amp,
     device,

@@ -12,6 +12,7 @@
 #include "ops/quantized_convolution.cpp"
 #include "ops/quantized_linear.cpp"
 #include "ops/quantized_pointwise.cpp"
+#include "ops/random.cpp"
 #include "ops/record.cpp"
 #include "ops/scaled_matmul.cpp"
 #include "ops/shape.cpp"

@@ -128,8 +128,8 @@ class DeviceCheck {
   bool dense_ = true;
 };
 
-at::Generator cpu_generator(const IValue& value, c10::Device device) {
-  const auto& generator = value.isNone() ? default_generator(device.index()) : value.toGenerator();
+at::Generator generator_of(const IValue& value, c10::Device device) {
+  const auto generator = value.isNone() ? default_generator(device.index()) : value.toGenerator();
   TORCH_CHECK(
       generator.device().type() == kMusa,
       "Expected a '",
@@ -137,7 +137,7 @@ at::Generator cpu_generator(const IValue& value, c10::Device device) {
       "' device type for generator but found '",
       generator.device().type(),
       "'");
-  return at::check_generator<MusaGenerator>(generator)->draw();
+  return generator;
 }
 
 template <typename Convert>
@@ -193,10 +193,13 @@ class Call {
       AllocateOnDevice allocate(device_.index());
       at::AutoDispatchBelowADInplaceOrView below_autograd;
       std::optional<SwapDefaultCpuGenerator> swap;
-      if (C10_UNLIKELY(signature_.seeded)) {
+      if (C10_UNLIKELY(signature_.seeded && signature_.draw == nullptr)) {
         swap.emplace(device_.index());
       }
-      if (C10_LIKELY(dense)) {
+      if (C10_UNLIKELY(signature_.draw != nullptr)) {
+        const auto generator = generator_.defined() ? generator_ : default_generator(device_.index());
+        signature_.draw(kernel, stack_, *at::check_generator<MusaGenerator>(generator));
+      } else if (C10_LIKELY(dense)) {
         kernel.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack_);
       } else {
         kernel.callBoxed(&stack_); // sparse and quantized kernels are found by the keys of their arguments
@@ -227,7 +230,8 @@ class Call {
       } else if (value.isDevice() && value.toDevice().type() == kMusa) {
         value = c10::Device(c10::DeviceType::CPU);
       } else if (C10_UNLIKELY((signature_.generators >> (i & 63) & 1) != 0)) {
-        value = cpu_generator(value, device_);
+        generator_ = generator_of(value, device_);
+        value = signature_.draw != nullptr ? IValue() : IValue(at::check_generator<MusaGenerator>(generator_)->draw());
       }
     }
     for (uint64_t bits = signature_.written; bits != 0; bits &= bits - 1) {
@@ -300,6 +304,7 @@ class Call {
   AliasTable aliases_;
   c10::SmallVector<IValue, 2> written_;
   c10::SmallVector<IValue, 2> stand_ins_;
+  at::Generator generator_; // of an operator that takes one
 };
 
 // Indexing by a mask has to read the number of elements from the device, unless it only fills them with one value.

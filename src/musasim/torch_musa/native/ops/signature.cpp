@@ -100,6 +100,8 @@ Signature read_signature(const c10::OperatorHandle& op) {
   read_arguments(schema, name, made);
   made.host_scalars = op.hasTag(at::Tag::pointwise) || takes_host_scalars(name);
   made.seeded = op.hasTag(at::Tag::nondeterministic_seeded) && made.generators == 0;
+  const auto& overload = schema.overload_name();
+  made.draw = draw_of(overload.empty() ? base_name(schema) : base_name(schema) + "." + overload);
   made.synchronizes = waits_for_host(name);
   made.samples = name == "multinomial"; // as torch_musa's Multinomial.cpp does
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";

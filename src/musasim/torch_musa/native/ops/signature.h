@@ -2,6 +2,7 @@
 
 #include "alerts.h"
 #include "dtypes.h"
+#include "random.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -18,6 +19,7 @@ struct Signature {
   uint64_t generators = 0;     // generator arguments
   bool host_scalars = false;   // 0-dim CPU tensors may be mixed with device tensors
   bool seeded = false;         // draws from the default generator without naming it
+  Draw draw = nullptr;         // draws as CUDA's kernel does
   bool synchronizes = false;   // its result depends on values, so the host waits for it
   bool samples = false;        // reads its input on the host unless it draws with replacement, its third argument
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks

@@ -110,6 +110,13 @@ at::Generator MusaGenerator::draw() {
   return cpu_;
 }
 
+std::pair<uint64_t, uint64_t> MusaGenerator::take(uint64_t words) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto offset = state_->offset;
+  state_->offset += (words + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;
+  return {state_->seed, offset};
+}
+
 // A capture runs no kernel, and a replay has another offset. So the kernel gets the address where the replay writes its offset.
 at::PhiloxMusaState MusaGenerator::philox_musa_state(uint64_t increment) {
   const auto step = (increment + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;

@@ -31,6 +31,9 @@ class MusaGenerator final : public at::MUSAGeneratorImpl {
   // A CPU generator for one operation.
   at::Generator draw();
 
+  // The seed, and the offset of the next `words` numbers of a thread, which are taken.
+  std::pair<uint64_t, uint64_t> take(uint64_t words);
+
   // For the kernels of extensions, see the base class.
   at::PhiloxMusaState philox_musa_state(uint64_t increment) override;
   std::pair<uint64_t, uint64_t> philox_engine_inputs(uint64_t increment) override;
