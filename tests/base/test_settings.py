@@ -85,6 +85,7 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_EXCLUDE_DIRS", "/x, y:z,", "exclude_dirs", ("/x", "y", "z")),
         ("TORCHADA_TUNED_TABLES", "/x", "tuned_tables", "/x"),
         ("TORCHADA_ALL_DTYPES", "1", "all_dtypes", True),
+        ("TORCHADA_RNG", "CUDA", "rng", "cuda"),
         ("TORCHADA_GRAPH_ROTATION", "0", "graph_rotation", False),
         ("TORCHADA_GRAPH_ROTATION", "", "graph_rotation", True),
         ("TORCHADA_GRAPH_EXEC_CAP", "12", "graph_exec_cap", 12),

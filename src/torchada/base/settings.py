@@ -122,6 +122,9 @@ class Settings:
     graph_autoprobe = Variable("GRAPH_AUTOPROBE", FLAG, False, "find the driver's limit of executables by a trial")
     graph_exec_margin = Variable("GRAPH_EXEC_MARGIN", NUMBER, 128, "how far below a limit from a trial to stay")
     vendor_precision = Variable("VENDOR_PRECISION", FLAG, False, "start with the vendor's precision of matrix products")
+    rng = Variable(
+        "RNG", _choice("cuda", "backend"), "backend", "cuda: draw random numbers by the grid of an NVIDIA GPU"
+    )
     log = Variable("LOG", _choice("calls", "summary"), "", "report on stderr which APIs of CUDA are used")
     report = Variable("REPORT", PATHS, (), "the files of `torchada run --report`; not for users")
     cpp_ops = Variable("ENABLE_CPP_OPS", FLAG, False, "override operators of PyTorch by kernels in C++, compiled once")

@@ -12,6 +12,7 @@ AREAS = {
         "tensor_data",
         "legacy_types",
         "random",
+        "random_grid",
         "serialization",
         "sharing",
         "dlpack",
