@@ -18,9 +18,10 @@ triton before a program does.
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 
-__all__ = ["register"]
+__all__ = ["add_language", "register"]
 
 # Names that builds of Moore Threads' Triton have given their backend.
 _VENDORS = ("musa", "mtgpu", "mthreads")
@@ -35,3 +36,15 @@ def register(backends: ModuleType) -> None:
     from musasim.triton.driver import MusaDriver
 
     known["musa"] = backends.Backend(MUSABackend, MusaDriver)
+
+
+def add_language(extra: ModuleType) -> None:
+    """Add triton.language.extra.musa, which the vendor's Triton has, to `extra`: its libdevice is the one for every kernel here."""
+    name = f"{extra.__name__}.musa"
+    if name in sys.modules:
+        return
+    musa = ModuleType(name, "What the device's backend adds to the language.")
+    libdevice = sys.modules[f"{extra.__name__}.cuda.libdevice"]
+    vars(musa).update(libdevice=libdevice, __path__=[], __all__=["libdevice"])
+    vars(extra)["musa"] = musa
+    sys.modules.update({name: musa, f"{name}.libdevice": libdevice})

@@ -205,3 +205,18 @@ def test_a_machine_without_the_device_keeps_triton_as_it_is(plain: Interpreter) 
         else:
             raise AssertionError
     """)
+
+
+@pytest.mark.full
+def test_the_vendors_part_of_the_language_is_there(program: Interpreter, tmp_path: Path) -> None:
+    """As in Moore Threads' Triton; FlagGems takes its libdevice from it."""
+    (tmp_path / "vendors.py").write_text(
+        "import triton\nimport triton.language as tl\nfrom triton.language.extra.musa import libdevice\n\n"
+        "@triton.jit\ndef kernel(x):\n    tl.store(x, libdevice.tanh(tl.load(x)))\n"
+    )
+    program.run("""
+        import torch, vendors, triton.language.extra.musa.libdevice
+        x = torch.ones(1, device="cuda")
+        vendors.kernel[(1,)](x)
+        torch.testing.assert_close(x, torch.ones(1, device="cuda").tanh())
+    """)

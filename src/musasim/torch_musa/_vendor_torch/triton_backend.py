@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from musasim.triton import register
+from musasim.triton import add_language, register
 
 from .late_import import after_import
 
 
 def install() -> None:
     after_import("triton.backends", register)
+    after_import("triton.language.extra", add_language)
     after_import("torch.utils._triton", _count_the_device)
     after_import("torch._dynamo.trace_rules", _leave_the_driver_out)
 

@@ -28,7 +28,7 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in _HINTS:
         yield Patch(cuda, name, _hint(name), f"tl.extra.cuda.{name}", "emulated", note="a hint, without effect here")
     for name, function in _functions(own).items():
-        if hasattr(cuda.libdevice, name):
+        if getattr(cuda.libdevice, name, function) is not function:
             yield Patch(
                 cuda.libdevice, name, function, f"tl.extra.cuda.libdevice.{name}", to=f"{own.__name__}.libdevice"
             )
