@@ -226,3 +226,32 @@ def test_what_was_made_for_one_chip_says_what_to_use(module: str, plain: Interpr
     assert failed.returncode == 1
     assert "was a part of torchada 0.1 and is not in this release; use " in failed.stderr
     plain.run(f"try:\n    import torchada.triton.{module}\nexcept ImportError:\n    pass")
+
+
+def test_version_of_compares_a_version_with_a_text(plain: Interpreter) -> None:
+    plain.run(
+        """
+        from types import SimpleNamespace
+        from torchada._version import version_of
+        assert version_of("2.11.0.post1+musa5.2.0") < "2.11.0.post2" and version_of("2.11.0.post1+musa5.2.0") == "2.11.0.post1"
+        assert "2.9.1" > version_of("2.9.0") and version_of(version_of("2.10")) >= "2.9.9"
+        for unknown in (None, "", "nonsense", SimpleNamespace(), SimpleNamespace(__version__=None)):
+            assert version_of(unknown) < "0.0.1" and not version_of(unknown).is_known
+        assert version_of(SimpleNamespace(__version__="2.9.1")) == "2.9.1" and len({version_of("1.0"), version_of("1.0.0")}) == 1
+        """
+    )
+
+
+@pytest.mark.parametrize(("names", "answer"), [('{"nvidia": 0}', "False"), ('{"nvidia": 0, "mtgpu": 0}', "True")])
+def test_whether_triton_compiles_for_musa(plain: Interpreter, names: str, answer: str) -> None:
+    plain.run(
+        f"""
+        import sys, types
+        sys.modules["triton"] = types.ModuleType("triton")
+        sys.modules["triton.backends"] = types.SimpleNamespace(backends={names})
+        from torchada.triton.musa_compat import triton_backend_is_musa
+        assert triton_backend_is_musa() is {answer}
+        del sys.modules["triton.backends"]
+        assert triton_backend_is_musa() is False
+        """
+    )
