@@ -7,7 +7,7 @@ They are functions and not wrapt proxies because they are called often, because 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from torchada.redirect.device_names import DeviceNames
@@ -96,7 +96,7 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
 
     Not functools.wraps: `__wrapped__` would let inspect, and code that unwraps, bypass the translation.
     """
-    name = path or getattr(original, "__qualname__", original.__name__).replace("_VariableFunctionsClass.", "")
+    name = path or _name(original)
     function.__qualname__ = name
     function.__name__ = name.rpartition(".")[2]
     function.__doc__ = original.__doc__
@@ -106,6 +106,14 @@ def disguise(function: Function, original: Any, path: str | None = None) -> Func
     function.__module__ = "torch" if path else getattr(original, "__module__", None) or "torch"
     function.__torchada_original__ = original  # type: ignore[attr-defined]
     return function
+
+
+def _name(original: Any) -> str:
+    """By which pickle finds it in its module. Functions of pybind11 and some of torch's are methods of what no module has."""
+    if isinstance(original, BuiltinFunctionType) and not isinstance(original.__self__, type):
+        return original.__name__
+    name: str = getattr(original, "__qualname__", original.__name__)
+    return name.replace("_VariableFunctionsClass.", "")
 
 
 def original_of(function: Any) -> Any:

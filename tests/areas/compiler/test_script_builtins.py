@@ -159,3 +159,28 @@ model.save("model.pt")
 assert torch.jit.load("model.pt")(torch.ones(1, 2, device="cuda")).dtype == torch.float16
 """)
     musa.run(["-W", "ignore", str(path)])
+
+
+PICKLE = """
+import json, pickle, torch
+named = {f"{owner.__name__}.{name}": value for owner in (torch, torch._C) for name, value in vars(owner).items()}
+found = []
+for name, value in named.items():
+    try:
+        found += [name] if callable(value) and pickle.loads(pickle.dumps(value)) is value else []
+    except Exception:
+        pass
+print(json.dumps(found))
+"""
+
+
+def test_functions_that_pickle_takes_without_torchada_it_takes_with_it(plain: Interpreter, musa: Interpreter) -> None:
+    """A data set, a DataLoader's worker or a saved graph may hold one; pickle looks for it by its module and name."""
+    stock = set(plain.json(PICKLE, env={"TORCHADA_DISABLE": "1"}))
+    replaced_in_one_place = {  # by the adapter, and the two that read TorchScript files, which only torch.jit.load calls
+        "torch._C._conv_determine_backend_memory_format",
+        *(f"torch._C.{name}" for name in ("is_autocast_enabled", "set_autocast_enabled")),
+        *(f"{owner}.import_ir_module{end}" for owner in ("torch", "torch._C") for end in ("", "_from_buffer")),
+    }
+    assert {"torch.is_autocast_enabled", "torch._C._accelerator_emptyCache"} <= stock
+    assert stock - set(musa.json(PICKLE)) - replaced_in_one_place == set()

@@ -78,6 +78,9 @@ def _state(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) ->
         if name in vars(owner):
             original = getattr(owner, name)
             call = made.setdefault(id(original), _by_device_type(original, context, sets=name.startswith("set_")))
+            # Not the adapter's names: it replaces two in torch alone, where pickle is to find ours.
+            call.__name__ = call.__qualname__ = name
+            call.__module__ = owner.__name__
             yield Patch(owner, name, call, f'torch.{name}("cuda")')
     yield from _gpu_dtype(context, owner, made)
 
