@@ -25,6 +25,7 @@ for module, name in ((torch.backends.cudnn, "is_acceptable"), (torch.nn.init, "_
 """
 
 
+@pytest.mark.full
 def test_what_is_a_builtin_for_torchscript_without_torchada_is_one(plain: Interpreter, musa: Interpreter) -> None:
     """The table is keyed by identity, and knows of a replacement what it knows of the builtin, where there is an operator."""
     stock = plain.json(TABLE + "print(json.dumps(names))", env={"TORCHADA_DISABLE": "1"})
@@ -131,6 +132,7 @@ with torch.inference_mode():
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", ["cpu", "cuda"])
 def test_autocast_in_a_scripted_function(place: str, musa: Interpreter, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
@@ -138,6 +140,7 @@ def test_autocast_in_a_scripted_function(place: str, musa: Interpreter, tmp_path
     musa.run(["-W", "ignore", str(path)])
 
 
+@pytest.mark.full
 def test_autocast_of_torch_cuda_amp_in_a_scripted_function(musa: Interpreter, tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text("""
@@ -174,6 +177,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.full
 def test_functions_that_pickle_takes_without_torchada_it_takes_with_it(plain: Interpreter, musa: Interpreter) -> None:
     """A data set, a DataLoader's worker or a saved graph may hold one; pickle looks for it by its module and name."""
     stock = set(plain.json(PICKLE, env={"TORCHADA_DISABLE": "1"}))
