@@ -42,7 +42,6 @@ SPEC = facts_of(release.name())
 
 DYNAMO = "torch._dynamo is not imported before the program does so, because that would multiply the import time"
 FUSED = "kernels and operators that exist only in the vendor's torch"
-GRIDS = "random numbers in the grids of other devices are not simulated"
 LEFT_OUT: dict[str, str] = {
     "MusaInterface": DYNAMO,
     "backend": DYNAMO,
@@ -55,7 +54,6 @@ LEFT_OUT: dict[str, str] = {
     "trace_rules": DYNAMO,
     "variables": DYNAMO,
     "apply_lowering_patch": FUSED,
-    **release.of({"2.7.1": {}, "2.9.1": dict.fromkeys(("NV_GPU_REGISTRY", "align_rng_to_nv_gpu"), GRIDS)}),
 }
 
 #: Names whose import takes long. The real package imports them itself; here they appear on first use, perhaps in this process.
@@ -79,7 +77,6 @@ _TOOLS = {"torch_musa.profiler._pattern_matcher", "torch_musa.profiler._utils"}
 WITHOUT_TARGET = set() if importlib.util.find_spec("torch.profiler._pattern_matcher") else _TOOLS
 LAZY = "copies that the vendor's patched torch makes when they are needed"
 SINCE_2_9_1 = {
-    "torch_musa.core.random.align_rng_to_nv_gpu": GRIDS,
     "torch_musa.core.module_attrs._lazy_to": LAZY,
     "torch_musa.core.tensor_attrs._lazy_musa": LAZY,
     "torch_musa.core.tensor_attrs._lazy_to": LAZY,

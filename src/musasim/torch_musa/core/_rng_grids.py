@@ -11,7 +11,6 @@ from typing import Any
 
 from musasim.base import release
 
-SINCE = (2, 9, 1)
 _VARIABLES = ("TORCH_ARCH_MP_COUNT", "TORCH_ARCH_MAXTHREADS_PER_MP")
 #: Multiprocessors, and threads for each.
 NV_GPU_REGISTRY = {
@@ -42,7 +41,7 @@ def align_rng_to_nv_gpu(gpu_name: str | None = None) -> None:
 
 def publish(*owners: dict[str, Any]) -> None:
     """Put the two names into the modules of the release that has them, and align as its import does."""
-    if release.chosen() < SINCE:
+    if not release.since("2.9.1"):
         return
     for names in owners:
         names.update(NV_GPU_REGISTRY=NV_GPU_REGISTRY, align_rng_to_nv_gpu=align_rng_to_nv_gpu)

@@ -2,6 +2,7 @@
 #include "random.h"
 
 #include "../runtime/device.h"
+#include "../runtime/release.h"
 #include "philox.h"
 
 #include <ATen/ATen.h>
@@ -31,9 +32,7 @@ constexpr uint64_t kWordsPerCall = 4;
 
 // As torch_musa 2.9.1 and newer read them. Before, a kernel asks the device alone.
 int64_t figure(const char* variable, int64_t of_the_device) {
-  const char* release = std::getenv("MUSASIM_RELEASE");
-  const bool aligns = release != nullptr && *release != '\0' && std::strcmp(release, "2.7.1") != 0;
-  const char* text = aligns ? std::getenv(variable) : nullptr;
+  const char* text = since(Release::v2_9_1) ? std::getenv(variable) : nullptr;
   const int64_t number = text != nullptr ? std::atoll(text) : 0;
   return number > 0 ? number : of_the_device;
 }
