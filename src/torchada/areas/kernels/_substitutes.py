@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     Function = Callable[..., Any]
 
+# What operators write to although their schemas do not say so.
+_STATISTICS = ("running_mean", "running_var")
+_WRITTEN = {"native_batch_norm": _STATISTICS}
+
 
 def elsewhere(torch: Any, name: str) -> Function:
     """What computes the operator `name` of aten for any data type that it has on the CPU."""
@@ -29,10 +33,17 @@ class _Elsewhere:
         self._is_on_the_cpu = name == "bincount"  # whose weights are added up in double precision, on CUDA too
 
     @cached_property
-    def _written(self) -> str:
-        """The argument that is written to: no operator here writes to more than one, `out`, by its name, or the first."""
+    def _written(self) -> list[tuple[int, str]]:
+        """The arguments that are written to: their places and names."""
         arguments = overload(self._torch, self._name)._schema.arguments
-        return next((argument.name for argument in arguments if argument.is_write), "")
+        undeclared = _WRITTEN.get(self._name, ())
+        names = [(place, argument.name, argument.is_write) for place, argument in enumerate(arguments)]
+        return [(place, name) for place, name, is_write in names if is_write or name in undeclared]
+
+    @cached_property
+    def _returns_written(self) -> bool:
+        (*_, last) = overload(self._torch, self._name)._schema.returns
+        return last.alias_info is not None
 
     @cached_property
     def _compute(self) -> Function:
@@ -49,10 +60,12 @@ class _Elsewhere:
         moved = [self._each(argument, to) for argument in args]
         named = {name: self._each(argument, to) for name, argument in kwargs.items()}
         result = self._compute(*moved, **named)
-        if not self._written:
-            return self._each(result, back)
-        written = kwargs[self._written] if self._written in kwargs else args[0]
-        return written.resize_(result.shape).copy_(result)
+        written: Any = None
+        for place, name in self._written:
+            written, computed = _argument(place, name, args, kwargs), _argument(place, name, moved, named)
+            if written is not None and written is not computed:
+                written.resize_(computed.shape).copy_(computed)
+        return written if self._returns_written else self._each(result, back)
 
     def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
         """How to convert a tensor for the computation, and how to convert a result back."""
@@ -70,6 +83,10 @@ class _Elsewhere:
         if isinstance(value, tuple):
             return tuple(self._each(part, way) for part in value)
         return way(value) if isinstance(value, self._torch.Tensor) else value
+
+
+def _argument(place: int, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return args[place] if place < len(args) else kwargs.get(name)
 
 
 class _Convolution:
