@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels import _handles
 from torchada.areas.kernels._gates import rules
-from torchada.areas.kernels._gates.gates import GATES, Gate
+from torchada.areas.kernels._gates.gates import Gate
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
 from torchada.redirect.context import Context
@@ -111,12 +111,12 @@ class Kernel(Gated):
         verdict = self._verdicts.known(self.name)
         adapter = self._context.backend.adapter
         if verdict is None:
-            return f"{adapter}'s kernel is probed at the first call; {GATES.state}"
+            return f"{adapter}'s kernel is probed at the first call"
         if verdict:
             return f"{adapter}'s kernel is right, and used"
         where = "makes the host wait, and is replaced in captures"
         return (
-            f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}; {GATES.state}"
+            f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
         )
 
     def device(self, *args: Any) -> Any:
