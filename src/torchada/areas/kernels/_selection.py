@@ -115,9 +115,7 @@ class Kernel(Gated):
         if verdict:
             return f"{adapter}'s kernel is right, and used"
         where = "makes the host wait, and is replaced in captures"
-        return (
-            f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
-        )
+        return f"{adapter}'s kernel {where if self._only_captured else 'is missing or wrong, and replaced'}"
 
     def device(self, *args: Any) -> Any:
         """The device whose kernel is called."""

@@ -119,6 +119,8 @@ OPERATORS = (
         "baddbmm.dtype",
         "baddbmm.dtype_out",
     ),
+    # factorizations
+    *("linalg_lu_factor_ex", "linalg_lu_factor_ex.out", "linalg_lu", "linalg_lu.out"),
     # fused_adam, flash_attention
     *("_fused_adam_", "_fused_adam_.tensor_lr", "_fused_adamw_", "_fused_adamw_.tensor_lr"),
     *("_flash_attention_forward", "_flash_attention_forward_no_dropout_inplace", "_flash_attention_backward"),
