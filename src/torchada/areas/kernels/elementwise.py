@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels._gates import rules
+from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
 from torchada.areas.kernels._substitutes import elsewhere
@@ -60,14 +60,14 @@ def patches(context: Context) -> Iterator[Patch]:
 class _Scaled(Kernel):
     """A kernel for the calls of elu that have scales, as selu and celu make them."""
 
-    rule = rules.SCALED
+    rule = gates.SCALED
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         return any(scale != 1 for scale in args[2:4])
 
 
 class _Power(Kernel):
-    rule = rules.INTEGERS
+    rule = gates.INTEGERS
 
     def __call__(self, keys: DispatchKeySet, base: Any, exponent: Any, **out: Any) -> Any:
         torch = self._context.torch
@@ -84,7 +84,7 @@ class _Power(Kernel):
 
 
 class _Division(Kernel):
-    rule = rules.DOUBLES
+    rule = gates.DOUBLES
 
     def __call__(self, keys: DispatchKeySet, a: Any, b: Any, **options: Any) -> Any:
         torch = self._context.torch
@@ -107,7 +107,7 @@ class _Division(Kernel):
 
 
 class _Promoted(Kernel):
-    rule = rules.INTEGERS
+    rule = gates.INTEGERS
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         if args[0].is_floating_point() or args[0].is_complex() or args[0].layout != self._context.torch.strided:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels._refusals import Refusing
-from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.areas.kernels._selection import Refusing, Selection, need_own_kernels
 from torchada.areas.kernels._substitutes import elsewhere
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels._gates import rules
+from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
 from torchada.areas.kernels._verdicts import Function, Verdicts
@@ -32,7 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Sliced(Kernel):
-    rule = rules.SLICED
+    rule = gates.SLICED
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         return not all(self._is_plain(matrix) for matrix in args)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from torchada.areas.kernels._gates.library import Library
     from torchada.redirect.context import Context
 
+# By what a gate decides; csrc/gate.h has the same numbers.
+ALWAYS, REFUSED, INTEGERS, DOUBLES, SLICED, SCALED = 1, 2, 3, 4, 5, 6
 _PYTHON, _OWN = "PrivateUse2", "PrivateUse3"
 
 

@@ -121,6 +121,27 @@ OPERATORS = (
     ),
     # factorizations
     *("linalg_lu_factor_ex", "linalg_lu_factor_ex.out", "linalg_lu", "linalg_lu.out"),
+    # transforms
+    *(
+        "fft_fft",
+        "fft_fft2",
+        "fft_fftn",
+        "fft_ifft",
+        "fft_ifft2",
+        "fft_ifftn",
+        "fft_rfft",
+        "fft_rfft2",
+        "fft_rfftn",
+        "fft_irfft",
+        "fft_irfft2",
+        "fft_irfftn",
+        "fft_hfft",
+        "fft_hfft2",
+        "fft_hfftn",
+        "fft_ihfft",
+        "fft_ihfft2",
+        "fft_ihfftn",
+    ),
     # fused_adam, flash_attention
     *("_fused_adam_", "_fused_adam_.tensor_lr", "_fused_adamw_", "_fused_adamw_.tensor_lr"),
     *("_flash_attention_forward", "_flash_attention_forward_no_dropout_inplace", "_flash_attention_backward"),

@@ -29,7 +29,7 @@ constexpr auto kDevice = c10::DispatchKey::PrivateUse1;
 constexpr auto kPython = c10::DispatchKey::PrivateUse2;
 constexpr auto kOwn = c10::DispatchKey::PrivateUse3;
 
-// Which calls are Python's; `rules.py` has the same numbers.
+// Which calls are Python's; `gates.py` has the same numbers.
 enum class Rule : int {
   never = 0, // a probe has found the device's kernel right
   always = 1,
