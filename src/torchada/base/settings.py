@@ -116,6 +116,9 @@ class Settings:
     native = Variable("NATIVE", _choice("0", "1", "auto"), "auto", "the native (1) or the portable (0) mechanism")
     skip_areas = Variable("SKIP_AREAS", NAMES, frozenset(), "areas to leave alone, separated by commas")
     all_dtypes = Variable("ALL_DTYPES", FLAG, True, "0: leave the data types that the backend's kernels refuse")
+    cpu_fallback = Variable(
+        "CPU_FALLBACK", _choice("warn", "silent", "refuse"), "warn", "operators computed on the CPU"
+    )
     graph_dumps = Variable("CUDA_GRAPH_DEBUG_DUMP_PATH", FOLDER, None, "gets a file for each graph that is captured")
     graph_rotation = Variable("GRAPH_ROTATION", FLAG, True, "0: never give up the executable of a graph")
     graph_exec_cap = Variable("GRAPH_EXEC_CAP", NUMBER, 0, "how many executables of graphs a process keeps at a time")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
+from torchada.redirect.context import Context
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,18 +19,18 @@ _STATISTICS = ("running_mean", "running_var")
 _WRITTEN = {"native_batch_norm": _STATISTICS}
 
 
-def elsewhere(torch: Any, name: str) -> Function:
+def elsewhere(context: Context, name: str) -> Function:
     """What computes the operator `name` of aten for any data type that it has on the CPU."""
-    dropout = _Dropout(torch)
+    dropout = _Dropout(context.torch)
     on_the_device: dict[str, Function] = {"native_dropout": dropout, "native_dropout_backward": dropout.backward}
-    return on_the_device[name] if name in on_the_device else _Elsewhere(torch, name)
+    return on_the_device[name] if name in on_the_device else _Elsewhere(context, name)
 
 
 class _Elsewhere:
     """Halves are computed in single precision on the device, everything else on the CPU."""
 
-    def __init__(self, torch: Any, name: str) -> None:
-        self._torch, self._name = torch, name
+    def __init__(self, context: Context, name: str) -> None:
+        self._context, self._torch, self._name = context, context.torch, name
         self._is_on_the_cpu = name == "bincount"  # whose weights are added up in double precision, on CUDA too
 
     @cached_property
@@ -72,12 +73,20 @@ class _Elsewhere:
         torch, device = self._torch, tensors[0].device
         floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
+            self._note(tensors)
             return lambda tensor: tensor.cpu(), lambda tensor: tensor.to(device)
         (half,) = floating
         return (
             lambda tensor: tensor.float() if tensor.is_floating_point() else tensor,
             lambda tensor: tensor.to(half) if tensor.is_floating_point() else tensor,
         )
+
+    def _note(self, tensors: Sequence[Tensor]) -> None:
+        from torchada.redirect import cpu_fallbacks
+
+        types = ", ".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors}))
+        adapter = self._context.backend.adapter
+        cpu_fallbacks.note(self._context, f"aten::{self._name}", f"{adapter}'s kernel refuses {types}, or is wrong")
 
     def _each(self, value: Any, way: Function) -> Any:
         if isinstance(value, tuple):

@@ -42,7 +42,7 @@ def patches(context: Context) -> Iterator[Patch]:
     of_range = "a range of whole numbers, on the device"
     replacements: dict[str, tuple[Function, str]] = {"arange.start_out": (Range(torch), of_range)}
     for name in _OPERATORS:
-        replacements[name] = elsewhere(torch, name), "single precision for halves, the CPU for other types"
+        replacements[name] = elsewhere(context, name), "single precision for halves, the CPU for other types"
     for name, (replacement, how) in replacements.items():
         to = f"{how}, where {context.backend.adapter}'s kernel refuses a data type"
         yield Patch(kernels, name, Refusing(context, name, replacement), None, "emulated", to, note=f"aten::{name}")

@@ -44,10 +44,10 @@ def patches(context: Context) -> Iterator[Patch]:
         probe = partial(elu.is_right, has_out=name == "elu.out")
         made.append((_Scaled(context, name, replacement, probe, verdicts), "exponentials"))
     for name in _POWERS:
-        power = _Power(context, name, elsewhere(torch, name), _Probe(torch, name).power, verdicts)
+        power = _Power(context, name, elsewhere(context, name), _Probe(torch, name).power, verdicts)
         made.append((power, "integers on the CPU"))
     for name in _DIVISIONS if context.settings.all_dtypes else ():
-        division = _Division(context, name, elsewhere(torch, name), _Probe(torch, name).division, verdicts)
+        division = _Division(context, name, elsewhere(context, name), _Probe(torch, name).division, verdicts)
         made.append((division, "division on the CPU"))
     for name in _OF_REALS if context.settings.all_dtypes else ():
         function = _Function(torch, name)

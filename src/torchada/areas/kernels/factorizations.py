@@ -32,7 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
     }
     to = f"elimination on the device, where {context.backend.adapter}'s kernel refuses to go without pivoting"
     for name, function in computed.items():
-        kernel = Refusing(context, name, _of_either_kind(function, elsewhere(context.torch, name)))
+        kernel = Refusing(context, name, _of_either_kind(function, elsewhere(context, name)))
         yield Patch(kernels, name, kernel, None, "emulated", to, note=f"aten::{name} without pivoting")
 
 
