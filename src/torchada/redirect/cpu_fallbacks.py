@@ -13,7 +13,7 @@ COUNTS: Counter[str] = Counter()
 
 
 def note(context: Context, operator: str, why: str) -> None:
-    """A call of `operator` is about to be computed on the CPU. Raises UnsupportedError where TORCHADA_CPU_FALLBACK=refuse is set."""
+    """`operator` is about to be computed on the CPU. Raises UnsupportedError where TORCHADA_CPU_FALLBACK=refuse is set."""
     if context.settings.cpu_fallback == "refuse":
         raise error(context, operator, f"{why}, and TORCHADA_CPU_FALLBACK=refuse rules out the CPU")
     COUNTS[operator] += 1
