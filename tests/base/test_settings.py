@@ -62,8 +62,8 @@ def test_read_understands_flags_that_are_on(value: str, form: type[str]) -> None
 
 @pytest.mark.parametrize("value", OFF)
 def test_read_understands_flags_that_are_off(value: str) -> None:
-    # Rotation is on unless it is switched off.
-    assert read(dict.fromkeys(FLAGS, value)) == Settings(graph_rotation=value == "")
+    # Two flags are on unless they are switched off.
+    assert read(dict.fromkeys(FLAGS, value)) == Settings(graph_rotation=value == "", all_dtypes=value == "")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_MUSA_VIEW", "xformers, mine", "musa_view", {"xformers", "mine"}),
         ("TORCHADA_EXCLUDE_DIRS", "/x, y:z,", "exclude_dirs", ("/x", "y", "z")),
         ("TORCHADA_TUNED_TABLES", "/x", "tuned_tables", "/x"),
-        ("TORCHADA_ALL_DTYPES", "1", "all_dtypes", True),
         ("TORCHADA_RNG", "CUDA", "rng", "cuda"),
+        ("TORCHADA_ALL_DTYPES", "0", "all_dtypes", False),
         ("TORCHADA_GRAPH_ROTATION", "0", "graph_rotation", False),
         ("TORCHADA_GRAPH_ROTATION", "", "graph_rotation", True),
         ("TORCHADA_GRAPH_EXEC_CAP", "12", "graph_exec_cap", 12),

@@ -36,6 +36,7 @@ FIELDS = {
     "modules",
     "areas",
     "workarounds",
+    "cpu_fallbacks",
     "device_strings",
     "views",
     "environment",

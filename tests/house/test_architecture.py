@@ -16,6 +16,7 @@ pytestmark = pytest.mark.once
 
 SOURCE = ROOT / "src"
 AREAS = SOURCE / "torchada" / "areas"
+KERNELS = "torchada.areas.kernels"
 PATHS = {
     ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__"): path
     for path in sorted(SOURCE.rglob("*.py"))
@@ -97,7 +98,7 @@ def test_what_is_seldom_needed_is_loaded_late() -> None:
         loaded = imports(nodes(tree(name), at_import=True))
         if not within([name], "torchada.telemetry"):
             assert not within(loaded, "torchada.telemetry"), name
-        if not within([name], "torchada.base.caches", "torchada.areas.kernels.overrides"):
+        if not within([name], "torchada.base.caches", f"{KERNELS}.overrides", f"{KERNELS}._host_compiler"):
             assert not within(loaded, "_torchada_cache", "torchada.base.caches"), name
 
 
@@ -128,7 +129,7 @@ def test_every_wing_is_a_folder_and_every_folder_a_wing() -> None:
 
 def area_functions(module: str) -> list[str]:
     """An area is a public function of a public file that takes the context and yields patches."""
-    if module.rpartition(".")[2].startswith("_") or within([module], "torchada.areas.kernels.overrides"):
+    if any(name.startswith("_") for name in module.split(".")) or within([module], f"{KERNELS}.overrides"):
         return []
     public = [node for node in tree(module).body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
     return [node.name for node in public if [argument.arg for argument in node.args.args] == ["context"]]

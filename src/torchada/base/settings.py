@@ -115,7 +115,10 @@ class Settings:
     strict = Variable("STRICT", FLAG, False, "raise where torchada would warn and go on")
     native = Variable("NATIVE", _choice("0", "1", "auto"), "auto", "the native (1) or the portable (0) mechanism")
     skip_areas = Variable("SKIP_AREAS", NAMES, frozenset(), "areas to leave alone, separated by commas")
-    all_dtypes = Variable("ALL_DTYPES", FLAG, False, "some operators in data types that the backend refuses")
+    all_dtypes = Variable("ALL_DTYPES", FLAG, True, "0: leave the data types that the backend's kernels refuse")
+    cpu_fallback = Variable(
+        "CPU_FALLBACK", _choice("warn", "silent", "refuse"), "warn", "operators computed on the CPU"
+    )
     graph_dumps = Variable("CUDA_GRAPH_DEBUG_DUMP_PATH", FOLDER, None, "gets a file for each graph that is captured")
     graph_rotation = Variable("GRAPH_ROTATION", FLAG, True, "0: never give up the executable of a graph")
     graph_exec_cap = Variable("GRAPH_EXEC_CAP", NUMBER, 0, "how many executables of graphs a process keeps at a time")
@@ -131,6 +134,9 @@ class Settings:
     cpp_ops_path = Variable("CPP_OPS_PATH", PATHS, (), "folders with more overrides of operators, separated by colons")
     cpp_ops_verbose = Variable("CPP_OPS_VERBOSE", FLAG, False, "show how overrides are compiled, and which there are")
     cpp_ops_logged = Variable("DEBUG_CPP_OPS", FLAG, False, "a line on stderr for each call that is overridden")
+    cpp_gates = Variable(
+        "CPP_GATES", _choice("auto", "0", "1"), "auto", "gates of operators in C++, once compiled; 1: wait for it"
+    )
     cache = Variable("CACHE_DIR", FOLDER, None, "the folder that what torchada compiles is kept in")
     tuned_tables = Variable("TUNED_TABLES", TEXT, "~/.local/share/torchada/tuned", "tables for SGLang and vLLM")
     exclude_dirs = Variable("EXCLUDE_DIRS", FOLDERS, (), "folders, or their names, with headers that are not ported")

@@ -19,6 +19,7 @@ def as_text(report: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]
             *_modules(report),
             *_areas(report, apis or {}),
             *_workarounds(report),
+            *_cpu_fallbacks(report),
             *_views(report),
             *_environment(report),
         ]
@@ -68,6 +69,15 @@ def _workarounds(report: Report) -> list[str]:
         return []
     rows = ((row["area"], row["versions"], row["for"]) for row in report["workarounds"])
     return ["workarounds for versions", *table(rows)]
+
+
+def _cpu_fallbacks(report: Report) -> list[str]:
+    if not report["cpu_fallbacks"]:
+        return []
+    return [
+        "computed on the CPU",
+        *table((name, counted(calls, "call")) for name, calls in report["cpu_fallbacks"].items()),
+    ]
 
 
 def _views(report: Report) -> list[str]:

@@ -37,6 +37,7 @@ def report() -> dict[str, Any]:
         "modules": _modules(),
         "areas": [area.as_data() for area in STATE.areas.values()],
         "workarounds": workarounds(),
+        "cpu_fallbacks": _cpu_fallbacks(),
         "device_strings": _device_strings(),
         "views": _views(),
         "environment": _environment(settings),
@@ -133,6 +134,12 @@ def _module_state(name: str) -> str:
     if any(area.outcome == "applied" for area in areas):
         return "wrapped"
     return "imported, left as it is"
+
+
+def _cpu_fallbacks() -> dict[str, int]:
+    """How often each operator was computed on the CPU. Nothing has noted one where the module is not loaded."""
+    module = sys.modules.get("torchada.redirect.cpu_fallbacks")
+    return dict(module.COUNTS) if module is not None else {}
 
 
 def _device_strings() -> dict[str, str]:

@@ -92,8 +92,8 @@ assert (integers.int().cuda()[0] // 2).dtype == torch.int32 and (integers.cuda()
 
 
 @pytest.mark.full
-def test_divisions_in_double_precision_on_request(musa: Interpreter) -> None:
-    musa.run(DIVISIONS, env={"TORCHADA_ALL_DTYPES": "1"})
+def test_divisions_in_double_precision(musa: Interpreter) -> None:
+    musa.run(DIVISIONS)
 
 
 FUNCTIONS = """
@@ -119,5 +119,5 @@ for name in elementwise._OF_REALS:
 
 
 @pytest.mark.full
-def test_functions_of_integers_on_request(musa: Interpreter) -> None:
-    musa.run(FUNCTIONS, env={"TORCHADA_ALL_DTYPES": "1"})
+def test_functions_of_integers(musa: Interpreter) -> None:
+    musa.run(FUNCTIONS)

@@ -34,9 +34,9 @@ torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b)
 
 @pytest.mark.full
 def test_products_of_sparse_matrices_have_no_strides(musa: Interpreter) -> None:
-    musa.run(SPARSE, env={"TORCHADA_ALL_DTYPES": "1"})
+    musa.run(SPARSE)
 
 
 @pytest.mark.full
-def test_products_on_request(musa: Interpreter) -> None:
-    musa.run(PRODUCTS, env={"TORCHADA_ALL_DTYPES": "1"})
+def test_products_of_slices(musa: Interpreter) -> None:
+    musa.run(PRODUCTS)

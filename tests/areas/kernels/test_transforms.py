@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from torchada.areas.kernels import transforms
+
 X = torch.linspace(-1, 2, 32)
 Z = torch.complex(X, X.flip(0))
 CALLS: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]] = {
@@ -67,3 +69,35 @@ def test_a_second_derivative() -> None:
         return found.cpu()
 
     torch.testing.assert_close(second("cuda"), second("cpu"))
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+@pytest.mark.parametrize("name", transforms._OF_HALVES)
+def test_transforms_of_halves(name: str) -> None:
+    """As on CUDA, where neuraloperator transforms activations under autocast."""
+    function = getattr(torch.fft, name.removeprefix("fft_"))
+    x = torch.linspace(-1, 1, 64).reshape(4, 16).half()
+    wanted = function(x.float())
+    narrow = torch.complex32 if wanted.is_complex() else torch.float16
+    for is_inference in (False, True):
+        with torch.inference_mode(is_inference):
+            found = function(x.cuda())
+            assert found.is_cuda and found.dtype == narrow
+            torch.testing.assert_close(found.cpu().to(wanted.dtype), wanted, rtol=1e-2, atol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_transforms_of_halves_have_gradients() -> None:
+    x = torch.linspace(-1, 1, 16).half()
+    gradients = []
+    for given in (x.float(), x.cuda()):
+        given.requires_grad_()
+        torch.fft.rfft(given).to(torch.complex64).abs().sum().backward()
+        assert given.grad is not None and given.grad.dtype == given.dtype
+        gradients.append(given.grad.float().cpu())
+    torch.testing.assert_close(*gradients, rtol=1e-2, atol=1e-2)
+
+
+def test_transforms_of_bfloat16_are_refused_as_on_cuda() -> None:
+    with pytest.raises(RuntimeError, match="Unsupported dtype BFloat16"):
+        torch.fft.fft(torch.ones(4, dtype=torch.bfloat16, device="cuda"))

@@ -7,6 +7,7 @@ AREAS = {
         "host_synchronizing",
         "fused_adam",
         "dtypes",
+        "factorizations",
         "embedding_bag",
         "interpolation",
         "transforms",

@@ -1,16 +1,19 @@
-"""Kernels that take the place of the backend's own only where a probe on the device finds that one missing or wrong.
+"""Kernels that take the place of the backend's own only where that one refuses a call or, as a probe on the device finds, is wrong.
 
-They are registered for the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd
-and autocast, in inference mode too. The backend's own kernel can be called from there, so that nothing is replaced in order to ask.
-What PyTorch composes of other operators has no kernel of the backend, and never comes to that key. It is given one.
+Calls on the device come to them by way of a gate in C++ (`_gates`), which hands the others on. Without one they are registered for
+the key BackendSelect, which the dispatcher asks last before it chooses a device's kernel: below autograd and autocast, in inference
+mode too. From both, the backend's own kernel can be called, so that nothing is replaced in order to ask. What PyTorch composes of
+other operators has no kernel of the backend, and never comes to BackendSelect. It is given one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels import _handles
+from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
 from torchada.redirect.context import Context
@@ -26,11 +29,55 @@ _SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
 
 def need_own_kernels(context: Context) -> None:
     """Skip the area for a backend whose kernels are PyTorch's own, as the CPU's are."""
-    if DispatchKeys(context).names.get("CUDA") != _DEVICE:
+    if not _has_own_kernels(context):
         raise Skip(f"{context.backend.name} has PyTorch's kernels")
 
 
-class Kernel:
+def _has_own_kernels(context: Context) -> bool:
+    return DispatchKeys(context).names.get("CUDA") == _DEVICE
+
+
+class Gated:
+    """One operator, whose calls on the device come here, or some of them: `rule` says which."""
+
+    rule = gates.ALWAYS
+
+    def __init__(self, context: Context, name: str, key: str = _SELECT) -> None:
+        self.name = self._operator_name = name  # verdicts are kept by the first, which may say more
+        self._context = context
+        self._select = getattr(context.torch._C.DispatchKey, key)
+        self._below_gate: DispatchKeySet | None = None
+        self._leave: Callable[[], None] = _stay
+        has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
+        operator = f"aten::{name}"
+        is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
+        self.key = _DEVICE if is_composed else key
+
+    @cached_property
+    def _operator(self) -> Any:
+        # Found at the first call: finding a hundred operators would make `import torch` longer.
+        return overload(self._context.torch, self._operator_name)
+
+    @property
+    def is_needed(self) -> bool:
+        return True
+
+    def opened(self, below: DispatchKeySet, leave: Callable[[], None]) -> None:
+        """A gate in C++ is open: `below` leads to the device's own kernel, and `leave` hands every call to that one."""
+        self._below_gate, self._leave = below, leave
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def _own(self, keys: DispatchKeySet) -> Function:
+        if self._below_gate is None and self.key == _DEVICE:
+            composed: Function = self._operator.decompose
+            return composed
+        rest = self._below_gate or keys.remove(self._select)
+        return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
+
+
+class Kernel(Gated):
     """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone.
 
     `only_captured`: whether the backend's kernel is right outside of captures in any case. `key`: one that only some tensors have,
@@ -47,21 +94,15 @@ class Kernel:
         only_captured: bool = False,
         key: str = _SELECT,
     ) -> None:
-        self.name = self._operator_name = name  # verdicts are kept by the first, which may say more
-        self._context, self._replacement, self._probe, self._verdicts = context, replacement, probe, verdicts
+        super().__init__(context, name, key)
+        self._replacement, self._probe, self._verdicts = replacement, probe, verdicts
         self._only_captured = only_captured
-        self._select = getattr(context.torch._C.DispatchKey, key)
         # A backend without graphs captures nothing.
         self._is_capturing = getattr(context.namespace, "is_current_stream_capturing", bool)
-        has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
-        operator = f"aten::{name}"
-        is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
-        self.key = _DEVICE if is_composed else key
 
-    @cached_property
-    def _operator(self) -> Any:
-        # Found at the first call: finding a hundred operators would make `import torch` longer.
-        return overload(self._context.torch, self._operator_name)
+    @property
+    def is_needed(self) -> bool:
+        return self._only_captured or self._verdicts.known(self.name) is not True
 
     @property
     def state(self) -> str:
@@ -98,15 +139,63 @@ class Kernel:
             is_captured = self._is_capturing()
             if verdict is None and not is_captured:
                 verdict = self._verdicts.probe(name, own, probe, device)
+                if not self.is_needed:
+                    self._leave()
             verdict = verdict or (self._only_captured and not is_captured)
         return own(*args, **kwargs) if verdict else self._replacement(*args, **kwargs)
 
-    def _own(self, keys: DispatchKeySet) -> Function:
-        if self.key == _DEVICE:
-            composed: Function = self._operator.decompose
-            return composed
-        rest = keys.remove(self._select)
-        return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
+
+class Refusing(Gated):
+    """One operator: the backend's kernel, and `replacement` for the data types that it has refused."""
+
+    rule = gates.REFUSED
+
+    def __init__(self, context: Context, name: str, replacement: Function) -> None:
+        super().__init__(context, name)
+        self._replacement = replacement
+        self._refused: set[tuple[Any, ...]] = set()
+        torch = context.torch
+        self._common = {torch.float32, torch.int64, torch.int32, torch.bool}
+
+    @property
+    def state(self) -> str:
+        """What `torchada status` says of the kernel."""
+        adapter = self._context.backend.adapter
+        if not self._refused:
+            return f"{adapter}'s kernel has refused no data type"
+        types = sorted({str(dtype).removeprefix("torch.") for refused in self._refused for dtype in refused[1:]})
+        return f"{adapter}'s kernel has refused {', '.join(types)}"
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        if self._refused and self._types(args, kwargs) in self._refused:
+            return self._replacement(*args, **kwargs)
+        try:
+            return self._own(keys)(*args, **kwargs)
+        except RuntimeError as error:
+            types = self._types(args, kwargs)
+            if types is None or isinstance(error, self._context.torch.OutOfMemoryError):
+                raise
+            refusal = error
+        try:
+            result = self._replacement(*args, **kwargs)
+        except Exception:
+            # The data type was not the reason, or the replacement does not support it either.
+            raise refusal from None
+        # Types that every kernel takes were refused for another reason, such as nine dimensions, and are tried again next time.
+        if not self._common.issuperset(types[1:]):
+            self._refused.add(types)
+        return result
+
+    def _types(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+        """Whether all tensors are dense, and then their data types; None unless all are on one device of the backend."""
+        torch = self._context.torch
+        tensors = [argument for argument in (*args, *kwargs.values()) if isinstance(argument, torch.Tensor)]
+        devices = {tensor.device for tensor in tensors}
+        if len(devices) != 1 or devices.pop().type != self._context.backend.device_type:
+            return None
+        # Kernels of other tensors call this one, or another, for what those are made of.
+        is_dense = all(tensor.layout == torch.strided and not tensor.is_nested for tensor in tensors)
+        return is_dense, *(tensor.dtype for tensor in tensors)
 
 
 class Selection:
@@ -116,24 +205,35 @@ class Selection:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._in_force: dict[str, tuple[Kernel, Any]] = {}
+        self._in_force: dict[str, tuple[Any, Any]] = {}
 
     def get(self, name: str) -> Any:
         return self._in_force[name][0] if name in self._in_force else MISSING
 
-    def set(self, name: str, kernel: Kernel) -> None:
-        # What earlier processes have found is read at the first call, because reading it would make `import torch` longer.
-        handle = _handles.register(self._context.torch, name, kernel.key, _plain(kernel))
-        self._in_force[name] = kernel, handle
+    def set(self, name: str, kernel: Any) -> None:
+        self._in_force[name] = kernel, self._handle(name, kernel)
 
     def delete(self, name: str) -> None:
         self._in_force.pop(name)[1].reset()
 
+    @cached_property
+    def _has_own_kernels(self) -> bool:
+        return _has_own_kernels(self._context)
 
-def _plain(kernel: Kernel) -> Function:
+    def _handle(self, name: str, kernel: Any) -> Any:
+        if isinstance(kernel, Gated) and kernel.key in (_SELECT, _DEVICE) and self._has_own_kernels:
+            return gates.Gate(self._context, kernel, _plain(kernel))
+        return _handles.register(self._context.torch, name, kernel.key, _plain(kernel))
+
+
+def _plain(kernel: Function) -> Function:
     """The dispatcher wants a function."""
 
     def call(keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         return kernel(keys, *args, **kwargs)
 
     return call
+
+
+def _stay() -> None:
+    """A gate in Python stays where it is."""

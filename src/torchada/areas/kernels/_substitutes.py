@@ -7,32 +7,44 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
+from torchada.redirect.context import Context
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     Function = Callable[..., Any]
 
+# What operators write to although their schemas do not say so.
+_STATISTICS = ("running_mean", "running_var")
+_WRITTEN = {"native_batch_norm": _STATISTICS}
 
-def elsewhere(torch: Any, name: str) -> Function:
+
+def elsewhere(context: Context, name: str) -> Function:
     """What computes the operator `name` of aten for any data type that it has on the CPU."""
-    dropout = _Dropout(torch)
+    dropout = _Dropout(context.torch)
     on_the_device: dict[str, Function] = {"native_dropout": dropout, "native_dropout_backward": dropout.backward}
-    return on_the_device[name] if name in on_the_device else _Elsewhere(torch, name)
+    return on_the_device[name] if name in on_the_device else _Elsewhere(context, name)
 
 
 class _Elsewhere:
     """Halves are computed in single precision on the device, everything else on the CPU."""
 
-    def __init__(self, torch: Any, name: str) -> None:
-        self._torch, self._name = torch, name
+    def __init__(self, context: Context, name: str) -> None:
+        self._context, self._torch, self._name = context, context.torch, name
         self._is_on_the_cpu = name == "bincount"  # whose weights are added up in double precision, on CUDA too
 
     @cached_property
-    def _written(self) -> str:
-        """The argument that is written to: no operator here writes to more than one, `out`, by its name, or the first."""
+    def _written(self) -> list[tuple[int, str]]:
+        """The arguments that are written to: their places and names."""
         arguments = overload(self._torch, self._name)._schema.arguments
-        return next((argument.name for argument in arguments if argument.is_write), "")
+        undeclared = _WRITTEN.get(self._name, ())
+        names = [(place, argument.name, argument.is_write) for place, argument in enumerate(arguments)]
+        return [(place, name) for place, name, is_write in names if is_write or name in undeclared]
+
+    @cached_property
+    def _returns_written(self) -> bool:
+        (*_, last) = overload(self._torch, self._name)._schema.returns
+        return last.alias_info is not None
 
     @cached_property
     def _compute(self) -> Function:
@@ -49,16 +61,19 @@ class _Elsewhere:
         moved = [self._each(argument, to) for argument in args]
         named = {name: self._each(argument, to) for name, argument in kwargs.items()}
         result = self._compute(*moved, **named)
-        if not self._written:
-            return self._each(result, back)
-        written = kwargs[self._written] if self._written in kwargs else args[0]
-        return written.resize_(result.shape).copy_(result)
+        written: Any = None
+        for place, name in self._written:
+            written, computed = _argument(place, name, args, kwargs), _argument(place, name, moved, named)
+            if written is not None and written is not computed:
+                written.resize_(computed.shape).copy_(computed)
+        return written if self._returns_written else self._each(result, back)
 
     def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
         """How to convert a tensor for the computation, and how to convert a result back."""
         torch, device = self._torch, tensors[0].device
         floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
+            self._note(tensors)
             return lambda tensor: tensor.cpu(), lambda tensor: tensor.to(device)
         (half,) = floating
         return (
@@ -66,10 +81,21 @@ class _Elsewhere:
             lambda tensor: tensor.to(half) if tensor.is_floating_point() else tensor,
         )
 
+    def _note(self, tensors: Sequence[Tensor]) -> None:
+        from torchada.redirect import cpu_fallbacks
+
+        types = ", ".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in tensors}))
+        adapter = self._context.backend.adapter
+        cpu_fallbacks.note(self._context, f"aten::{self._name}", f"{adapter}'s kernel refuses {types}, or is wrong")
+
     def _each(self, value: Any, way: Function) -> Any:
         if isinstance(value, tuple):
             return tuple(self._each(part, way) for part in value)
         return way(value) if isinstance(value, self._torch.Tensor) else value
+
+
+def _argument(place: int, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    return args[place] if place < len(args) else kwargs.get(name)
 
 
 class _Convolution:

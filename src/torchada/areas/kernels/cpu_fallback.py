@@ -44,7 +44,7 @@ def patches(context: Context) -> Iterator[Patch]:
         raise Skip("the backend has them all")
     kernels = Selection(context)
     for name in lacking:
-        kernel = _OnTheCpu(context.torch, name, key)
+        kernel = _OnTheCpu(context, name, key)
         yield Patch(kernels, name, kernel, None, "emulated", "the CPU", note="torch.ops.aten, on the CPU")
 
 
@@ -57,9 +57,9 @@ def _is_lacking(context: Context, name: str, key: str) -> bool:
 class _OnTheCpu:
     """One operator's kernel."""
 
-    def __init__(self, torch: Any, name: str, key: str) -> None:
+    def __init__(self, context: Context, name: str, key: str) -> None:
         self.key = key
-        self._torch, self._name = torch, name
+        self._context, self._torch, self._name = context, context.torch, name
 
     @cached_property
     def _operator(self) -> Any:
@@ -67,6 +67,11 @@ class _OnTheCpu:
         return getattr(self._torch.ops.aten, self._name.partition(".")[0])
 
     def __call__(self, keys: DispatchKeySet, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
+        from torchada.redirect import cpu_fallbacks
+
+        cpu_fallbacks.note(
+            self._context, f"aten::{self._name}", f"{self._context.backend.adapter} has no kernel for it"
+        )
         here = self._moved([args, kwargs], "cpu")
         if out is None:
             return self._moved(self._operator(*here[0], **here[1]), args[0].device)

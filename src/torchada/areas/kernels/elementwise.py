@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
 from torchada.areas.kernels._substitutes import elsewhere
@@ -43,11 +44,10 @@ def patches(context: Context) -> Iterator[Patch]:
         probe = partial(elu.is_right, has_out=name == "elu.out")
         made.append((_Scaled(context, name, replacement, probe, verdicts), "exponentials"))
     for name in _POWERS:
-        power = _Power(context, name, elsewhere(torch, name), _Probe(torch, name).power, verdicts)
+        power = _Power(context, name, elsewhere(context, name), _Probe(torch, name).power, verdicts)
         made.append((power, "integers on the CPU"))
-    # A call takes 14 microseconds more, and x // 2 is common.
     for name in _DIVISIONS if context.settings.all_dtypes else ():
-        division = _Division(context, name, elsewhere(torch, name), _Probe(torch, name).division, verdicts)
+        division = _Division(context, name, elsewhere(context, name), _Probe(torch, name).division, verdicts)
         made.append((division, "division on the CPU"))
     for name in _OF_REALS if context.settings.all_dtypes else ():
         function = _Function(torch, name)
@@ -60,11 +60,15 @@ def patches(context: Context) -> Iterator[Patch]:
 class _Scaled(Kernel):
     """A kernel for the calls of elu that have scales, as selu and celu make them."""
 
+    rule = gates.SCALED
+
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         return any(scale != 1 for scale in args[2:4])
 
 
 class _Power(Kernel):
+    rule = gates.INTEGERS
+
     def __call__(self, keys: DispatchKeySet, base: Any, exponent: Any, **out: Any) -> Any:
         torch = self._context.torch
         # PyTorch has made a number of the base of `10 ** x` for the call of a Python function.
@@ -80,6 +84,8 @@ class _Power(Kernel):
 
 
 class _Division(Kernel):
+    rule = gates.DOUBLES
+
     def __call__(self, keys: DispatchKeySet, a: Any, b: Any, **options: Any) -> Any:
         torch = self._context.torch
         # As above, of the divisor of `x // 2`.
@@ -101,6 +107,8 @@ class _Division(Kernel):
 
 
 class _Promoted(Kernel):
+    rule = gates.INTEGERS
+
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         if args[0].is_floating_point() or args[0].is_complex() or args[0].layout != self._context.torch.strided:
             return False

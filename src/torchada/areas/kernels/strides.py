@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
 from torchada.areas.kernels._verdicts import Function, Verdicts
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def patches(context: Context) -> Iterator[Patch]:
     need_own_kernels(context)
     if not context.settings.all_dtypes:
-        raise Skip("TORCHADA_ALL_DTYPES=1 asks for it; it makes every matrix product take some microseconds more")
+        raise Skip("TORCHADA_ALL_DTYPES=0 leaves them to the backend")
     kernels, verdicts = Selection(context), Verdicts(context)
     for name in ("mm", "mm.out"):
         product = _Product(context.torch, name)
@@ -31,6 +32,8 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 class _Sliced(Kernel):
+    rule = gates.SLICED
+
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         return not all(self._is_plain(matrix) for matrix in args)
 

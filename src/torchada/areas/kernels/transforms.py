@@ -1,8 +1,8 @@
-"""Gradients of torch.fft.fft, ifft, rfft, irfft and torch.stft, and their `out`.
+"""Gradients of torch.fft.fft, ifft, rfft, irfft and torch.stft, and their `out`; and all transforms of halves.
 
 PyTorch composes these of operators that have gradients. torch_musa 2.7.1 registers kernels of its own in their place, through which
 autograd passes nothing: there is a warning, and x.grad is None (SpectralOps.cpp, musa_functions.yaml). So autograd gets the
-composition.
+composition. PyTorch takes halves for CUDA's devices alone; here they are transformed in single precision.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._overloads import overload
-from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.areas.kernels._selection import Refusing, Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch._C import DispatchKeySet
 
-_NAMES = (
-    *(f"fft_{name}{overload}" for name in ("fft", "ifft", "rfft", "irfft") for overload in ("", ".out")),
-    *("stft", "stft.center"),
-)
+_NAMES = (*(f"fft_{name}.out" for name in ("fft", "ifft", "rfft", "irfft")), *("stft", "stft.center"))
+_KINDS = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+_OF_HALVES = tuple(f"fft_{kind}{dimensions}" for kind in _KINDS for dimensions in ("", "2", "n"))
 _DEVICE, _AUTOGRAD = "PrivateUse1", "AutogradPrivateUse1"
 
 
@@ -30,13 +30,17 @@ def patches(context: Context) -> Iterator[Patch]:
     need_own_kernels(context)
     has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
     lacking = [name for name in _NAMES if has_kernel(f"aten::{name}", _DEVICE)]
-    lacking = [name for name in lacking if not has_kernel(f"aten::{name}", _AUTOGRAD)]
+    lacking = [name for name in (*_OF_HALVES, *lacking) if not has_kernel(f"aten::{name}", _AUTOGRAD)]
     if not lacking:
         raise Skip(f"{context.backend.adapter}'s transforms have gradients")
-    kernels = Selection(context)
+    kernels, gates = Selection(context), Selection(context)
     for name in lacking:
-        to = "what PyTorch composes it of"
-        yield Patch(kernels, name, _Composed(context.torch, name), None, "emulated", to, note=f"aten::{name}")
+        to, note = "what PyTorch composes it of", f"aten::{name}"
+        composed = _Composed(context.torch, name)
+        yield Patch(kernels, name, composed, None, "emulated", to, note=note)
+        if name in _OF_HALVES:  # without autograd, as in inference mode
+            kernel = Refusing(context, name, composed.of_halves)
+            yield Patch(gates, name, kernel, None, "emulated", "single precision for halves", note=note)
 
 
 class _Composed:
@@ -50,4 +54,14 @@ class _Composed:
         return overload(self._torch, self._name)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        if args[0].dtype in (self._torch.float16, self._torch.complex32):
+            return self.of_halves(*args, **kwargs)
         return self._operator.decompose(*args, **kwargs)
+
+    def of_halves(self, self_: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        torch = self._torch
+        if self_.dtype not in (torch.float16, torch.complex32):
+            raise NotImplementedError(f"no transform of {self_.dtype}, on CUDA neither")
+        wide = self_.to(torch.complex64 if self_.is_complex() else torch.float32)
+        transformed: Tensor = self._operator(wide, *args, **kwargs)
+        return transformed.to(torch.complex32 if transformed.is_complex() else torch.float16)

@@ -1,0 +1,310 @@
+// A gate in front of the kernel that the device has for an operator: it sends the calls that the kernel may refuse or get wrong to
+// torchada's kernel in Python, and hands all others on, unboxed. Only tensors of the device come to it.
+//
+// `source.py` writes the file that names the operators. A gate that is opened is registered for PrivateUse1. Python's kernel waits at
+// PrivateUse2, and the device's own can be called at PrivateUse3: no tensor has these keys.
+#pragma once
+
+#include <ATen/Context.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/TypeProperties.h>
+#include <torch/library.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace torchada {
+
+constexpr auto kDevice = c10::DispatchKey::PrivateUse1;
+constexpr auto kPython = c10::DispatchKey::PrivateUse2;
+constexpr auto kOwn = c10::DispatchKey::PrivateUse3;
+
+// Which calls are Python's; `gates.py` has the same numbers.
+enum class Rule : int {
+  never = 0, // a probe has found the device's kernel right
+  always = 1,
+  refused = 2, // those that the device's kernel refuses, which it is asked first
+  integers = 3, // those of integers or booleans alone
+  doubles = 4, // those whose operands have double precision as their common type
+  sliced = 5, // those with a matrix of eight bytes or more an element, which BLAS would read with the stride between rows alone
+  scaled = 6, // elu with other scales than 1
+};
+
+constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
+  uint64_t made = 0;
+  for (const auto type : types) {
+    made |= uint64_t{1} << static_cast<int>(type);
+  }
+  return made;
+}
+
+constexpr uint64_t kIntegers = bits({at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong});
+// Refused for another reason, such as nine dimensions, and tried again the next time.
+constexpr uint64_t kCommon = bits({at::kFloat, at::kLong, at::kInt, at::kBool});
+
+inline uint64_t bit(const at::Tensor& tensor) {
+  return uint64_t{1} << static_cast<int>(tensor.scalar_type());
+}
+
+inline bool is_ours(const at::Tensor& tensor) {
+  return tensor.defined() && tensor.is_privateuseone();
+}
+
+// The types of the device's tensors among the arguments, as bits.
+template <class T>
+uint64_t types_of(const T& /*value*/) {
+  return 0;
+}
+inline uint64_t types_of(const at::Tensor& tensor) {
+  return is_ours(tensor) ? bit(tensor) : 0;
+}
+inline uint64_t types_of(const std::optional<at::Tensor>& tensor) {
+  return tensor.has_value() ? types_of(*tensor) : 0;
+}
+
+template <class T>
+bool is_sliced(const T& /*value*/) {
+  return false;
+}
+inline bool is_sliced(const at::Tensor& matrix) {
+  if (!is_ours(matrix) || matrix.dim() != 2 || matrix.element_size() < 8 || matrix.is_contiguous()) {
+    return false;
+  }
+  return matrix.stride(1) != 1 && (matrix.stride(0) != 1 || matrix.stride(1) != matrix.size(0));
+}
+
+template <class T>
+void promote(at::native::ResultTypeState& /*state*/, const T& /*value*/) {}
+inline void promote(at::native::ResultTypeState& state, const at::Tensor& operand) {
+  state = at::native::update_result_type_state(operand, state);
+}
+inline void promote(at::native::ResultTypeState& state, const at::Scalar& operand) {
+  state = at::native::update_result_type_state(operand, state);
+}
+
+template <class... Arguments>
+bool is_scaled(const at::Tensor& /*self*/, const at::Scalar& /*alpha*/, const at::Scalar& scale, const at::Scalar& input_scale, const Arguments&...) {
+  return !scale.equal(1) || !input_scale.equal(1);
+}
+template <class... Arguments>
+bool is_scaled(const Arguments&...) {
+  return true;
+}
+
+// The combinations of types that a kernel has refused, as bits, so that it need not be asked again. Never more than a few.
+class Refusals {
+ public:
+  bool has(uint64_t types) const {
+    const auto count = count_.load(std::memory_order_acquire);
+    for (size_t i = 0; i < count; ++i) {
+      if (known_[i] == types) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void add(uint64_t types) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    const auto count = count_.load(std::memory_order_relaxed);
+    if (count < known_.size() && !has(types)) {
+      known_[count] = types;
+      count_.store(count + 1, std::memory_order_release);
+    }
+  }
+
+  bool empty() const {
+    return count_.load(std::memory_order_relaxed) == 0;
+  }
+
+ private:
+  std::array<uint64_t, 16> known_{};
+  std::atomic<size_t> count_{0};
+  std::mutex mutex_;
+};
+
+// Adds the types to the refusals at the end of a block that no exception ends.
+struct Remembered {
+  Refusals& refusals;
+  uint64_t types;
+  int exceptions;
+
+  ~Remembered() {
+    if (std::uncaught_exceptions() == exceptions && (types & ~kCommon) != 0) {
+      refusals.add(types);
+    }
+  }
+};
+
+struct State {
+  std::atomic<int> rule{0};
+  std::optional<c10::OperatorHandle> op;
+  c10::KernelFunction own;
+  Refusals refusals;
+  std::optional<c10::RegistrationHandleRAII> gate, own_registered;
+};
+
+// The dispatcher gives no access to the kernel of a key. By the rules of C++, an explicit instantiation may name private members.
+template <auto definition>
+struct Reach {
+  friend const c10::impl::OperatorEntry& entry_of(const c10::OperatorHandle& op) {
+    return (op.*definition)->op;
+  }
+};
+const c10::impl::OperatorEntry& entry_of(const c10::OperatorHandle& op);
+template struct Reach<&c10::OperatorHandle::operatorDef_>;
+
+template <class Operator, class Function = typename Operator::schema>
+struct Gate;
+
+template <class Operator, class Result, class... Arguments>
+struct Gate<Operator, Result(Arguments...)> {
+  static State& state() {
+    // Never destroyed, because the dispatcher may be gone already at the end of the process.
+    static auto* const one = new State;
+    return *one;
+  }
+
+  static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
+    auto& gate = state();
+    const auto rule = static_cast<Rule>(gate.rule.load(std::memory_order_relaxed));
+    if (rule == Rule::refused) {
+      return attempt(gate, keys, arguments...);
+    }
+    if (C10_UNLIKELY(concerns(rule, arguments...))) {
+      return in_python(gate, arguments...);
+    }
+    return gate.own.template call<Result, Arguments...>(*gate.op, keys, std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  static bool concerns(Rule rule, const Arguments&... arguments) {
+    switch (rule) {
+      case Rule::always:
+        return true;
+      case Rule::integers:
+        return ((types_of(arguments) | ...) & ~kIntegers) == 0;
+      case Rule::doubles: {
+        at::native::ResultTypeState state = {};
+        (promote(state, arguments), ...);
+        return at::native::result_type(state) == at::kDouble;
+      }
+      case Rule::sliced:
+        return (is_sliced(arguments) || ...);
+      case Rule::scaled:
+        return is_scaled(arguments...);
+      default:
+        return false;
+    }
+  }
+
+  static Result attempt(State& gate, c10::DispatchKeySet keys, Arguments... arguments) {
+    if (C10_LIKELY(gate.refusals.empty() || !gate.refusals.has((types_of(arguments) | ...)))) {
+      try {
+        return gate.own.template call<Result, Arguments...>(*gate.op, keys, arguments...);
+      } catch (const c10::OutOfMemoryError&) {
+        throw;
+      } catch (const c10::Error&) {
+      } catch (const std::runtime_error&) {
+      }
+    }
+    // Python asks once more, so that the program gets the kernel's own words where the type was not the reason.
+    const Remembered refused{gate.refusals, (types_of(arguments) | ...), std::uncaught_exceptions()};
+    return in_python(gate, arguments...);
+  }
+
+  static Result in_python(State& gate, Arguments... arguments) {
+    const auto op = gate.op->template typed<Result(Arguments...)>();
+    return op.redispatch(c10::DispatchKeySet(kPython), std::forward<Arguments>(arguments)...);
+  }
+};
+
+struct Entry {
+  State* state;
+  c10::KernelFunction (*kernel)();
+};
+
+inline std::unordered_map<std::string, Entry>& entries() {
+  static auto* const all = new std::unordered_map<std::string, Entry>;
+  return *all;
+}
+
+template <class Operator>
+c10::KernelFunction kernel_of() {
+  return c10::KernelFunction::makeFromUnboxedRuntimeFunction(&Gate<Operator>::call);
+}
+
+template <class Operator>
+bool add(const char* name) {
+  entries()[name] = {&Gate<Operator>::state(), &kernel_of<Operator>};
+  return true;
+}
+
+// The dispatcher warns, once in a process, when a kernel is put over another; here that is intended.
+struct Quiet final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+inline void open(const std::string& name, int rule) {
+  const auto dot = name.find('.');
+  const auto overload = dot == std::string::npos ? std::string() : name.substr(dot + 1);
+  const c10::OperatorName op_name("aten::" + name.substr(0, dot), overload);
+  auto& dispatcher = c10::Dispatcher::singleton();
+  const auto& entry = entries().at(name);
+  auto& gate = *entry.state;
+  gate.op = dispatcher.findSchemaOrThrow(op_name.name.c_str(), op_name.overload_name.c_str());
+  const auto& of_op = entry_of(*gate.op);
+  const bool has_own = of_op.hasComputedKernelForDispatchKey(kDevice);
+  gate.own = has_own ? of_op.lookup(c10::DispatchKeySet(kDevice)) : c10::KernelFunction();
+  gate.rule = has_own ? rule : static_cast<int>(Rule::always);
+  Quiet quiet;
+  c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+  if (has_own) {
+    gate.own_registered = dispatcher.registerImpl(op_name, kOwn, gate.own, std::nullopt, nullptr, "the device's own kernel");
+  }
+  gate.gate = dispatcher.registerImpl(op_name, kDevice, entry.kernel(), std::nullopt, nullptr, "torchada's gate");
+}
+
+} // namespace torchada
+
+// Called by library.py.
+extern "C" {
+
+__attribute__((visibility("default"))) int torchada_gate_has(const char* name) {
+  return static_cast<int>(torchada::entries().count(name));
+}
+
+// Returns null, or the error, which is valid until the next call.
+__attribute__((visibility("default"))) const char* torchada_gate_open(const char* name, int rule) {
+  static std::string problem;
+  try {
+    torchada::open(name, rule);
+    return nullptr;
+  } catch (const std::exception& error) {
+    problem = error.what();
+    return problem.c_str();
+  }
+}
+
+// Every call is the device's from now on.
+__attribute__((visibility("default"))) void torchada_gate_leave(const char* name) {
+  torchada::entries().at(name).state->rule = static_cast<int>(torchada::Rule::never);
+}
+
+__attribute__((visibility("default"))) void torchada_gate_close(const char* name) {
+  auto& gate = *torchada::entries().at(name).state;
+  gate.gate.reset();
+  gate.own_registered.reset();
+}
+
+} // extern "C"

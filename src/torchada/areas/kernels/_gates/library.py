@@ -1,0 +1,35 @@
+"""The compiled gates, loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+
+class Library:
+    def __init__(self, path: Path) -> None:
+        # Never closed, because the dispatcher holds pointers to its functions.
+        self._functions = functions = ctypes.CDLL(str(path))
+        functions.torchada_gate_open.restype = ctypes.c_char_p
+        functions.torchada_gate_open.argtypes = (ctypes.c_char_p, ctypes.c_int)
+        for function in (functions.torchada_gate_leave, functions.torchada_gate_close):
+            function.restype, function.argtypes = None, (ctypes.c_char_p,)
+        functions.torchada_gate_has.argtypes = (ctypes.c_char_p,)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a gate for the operator."""
+        return bool(self._functions.torchada_gate_has(name.encode()))
+
+    def open(self, name: str, rule: int) -> None:
+        """Put the gate in front of the device's kernel. Raises RuntimeError where PyTorch does not take it."""
+        problem = self._functions.torchada_gate_open(name.encode(), rule)
+        if problem is not None:
+            raise RuntimeError(f"no gate for aten::{name}: {problem.decode(errors='replace')}")
+
+    def leave(self, name: str) -> None:
+        """Every call is the device's from now on."""
+        self._functions.torchada_gate_leave(name.encode())
+
+    def close(self, name: str) -> None:
+        """Take the gate away; what was in force before is in force again."""
+        self._functions.torchada_gate_close(name.encode())
