@@ -333,11 +333,15 @@ def test_debugging_in_detail(founded: Callable[..., Any]) -> None:
         dist.set_debug_level(dist.DebugLevel.OFF)
 
 
-def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+def test_a_group_of_all_by_gloo_takes_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+    """Also where the first tensor comes through C++."""
     founded("gloo")
+    import torch.distributed._functional_collectives as functional
+
+    total = functional.all_reduce(torch.ones(2, device="cuda"), "sum", dist.group.WORLD)
+    assert total.is_cuda and (total + 0).tolist() == [1, 1]
     assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
-    with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nsupported device|musa"):
-        reduced()
+    assert reduced().is_cuda and reduced().tolist() == [1, 1]
 
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,12 @@ def test_fully_sharded_training(answers: Callable[[str], list[Any]]) -> None:
         assert len(found) >= 4 and all(losses == expected for losses in found)
 
 
+def test_fully_sharded_training_on_the_cpu(answers: Callable[[str], list[Any]]) -> None:
+    """torch_musa replaces FSDP2's methods for the meshes of all devices, by its own."""
+    expected = pytest.approx(whole_batches(lambda p: torch.optim.SGD(p, lr=0.1)), **PRECISION)
+    assert answers("fully_shard_on_the_cpu") == [expected, expected]
+
+
 def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
     net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
     torch.manual_seed(0)
@@ -152,6 +158,27 @@ def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:
             [4 * each for each in halves],
             [4 * each for each in halves],
         ]
+
+
+def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> None:
+    both, sums = [1, 1, 2, 2], [3, 3]
+    for rank, found in enumerate(answers("gloo_on_the_device")):
+        mine, others = [rank + 1] * 2, [2 - rank] * 2
+        assert found == {
+            "all_reduce": sums * 2,
+            "broadcast": [2, 2],
+            "reduce": sums if rank == 0 else mine,
+            "all_gather": both,
+            "all_gather_into_tensor": both,
+            "reduce_scatter": sums,
+            "gather": both if rank == 0 else mine,
+            "scatter": mine,
+            "all_to_all_single": [1, 2],
+            "messages": others,
+            "from anybody": others if rank == 0 else [1, 1],
+            "DistributedDataParallel": [1.5, 1.5],
+            "of the device": [6, 6],
+        }
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ AREAS = {
         "variables",
         "options",
         "barrier",
+        "gloo",
         "scaled_sums",
         "mesh",
         "data_parallel",
@@ -15,6 +16,8 @@ AREAS = {
     ),
     "torch.distributed.argparse_util": ("launch",),
     "torch.distributed.fsdp._fully_shard._fsdp_collectives": ("fsdp",),
+    "torch.distributed.fsdp._fully_shard._fsdp_param_group": ("fsdp_meshes.parameters",),
+    "torch.distributed.fsdp._fully_shard._fsdp_state": ("fsdp_meshes.states",),
     "torch.distributed.nn.jit.templates.remote_module_template": ("remote_module.forward",),
     "torch.distributed.nn.api.remote_module": ("remote_module.construction",),
 }
