@@ -314,6 +314,42 @@ def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[...,
     assert not rpc.TensorPipeRpcBackendOptions().device_maps
 
 
+def test_a_stream_waits_for_a_work(founded: Callable[..., Any]) -> None:
+    if not hasattr(dist.Work, "block_current_stream"):
+        pytest.skip("the works of this torch do not block streams")
+    founded("nccl")
+    tensor = torch.ones(2, device="cuda")
+    dist.all_reduce(tensor, async_op=True).block_current_stream()
+    assert tensor.tolist() == [1, 1]
+
+
+def test_memory_is_registered_without_effect(founded: Callable[..., Any]) -> None:
+    group = founded("nccl")._get_backend(torch.device("cuda"))
+    if not isinstance(getattr(type(group), "mem_allocator", None), property):
+        pytest.skip("the groups of this torch have no allocator")
+    pool = torch.cuda.MemPool(group.mem_allocator)
+    with torch.cuda.use_mem_pool(pool):
+        tensor = torch.ones(2, device="cuda")
+    group.register_mem_pool(pool)
+    dist.all_reduce(tensor)
+    group.deregister_mem_pool(pool)
+    assert tensor.tolist() == [1, 1]
+
+
+def test_what_the_library_does_not_tell_is_refused(founded: Callable[..., Any]) -> None:
+    from torch._C._distributed_c10d import _dump_nccl_trace, _dump_nccl_trace_json
+
+    for dump in (_dump_nccl_trace, _dump_nccl_trace_json):
+        with pytest.raises(
+            UnsupportedError, match=r"_dump_nccl_trace.* has no counterpart on MUSA: this torch_musa has"
+        ):
+            dump()
+    with pytest.raises(
+        UnsupportedError, match=r"ProcessGroupNCCL\._comm_ptr has no counterpart on MUSA: this torch_musa"
+    ):
+        founded("nccl")._get_backend(torch.device("cuda"))._comm_ptr()
+
+
 def test_hashes_of_tensors() -> None:
     from torch._C._distributed_c10d import _hash_tensors
 
