@@ -428,6 +428,45 @@ def gloo_on_the_device(rank: int) -> dict[str, list[float]]:
     return answers
 
 
+def parallel_contexts(rank: int) -> list[float]:
+    """How far attention of a sequence over two ranks is from that of one, and its gradients are; causal or not, balanced or not."""
+    from torch.distributed.tensor.experimental import _context_parallel as contexts
+    from torch.nn.functional import scaled_dot_product_attention as attention
+
+    mesh = dist.init_device_mesh(DEVICE, (SIZE,))
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 2, 8 * SIZE, 4, device=DEVICE) for _ in range(3)]
+    far = []
+    for causal, balanced in ((True, True), (True, False), (False, True)):
+        alone = [tensor.clone().requires_grad_() for tensor in whole]
+        expected = attention(*alone, is_causal=causal)
+        expected.square().sum().backward()
+        parts = [tensor.clone() for tensor in whole]
+        contexts._attention._cp_options.enable_load_balance = balanced
+        with contexts.context_parallel(mesh, buffers=parts, buffer_seq_dims=[2, 2, 2]):
+            mine = [part.detach().clone().requires_grad_() for part in parts]
+            output = nn.functional.scaled_dot_product_attention(*mine, is_causal=causal)
+            output.square().sum().backward()
+        assert nn.functional.scaled_dot_product_attention is attention
+        results = [output.detach(), *(part.grad for part in mine)]
+        together = contexts.context_parallel_unshard(mesh, results, [2] * 4)
+        wanted = [expected.detach(), *(tensor.grad for tensor in alone)]
+        far += [(ours - theirs).abs().max().item() for ours, theirs in zip(together, wanted)]
+    contexts._attention._cp_options.enable_load_balance = True
+    return far
+
+
+def fused_products(rank: int) -> list[Any]:
+    import torch.distributed._symmetric_memory as memory
+
+    name = dist.group.WORLD.group_name
+    rows = torch.full((2, 4), rank + 1.0, device=DEVICE)
+    gathered, (product,) = torch.ops.symm_mem.fused_all_gather_matmul(rows, [torch.ones(4, 3, device=DEVICE)], 0, name)
+    part = torch.ops.symm_mem.fused_matmul_reduce_scatter(rows, torch.ones(4, 3, device=DEVICE), "sum", 0, name)
+    enabled = memory.is_symm_mem_enabled_for_group(name)
+    return [gathered[:, 0].tolist(), product[:, 0].tolist(), part.tolist(), enabled]
+
+
 def compiled(rank: int) -> list[Any]:
     import torch.distributed._functional_collectives as functional
 
@@ -463,6 +502,8 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     scaled_sums,
     messages,
     gloo_on_the_device,
+    parallel_contexts,
+    fused_products,
 )
 SLOW: tuple[Callable[[int], Any], ...] = (compiled,)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from support.interpreter import TORCH
 
 # torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses.
 SENDS_ANOTHER_TYPE = TORCH[:2] == (2, 9)
+HAS_CONTEXTS = find_spec("torch.distributed.tensor.experimental._context_parallel") is not None
 # Two ranks train on the halves of a batch; an optimizer that sees the whole batch takes the same steps.
 PRECISION = {"abs": 2e-4}
 
@@ -37,7 +39,9 @@ def launch(place: Path, names: list[str], **environment: str) -> list[dict[str, 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
     """`answers(name)`: what the ranks answered, all checks being run in one start of the two."""
-    names = [check.__name__ for check in checks.QUICK if not (check is checks.pipeline and SENDS_ANOTHER_TYPE)]
+    left_out = [checks.pipeline] if SENDS_ANOTHER_TYPE else []
+    left_out += [] if HAS_CONTEXTS else [checks.parallel_contexts]
+    names = [check.__name__ for check in checks.QUICK if check not in left_out]
     found = launch(tmp_path_factory.mktemp("ranks"), names)
 
     def of(name: str) -> list[Any]:
@@ -179,6 +183,17 @@ def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> N
             "DistributedDataParallel": [1.5, 1.5],
             "of the device": [6, 6],
         }
+
+
+@pytest.mark.skipif(not HAS_CONTEXTS, reason="this torch has contexts in another place, which torchada leaves alone")
+def test_attention_of_a_sequence_over_ranks(answers: Callable[[str], list[Any]]) -> None:
+    for found in answers("parallel_contexts"):
+        assert len(found) == 12 and max(found) < 1e-4
+
+
+def test_products_of_asynchronous_tensor_parallelism(answers: Callable[[str], list[Any]]) -> None:
+    gathered, product, part = [1, 1, 2, 2], [4, 4, 8, 8], [[12, 12, 12]]
+    assert answers("fused_products") == [[gathered, product, part, False]] * 2
 
 
 @pytest.mark.slow
