@@ -338,6 +338,27 @@ def test_memory_is_registered_without_effect(founded: Callable[..., Any]) -> Non
     assert tensor.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_what_is_not_a_number_is_not_sent(
+    founded: Callable[..., Any], environment: pytest.MonkeyPatch, by_variable: bool
+) -> None:
+    import torch.distributed._functional_collectives as functional
+
+    if by_variable:
+        environment.setenv("TORCH_NCCL_NAN_CHECK", "1")
+    group = founded("nccl")
+    if not by_variable:
+        group._get_backend(torch.device("cuda"))._set_enable_nan_check(True)
+    bad = torch.tensor([1.0, float("nan")], device="cuda")
+    for send in (lambda: dist.all_reduce(bad), lambda: functional.all_reduce(bad, "sum", group)):
+        with pytest.raises(RuntimeError, match=r"NAN_CHECK: allreduce would send|NaN check failed"):
+            send()
+    dist.all_gather([bad], torch.ones(2, device="cuda"))  # what is received may be anything before
+    assert reduced().tolist() == bad.tolist() == [1, 1]
+    group._get_backend(torch.device("cuda"))._set_enable_nan_check(False)
+    dist.all_reduce(bad.fill_(float("nan")))
+
+
 def test_what_the_library_does_not_tell_is_refused(founded: Callable[..., Any]) -> None:
     from torch._C._distributed_c10d import _dump_nccl_trace, _dump_nccl_trace_json
 

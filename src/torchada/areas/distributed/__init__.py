@@ -6,6 +6,7 @@ AREAS = {
         "groups",
         "variables",
         "options",
+        "nan_check",
         "nccl_group",
         "works",
         "barrier",

@@ -6,109 +6,39 @@ and whoever waits for the work waits for it.
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.distributed._collectives import device_in
 from torchada.redirect.context import Context
-from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-_SELECT = "BackendSelect"
-# The operators of c10d by the place of the group. Before it are the tensors: what is received, and what is sent.
-_OPERATORS = {
-    "broadcast_": 1,
-    "allreduce_": 1,
-    "allreduce_coalesced_": 1,
-    "reduce_": 1,
-    "send": 1,
-    "recv_": 1,
-    "recv_any_source_": 1,
-    "allgather_": 2,
-    "_allgather_base_": 2,
-    "allgather_coalesced_": 2,
-    "allgather_into_tensor_coalesced_": 2,
-    "reduce_scatter_": 2,
-    "_reduce_scatter_base_": 2,
-    "reduce_scatter_tensor_coalesced_": 2,
-    "gather_": 2,
-    "scatter_": 2,
-    "alltoall_": 2,
-    "alltoall_base_": 2,
-}
-
-
-class Operators:
-    """The owner of the patch: kernels that wait until they are needed, and are taken back with it."""
-
-    __torchada_owner__ = True
-
-    def __init__(self) -> None:
-        self._staging: Any = MISSING
-        self.handle: Any = None
-
-    def get(self, name: str) -> Any:
-        return self._staging
-
-    def set(self, name: str, staging: Staging) -> None:
-        self._staging = staging
-
-    def delete(self, name: str) -> None:
-        self._staging = MISSING
-        if self.handle is not None:
-            self.handle.reset()
-            self.handle = None
-
 
 class Staging:
-    """The kernels of c10d's operators."""
+    """A step of the collectives."""
 
     def __init__(self, context: Context) -> None:
         self._context, self._torch = context, context.torch
-        self._select = getattr(context.torch._C.DispatchKey, _SELECT)
-        self.operators = Operators()
         self._unfinished: set[Any] = set()  # so that they outlive their way through C++
 
-    def begin(self) -> None:
-        """Register the kernels, once."""
-        if self.operators.handle is not None or self.operators.get("gloo") is MISSING:
-            return
-        self.operators.handle = handle = self._torch._C._dispatch_library("IMPL", "c10d", "")
-        with warnings.catch_warnings():  # of kernels that have been registered before and taken back
-            warnings.simplefilter("ignore")
-            for name, place in _OPERATORS.items():
-                handle.impl(name, _SELECT, self._kernel(name, place), True)
+    def device(self, values: Any) -> Any:
+        """That of the first of them that is a tensor of the backend's device, or None."""
+        return device_in(self._torch, self._context.backend.device_type, values)
 
-    def concerns(self, values: Any) -> bool:
-        """Whether a tensor of the device is among them."""
-        return self._device(values) is not None
-
-    def _device(self, values: Any) -> Any:
-        if isinstance(values, self._torch.Tensor):
-            return values.device if values.device.type == self._context.backend.device_type else None
-        if isinstance(values, list | tuple):
-            return next((device for value in values if (device := self._device(value)) is not None), None)
-        return None
-
-    def _kernel(self, name: str, place: int) -> Any:
-        operator = getattr(self._torch.ops.c10d, name).default
-        unbox = self._torch.distributed.ProcessGroup.unbox
-
-        def kernel(keys: Any, *args: Any) -> Any:
-            device = self._device(args[:place])
-            if device is None or unbox(args[place])._get_backend(device).name() != "gloo":
-                return operator.redispatch(keys.remove(self._select), *args)
-            copies = _map(args[:place], lambda tensor: tensor.detach().cpu())
-            answer = operator(*copies, *args[place:])
-            if name == "send":
-                return answer
-            if isinstance(answer, tuple):
-                return args[0], self._back(answer[1], device, args[0], copies[0])
-            return self._back(answer, device, args[0], copies[0])
-
-        return kernel
+    def __call__(self, operator: Any, place: int, args: tuple[Any, ...]) -> Any:
+        device = self.device(args[:place])
+        group = self._torch.distributed.ProcessGroup.unbox(args[place])
+        if device is None or group._get_backend(device).name() != "gloo":
+            return None
+        copies = _map(args[:place], lambda tensor: tensor.detach().cpu())
+        answer = operator(*copies, *args[place:])
+        if operator is self._torch.ops.c10d.send.default:
+            return answer
+        if isinstance(answer, tuple):
+            return args[0], self._back(answer[1], device, args[0], copies[0])
+        return self._back(answer, device, args[0], copies[0])
 
     def _back(self, boxed: Any, device: Any, received: Any, copies: Any) -> Any:
         """The work that ends when `copies` have been copied to `received`."""

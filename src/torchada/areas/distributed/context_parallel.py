@@ -79,11 +79,11 @@ def _gathered(
 def _positions(torch: Any, part: torch.Tensor, dim: int, rank: int, ranks: int, balanced: bool) -> torch.Tensor:
     """The places in the sequence of what a rank has: balanced, a piece from the front and one from the back."""
     length = part.shape[dim]
-    places: torch.Tensor = torch.arange(length, device=part.device)
-    if not balanced:
-        return places + rank * length
+    first = torch.arange(length, device=part.device)
     half = length // 2
-    return torch.where(places < half, places + rank * half, places + (2 * ranks - 2 - rank) * half)
+    back = torch.where(first < half, rank * half, (2 * ranks - 2 - rank) * half)
+    places: torch.Tensor = first + (back if balanced else rank * length)
+    return places
 
 
 def _of_all(part: torch.Tensor, dim: int, group: ProcessGroup) -> torch.Tensor:
