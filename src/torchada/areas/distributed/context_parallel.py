@@ -16,7 +16,7 @@ from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
     from torch.distributed import ProcessGroup
     from torch.distributed.device_mesh import DeviceMesh
 
@@ -76,20 +76,20 @@ def _gathered(
     return (), given
 
 
-def _positions(torch: Any, part: torch.Tensor, dim: int, rank: int, ranks: int, balanced: bool) -> torch.Tensor:
+def _positions(torch: Any, part: Tensor, dim: int, rank: int, ranks: int, balanced: bool) -> Tensor:
     """The places in the sequence of what a rank has: balanced, a piece from the front and one from the back."""
     length = part.shape[dim]
     first = torch.arange(length, device=part.device)
     half = length // 2
     back = torch.where(first < half, rank * half, (2 * ranks - 2 - rank) * half)
-    places: torch.Tensor = first + (back if balanced else rank * length)
+    places: Tensor = first + (back if balanced else rank * length)
     return places
 
 
-def _of_all(part: torch.Tensor, dim: int, group: ProcessGroup) -> torch.Tensor:
+def _of_all(part: Tensor, dim: int, group: ProcessGroup) -> Tensor:
     from torch.distributed import _functional_collectives as functional
 
     names = ("all_gather_single_autograd", "all_gather_tensor_autograd")
     gather = next(getattr(functional, name) for name in names if hasattr(functional, name))
-    whole: torch.Tensor = gather(part.contiguous(), dim, group)
+    whole: Tensor = gather(part.contiguous(), dim, group)
     return whole
