@@ -489,6 +489,42 @@ def test_streams_and_graphs(two: Ranks) -> None:
     two.run(streams_and_graphs)
 
 
+def ring_in_a_graph(rank: int, size: int) -> list[float]:
+    sent, received = torch.full((2,), rank + 1.0, device="musa"), torch.zeros(2, device="musa")
+
+    def ring() -> None:
+        after, before = (rank + 1) % size, (rank - 1) % size
+        operations = [dist.P2POp(dist.isend, sent, after), dist.P2POp(dist.irecv, received, before)]
+        for work in dist.batch_isend_irecv(operations):
+            work.wait()
+
+    ring()
+    graph = torch.musa.MUSAGraph()
+    with torch.musa.graph(graph):
+        ring()
+    sent.mul_(10)
+    graph.replay()
+    return received.tolist()
+
+
+def test_a_ring_of_messages_in_a_graph(two: Ranks) -> None:
+    """All of a group of messages are one operation, also when it is replayed."""
+    assert two.run(ring_in_a_graph) == [[20, 20], [10, 10]]
+
+
+def gathered_future(rank: int, size: int) -> list[Any]:
+    def value(parts: list[torch.Tensor]) -> list[list[float]]:
+        work = dist.all_gather(parts, ones(parts[rank].numel()) * (rank + 1), async_op=True)
+        return [tensor.tolist() for tensor in work.get_future().wait()]
+
+    return [value([ones(2), ones(2)]), value([ones(1), ones(2)])]
+
+
+def test_the_future_of_all_gather_has_one_tensor_of_all_ranks(two: Ranks) -> None:
+    """Where all parts have one size. torch's hook that quantizes gradients reads it."""
+    assert two.run(gathered_future) == [[[[[1, 1], [2, 2]]], [[1], [2, 2]]]] * 2
+
+
 def bookkeeping(rank: int, size: int) -> None:
     backend = dist.group.WORLD._get_backend(torch.device("musa"))
     before = torch.musa.memory_allocated()

@@ -179,6 +179,26 @@ def fully_shard_each(rank: int) -> list[Any]:
     return answers
 
 
+def fully_shard_on_the_cpu(rank: int) -> list[float]:
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp import fully_shard
+
+    group = dist.new_group(backend="gloo")
+    mesh, net, seen = DeviceMesh.from_group(group, "cpu"), model(), []
+    for layer in (*net, net):
+        fully_shard(layer, mesh=mesh)
+    optimizer = sgd(net)
+    for step in range(3):
+        optimizer.zero_grad()
+        loss = net(batch(rank, step).cpu()).square().mean()
+        loss.backward()
+        optimizer.step()
+        mean = loss.detach() / SIZE
+        dist.all_reduce(mean, group=group)
+        seen.append(round(mean.item(), 5))
+    return seen
+
+
 def tensor_parallel(rank: int) -> list[Any]:
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor, rand
@@ -355,6 +375,98 @@ def messages(rank: int) -> list[Any]:
     raise AssertionError("a monitored barrier is gloo's")
 
 
+def gloo_on_the_device(rank: int) -> dict[str, list[float]]:
+    """Every collective of a group of gloo beside the device's, on tensors of the device, and then one of the device's own."""
+    group, answers = dist.new_group(backend="gloo"), {}
+    mine, other = torch.full((2,), rank + 1.0, device=DEVICE), 1 - rank
+
+    def empty(*shape: int) -> torch.Tensor:
+        return torch.empty(*shape or (2,), device=DEVICE)
+
+    def keep(name: str, *results: torch.Tensor) -> None:
+        assert all(result.device == torch.device(DEVICE, rank) for result in results)
+        answers[name] = torch.cat(results).tolist()
+
+    work = dist.all_reduce(total := mine.clone(), group=group, async_op=True)
+    (value,) = work.get_future().wait()
+    keep("all_reduce", total, value)
+    dist.broadcast(sent := mine.clone(), 1, group=group)
+    keep("broadcast", sent)
+    dist.reduce(reduced := mine.clone(), 0, group=group)
+    keep("reduce", reduced if rank == 0 else mine)
+    dist.all_gather(gathered := [empty(), empty()], mine, group=group)
+    keep("all_gather", *gathered)
+    dist.all_gather_into_tensor(whole := empty(4), mine, group=group)
+    keep("all_gather_into_tensor", whole)
+    dist.reduce_scatter(part := empty(), [mine, mine], group=group)
+    keep("reduce_scatter", part)
+    dist.gather(mine, at_the_root := [empty(), empty()] if rank == 0 else None, 0, group=group)
+    keep("gather", *(at_the_root or [mine]))
+    dist.scatter(scattered := empty(), [mine, mine + 1] if rank == 0 else None, 0, group=group)
+    keep("scatter", scattered)
+    dist.all_to_all_single(exchanged := empty(), mine, group=group)
+    keep("all_to_all_single", exchanged)
+    operations = [
+        dist.P2POp(dist.isend, mine, other, group=group),
+        dist.P2POp(dist.irecv, received := empty(), other, group=group),
+    ]
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    keep("messages", received)
+    if rank == 0:
+        dist.send(mine, 1, group=group)
+    else:
+        assert dist.recv(received, group=group) == 0
+    keep("from anybody", received)
+    net = nn.parallel.DistributedDataParallel(nn.Linear(2, 1, bias=False).to(DEVICE), process_group=group)
+    net(mine).sum().backward()
+    (weight,) = net.parameters()
+    assert weight.grad is not None
+    keep("DistributedDataParallel", weight.grad[0])
+    dist.all_reduce(total)
+    keep("of the device", total)
+    return answers
+
+
+def parallel_contexts(rank: int) -> list[float]:
+    """How far attention of a sequence over two ranks is from that of one, and its gradients are; causal or not, balanced or not."""
+    from torch.distributed.tensor.experimental import _context_parallel as contexts
+    from torch.nn.functional import scaled_dot_product_attention as attention
+
+    mesh = dist.init_device_mesh(DEVICE, (SIZE,))
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 2, 8 * SIZE, 4, device=DEVICE) for _ in range(3)]
+    far = []
+    for causal, balanced in ((True, True), (True, False), (False, True)):
+        alone = [tensor.clone().requires_grad_() for tensor in whole]
+        expected = attention(*alone, is_causal=causal)
+        expected.square().sum().backward()
+        parts = [tensor.clone() for tensor in whole]
+        contexts._attention._cp_options.enable_load_balance = balanced
+        with contexts.context_parallel(mesh, buffers=parts, buffer_seq_dims=[2, 2, 2]):
+            mine = [part.detach().clone().requires_grad_() for part in parts]
+            output = nn.functional.scaled_dot_product_attention(*mine, is_causal=causal)
+            output.square().sum().backward()
+        assert nn.functional.scaled_dot_product_attention is attention
+        results = [output.detach(), *(part.grad for part in mine)]
+        together = contexts.context_parallel_unshard(mesh, results, [2] * 4)
+        wanted = [expected.detach(), *(tensor.grad for tensor in alone)]
+        far += [(ours - theirs).abs().max().item() for ours, theirs in zip(together, wanted)]
+    contexts._attention._cp_options.enable_load_balance = True
+    return far
+
+
+def fused_products(rank: int) -> list[Any]:
+    import torch.distributed._symmetric_memory as memory
+
+    name = dist.group.WORLD.group_name
+    rows = torch.full((2, 4), rank + 1.0, device=DEVICE)
+    gathered, (product,) = torch.ops.symm_mem.fused_all_gather_matmul(rows, [torch.ones(4, 3, device=DEVICE)], 0, name)
+    part = torch.ops.symm_mem.fused_matmul_reduce_scatter(rows, torch.ones(4, 3, device=DEVICE), "sum", 0, name)
+    enabled = memory.is_symm_mem_enabled_for_group(name)
+    return [gathered[:, 0].tolist(), product[:, 0].tolist(), part.tolist(), enabled]
+
+
 def compiled(rank: int) -> list[Any]:
     import torch.distributed._functional_collectives as functional
 
@@ -380,6 +492,7 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     sharded_optimizer,
     batch_norm_of_all,
     fully_sharded,
+    fully_shard_on_the_cpu,
     fully_shard_each,
     tensor_parallel,
     pipeline,
@@ -388,6 +501,9 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     functional_collectives,
     scaled_sums,
     messages,
+    gloo_on_the_device,
+    parallel_contexts,
+    fused_products,
 )
 SLOW: tuple[Callable[[int], Any], ...] = (compiled,)
 

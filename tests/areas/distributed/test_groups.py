@@ -302,7 +302,9 @@ def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[...,
     import torch.distributed._symmetric_memory as symmetric_memory
     from torch.distributed import rpc
 
-    with pytest.raises(UnsupportedError, match=r"_symmetric_memory\..* has no counterpart on [A-Z]+: torch_musa gives"):
+    with pytest.raises(
+        UnsupportedError, match=r"_symmetric_memory\..* has no counterpart on [A-Z]+: this torch_musa gives"
+    ):
         symmetric_memory.empty(4, device="cuda")
     with pytest.raises(UnsupportedError, match=r"_symmetric_memory\.rendezvous has no counterpart"):
         symmetric_memory.rendezvous(torch.ones(2, device="cuda"), founded("nccl"))
@@ -312,6 +314,63 @@ def test_apis_without_counterpart_raise_unsupported_error(founded: Callable[...,
         rpc.TensorPipeRpcBackendOptions(devices=["cuda:0"])
     assert rpc.TensorPipeRpcBackendOptions(device_maps={"worker": {"cpu": "cpu"}}).device_maps
     assert not rpc.TensorPipeRpcBackendOptions().device_maps
+
+
+def test_a_stream_waits_for_a_work(founded: Callable[..., Any]) -> None:
+    if not hasattr(dist.Work, "block_current_stream"):
+        pytest.skip("the works of this torch do not block streams")
+    founded("nccl")
+    tensor = torch.ones(2, device="cuda")
+    dist.all_reduce(tensor, async_op=True).block_current_stream()
+    assert tensor.tolist() == [1, 1]
+
+
+def test_memory_is_registered_without_effect(founded: Callable[..., Any]) -> None:
+    group = founded("nccl")._get_backend(torch.device("cuda"))
+    if not isinstance(getattr(type(group), "mem_allocator", None), property):
+        pytest.skip("the groups of this torch have no allocator")
+    pool = torch.cuda.MemPool(group.mem_allocator)
+    with torch.cuda.use_mem_pool(pool):
+        tensor = torch.ones(2, device="cuda")
+    group.register_mem_pool(pool)
+    dist.all_reduce(tensor)
+    group.deregister_mem_pool(pool)
+    assert tensor.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("by_variable", [True, False])
+def test_what_is_not_a_number_is_not_sent(
+    founded: Callable[..., Any], environment: pytest.MonkeyPatch, by_variable: bool
+) -> None:
+    import torch.distributed._functional_collectives as functional
+
+    if by_variable:
+        environment.setenv("TORCH_NCCL_NAN_CHECK", "1")
+    group = founded("nccl")
+    if not by_variable:
+        group._get_backend(torch.device("cuda"))._set_enable_nan_check(True)
+    bad = torch.tensor([1.0, float("nan")], device="cuda")
+    for send in (lambda: dist.all_reduce(bad), lambda: functional.all_reduce(bad, "sum", group)):
+        with pytest.raises(RuntimeError, match=r"NAN_CHECK: allreduce would send|NaN check failed"):
+            send()
+    dist.all_gather([bad], torch.ones(2, device="cuda"))  # what is received may be anything before
+    assert reduced().tolist() == bad.tolist() == [1, 1]
+    group._get_backend(torch.device("cuda"))._set_enable_nan_check(False)
+    dist.all_reduce(bad.fill_(float("nan")))
+
+
+def test_what_the_library_does_not_tell_is_refused(founded: Callable[..., Any]) -> None:
+    from torch._C._distributed_c10d import _dump_nccl_trace, _dump_nccl_trace_json
+
+    for dump in (_dump_nccl_trace, _dump_nccl_trace_json):
+        with pytest.raises(
+            UnsupportedError, match=r"_dump_nccl_trace.* has no counterpart on MUSA: this torch_musa has"
+        ):
+            dump()
+    with pytest.raises(
+        UnsupportedError, match=r"ProcessGroupNCCL\._comm_ptr has no counterpart on MUSA: this torch_musa"
+    ):
+        founded("nccl")._get_backend(torch.device("cuda"))._comm_ptr()
 
 
 def test_hashes_of_tensors() -> None:
@@ -333,11 +392,15 @@ def test_debugging_in_detail(founded: Callable[..., Any]) -> None:
         dist.set_debug_level(dist.DebugLevel.OFF)
 
 
-def test_gloo_refuses_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+def test_a_group_of_all_by_gloo_takes_tensors_of_the_device(founded: Callable[..., Any]) -> None:
+    """Also where the first tensor comes through C++."""
     founded("gloo")
+    import torch.distributed._functional_collectives as functional
+
+    total = functional.all_reduce(torch.ones(2, device="cuda"), "sum", dist.group.WORLD)
+    assert total.is_cuda and (total + 0).tolist() == [1, 1]
     assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
-    with pytest.raises((RuntimeError, ValueError), match=r"[Uu]nsupported device|musa"):
-        reduced()
+    assert reduced().is_cuda and reduced().tolist() == [1, 1]
 
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from support.interpreter import TORCH
 
 # torch 2.9's pipelines begin by sending an integer to a rank that receives a float, which the library refuses.
 SENDS_ANOTHER_TYPE = TORCH[:2] == (2, 9)
+HAS_CONTEXTS = find_spec("torch.distributed.tensor.experimental._context_parallel") is not None
 # Two ranks train on the halves of a batch; an optimizer that sees the whole batch takes the same steps.
 PRECISION = {"abs": 2e-4}
 
@@ -37,7 +39,9 @@ def launch(place: Path, names: list[str], **environment: str) -> list[dict[str, 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
     """`answers(name)`: what the ranks answered, all checks being run in one start of the two."""
-    names = [check.__name__ for check in checks.QUICK if not (check is checks.pipeline and SENDS_ANOTHER_TYPE)]
+    left_out = [checks.pipeline] if SENDS_ANOTHER_TYPE else []
+    left_out += [] if HAS_CONTEXTS else [checks.parallel_contexts]
+    names = [check.__name__ for check in checks.QUICK if check not in left_out]
     found = launch(tmp_path_factory.mktemp("ranks"), names)
 
     def of(name: str) -> list[Any]:
@@ -83,6 +87,12 @@ def test_fully_sharded_training(answers: Callable[[str], list[Any]]) -> None:
     assert answers("fully_sharded") == [[expected] * 3] * 2
     for found in answers("fully_shard_each"):
         assert len(found) >= 4 and all(losses == expected for losses in found)
+
+
+def test_fully_sharded_training_on_the_cpu(answers: Callable[[str], list[Any]]) -> None:
+    """torch_musa replaces FSDP2's methods for the meshes of all devices, by its own."""
+    expected = pytest.approx(whole_batches(lambda p: torch.optim.SGD(p, lr=0.1)), **PRECISION)
+    assert answers("fully_shard_on_the_cpu") == [expected, expected]
 
 
 def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
@@ -152,6 +162,38 @@ def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:
             [4 * each for each in halves],
             [4 * each for each in halves],
         ]
+
+
+def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> None:
+    both, sums = [1, 1, 2, 2], [3, 3]
+    for rank, found in enumerate(answers("gloo_on_the_device")):
+        mine, others = [rank + 1] * 2, [2 - rank] * 2
+        assert found == {
+            "all_reduce": sums * 2,
+            "broadcast": [2, 2],
+            "reduce": sums if rank == 0 else mine,
+            "all_gather": both,
+            "all_gather_into_tensor": both,
+            "reduce_scatter": sums,
+            "gather": both if rank == 0 else mine,
+            "scatter": mine,
+            "all_to_all_single": [1, 2],
+            "messages": others,
+            "from anybody": others if rank == 0 else [1, 1],
+            "DistributedDataParallel": [1.5, 1.5],
+            "of the device": [6, 6],
+        }
+
+
+@pytest.mark.skipif(not HAS_CONTEXTS, reason="this torch has contexts in another place, which torchada leaves alone")
+def test_attention_of_a_sequence_over_ranks(answers: Callable[[str], list[Any]]) -> None:
+    for found in answers("parallel_contexts"):
+        assert len(found) == 12 and max(found) < 1e-4
+
+
+def test_products_of_asynchronous_tensor_parallelism(answers: Callable[[str], list[Any]]) -> None:
+    gathered, product, part = [1, 1, 2, 2], [4, 4, 8, 8], [[12, 12, 12]]
+    assert answers("fused_products") == [[gathered, product, part, False]] * 2
 
 
 @pytest.mark.slow

@@ -165,6 +165,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch_musa._MUSAC.ProcessGroupMCCL.*": ("process", "options of a process group"),
     "torch.utils.cpp_extension.*": ("process", "builds extensions"),
     "torch.nn.parallel.distributed.*": ("process", "a hook is registered before anything is compiled"),
+    "TORCH_NCCL_NAN_CHECK *": ("process", "groups of processes, as torch.distributed"),
+    "torch.numa.binding.*": ("process", "binds processes to processors when torchrun starts them"),
     "NCCL_* in the environment *": ("process", "the environment"),
     "torch._C._stash_obj_in_tls": ("process", "called when Inductor's modules are imported"),
     "what Inductor knows of the CPU, *": (

@@ -10,12 +10,26 @@ from typing import Any
 
 import torch
 
+from musasim.base import release
+
 from .. import _MUSAC
+from ._interfaces import on_the_interface_asked_for
+
+# Names of the group that releases before 2.9.1 do not have.
+_SINCE_2_9_1 = ("_comm_ptr", "register_mem_pool", "deregister_mem_pool", "_set_enable_nan_check")
 
 
 def _create(store: Any, rank: int, world_size: int, timeout: timedelta) -> Any:
     """Create this process's part of the group, for `init_process_group("mccl")` and `new_group`."""
     return _MUSAC.ProcessGroupMCCL(store, rank, world_size, timeout)
+
+
+def _create_extended(dist_opts: Any, backend_opts: Any = None) -> Any:
+    """The same as releases from 2.9.1 on register it. Options of the program count, and what torch has for all groups in them."""
+    options = _MUSAC.ProcessGroupMCCL.Options() if backend_opts is None else backend_opts
+    if backend_opts is None:
+        options._timeout = dist_opts.timeout
+    return _MUSAC.ProcessGroupMCCL(dist_opts.store, dist_opts.group_rank, dist_opts.group_size, options)
 
 
 def _meeting_first(connect: Any, check_environment: Any) -> Any:
@@ -26,7 +40,9 @@ def _meeting_first(connect: Any, check_environment: Any) -> Any:
 
     def __init__(self: Any, store: Any, rank: int, size: int, *args: Any, **kwargs: Any) -> None:
         check_environment()
-        connect(self, _meet(store, rank, size) if size > 1 else store, rank, size, *args, **kwargs)
+        meeting = _meet(store, rank, size) if size > 1 else store
+        with on_the_interface_asked_for():
+            connect(self, meeting, rank, size, *args, **kwargs)
 
     __init__.__doc__ = connect.__doc__
     return __init__
@@ -68,6 +84,14 @@ def _wait_for_collectives(wait_for_all: Any) -> None:
     wait_for_all(timedelta(seconds=1))
 
 
+def _become_the_release(group: Any) -> None:
+    is_newer = release.chosen() >= (2, 9, 1)
+    group._as_since_2_9_1(is_newer)
+    del group._as_since_2_9_1
+    for name in () if is_newer else _SINCE_2_9_1:
+        delattr(group, name)
+
+
 def register_process_group() -> None:
     """Register the process group as "mccl", the default for the device's tensors."""
     if not torch.distributed.is_available():
@@ -78,7 +102,11 @@ def register_process_group() -> None:
         group.__init__ = _meeting_first(group.__init__, group._check_environment)
         atexit.register(_wait_for_collectives, group._wait_for_all)
         del group._check_environment, group._wait_for_all
+        _become_the_release(group)
     group.__module__ = "torch.distributed.distributed_c10d"
     distributed.ProcessGroupMCCL = distributed.distributed_c10d.ProcessGroupMCCL = group
     # The vendor's torch accepts "musa" here, but PyPI's would iterate over the letters of the string.
-    distributed.Backend.register_backend("mccl", _create, devices=["musa"])
+    if release.chosen() >= (2, 9, 1):
+        distributed.Backend.register_backend("mccl", _create_extended, extended_api=True, devices=["musa"])
+    else:
+        distributed.Backend.register_backend("mccl", _create, devices=["musa"])

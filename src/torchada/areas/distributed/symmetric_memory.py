@@ -12,7 +12,9 @@ from torchada.redirect.unsupported import error
 if TYPE_CHECKING:
     from torchada.redirect.types import P, R
 
-_WHY = "{} gives torch no allocator for such memory; use the collectives of torch.distributed instead"
+_WHY = "this {} gives torch no allocator for such memory; use the collectives of torch.distributed instead"
+# How torch says that nobody has given it one. Any other error is about the call.
+_LACKS = ("does not support device type", "does not find allocation backend", "did not find backend")
 # Functions that make or need such memory. Those that query it stay: they report that there is none.
 _FUNCTIONS = ("empty_strided_p2p", "rendezvous", "set_backend", "get_mempool_allocator")
 
@@ -34,6 +36,8 @@ def _refusing(context: Context, original: Callable[P, R], api: str) -> Callable[
         try:
             return original(*args, **kwargs)
         except RuntimeError as reason:
+            if not any(text in str(reason) for text in _LACKS):
+                raise
             raise error(context, api, _WHY.format(context.backend.adapter)) from reason
 
     call.__name__ = call.__qualname__ = api.rpartition(".")[2]

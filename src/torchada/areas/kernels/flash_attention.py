@@ -126,11 +126,9 @@ class _Attention:
         from torchada.areas.kernels._flash_checks import check
 
         *inputs, dropout_p, is_causal, wants_mask = args
-        given = {
-            "dropout_p": dropout_p or None,
-            "alibi_slopes": options.pop("alibi_slopes", None),
-            "num_splits": options.pop("num_splits", None),
-        }
+        given = {"dropout_p": dropout_p or None, "alibi_slopes": options.pop("alibi_slopes", None)}
+        # In how many parts CUDA's kernel takes the keys: a question of time, and of the order in which it adds.
+        options.pop("num_splits", None)
         for argument, value in given.items():
             if value is not None:
                 raise error(self._context, f"{argument} of torch.ops.aten.{name}", "it is computed without")

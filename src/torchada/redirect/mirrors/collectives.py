@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from torchada.backends.descriptor import CollectiveVariables
 
 
+def is_on(variable: str) -> bool:
+    """Whether it is set to what torch's C++ takes for true."""
+    return os.environ.get(variable, "").lower() in ("1", "t", "true", "y", "yes")
+
+
 class MirroredVariables:
     """An owner for the engine: `bring_up_to_date` acts while it has an entry; deleting the entry removes the variables again."""
 

@@ -63,6 +63,12 @@ void add_process_group(py::module_& module) {
       // For process_group.py, which takes them away: what is wrong is said before the ranks meet, and the end of the process.
       .def_static("_check_environment", [] { mccl::Settings::read(); })
       .def_static("_wait_for_all", &mccl::Lane::wait_for_all, py::arg("longest"), no_gil)
+      .def_static("_as_since_2_9_1", [](bool is) { mccl::Settings::since_2_9_1 = is; })
+      // Of releases from 2.9.1 on; process_group.py takes them away before.
+      .def("_comm_ptr", &ProcessGroupMCCL::comm_ptr)
+      .def("register_mem_pool", &ProcessGroupMCCL::register_mem_pool, py::arg("pool"), py::arg("symm") = false)
+      .def("deregister_mem_pool", &ProcessGroupMCCL::deregister_mem_pool, py::arg("pool"))
+      .def("_set_enable_nan_check", &ProcessGroupMCCL::find_nan, py::arg("enable_nan_check"), no_gil)
       .def("_group_start", &ProcessGroupMCCL::startCoalescing)
       .def("_group_end", [](ProcessGroupMCCL& self) { self.endCoalescing(); })
       .def("comm_split_count", &ProcessGroupMCCL::split_count)

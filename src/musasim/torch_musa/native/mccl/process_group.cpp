@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/Utils.hpp>
 
 #include <algorithm>
+#include <future>
 #include <numeric>
 
 namespace musasim::mccl {
@@ -84,16 +85,19 @@ bool same_everywhere(const std::vector<Operation>& all) {
   return std::all_of(all.begin(), all.end(), [&](const Operation& one) { return one.sends == all[0].sends; });
 }
 
-// Gathers parts of one size, directly into the tensors if their memory is contiguous.
-void gather_alike(const Session& session, const Tensors& parts, const at::Tensor& input) {
-  const bool packed = std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part.is_contiguous(); });
-  if (packed) {
-    Tensors rows;
-    std::transform(parts.begin(), parts.end(), std::back_inserter(rows), bytes_on_host);
-    session.gloo.allgather(std::move(rows), bytes_on_host(input), session.deadline);
-    return;
-  }
-  const auto received = at::empty({static_cast<int64_t>(input.nbytes()) * session.gloo.size()}, at::kByte);
+bool of_one_size(const Tensors& parts) {
+  return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return part.sizes() == parts[0].sizes(); });
+}
+
+// One tensor for all parts, which torch_musa's all_gather makes if they have one size, and gives to those who ask the work.
+at::Tensor stacked_like(const Tensors& parts) {
+  auto sizes = parts[0].sizes().vec();
+  sizes.insert(sizes.begin(), static_cast<int64_t>(parts.size()));
+  return at::empty(sizes, parts[0].options());
+}
+
+void gather_alike(const Session& session, const at::Tensor& stacked, const Tensors& parts, const at::Tensor& input) {
+  const auto received = bytes_on_host(stacked);
   session.gloo.allgather(received.chunk(session.gloo.size()), bytes_on_host(input), session.deadline);
   scatter_bytes(received, parts);
 }
@@ -104,6 +108,19 @@ void take_names(ProcessGroupMCCL::Options& options, const From& from) {
   if constexpr (requires { from.group_name; }) {
     options.group_name = from.group_name;
     options.global_ranks_in_group = from.global_ranks_in_group;
+  }
+}
+
+// Of a broadcast and a scatter, the root's input is the only one.
+bool sends_its_inputs(const Operation& operation, int rank) {
+  const bool from_the_root = operation.type == OpType::BROADCAST || operation.type == OpType::SCATTER;
+  return !from_the_root || operation.root == rank;
+}
+
+void refuse_nan(const Tensors& inputs) {
+  for (const auto& input : inputs) {
+    const bool has_nan = at::isFloatingType(input.scalar_type()) && at::isnan(input).any().item<bool>();
+    TORCH_CHECK(!has_nan, "MCCL NaN check failed: an input tensor has a value that is not a number");
   }
 }
 
@@ -152,6 +169,9 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   refuse_after_fork();
   finish_launches();
   health_->check();
+  if (settings_.finds_nan && sends_its_inputs(request.operation, getRank())) {
+    refuse_nan(request.inputs);
+  }
   used_ = true;
   const auto device = device_of(request.inputs, request.outputs);
   const WorkMCCL::Facts facts = {
@@ -167,11 +187,17 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
   auto work = make();
   if (auto* capture = active_capture()) {
-    capture->add_at_once(request.title, [make, job] {
+    auto replay = [make, job] {
       const auto replayed = make();
       replayed->runner(job)();
       replayed->wait(kNoTimeout);
-    });
+    };
+    if (coalesced_.has_value()) {
+      captured_.push_back(std::move(replay));
+      coalesced_->push_back(work);
+    } else {
+      capture->add_at_once(request.title, std::move(replay));
+    }
     work->runner([](Deadline) {})();
     return work;
   }
@@ -357,10 +383,13 @@ WorkPtr ProcessGroupMCCL::allgather(
   operation.receives = numels(parts);
   const auto sends = in_bytes(operation.sends, operation.dtype);
   const auto receives = in_bytes(operation.receives, operation.dtype);
-  return collective({operation, "mccl:all_gather", {input}, parts, opts.timeout}, [=](Session& session) {
-    if (same_everywhere(session.all)) {
+  const bool alike = of_one_size(parts);
+  const auto stacked = alike ? stacked_like(parts) : at::Tensor();
+  const auto results = alike ? Tensors{stacked} : parts;
+  return collective({operation, "mccl:all_gather", {input}, results, opts.timeout}, [=](Session& session) {
+    if (alike && same_everywhere(session.all)) {
       if (input.numel() != 0) {
-        gather_alike(session, parts, input);
+        gather_alike(session, stacked, parts, input);
       }
       return;
     }
@@ -521,14 +550,32 @@ WorkPtr ProcessGroupMCCL::barrier(const c10d::BarrierOptions& opts) {
 
 // ---- Groups of operations ----
 
+// What a group holds may wait for each other: a message to a rank for one from it. Raises the first error.
+static void run_at_the_same_time(const std::vector<std::function<void()>>& operations) {
+  std::vector<std::future<void>> running;
+  for (const auto& operation : operations) {
+    running.push_back(std::async(std::launch::async, operation));
+  }
+  for (auto& one : running) {
+    one.wait();
+  }
+  for (auto& one : running) {
+    one.get();
+  }
+}
+
 void ProcessGroupMCCL::startCoalescing() {
   coalesced_.emplace();
+  captured_.clear();
 }
 
 WorkPtr ProcessGroupMCCL::endCoalescing() {
   TORCH_CHECK(coalesced_.has_value(), "endCoalescing without startCoalescing");
   auto parts = std::move(*coalesced_);
   coalesced_.reset();
+  if (auto* capture = active_capture(); capture != nullptr && !captured_.empty()) {
+    capture->add_at_once("mccl:coalesced", [replays = std::exchange(captured_, {})] { run_at_the_same_time(replays); });
+  }
   return joined(std::move(parts), c10::Device(kMusa, current_device()));
 }
 
@@ -572,6 +619,23 @@ bool ProcessGroupMCCL::has_timeout(const WorkPtr& work, Milliseconds timeout) co
   const auto* ours = dynamic_cast<const WorkMCCL*>(work.get());
   TORCH_CHECK(ours != nullptr, "Non c10d::WorkMCCL object passed to verifyWorkTimeoutForTest");
   return ours->timeout() == timeout;
+}
+
+int64_t ProcessGroupMCCL::comm_ptr() const {
+  return used_ ? reinterpret_cast<int64_t>(communicator_.get()) : 0;
+}
+
+static std::pair<int64_t, int64_t> id_of(const pybind11::object& pool) {
+  return pool.attr("id").cast<std::pair<int64_t, int64_t>>();
+}
+
+void ProcessGroupMCCL::register_mem_pool(const pybind11::object& pool, bool /*symmetric*/) {
+  TORCH_CHECK(used_, "register_mem_pool needs a communicator: call a collective before, or init_process_group(device_id=)");
+  pools_.insert(id_of(pool));
+}
+
+void ProcessGroupMCCL::deregister_mem_pool(const pybind11::object& pool) {
+  TORCH_CHECK(pools_.erase(id_of(pool)) == 1, "deregister_mem_pool: this memory pool is not registered");
 }
 
 void ProcessGroupMCCL::count_split(at::Device /*device*/) {

@@ -5,6 +5,7 @@
 #include "settings.h"
 #include "work.h"
 
+#include <pybind11/pybind11.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -115,6 +117,14 @@ class ProcessGroupMCCL final : public c10d::Backend {
   void add_ephemeral_timeout(Milliseconds timeout);
   bool has_timeout(const WorkPtr& work, Milliseconds timeout) const;
   void count_split(at::Device device);
+  void find_nan(bool wanted) {
+    settings_.finds_nan = wanted;
+  }
+  // The address of the communicator, which has to be connected: by a first operation, or eagerly.
+  int64_t comm_ptr() const;
+  // Memory is registered with the library to save copies; here, every rank's operations read and write it in any case.
+  void register_mem_pool(const pybind11::object& pool, bool symmetric);
+  void deregister_mem_pool(const pybind11::object& pool);
   uint64_t uid() const {
     return uid_;
   }
@@ -155,8 +165,10 @@ class ProcessGroupMCCL final : public c10d::Backend {
   Lane collectives_;
   std::map<std::pair<int, bool>, Lane> messages_; // one each way: a rank may send and receive at the same time
   std::optional<std::vector<WorkPtr>> coalesced_;
+  std::vector<std::function<void()>> captured_; // what a capture holds of them, which is replayed as one
   std::atomic<uint64_t> sequence_{0};
   uint64_t splits_ = 0;
+  std::set<std::pair<int64_t, int64_t>> pools_; // those that are registered, by their ids
   bool used_ = false;
   std::shared_ptr<std::atomic<int64_t>> ephemeral_ = std::make_shared<std::atomic<int64_t>>(0);
   int64_t ephemeral_owned_ = 0;

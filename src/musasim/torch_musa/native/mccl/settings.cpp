@@ -16,7 +16,6 @@ void check_the_others() {
         "TORCH_MCCL_DUMP_ON_TIMEOUT",
         "TORCH_MCCL_PROPAGATE_ERROR",
         "TORCH_MCCL_LOG_CPP_STACK_ON_UNCLEAN_SHUTDOWN",
-        "TORCH_MCCL_NAN_CHECK",
         "TORCH_MCCL_ENABLE_MONITORING",
         "TORCH_MCCL_MUSA_EVENT_CACHE",
         "TORCH_MCCL_AVOID_RECORD_STREAMS",
@@ -42,8 +41,12 @@ Settings Settings::read() {
   const bool desync = c10d::getCvarBool({"TORCH_MCCL_DESYNC_DEBUG", "MCCL_DESYNC_DEBUG"}, false) ||
       c10d::debug_level() >= c10d::DebugLevel::Detail;
   const bool timed = c10d::getCvarBool({"TORCH_MCCL_ENABLE_TIMING", "MCCL_ENABLE_TIMING"}, false);
+  const bool checks_nan = c10d::getCvarBool({"TORCH_MCCL_NAN_CHECK"}, false);
   // The debugger of ranks that differ switches the handling of errors on.
-  return {.timed = timed || desync, .raises_late_errors = blocking || desync || handling != kNoHandling};
+  return {
+      .timed = timed || desync,
+      .raises_late_errors = blocking || desync || handling != kNoHandling,
+      .finds_nan = checks_nan && since_2_9_1};
 }
 
 } // namespace musasim::mccl

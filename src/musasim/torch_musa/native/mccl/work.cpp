@@ -217,6 +217,15 @@ void WorkMCCL::synchronize() {
   wait(kNoTimeout);
 }
 
+void check_blocks_streams() {
+  TORCH_CHECK(Settings::since_2_9_1, "Failed to create StreamBlock");
+}
+
+void WorkMCCL::blockCurrentStream() {
+  check_blocks_streams();
+  synchronize();
+}
+
 void WorkMCCL::abort() {
   story_->health->fail(c10d::ErrorType::COMM_ERROR, story_->operation + " was aborted");
 }
@@ -301,6 +310,11 @@ bool JoinedWork::wait(Milliseconds timeout) {
 
 void JoinedWork::synchronize() {
   wait(kNoTimeout);
+}
+
+void JoinedWork::blockCurrentStream() {
+  check_blocks_streams();
+  synchronize();
 }
 
 void JoinedWork::abort() {

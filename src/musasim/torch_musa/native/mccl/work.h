@@ -35,6 +35,9 @@ class Completion {
   std::vector<std::function<void()>> callbacks_;
 };
 
+// Raises unless this release's works can be waited for by a stream alone, as torch does for a device that has no such wait.
+void check_blocks_streams();
+
 // The work that one rank waits for. Unlike on a device, `wait` blocks the host until the values are available.
 class WorkMCCL final : public c10d::Work {
  public:
@@ -63,6 +66,7 @@ class WorkMCCL final : public c10d::Work {
   std::exception_ptr exception() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
+  void blockCurrentStream(); // newer than the oldest torch that is supported, hence no override
   void abort() override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
@@ -106,6 +110,7 @@ class JoinedWork final : public c10d::Work {
   std::exception_ptr exception() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override;
+  void blockCurrentStream();
   void abort() override;
   std::vector<at::Tensor> result() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;

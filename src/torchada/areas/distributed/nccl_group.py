@@ -1,0 +1,76 @@
+"""What ProcessGroupNCCL has beside collectives: memory registered with NCCL, its communicator, its flight recorder.
+
+torch_musa has most of it from 2.9.1 on, under its own names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.unsupported import unsupported
+
+if TYPE_CHECKING:
+    from torch.cuda import MemPool
+
+_GROUP = "torch.distributed.ProcessGroupNCCL"
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    group = context.backend.collectives.process_group(context.torch.distributed, "nccl")
+    if group is None:
+        raise Skip(f"{context.backend.adapter} has no process group for NCCL")
+    yield from _memory(group)
+    if not hasattr(group, "_comm_ptr"):
+        why = f"this {context.backend.adapter} keeps its communicators to itself"
+        refuse = unsupported(context, f"{_GROUP}._comm_ptr", why)
+        yield Patch(group, "_comm_ptr", refuse, f"{_GROUP}._comm_ptr", kind="unsupported")
+    yield from _traces(context)
+
+
+def _memory(group: Any) -> Iterator[Patch]:
+    """Registering spares a copy on NVIDIA's links, and changes no value."""
+    to, until = "memory that is not registered", "torch_musa 2.7.1"
+    for function in (register_mem_pool, deregister_mem_pool):
+        name = function.__name__
+        if not hasattr(group, name):
+            yield Patch(group, name, function, f"{_GROUP}.{name}", "emulated", to, until=until)
+    inherited = getattr(group, "mem_allocator", None)
+    if isinstance(inherited, property) and "mem_allocator" not in vars(group):
+        to = "None, which makes torch.cuda.MemPool an ordinary pool"
+        yield Patch(group, "mem_allocator", _allocator(inherited), f"{_GROUP}.mem_allocator", "emulated", to)
+
+
+def register_mem_pool(self: object, pool: MemPool, symm: bool = False) -> None:
+    """The pool stays as it is: collectives take any memory."""
+
+
+def deregister_mem_pool(self: object, pool: MemPool) -> None:
+    """The counterpart of register_mem_pool."""
+
+
+def _allocator(inherited: property) -> property:
+    def mem_allocator(self: object) -> object:
+        try:
+            return inherited.__get__(self)
+        except RuntimeError:  # that of a group that brings none
+            return None
+
+    return property(mem_allocator, doc="The allocator of memory that NCCL registers, for torch.cuda.MemPool.")
+
+
+def _traces(context: Context) -> Iterator[Patch]:
+    native, adapter = context.torch._C._distributed_c10d, context.backend.adapter
+    library = context.backend.collectives.names["nccl"]
+    for ending in ("", "_json"):
+        name, own = f"_dump_nccl_trace{ending}", f"_dump_{library}_trace{ending}"
+        if name in vars(native):
+            continue
+        api = f"torch._C._distributed_c10d.{name}"
+        if hasattr(native, own):
+            yield Patch(native, name, getattr(native, own), api, to=f"torch._C._distributed_c10d.{own}")
+        else:
+            refuse = unsupported(context, api, f"this {adapter} has no flight recorder")
+            yield Patch(native, name, refuse, api, kind="unsupported")
