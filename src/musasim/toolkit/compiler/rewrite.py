@@ -15,6 +15,7 @@ from musasim.toolkit.compiler.declarations import (
     CALL_LIKE,
     declared_name,
     declared_names,
+    defines_member,
     ends_in_operator,
     expression_begin,
     joined,
@@ -47,14 +48,16 @@ class _Bounds:
     arguments: str
 
 
-def rewrite(text: str, architectures: str, main_file: str = "<input>", checked: bool = False) -> str:
+def rewrite(
+    text: str, architectures: str, main_file: str = "<input>", checked: bool = False, relocatable: bool = False
+) -> str:
     """Return the rewritten text, or raise RewriteError.
 
     `architectures` are those that kernels report, as in "22 31". Files in the folder of `main_file` are the user's.
-    `checked` is for code whose accesses to memory are looked at.
+    `checked` is for code whose accesses to memory are looked at; other files see the variables of `relocatable` code.
     """
     source = Source(text)
-    rewriter = _Rewriter(source, architectures, checked)
+    rewriter = _Rewriter(source, architectures, checked, relocatable)
     result = rewriter.run()
     try:
         check(source, rewriter.device_only, rewriter.device_functions, main_file)
@@ -64,10 +67,11 @@ def rewrite(text: str, architectures: str, main_file: str = "<input>", checked: 
 
 
 class _Rewriter:
-    def __init__(self, source: Source, architectures: str, checked: bool) -> None:
+    def __init__(self, source: Source, architectures: str, checked: bool, relocatable: bool) -> None:
         self._source = source
         self._architectures = architectures
         self._checked = checked
+        self._relocatable = relocatable
         self._edits: list[tuple[int, int, int, str]] = []
         self._bounds: list[_Bounds] = []
         self._bodies: list[tuple[int, int]] = []  # of device code
@@ -360,8 +364,11 @@ class _Rewriter:
             return
         if not statement or statement[-1].text != ";" or set(words) & {"extern", "constexpr", "template"}:
             return
-        if "static" not in words and "inline" not in words:
-            self._insert(begin, "static ")
+        if defines_member(statement[:-1]):
+            return
+        if not {"static", "inline"} & set(words):
+            if not self._relocatable:
+                self._insert(begin, "static ")
         elif self._in_class(start):
             return
         for name in declared_names(without_storage(statement[:-1])):
