@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from musasim.toolkit.compiler import device_symbols
+from musasim.toolkit.compiler.assembly import foreign
 from musasim.toolkit.compiler.conversions import conversions
 from musasim.toolkit.compiler.declarations import (
     CALL_LIKE,
@@ -109,6 +110,7 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
+        self._assembly()
         self._convert()
         return self._apply()
 
@@ -190,6 +192,18 @@ class _Rewriter:
         before = list(source.tokens(source.statement_begin(begin), begin))
         if not before or before[-1].text not in ("(", ","):
             self._replace(begin, end, "__attribute__((noinline))")
+
+    def _assembly(self) -> None:
+        for statement in foreign(self._source):
+            if self._is_in_body(statement.begin):
+                self._count += 1
+                self._replace(statement.begin, statement.end, statement.emitted(f"musasim_foreign_assembly_{self._count}"))
+            elif not self._source.in_system_header(statement.begin):
+                raise self._error(statement.begin, statement.problem)
+
+    def _is_in_body(self, position: int) -> bool:
+        """Return whether this is device code."""
+        return any(begin < position < end for begin, end in self._bodies)
 
     # --- kernels ---------------------------------------------------------------------------------------------------
 
@@ -353,7 +367,7 @@ class _Rewriter:
         source = self._source
         start = source.statement_begin(begin)
         statement = [*source.tokens(start, begin), *until(source, end, ";")]
-        if any(begin_ < begin < end_ for begin_, end_ in self._bodies):
+        if self._is_in_body(begin):
             return
         words = [token.text for token in statement]
         if (
@@ -420,7 +434,7 @@ class _Rewriter:
         self._insert(before[0].begin if before else begin, alignments)
         is_static = any(token.text == "static" for token in before + statement)
         self._replace(begin, end, "" if is_static else "static ")
-        if any(body_begin < begin < body_end for body_begin, body_end in self._bodies):
+        if self._is_in_body(begin):
             names = declared_names(without_storage([*before, *statement[:-1]]))
             for name in names:
                 self._count += 1
