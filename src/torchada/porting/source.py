@@ -65,6 +65,11 @@ class Source:
         return _HOLDER_OPENED.search(self.text) is not None
 
     @cached_property
+    def asks_for_nvcc(self) -> bool:
+        """Whether it asks which version of nvcc compiles it."""
+        return b"__CUDACC_VER" in self.text
+
+    @cached_property
     def implements(self) -> bool:
         """Whether it registers operators for a device."""
         return b"TORCH_LIBRARY_IMPL" in self.text

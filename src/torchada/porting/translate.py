@@ -178,6 +178,8 @@ class _Pass:
             self.notes.add(change.start, UNPORTED if change.new is None else CHECK, name, change.reason)
         if change.new is None or change.new == self.text[change.start : change.end] or change.start < self.position:
             return
+        if change.header is not None:
+            self.lost[change.header] = None
         self.pieces += (self.text[self.position : change.start], change.new)
         self.position = change.end
         self.replacements += 1
