@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from torchada.porting.dpx import FUNCTIONS as DPX
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.rules.torch import ASKED_OF_CUDA, HAS_CUDA, OF_DEVICES
@@ -119,6 +120,15 @@ def _programmatic_launch(word: str, position: Position) -> Change | None:
     if called is None:
         return Change(position.start, position.end, None, _CLUSTERS)
     return Change(position.start, called.end(), b"((void)0)")
+
+
+def _dpx(word: str, position: Position) -> Change | None:
+    """A call of one of CUDA 12's integer functions, where the source does not define them for older CUDA itself."""
+    before = ending_word(position.joined)
+    is_call = position.follows(b"(") and before in (b"", b"return", b"else", b"case", b"do")
+    if not is_call or position.source.defines_dpx:
+        return None
+    return Change(position.start, position.end, DPX[word])
 
 
 def _compiler(word: str, position: Position) -> Change | None:
@@ -258,6 +268,7 @@ CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     **dict.fromkeys(AUTOCAST_WORDS, _autocast),
     **dict.fromkeys(("cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"), _programmatic_launch),
+    **dict.fromkeys(DPX, _dpx),
     "__NVCC__": _compiler,
     "CUDABit": _backend_component,
     "hasCUDA": _has_cuda,

@@ -50,7 +50,17 @@ from torchada.porting.rules.dispatch import AUTOCAST_WORDS
     WORD,
 ) = range(1, 16)
 RAW = 0
-RARE = (b"%:", b"asm", b"__has_include", b"__cluster", b"__grid_constant__", b"__maxnreg__", b"Autocast", b"autocast::")
+RARE = (
+    b"%:",
+    b"asm",
+    b"__has_include",
+    b"__cluster",
+    b"__grid_constant__",
+    b"__maxnreg__",
+    b"Autocast",
+    b"autocast::",
+    b"__vi",
+)
 _APART = re.compile(rb"<<\s{1,80}<")
 
 NAME = rb"[\w$\x80-\xff]"
@@ -98,6 +108,7 @@ _RARE_ONES = (
     rb"a" + _FIRST % b"a" + rb"(sm)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
+    rb"_" + _FIRST % b"_" + rb"(_vi(?:add|b)?m(?:ax|in)" + NAME + rb"*)",
     rb"A" + _FIRST % b"A" + rb"(utocast)(?!" + NAME + rb")",
     rb"a" + _FIRST % b"a" + rb"(%b)(?!" % "|".join(word[1:] for word in AUTOCAST_WORDS).encode() + NAME + rb")",
 )
