@@ -18,13 +18,13 @@ from torchada.porting.lexer import (
     CLOSED,
     MESSAGE,
     OPENED,
-    RARE,
     RAW,
     STRING,
     WORD,
     Lexer,
     end_of_line,
     has_launches,
+    has_rare_words,
     tokens,
 )
 from torchada.porting.names import Answer, Names
@@ -97,7 +97,7 @@ class Translator:
         """What finds the tokens of `text`."""
         if has_launches(text):
             return self._all_tokens
-        return self._more_tokens if any(map(text.__contains__, RARE)) else self._tokens
+        return self._more_tokens if has_rare_words(text) else self._tokens
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
