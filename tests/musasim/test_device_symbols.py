@@ -180,6 +180,12 @@ FOR_OTHER_FILES = """
 template <typename T> __global__ void fill(T* out) { *out = twice(T(21)); }
 template __global__ void fill<float>(float*);
 template float twice<float>(float);
+void count() {
+  counted()++;
+  float* out;
+  musaMallocManaged(&out, sizeof(float));
+  fill<<<1, 1>>>(out);
+}
 """
 FROM_ANOTHER_FILE = """
 #include <cstdio>
@@ -189,20 +195,24 @@ int main() {
   musaMallocManaged(&out, sizeof(float));
   fill<<<1, 1>>>(out);
   musaDeviceSynchronize();
-  printf("%g %g", *out, twice(4.f));
+  count();
+  counted()++;
+  printf("%g %g %d", *out, twice(4.f), counted());
 }
 """
 
 
 def test_other_files_of_the_host_find_kernels_and_functions_of_both_sides_by_their_names(tmp_path: Path) -> None:
+    """And what the host alone has stays one for the program."""
     (tmp_path / "shared.muh").write_text(
-        "template <typename T> __global__ void fill(T*);\n"
+        "template <typename T> __global__ void fill(T*);\nvoid count();\n"
+        "inline int& counted() { static int count = 0; return count; }\n"
         "#ifdef DEFINES\ntemplate <typename T> __host__ __device__ __noinline__ T twice(T x) { return 2 * x; }\n"
         "#else\ntemplate <typename T> __host__ __device__ T twice(T x);\n#endif\n"
     )
     (tmp_path / "defines.mu").write_text("#define DEFINES" + FOR_OTHER_FILES)
     (tmp_path / "main.mu").write_text(FROM_ANOTHER_FILE)
-    assert program(tmp_path, "defines.mu", "main.mu") == "42 8"
+    assert program(tmp_path, "defines.mu", "main.mu") == "42 8 2"
 
 
 RELOCATABLE = """
