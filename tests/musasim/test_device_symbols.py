@@ -180,11 +180,12 @@ FOR_OTHER_FILES = """
 template <typename T> __global__ void fill(T* out) { *out = twice(T(21)); }
 template __global__ void fill<float>(float*);
 template float twice<float>(float);
+__global__ void plain(float* out) { *out = twice(1.f); }
 void count() {
   counted()++;
   float* out;
   musaMallocManaged(&out, sizeof(float));
-  fill<<<1, 1>>>(out);
+  plain<<<1, 1>>>(out);
 }
 """
 FROM_ANOTHER_FILE = """
@@ -212,7 +213,7 @@ def test_other_files_of_the_host_find_kernels_and_functions_of_both_sides_by_the
     )
     (tmp_path / "defines.mu").write_text("#define DEFINES" + FOR_OTHER_FILES)
     (tmp_path / "main.mu").write_text(FROM_ANOTHER_FILE)
-    assert program(tmp_path, "defines.mu", "main.mu") == "42 8 2"
+    assert program(tmp_path, "main.mu", "defines.mu") == "42 8 2"
 
 
 RELOCATABLE = """
