@@ -197,7 +197,9 @@ class _Rewriter:
         for statement in foreign(self._source):
             if self._is_in_body(statement.begin):
                 self._count += 1
-                self._replace(statement.begin, statement.end, statement.emitted(f"musasim_foreign_assembly_{self._count}"))
+                self._replace(
+                    statement.begin, statement.end, statement.emitted(f"musasim_foreign_assembly_{self._count}")
+                )
             elif not self._source.in_system_header(statement.begin):
                 raise self._error(statement.begin, statement.problem)
 
