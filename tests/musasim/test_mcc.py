@@ -234,7 +234,7 @@ def test_a_name_with_a_second_meaning_in_a_class_is_compiled_as_clang_does(home:
         ),
         ("int h() { return 1; }\n__device__ int d() {\n return h(); }", 3, "'h' in __device__ function 'd'"),
         (
-            '__global__ void k() {\n asm volatile("bar.sync 0;");\n}',
+            'void h() {\n asm volatile("bar.sync 0;");\n}',
             2,
             "'bar.sync' is not an instruction of this device",
         ),
@@ -279,6 +279,27 @@ def test_errors_name_the_users_file_and_line(home: Path, tmp_path: Path) -> None
     assert "h.muh:5:" in done.stderr and "'absent' was not declared" in done.stderr.replace("‘", "'").replace("’", "'")
     assert "k.mu:8:" in done.stderr and "too many arguments" in done.stderr
     assert "k.mu:7" not in done.stderr and not (tmp_path / "k.o").exists()
+
+
+@pytest.mark.parametrize("folder", ["-I", "-isystem"])
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_assembly_of_another_device_is_an_error_where_it_is_emitted(
+    level: str, folder: str, home: Path, tmp_path: Path
+) -> None:
+    """PyTorch's headers have templates and inline functions with PTX, which an extension may include and not call."""
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "headers" / "lanes.muh").write_text(
+        'template <class T> __device__ T of_template(T x) {\n  asm("mov.u32 %0, %%laneid;" : "=r"(x));\n  return x;\n}\n'
+        '__device__ inline int of_all() {\n  int x;\n  asm volatile("mov.s32 %0, %%laneid;" : "=r"(x));\n  return x;\n}\n'
+    )
+    kernel = '#include "lanes.muh"\n__global__ void k(int* out) {{ *out = {0}; }}\n'
+    command = [home / "bin" / "mcc", level, folder, tmp_path / "headers", "-c", "k.mu"]
+    (tmp_path / "k.mu").write_text(kernel.format("1"))
+    call(*command, cwd=tmp_path)
+    for called, line, instruction in (("of_template(2)", 2, "mov.u32"), ("of_all()", 7, "mov.s32")):
+        (tmp_path / "k.mu").write_text(kernel.format(called))
+        message = call(*command, cwd=tmp_path, ok=False).stderr
+        assert f"lanes.muh:{line}:" in message and f"'{instruction}' is not an instruction of this device" in message
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2"])

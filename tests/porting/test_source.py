@@ -214,7 +214,7 @@ def test_a_name_without_counterpart_stays_and_is_reported_with_its_place() -> No
     source = """int a;
 asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
-   " mov.b32 %0, %1;}" : "=r"(y)); else cudaGridDependencySynchronize();
+   " mov.b32 %0, %1;}" : "=r"(y)); else cuTensorMapEncodeTiled();
 asm volatile("" ::: "memory");
 __asm__ __volatile__("bar.sync 1;");
 #include <cuda/ptx>
@@ -227,7 +227,7 @@ Free(p);
     assert [(each.name, each.line) for each in result.unported] == [
         ("cp.async.wait_all", 2),
         ("mov.b32", 3),
-        ("cudaGridDependencySynchronize", 4),
+        ("cuTensorMapEncodeTiled", 4),
         ("bar.sync", 6),
         ("cuda/ptx", 7),
         ("__grid_constant__", 8),
@@ -287,15 +287,15 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
-    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGridDependencySynchronize();'
-    assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGridDependencySynchronize", 5)]
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncuTensorMapEncodeTiled();'
+    assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cuTensorMapEncodeTiled", 5)]
 
 
 @pytest.mark.parametrize(
     "within", ["{}", 'auto s = R"(__global__ void f() {{ {} }})";'], ids=["code", "a program in a string"]
 )
 def test_the_findings_of_one_source_that_nobody_reads_are_counted(within: str) -> None:
-    each, other = "cudaGridDependencySynchronize();\n", "x = __CUDA_ARCH__ + 1;\n"
+    each, other = "cuTensorMapEncodeTiled();\n", "x = __CUDA_ARCH__ + 1;\n"
     source = within.format(each * MOST + (each + other) * 3)
     findings = port_source(source.encode()).findings
     assert [finding.line for finding in findings[:MOST]] == list(range(1, MOST + 1))

@@ -6,14 +6,29 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from torchada.porting.dpx import FUNCTIONS as DPX
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
+from torchada.porting.rules.torch import ASKED_OF_CUDA, HAS_CUDA, OF_DEVICES
 from torchada.porting.source import Position, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
 
 DEVICE_KEY = "PrivateUse1"
 DLPACK_TYPE = b"kDLExtDev"
 NAMESPACES = {"cuda": "musa", "cute": "mute"}
+_OF_TORCH = re.compile(rb"(?<![\w:])(?:::\s*)?torch\s*::\s*\Z")
+_ASKED = re.compile(
+    rb"\s*::\s*(is_available|device_count|synchronize|manual_seed(?:_all)?|cudnn_is_available)(?!\w)(\s*\(\s*\))?"
+)
+_OF_CONTEXT = re.compile(
+    rb"(?<![\w:])(?:(?:::\s*)?at\s*::\s*)?globalContext\s*\(\s*\)\s*\.\s*\Z|(?<![\w:])(?:::\s*)?at\s*::\s*\Z"
+)
+_COMPONENT = re.compile(rb"(?<!\w)BackendComponent\s*::\s*\Z")
+_NOTHING_GIVEN = re.compile(rb"\s*\(\s*\)")
+_NO_COUNTERPART = "torch_musa has no function of this name"
+_FALSE_HERE = "PyTorch's own, which is false on MUSA; at::hasCUDA() is translated"
+_NVCCS = "mcc is clang and does not define it; this source asks for nvcc's version as well, so it takes its way for other compilers"
+_CLUSTERS = "what it stands for came with sm_90; called by itself, it becomes nothing"
 _DISPATCH = re.compile(rb"(?<!\w)(?:DispatchKey|DeviceType|Backend)\s*::\s*\Z")
 _IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\(")
 _NAMESPACE = re.compile(rb"(?:(?<!\w)namespace|::)\Z")
@@ -35,6 +50,7 @@ class Change(NamedTuple):
     end: int
     new: bytes | None
     reason: str | None = None
+    header: str | None = None  # that `new` needs
 
 
 def _namespace(word: str, position: Position) -> Change | None:
@@ -43,6 +59,8 @@ def _namespace(word: str, position: Position) -> Change | None:
     is_pasted, is_qualifier = text.startswith(b"##", after), text.startswith(b"::", after)
     before = position.joined if is_qualifier or last in _DECLARING else b""
     is_declared = _NAMESPACE.search(before[-10:]) is not None
+    if before.endswith(b"::") and is_qualifier and word == "cuda" and (asked := _asked_of_torch(position)) is not None:
+        return asked
     if is_pasted or ((is_qualifier or is_declared) and (word != "cuda" or _is_cudas(position, before, is_qualifier))):
         return Change(position.start, position.end, NAMESPACES[word].encode())
     return _moved(position) if word == "cuda" and last in _POINTING else None
@@ -59,6 +77,65 @@ def _is_cudas(position: Position, before: bytes, is_qualifier: bool) -> bool:
     if position.source.opens_holder or (before.endswith(b"namespace") and position.follows(b"=")):
         return True
     return is_qualifier and MEMBERS.match(position.text, position.end) is not None
+
+
+def _asked_of_torch(position: Position) -> Change | None:
+    """torch::cuda::is_available() and its like: torch_musa has no torch::musa that answers."""
+    asked, torch = _ASKED.match(position.text, position.end), _OF_TORCH.search(position.before)
+    if asked is None or torch is None:
+        return None
+    new, takes_brackets = ASKED_OF_CUDA.get(asked[1].decode(), (None, True))
+    if new is None or (takes_brackets and asked[2] is None):
+        return Change(position.start, position.end, None, f"{_NO_COUNTERPART}: torch::cuda::{asked[1].decode()}")
+    start = position.start - len(position.before) + torch.start()
+    return Change(start, asked.end() if takes_brackets else asked.end(1), new.encode(), header=OF_DEVICES)
+
+
+def _has_cuda(word: str, position: Position) -> Change | None:
+    """at::hasCUDA() and globalContext().hasCUDA(): PyTorch's build for MUSA is none for CUDA."""
+    called, whose = _NOTHING_GIVEN.match(position.text, position.end), _OF_CONTEXT.search(position.before)
+    if called is None:
+        return None
+    if whose is None:
+        return _asked_otherwise(word, position)
+    start = position.start - len(position.before) + whose.start()
+    return Change(start, called.end(), HAS_CUDA.encode(), header=OF_DEVICES)
+
+
+def _asked_otherwise(word: str, position: Position) -> Change | None:
+    """context.hasCUDA(), where the source has no function of that name itself."""
+    is_pytorchs = position.last == b"." and position.source.names_torch and b"bool hasCUDA" not in position.text
+    return Change(position.start, position.end, word.encode(), _FALSE_HERE) if is_pytorchs else None
+
+
+def _backend_component(word: str, position: Position) -> Change | None:
+    """BackendComponent::CUDABit, of a tensor's key set."""
+    is_component = _COMPONENT.search(position.before) is not None
+    return Change(position.start, position.end, f"{DEVICE_KEY}Bit".encode()) if is_component else None
+
+
+def _programmatic_launch(word: str, position: Position) -> Change | None:
+    """A kernel on MUSA begins after the one before it has ended, so there is nothing to wait for, and nothing to tell."""
+    called = _NOTHING_GIVEN.match(position.text, position.end)
+    if called is None:
+        return Change(position.start, position.end, None, _CLUSTERS)
+    return Change(position.start, called.end(), b"((void)0)")
+
+
+def _dpx(word: str, position: Position) -> Change | None:
+    """A call of one of CUDA 12's integer functions, where the source does not define them for older CUDA itself."""
+    before = ending_word(position.joined)
+    is_call = position.follows(b"(") and before in (b"", b"return", b"else", b"case", b"do")
+    if not is_call or position.source.defines_dpx:
+        return None
+    return Change(position.start, position.end, DPX[word])
+
+
+def _compiler(word: str, position: Position) -> Change | None:
+    """__NVCC__: whoever asks for nvcc's version means nvcc, and mcc is clang; whoever does not means code for a GPU."""
+    if position.source.asks_for_nvcc:
+        return Change(position.start, position.end, word.encode(), _NVCCS)
+    return Change(position.start, position.end, b"__MUSACC__")
 
 
 def _moved(position: Position) -> Change | None:
@@ -190,6 +267,11 @@ CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     **dict.fromkeys(AUTOCAST_WORDS, _autocast),
+    **dict.fromkeys(("cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"), _programmatic_launch),
+    **dict.fromkeys(DPX, _dpx),
+    "__NVCC__": _compiler,
+    "CUDABit": _backend_component,
+    "hasCUDA": _has_cuda,
     "is_cuda": _is_cuda,
     "kDLCUDA": _dlpack_type,
 }

@@ -23,6 +23,7 @@ _BETWEEN = frozenset(
 _HOLDER_OPENED = re.compile(rb"(?<!\w)namespace\s+(?:%b)(?!\w)(?!\s*=)" % b"|".join(HOLDERS))
 _TORCH = re.compile(rb"(?<!\w)(?:torch|ATen|at)(?!\w)")
 _DECLARES_IS_CUDA = re.compile(rb"(?<!\w)bool\s+is_cuda\s*\(")
+_DEFINES_DPX = re.compile(rb"(?:\bint|\bunsigned|uint32_t)\s{1,80}__vi\w+\s{0,80}\(|define[ \t]{1,80}__vi")
 _GIVEN_A_VALUE = re.compile(rb"(?<![\w$])([A-Za-z_]\w*)\s{0,80}=(?!=)")
 _FOR_GPUS = re.compile(rb"__(?:global|device)__|__CUDA|#[ \t]*include[ \t]*[<\"]cu")
 _OF_WORDS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -63,6 +64,16 @@ class Source:
     def opens_holder(self) -> bool:
         """Whether it opens a namespace that has one called cuda: PyTorch's, Thrust's."""
         return _HOLDER_OPENED.search(self.text) is not None
+
+    @cached_property
+    def asks_for_nvcc(self) -> bool:
+        """Whether it asks which version of nvcc compiles it."""
+        return b"__CUDACC_VER" in self.text
+
+    @cached_property
+    def defines_dpx(self) -> bool:
+        """Whether it has integer functions of CUDA 12 of its own."""
+        return _DEFINES_DPX.search(self.text) is not None
 
     @cached_property
     def implements(self) -> bool:

@@ -18,13 +18,13 @@ from torchada.porting.lexer import (
     CLOSED,
     MESSAGE,
     OPENED,
-    RARE,
     RAW,
     STRING,
     WORD,
     Lexer,
     end_of_line,
     has_launches,
+    has_rare_words,
     tokens,
 )
 from torchada.porting.names import Answer, Names
@@ -97,7 +97,7 @@ class Translator:
         """What finds the tokens of `text`."""
         if has_launches(text):
             return self._all_tokens
-        return self._more_tokens if any(map(text.__contains__, RARE)) else self._tokens
+        return self._more_tokens if has_rare_words(text) else self._tokens
 
     @property
     def memory(self) -> dict[bytes, bytes | Answer | str | None]:
@@ -178,6 +178,8 @@ class _Pass:
             self.notes.add(change.start, UNPORTED if change.new is None else CHECK, name, change.reason)
         if change.new is None or change.new == self.text[change.start : change.end] or change.start < self.position:
             return
+        if change.header is not None:
+            self.lost[change.header] = None
         self.pieces += (self.text[self.position : change.start], change.new)
         self.position = change.end
         self.replacements += 1

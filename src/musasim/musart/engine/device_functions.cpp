@@ -107,6 +107,14 @@ void musasim_yield(void) {
   switch_stacks(&d.fiber->stack_pointer, d.scheduler);
 }
 
+int musasim_is_shared(const void* address) {
+  return t_on_device && musart::is_shared(address) ? 1 : 0;
+}
+
+int musasim_is_local(const void* address) {
+  return t_on_device && musart::is_on_stack(address) ? 1 : 0;
+}
+
 void musasim_declare_shared(void* address, size_t bytes) {
   auto& d = running_launch();
   auto& known = d.block->shared;

@@ -160,6 +160,14 @@ def declared_name(tokens: list[Token]) -> str | None:
     return None if only_keywords else tokens[-1].text
 
 
+def defines_member(tokens: list[Token]) -> bool:
+    """Return whether the tokens define a class's static variable, as in `int Grid::count = 3`."""
+    declared = _declarator(tokens)
+    while declared and declared[-1].text == "]":
+        declared = declared[: _bracket_begin(declared)]
+    return len(declared) > 1 and declared[-1].kind == "name" and declared[-2].text == "::"
+
+
 def declared_names(tokens: list[Token]) -> list[str]:
     """Return the names in a declaration with one or more declarators."""
     pieces = split(tokens)

@@ -1,4 +1,4 @@
-"""Finds what device code may not contain: calls of host functions, and assembly of another device.
+"""Finds calls of host functions, which device code may not contain.
 
 It compares names, because the compiler here does not know two sides. What it finds is an error, but it does not find everything.
 Functions for both sides are not checked; clang checks them only when a kernel reaches them.
@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from musasim.toolkit.compiler.lexer import Source, Token, bracketed, is_word_begin
+from musasim.toolkit.compiler.lexer import Source, Token, bracketed
 
 _RUNTIME = re.compile(r"musa[A-Z]\w*")
 _NEVER_CALLED = frozenset(
@@ -49,14 +49,6 @@ _NOT_IN_A_DECLARATION = frozenset(
 # A template of the host's with the name of one of the toolkit's functions, such as rsqrt, leaves kernels the toolkit's own.
 _MATHEMATICS = "/musasim/math.h"
 _INSTALLED = {"site-packages", "dist-packages"}
-_ASSEMBLY = re.compile(r"asm(?:__)?(?![\w$])")
-_PTX = re.compile(
-    r"%(?:laneid|warpid|smid|nsmid|clock|clock64|globaltimer|lanemask_\w+|dynamic_smem_size)\b"
-    r"|\b(?:mov|ld|st|cvt|cvta|add|sub|mul|mad|fma|neg|abs|min|max|and|or|xor|not|shl|shr|shf|bar|barrier|shfl|vote|match|redux"
-    r"|red|atom|cp|mma|wmma|wgmma|ldmatrix|stmatrix|prmt|lop3|bfe|bfi|setp|selp|membar|fence|mbarrier|ex2|lg2|rcp|rsqrt|sqrt"
-    r"|sin|cos|tanh|tcgen05|griddepcontrol|createpolicy|prefetch|discard|nanosleep|elect|dp4a|vadd|vset|popc|clz|bfind|brev"
-    r"|isspacep|mapa|trap|brkpt|exit)\.[a-z][\w.:]*"
-)
 
 
 @dataclass(frozen=True)
@@ -79,11 +71,6 @@ class Problem(Exception):
 
 def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
     """Raise Problem for the first error."""
-    for statement in _ASSEMBLY.finditer(source.text):
-        begin = statement.start() - (2 if source.text.endswith("__", 0, statement.start()) else 0)
-        plain = is_word_begin(source.text, begin) and not source.in_system_header(begin)
-        if plain and source.is_code(begin):
-            _check_assembly(source, statement.end())
     own = [body for body in bodies if not source.in_system_header(body.begin)]
     calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
     for name, (token, body) in calls.items():
@@ -97,22 +84,6 @@ def check(source: Source, bodies: list[Body], device_functions: set[str], main_f
 
 def _message(name: str, body: Body) -> str:
     return f"reference to __host__ function '{name}' in {body.kind} function '{body.name}'"
-
-
-def _check_assembly(source: Source, position: int) -> None:
-    opening = next((token for token in source.tokens(position) if token.text not in ("volatile", "__volatile__")), None)
-    if opening is None or opening.text != "(":
-        return
-    for token in bracketed(source, opening.begin):
-        if token.kind != "literal":
-            if token.text == ":":
-                return
-            continue
-        ptx = _PTX.search(token.text)
-        if ptx is not None:
-            raise Problem(
-                token.begin, f"inline assembly: '{ptx.group()}' is not an instruction of this device (is it PTX?)"
-            )
 
 
 def _calls(source: Source, body: Body) -> dict[str, Token]:

@@ -129,15 +129,16 @@ class _Driver:
         if self._options.dry:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
-        text = rewrite(text, self._architectures(), source.path, self._is_checked())
+        relocatable = self._options.relocatable
+        text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable)
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
         command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
         self._execute(command, _run if self._is_clang else compile_as_clang)
         # Builds that only try a flag compile to /dev/null.
-        if mode == ["-c"] and not self._options.relocatable and Path(output).is_file():
-            device_symbols.keep_apart(self._compiler, output, text)
+        if mode == ["-c"] and not relocatable and Path(output).is_file():
+            device_symbols.keep_apart(Path(output), text)
 
     def _is_checked(self) -> bool:
         return _memcheck() and not self._is_clang
@@ -171,7 +172,14 @@ class _Driver:
             quiet.append("-fno-gnu-unique")
         words = [word for word in self._options.compile if word not in _OF_PREPROCESSING]
         checked = host_flags.checking() if self._is_checked() else []
-        return [self._standard(), *host_flags.options(self._is_clang), *words, *quiet, *checked]
+        return [
+            self._standard(),
+            *device_symbols.SECTIONS,
+            *host_flags.options(self._is_clang),
+            *words,
+            *quiet,
+            *checked,
+        ]
 
     def _dependencies(self, source: Input, output: str | None) -> list[str]:
         """Return -MD and similar options, with the names that a compiler would use that does everything in one step."""

@@ -10,11 +10,13 @@ import re
 from dataclasses import dataclass
 
 from musasim.toolkit.compiler import device_symbols
+from musasim.toolkit.compiler.assembly import foreign
 from musasim.toolkit.compiler.conversions import conversions
 from musasim.toolkit.compiler.declarations import (
     CALL_LIKE,
     declared_name,
     declared_names,
+    defines_member,
     ends_in_operator,
     expression_begin,
     joined,
@@ -47,14 +49,16 @@ class _Bounds:
     arguments: str
 
 
-def rewrite(text: str, architectures: str, main_file: str = "<input>", checked: bool = False) -> str:
+def rewrite(
+    text: str, architectures: str, main_file: str = "<input>", checked: bool = False, relocatable: bool = False
+) -> str:
     """Return the rewritten text, or raise RewriteError.
 
     `architectures` are those that kernels report, as in "22 31". Files in the folder of `main_file` are the user's.
-    `checked` is for code whose accesses to memory are looked at.
+    `checked` is for code whose accesses to memory are looked at; other files see the variables of `relocatable` code.
     """
     source = Source(text)
-    rewriter = _Rewriter(source, architectures, checked)
+    rewriter = _Rewriter(source, architectures, checked, relocatable)
     result = rewriter.run()
     try:
         check(source, rewriter.device_only, rewriter.device_functions, main_file)
@@ -64,10 +68,11 @@ def rewrite(text: str, architectures: str, main_file: str = "<input>", checked: 
 
 
 class _Rewriter:
-    def __init__(self, source: Source, architectures: str, checked: bool) -> None:
+    def __init__(self, source: Source, architectures: str, checked: bool, relocatable: bool) -> None:
         self._source = source
         self._architectures = architectures
         self._checked = checked
+        self._relocatable = relocatable
         self._edits: list[tuple[int, int, int, str]] = []
         self._bounds: list[_Bounds] = []
         self._bodies: list[tuple[int, int]] = []  # of device code
@@ -105,6 +110,7 @@ class _Rewriter:
         for hit in hits:
             if hit.group() == "__shared__":
                 self._shared(hit.start(), hit.end())
+        self._assembly()
         self._convert()
         return self._apply()
 
@@ -186,6 +192,20 @@ class _Rewriter:
         before = list(source.tokens(source.statement_begin(begin), begin))
         if not before or before[-1].text not in ("(", ","):
             self._replace(begin, end, "__attribute__((noinline))")
+
+    def _assembly(self) -> None:
+        for statement in foreign(self._source):
+            if self._is_in_body(statement.begin):
+                self._count += 1
+                self._replace(
+                    statement.begin, statement.end, statement.emitted(f"musasim_foreign_assembly_{self._count}")
+                )
+            elif not self._source.in_system_header(statement.begin):
+                raise self._error(statement.begin, statement.problem)
+
+    def _is_in_body(self, position: int) -> bool:
+        """Return whether this is device code."""
+        return any(begin < position < end for begin, end in self._bodies)
 
     # --- kernels ---------------------------------------------------------------------------------------------------
 
@@ -349,7 +369,7 @@ class _Rewriter:
         source = self._source
         start = source.statement_begin(begin)
         statement = [*source.tokens(start, begin), *until(source, end, ";")]
-        if any(begin_ < begin < end_ for begin_, end_ in self._bodies):
+        if self._is_in_body(begin):
             return
         words = [token.text for token in statement]
         if (
@@ -360,8 +380,11 @@ class _Rewriter:
             return
         if not statement or statement[-1].text != ";" or set(words) & {"extern", "constexpr", "template"}:
             return
-        if "static" not in words and "inline" not in words:
-            self._insert(begin, "static ")
+        if defines_member(statement[:-1]):
+            return
+        if not {"static", "inline"} & set(words):
+            if not self._relocatable:
+                self._insert(begin, "static ")
         elif self._in_class(start):
             return
         for name in declared_names(without_storage(statement[:-1])):
@@ -413,7 +436,7 @@ class _Rewriter:
         self._insert(before[0].begin if before else begin, alignments)
         is_static = any(token.text == "static" for token in before + statement)
         self._replace(begin, end, "" if is_static else "static ")
-        if any(body_begin < begin < body_end for body_begin, body_end in self._bodies):
+        if self._is_in_body(begin):
             names = declared_names(without_storage([*before, *statement[:-1]]))
             for name in names:
                 self._count += 1

@@ -8,6 +8,7 @@ from torchada.porting.rules.compiler import COMPILER
 from torchada.porting.rules.cublas import CUBLAS
 from torchada.porting.rules.cudnn import CUDNN
 from torchada.porting.rules.cufft import CUFFT
+from torchada.porting.rules.cufile import CUFILE
 from torchada.porting.rules.cupti import CUPTI
 from torchada.porting.rules.curand import CURAND
 from torchada.porting.rules.cusolver import CUSOLVER
@@ -35,6 +36,7 @@ LIBRARIES: tuple[Library, ...] = (
     CUSOLVER,
     CUSPARSE,
     CUTLASS,
+    CUFILE,
     CUPTI,
     NCCL,
     NVRTC,

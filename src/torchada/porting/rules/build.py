@@ -7,6 +7,7 @@ LINKED_LIBRARIES = {
     "cublasLt": "mublasLt",
     "cudnn": "mudnn",
     "cufft": "mufft",
+    "cufile": "mufile",
     "cupti": "mupti",
     "curand": "murand",
     "cusolver": "musolver",

@@ -17,7 +17,7 @@ COMPILER = Library(
         r"DISABLE_CU(?:SOLVER|SPARSE)_DEPRECATED|LIB_FORMAT_CUFFT|MAX_CUFFT_ERROR|_CUFFT\w+",
     ),
     words={
-        # mcc announces itself by __MUSACC__; nvcc defines both.
+        # mcc announces itself by __MUSACC__; nvcc defines both. What asks for nvcc's version as well is left (`by_context`).
         "__NVCC__": "__MUSACC__",
         "__NV_ALIGNOF": "__MT_ALIGNOF",
         "__NV_ATTR_UNUSED_FOR_LAUNCH": "__MT_ATTR_UNUSED_FOR_LAUNCH",

@@ -38,12 +38,14 @@ RUNTIME = Library(
         "__cudaRegisterLinkedBinary__NV_MODULE_ID": "__musaRegisterLinkedBinary__MT_MODULE_ID",
         "cudaLaunchAttributeProgrammaticStreamSerialization": "musaLaunchAttributeIgnore",
         # No table has these. Programs that run on MUSA use them: kineto (PyTorch's profiler), ggml, a port of TransformerEngine.
+        "cudaLaunchAttributeCooperative": "musaLaunchAttributeCooperative",
         "cudaLaunchAttributeClusterDimension": "musaLaunchAttributeClusterDimension",
         "cudaLaunchKernelEx": "musaLaunchKernelEx",
         "cudaLaunchKernelExC": "musaLaunchKernelExC",
         "cudaStreamFireAndForget": "musaStreamFireAndForget",
     },
     absent={
+        # Calls become nothing (`by_context`).
         r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion": _HOPPER,
         r"cudaLaunchAttribute(?:Cluster(?!Dimension$)|Programmatic(?!StreamSerialization$))\w*": _HOPPER,
         r"cudaLaunchAttribute(?:Preferred|MemSync|LaunchCompletion)\w*": _HOPPER,

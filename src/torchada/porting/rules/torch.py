@@ -7,6 +7,16 @@ that have CUDA's spelling in torch_musa's headers too: CUDA_KERNEL_LOOP, getCuda
 from torchada.porting.rules.library import Library
 
 _CSRC = "torch_musa/csrc"
+OF_DEVICES = f"{_CSRC}/core/MUSAFunctions.h"
+_IS_THERE = "(c10::musa::device_count() > 0)"
+# What PyTorch's C++ has for a program to ask about CUDA, and torch_musa has by other names or not at all: torch::cuda's functions,
+# with whether the call's empty brackets belong to it.
+ASKED_OF_CUDA = {
+    "is_available": (_IS_THERE, True),
+    "device_count": ("c10::musa::device_count", False),
+    "synchronize": ("c10::musa::device_synchronize()", True),
+}
+HAS_CUDA = _IS_THERE
 _ATEN = {
     "CUDABlas.h": "aten/musa/MUSABlas.h",
     "CUDAContext.h": "aten/musa/MUSAContext.h",
@@ -63,7 +73,7 @@ TORCH = Library(
         "ATen/native/cuda/cutlass_common.cuh": "ATen/native/musa/cutlass_common.muh",
         "THC/THCAtomics.cuh": "THC/THCAtomics.muh",
         "THC/THCDeviceUtils.cuh": "THC/THCDeviceUtils.muh",
-        "torch/cuda.h": "torch/musa.h",
+        "torch/cuda.h": OF_DEVICES,
         "torch/csrc/cuda/memory_snapshot.h": f"{_CSRC}/core/memory_snapshot.h",
         # torch_musa pairs with torch 2.7.1, which has them here; newer torch has them in both places.
         "torch/headeronly/util/BFloat16.h": "c10/util/BFloat16.h",

@@ -132,6 +132,10 @@ void musasim_launch_telling(struct musasim_kernel* kernel, const void* data, con
    read before it is written shall not look like a good value. */
 void musasim_declare_shared(void* address, size_t bytes);
 
+/* Whether the calling thread's block has this address in its shared memory, or the thread has it in its own. */
+int musasim_is_shared(const void* address);
+int musasim_is_local(const void* address);
+
 /* Before an atomic function changes memory, and with 0 bytes at a fence: MUSASIM_MEMCHECK takes threads that call this for ordered.
    `caller` is where the program calls the function. */
 void musasim_atomic(const void* address, size_t bytes, const void* caller);
