@@ -88,7 +88,7 @@ def load(path: str) -> Document:
         document: Document = json.loads(text)
         if schemas.is_current(document, "run"):
             return document
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         pass
     return empty()
 

@@ -18,6 +18,8 @@ READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Findin
     collect.REQUIREMENTS: requirements.read,
 }
 
+_FAULT = "its reader failed, which is a fault of torchada"
+
 
 @dataclass
 class Result:
@@ -39,10 +41,21 @@ def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
     result = Result(list(roots), list(problems))
     for file in files:
         result.files[file.kind] = result.files.get(file.kind, 0) + 1
-        data = collect.read(file)
-        result.findings += [data] if isinstance(data, Finding) else READERS[file.kind](file, data, project)
+        result.findings += _read(file, project)
     result.findings.sort(key=lambda finding: (finding.file, finding.line, finding.column))
     result.views = sorted(project.views.decided)
     result.lines = project.python_lines
     result.seconds = time.perf_counter() - started
     return result
+
+
+def _read(file: collect.File, project: WholeProject) -> list[Finding]:
+    data = collect.read(file)
+    if isinstance(data, Finding):
+        return [data]
+    findings: list[Finding] = []
+    try:
+        findings.extend(READERS[file.kind](file, data, project))
+    except Exception as error:  # one file must not hide what there is in the others
+        findings.append(collect.unread(file.path, f"{_FAULT}: {type(error).__name__}: {str(error)[:200]}"))
+    return findings
