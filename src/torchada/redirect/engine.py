@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
+from torchada.base.ending import as_modules_go
 from torchada.redirect.owners import MISSING, Owner, owner_of
 
 
@@ -130,7 +130,7 @@ class Engine:
             return {area: list(done) for area, done in self._applied.items()}
 
     def forget(self) -> None:
-        """Drop the records at the end of the process, where what is in force stays in force.
+        """Drop the records at the end of the process, after its exit handlers, where what is in force stays in force.
 
         They hold everything that was displaced. The interpreter would have to find that by its garbage collector once all modules
         are gone, which takes some 40 ms of processor time; without the records, it is freed with the modules.
@@ -176,5 +176,5 @@ def _refresh(done: list[Applied]) -> None:
 
 
 ENGINE = Engine()
-atexit.register(ENGINE.forget)
+as_modules_go(ENGINE.forget)
 os.register_at_fork(after_in_child=ENGINE.renew_lock)
