@@ -44,7 +44,7 @@ def disabled() -> blocks.Blocks:
     """Run a `with` block, or a function that this decorates, as if torchada were not installed.
 
     Afterwards, also if the block raises, the redirection is what it was before. There is one redirection for the whole process, so
-    other threads go without it meanwhile; where blocks overlap, it comes back when the last of them ends. A generator or a coroutine
+    other threads go without it meanwhile; where blocks overlap, it comes back when the last of them ends. A generator or coroutine
     that is decorated goes without it from its first step to its end. Raises TorchadaError as `enable` does.
     """
     return _BLOCKS

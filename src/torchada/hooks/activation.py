@@ -107,7 +107,7 @@ def _arrived(name: str, *, again: bool = False) -> None:
 
 
 def _show_in_parent(name: str) -> None:
-    """Do early what the import system does next, because areas ask the parent: until then it has the module that was there before."""
+    """Do early what the import system does next: areas ask the parent, which still has the module that was there before."""
     parent, _, child = name.rpartition(".")
     if parent in sys.modules:
         setattr(sys.modules[parent], child, sys.modules[name])

@@ -115,7 +115,7 @@ class Variables:
 
 
 class Members:
-    """A list that `holder` has as `attribute`: entries are added to it and taken out of it, and it stays the same list, which others
+    """A list that `holder` has as `attribute`: entries are added to it and taken out of it. It stays the same list, which others
     change as well. The name of an entry is ours alone.
 
     An entry is put before the first of those that `comes_after` is true of; otherwise at the end.

@@ -1,4 +1,4 @@
-"""Progress on standard error, where that is a terminal."""
+"""Progress on standard error, where that is a terminal; and what is kept where Ctrl-C ends a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from torchada.report.terminal import Terminal
+from torchada.report.text import counted
 
 T = TypeVar("T")
 
@@ -34,3 +35,13 @@ def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
     finally:
         stream.write("\r\033[K")
         stream.flush()
+
+
+def until_interrupted(items: Iterable[T], number: int, noun: str) -> tuple[list[T], str]:
+    """The items that came before a Ctrl-C, and where it ended them ("after 3 of 10 checks"); empty where it did not."""
+    finished: list[T] = []
+    try:
+        finished.extend(items)
+    except KeyboardInterrupt:
+        return finished, f"after {len(finished)} of {counted(number, noun)}"
+    return finished, ""
