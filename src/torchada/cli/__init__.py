@@ -29,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def execute(names: Sequence[str], program: str, arguments: Sequence[str] | None = None) -> int:
     """Act on a command line (by default the process's) of the program `program`, which has the commands `names`."""
-    from torchada.cli import ending
+    from torchada.cli import ending, visible
 
     given = list(sys.argv[1:] if arguments is None else arguments)
     command = f"{program} {given[0]}" if given and given[0] in names else program
-    return ending.in_one_line(command, lambda: _act(names, program, given))
+    with visible.streams():
+        return ending.in_one_line(command, lambda: _act(names, program, given))
 
 
 def _act(names: Sequence[str], program: str, given: list[str]) -> int:

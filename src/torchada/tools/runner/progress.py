@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from torchada.report.terminal import Terminal
+from torchada.report.terminal import FRESH_LINE, Terminal
 from torchada.report.text import counted
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
     def show() -> None:
         number, name = next(waiting, (0, ""))
         text = f"{number}/{len(names)}  {name}" if number else ""
-        stream.write(f"\r\033[K{text[:room]}")
+        stream.write(f"{FRESH_LINE}{text[:room]}")
         stream.flush()
 
     show()
@@ -33,7 +33,7 @@ def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
             yield item
             show()
     finally:
-        stream.write("\r\033[K")
+        stream.write(FRESH_LINE)
         stream.flush()
 
 
