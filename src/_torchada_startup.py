@@ -17,6 +17,8 @@ SIMULATE = "TORCHADA_SIMULATE"
 FACE = "MUSASIM_FACE"  # whose adapter the simulator is: musa, npu or mlu
 STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
+# Packages whose import hooks evaluate the annotations of what is imported, and the module that has the hook.
+INSTRUMENTS = {"typeguard": "typeguard._importhook", "beartype": "beartype.claw"}
 # torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
 # modules once torch has been imported.
 WATCHED_AT_START = {"torch": False, "torch_musa": True, "torch_npu": True, "torch_mlu": True}
@@ -188,7 +190,14 @@ def not_started(error: Exception) -> None:
     if is_on(STRICT):
         raise error
     if sys.stderr is not None:
-        sys.stderr.write(f"torchada: not started: {type(error).__name__}: {error}\n")
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        sys.stderr.write(f"torchada: not started: {text}{checkers()}\n")
+
+
+def checkers() -> str:
+    """Who may be the reason: names in our annotations are there for type checkers that read, and not for those that evaluate."""
+    hooks = [name for name, module in INSTRUMENTS.items() if module in sys.modules]
+    return f" ({' and '.join(hooks)} may check torchada's own code: leave it out of the import hook)" if hooks else ""
 
 
 def pass_on_interrupt(error: BaseException) -> None:
