@@ -48,7 +48,7 @@ class _Kept:
             record = json.loads((folder / _FILE).read_bytes()) if folder is not None else None
             is_current = record and self._what(record["distribution"]).items() <= record.items()
             return record if is_current else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 
     def write(self, mention: Mention | None) -> None:
