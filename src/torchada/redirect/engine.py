@@ -28,8 +28,9 @@ class Patch(NamedTuple):
     argument of CUDA's, as in `torch.zeros(device="cuda")`, counts as used when a call has that argument; any other, at each call.
     `to` is what answers it where that is not the same API on the backend's device.
 
-    `since` and `until` bind a workaround to versions ("torch 2.8": from that version on, or up to it; for a library, from the
-    version that it was tried on), and status names those. `note` says what the patch is for where `api` does not. `refresh` is
+    `since` and `until` say which versions a workaround is for ("torch 2.8": from that version on, or up to it; for a library, from
+    the version that it was tried on). The area decides, status names them, and a test finds what is in force for others. `note`
+    says what the patch is for where `api` does not. `refresh` is
     called after the change and after its undo, for caches computed from the entry.
     """
 
