@@ -17,6 +17,8 @@ SIMULATE = "TORCHADA_SIMULATE"
 FACE = "MUSASIM_FACE"  # whose adapter the simulator is: musa, npu or mlu
 STRICT = "TORCHADA_STRICT"
 ON = ("1", "true", "yes", "on")
+# Packages whose import hooks evaluate the annotations of what is imported, and the module that has the hook.
+INSTRUMENTS = {"typeguard": "typeguard._importhook", "beartype": "beartype.claw"}
 # torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
 # modules once torch has been imported.
 WATCHED_AT_START = {"torch": False, "torch_musa": True, "torch_npu": True, "torch_mlu": True}
@@ -62,14 +64,40 @@ class HookFinder:
 
 
 class ChainedLoader:
-    """Replaces the true loader until the module is executed, and then leaves no trace."""
+    """Stands for the true loader until the module is executed, and then leaves no trace.
+
+    Whatever else is read, written, compared or asked for its class is the true loader's own: others look at the spec of a module
+    before it is executed, or never execute it. A copy, and what is unpickled, stands for a loader in the same way.
+    """
+
+    __slots__ = ("_torchada_loader",)
 
     def __init__(self, loader: "Any") -> None:
-        self._torchada_loader = loader
+        object.__setattr__(self, "_torchada_loader", loader)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> "Any":
+        # Not for a loader of another import hook, which may ask in this way whether it has chained its own already.
+        kind = type(self._torchada_loader)
+        return kind if kind.__module__ in sys.stdlib_module_names else ChainedLoader
 
     def __getattr__(self, name: str) -> "Any":
-        # get_code, get_source, get_resource_reader, path ...: attributes that others may read before the module is executed.
-        return getattr(self.__dict__["_torchada_loader"], name)
+        # get_code, get_source, get_resource_reader, path ..., and __dict__. The slot itself arrives here while it is empty.
+        if name == "_torchada_loader":
+            raise AttributeError(name)
+        return getattr(self._torchada_loader, name)
+
+    def __setattr__(self, name: str, value: "Any") -> None:
+        setattr(self._torchada_loader, name, value)
+
+    def __eq__(self, other: object) -> "Any":
+        return self._torchada_loader == (other._torchada_loader if type(other) is ChainedLoader else other)
+
+    def __hash__(self) -> int:
+        return hash(self._torchada_loader)
+
+    def __reduce__(self) -> "Any":
+        return ChainedLoader, (self._torchada_loader,)
 
     def create_module(self, spec: "Any") -> "Any":
         create = getattr(self._torchada_loader, "create_module", None)
@@ -77,8 +105,10 @@ class ChainedLoader:
 
     def exec_module(self, module: "Any") -> None:
         loader = self._torchada_loader
-        module.__loader__ = loader
-        if module.__spec__ is not None:
+        # Another hook's loader may have taken our place since, and stays.
+        if getattr(module, "__loader__", None) is self:
+            module.__loader__ = loader
+        if module.__spec__ is not None and module.__spec__.loader is self:
             module.__spec__.loader = loader
         execute = Execution(loader, module)
         try:
@@ -117,12 +147,14 @@ class SimulatedLoader:
     def create_module(self, spec: "Any") -> "Any":
         from torchada.hooks.importer import simulated_spec
 
+        outer = spec.loader  # of another hook, if it is not this one
         vars(spec).update(vars(simulated_spec(spec.name)))
-        spec.loader = ChainedLoader(spec.loader)
-        return spec.loader.create_module(spec)
+        self.loader = ChainedLoader(spec.loader)
+        spec.loader = self.loader if outer is self else outer
+        return self.loader.create_module(spec)
 
     def exec_module(self, module: "Any") -> None:
-        raise ImportError(f"{module.__name__} is not executed by the loader that stands for it", name=module.__name__)
+        self.loader.exec_module(module)
 
 
 FINDER = HookFinder()
@@ -158,7 +190,14 @@ def not_started(error: Exception) -> None:
     if is_on(STRICT):
         raise error
     if sys.stderr is not None:
-        sys.stderr.write(f"torchada: not started: {type(error).__name__}: {error}\n")
+        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+        sys.stderr.write(f"torchada: not started: {text}{checkers()}\n")
+
+
+def checkers() -> str:
+    """Who may be the reason: names in our annotations are there for type checkers that read, and not for those that evaluate."""
+    hooks = [name for name, module in INSTRUMENTS.items() if module in sys.modules]
+    return f" ({' and '.join(hooks)} may check torchada's own code: leave it out of the import hook)" if hooks else ""
 
 
 def pass_on_interrupt(error: BaseException) -> None:

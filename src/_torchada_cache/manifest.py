@@ -56,7 +56,7 @@ def _recorded(folder: Path) -> dict[str, Any]:
         files = manifest["files"] if manifest["version"] == _VERSION else None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise _Damaged(f"it has no {NAME}") from None
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, RecursionError):
         files = None
     if not isinstance(files, dict):
         raise _Damaged(f"{NAME} cannot be read")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import _torchada_startup
 from support.interpreter import Interpreter
+from torchada.base import misunderstood
 from torchada.base import settings as _settings
 from torchada.base.settings import (
     FLAG,
@@ -120,8 +121,8 @@ def test_a_warning_names_the_variable_the_value_and_what_was_expected(
     monkeypatch: pytest.MonkeyPatch, name: str, expected: str
 ) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(_settings, "warn_once", lines.append)
-    _settings.warn_about(read({name: GARBAGE}))
+    monkeypatch.setattr(misunderstood, "warn_once", lines.append)
+    misunderstood.warn_about(read({name: GARBAGE}))
     (line,) = lines
     assert line.startswith(f"{name}={GARBAGE!r} is not understood and ignored; expected {expected}")
 

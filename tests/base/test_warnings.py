@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
-from torchada import TorchadaWarning
+from torchada import TorchadaError, TorchadaWarning
 from torchada.base import warnings as _warnings
 
 pytestmark = pytest.mark.once
@@ -69,6 +69,7 @@ def test_a_warning_is_filtered_by_the_module_of_the_program(plain: Interpreter, 
 
 def test_warn_once_warns_once_through_the_hooks_of_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_warnings, "_said", {})
+    monkeypatch.delenv("TORCHADA_STRICT")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(2):
@@ -77,3 +78,25 @@ def test_warn_once_warns_once_through_the_hooks_of_the_program(monkeypatch: pyte
     assert str(warning.message) == "torchada: something" and warning.category is TorchadaWarning
     assert warning.filename == __file__
     assert _warnings.said() == ["something"]
+
+
+def test_strict_mode_raises_in_place_of_every_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHADA_STRICT", "1")
+    cause = ValueError("the cause")
+    for _ in range(2):
+        with pytest.raises(TorchadaError, match=r"^torchada: something$") as raised:
+            _warnings.warn_once("something", cause)
+        assert raised.value.__cause__ is cause
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("TORCHADA_SKIP_AREAS", "precison.amp"), ("TORCHADA_NOBODY_KNOWS", "1"), ("TORCHADA_PLATFORM", "npu")],
+)
+def test_an_import_under_strict_mode_raises_what_it_would_warn_of(
+    plain: Interpreter, variable: str, value: str
+) -> None:
+    done = plain.run(
+        "import torch", env={"TORCHADA_STRICT": "1", "TORCHADA_SIMULATE": "1", variable: value}, check=False
+    )
+    assert done.returncode == 1 and "TorchadaError: torchada: TORCHADA_" in done.stderr.splitlines()[-1], done.stderr

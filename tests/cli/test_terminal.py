@@ -86,4 +86,4 @@ def test_severities_are_ordered_and_give_the_exit_code() -> None:
     assert worst([]) == OK and worst([NOTE, ERROR, OK]) == ERROR
     assert [exit_code([each]) for each in (ERROR, WARNING, NOTE, OK)] == [1, 0, 0, 0]
     assert [exit_code([each], WARNING) for each in (ERROR, WARNING, NOTE, OK)] == [1, 1, 0, 0]
-    assert terminal._CODES.keys() >= {ERROR, WARNING, NOTE, OK}
+    assert terminal.CODES.keys() >= {ERROR, WARNING, NOTE, OK}

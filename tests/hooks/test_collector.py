@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -11,11 +12,15 @@ from torchada.hooks.collector import paused
 
 
 @pytest.fixture(autouse=True)
-def _as_found() -> Iterator[None]:
+def _as_found(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Threads of the test runner are left out of account."""
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    thresholds = gc.get_threshold()
     gc.enable()
     yield
     gc.enable()
     gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 def _make() -> list[list[int]]:
@@ -28,10 +33,9 @@ def test_nothing_is_collected_within_it() -> None:
     try:
         with paused():
             made = _make()
-            assert phases == [] and not gc.isenabled() and made
+            assert phases == [] and made
     finally:
         gc.callbacks.pop()
-    assert gc.isenabled()
 
 
 def test_objects_made_within_it_are_in_the_oldest_generation() -> None:
@@ -57,14 +61,40 @@ def test_objects_that_the_program_froze_stay_frozen() -> None:
     assert gc.get_freeze_count() == frozen > 0
 
 
-def test_a_collector_that_the_program_paused_stays_paused() -> None:
-    gc.disable()
+@pytest.mark.parametrize("pause", [gc.disable, lambda: gc.set_threshold(0)], ids=["disable", "threshold"])
+@pytest.mark.parametrize("when", ["before", "within"])
+def test_a_collector_that_the_program_pauses_stays_paused(pause: Callable[[], None], when: str) -> None:
+    if when == "before":
+        pause()
     with paused():
-        pass
-    assert not gc.isenabled()
+        if when == "within":
+            pause()
+    assert not gc.isenabled() or gc.get_threshold()[0] == 0
+
+
+def test_thresholds_are_what_they_were() -> None:
+    gc.set_threshold(701, 11, 12)
+    before = gc.get_threshold()
+    with paused(), paused():
+        assert gc.isenabled()
+    assert gc.get_threshold() == before
+
+
+def test_a_threshold_that_the_program_sets_within_it_stays() -> None:
+    with paused():
+        gc.set_threshold(333)
+    assert gc.get_threshold()[0] == 333
+
+
+def test_other_threads_keep_the_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threading, "active_count", lambda: 2)
+    before = gc.get_threshold()
+    with paused():
+        assert gc.get_threshold() == before and gc.isenabled()
 
 
 def test_the_collector_runs_again_after_an_error() -> None:
+    before = gc.get_threshold()
     with pytest.raises(ImportError), paused():
         raise ImportError("of the module")
-    assert gc.isenabled()
+    assert gc.isenabled() and gc.get_threshold() == before

@@ -381,6 +381,14 @@ def test_an_import_hook_that_instruments_us_does_not_break_the_import(plain: Int
     assert done.startswith("torchada: not started: NameError: name 'Callable' is not defined")
 
 
+def test_a_hook_that_is_known_to_evaluate_annotations_is_named(plain: Interpreter, fake: Fake) -> None:
+    done = fake.run(
+        plain, INSTRUMENT + "sys.modules['typeguard._importhook'] = sys\nimport torch\nassert torch.runs == 1\n"
+    )
+    (line,) = done.splitlines()
+    assert line.startswith("torchada: not started: NameError") and "typeguard may check torchada's own code" in line
+
+
 @pytest.mark.parametrize("executes", [True, False])
 def test_our_own_fault_around_the_execution_does_not_break_the_import(
     plain: Interpreter, fake: Fake, executes: bool
@@ -464,6 +472,67 @@ def test_post_import_hooks_of_wrapt_are_called_once(plain: Interpreter, fake: Fa
         import torch
         assert told == [torch] and torch.runs == 1 and "torch_musa" in sys.modules
         assert seen(torch) == {{"_frozen_importlib_external", "_frozen_importlib"}}, seen(torch)
+        """,
+    )
+
+
+OUTER = """
+class Outer:
+    def __init__(self, inner): self.inner = inner
+    def create_module(self, spec): return self.inner.create_module(spec)
+    def exec_module(self, module): self.inner.exec_module(module)
+
+class Finder:
+    "Chains a loader around whatever the others answer, and stays on the module."
+    def find_spec(self, name, path=None, target=None):
+        if name not in ("torch", "torch_musa"):
+            return None
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1:]:
+            spec = finder.find_spec(name, path, target)
+            if spec is not None:
+                spec.loader = Outer(spec.loader)
+                return spec
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+def test_a_loader_around_ours_stays(plain: Interpreter, fake: Fake) -> None:
+    code = """
+import torch
+for module in (torch, sys.modules["torch_musa"]):
+    assert type(module.__loader__) is type(module.__spec__.loader) is Outer
+assert torch.runs == 1
+"""
+    fake.run(plain, OUTER + code)
+
+
+def test_a_loader_around_the_stand_in_for_the_simulator_stays(plain: Interpreter) -> None:
+    code = "import torch_musa; assert type(torch_musa.__loader__) is Outer, torch_musa.__loader__"
+    plain.run("import sys\n" + OUTER + code, env={"TORCHADA_SIMULATE": "1"})
+
+
+def test_the_spec_can_be_copied_pickled_and_compared(plain: Interpreter, fake: Fake) -> None:
+    """As without torchada; and a copy of it is hooked like the spec itself."""
+    fake.run(
+        plain,
+        """
+        import copy, pickle
+        from importlib.machinery import SourceFileLoader
+        from importlib.util import find_spec, module_from_spec
+        spec = find_spec("torch")
+        true = SourceFileLoader("torch", spec.origin)
+        for same in (copy.copy(spec), copy.deepcopy(spec), pickle.loads(pickle.dumps(spec)), find_spec("torch")):
+            assert same == spec and same.loader == spec.loader == true and hash(same.loader) == hash(true)
+            assert isinstance(same.loader, SourceFileLoader) and vars(same.loader) == vars(true)
+        assert true == spec.loader and spec.loader != SourceFileLoader("other", spec.origin)
+        assert not hasattr(spec.loader, "no_such_name") and not hasattr(spec.loader, "__no_such_name__")
+        spec.loader.seen = True
+        assert spec.loader._torchada_loader.seen
+        spec = copy.deepcopy(find_spec("torch"))
+        sys.modules["torch"] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["torch"])
+        assert "torch_musa" in sys.modules
         """,
     )
 

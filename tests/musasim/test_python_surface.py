@@ -238,13 +238,20 @@ def test_without_a_device_queries_answer_and_tensors_raise() -> None:
 
 @pytest.mark.full
 def test_program_may_end_right_after_a_backward_pass() -> None:
-    """Autograd's threads must release their Python objects first. Without this, one run in three aborts."""
-    for _ in range(3):
-        run("""
-            import torch, torch_musa
+    """Autograd's threads must release their Python objects first, or one run in three aborts: at the end they get the time."""
+    program = """
+        import torch, torch_musa
+        from types import SimpleNamespace
+        from torch_musa._vendor_torch import exit as ending
+        sleep = ending.time.sleep
+        ending.time = SimpleNamespace(sleep=lambda seconds: (sleep(seconds), print("waited", seconds > 0, flush=True)))
+        if {uses_the_device}:
             x = torch.ones(1000, device="musa", requires_grad=True)
             (x * 2).sum().backward()
-        """)
+        print("ends", flush=True)
+    """
+    assert run(program.format(uses_the_device=True)).split() == ["ends", "waited", "True"]
+    assert run(program.format(uses_the_device=False)).split() == ["ends"]
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

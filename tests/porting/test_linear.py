@@ -1,36 +1,20 @@
-"""Time in proportion to the size of a source, whatever it holds.
-
-Regular expressions cannot be made to count their steps, so two sizes are compared in one process, by processor time: eight times
-the text takes about eight times as long, where it took 64 times as long when an expression looked at the rest of the text from
-every place. The limit lies as far from one as from the other, so that no busy or slow machine reaches it.
-"""
+"""Time in proportion to the size of a source, whatever it holds (support/growth.py says how that is measured)."""
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.growth import FACTOR, LIMIT, enough, growth, numbered, repeated
 from torchada.porting import port_source
 
 pytestmark = pytest.mark.once
 
 MOST = 32 * 1024 * 1024
-ENOUGH = 0.005  # seconds; what takes less is not measured well
-FACTOR, LIMIT = 8, 24
-
-
-def repeated(unit: bytes, before: bytes = b"", after: bytes = b"") -> Callable[[int], bytes]:
-    return lambda size: before + unit * (size // len(unit)) + after
-
-
-def numbered(unit: bytes) -> Callable[[int], bytes]:
-    """Units that all differ."""
-    return lambda size: b"".join(unit % number for number in range(size // (len(unit) + 3)))
 
 
 def nested(size: int) -> bytes:
@@ -45,6 +29,8 @@ def anything(size: int) -> bytes:
 
 TEXTS: dict[str, Callable[[int], bytes]] = {
     "escaped quotes": repeated(b'\\"'),
+    "escaped quotes after a macro of keys": repeated(b'\\"', b'#define R(d) at::k##d\nR("//"/**/,CUDA,'),
+    "escaped quotes before launches": repeated(b'*/\\"<< <'),
     "escaped apostrophes": repeated(b"\\'"),
     "escaped quotes of both kinds": repeated(b"\\'\\\""),
     "open quotes": repeated(b'"\n'),
@@ -119,22 +105,6 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
 }
 
 
-def seconds(text: bytes) -> float:
-    started = time.process_time()
-    port_source(text)
-    return time.process_time() - started
-
-
-def growth(text: Callable[[int], bytes], size: int) -> float:
-    """How much longer FACTOR times the text takes; the least of three, because other work of the machine only adds to it."""
-    ratios = []
-    for _ in range(3):
-        ratios.append(seconds(text(FACTOR * size)) / max(seconds(text(size)), 1e-9))
-        if ratios[-1] < FACTOR * 1.4:
-            break
-    return min(ratios)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
     """The expressions, so that no first call compiles them."""
@@ -144,10 +114,8 @@ def _compiled() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", TEXTS)
 def test_eight_times_an_adverse_text_takes_about_eight_times_as_long(name: str) -> None:
-    size = 4 * 1024
-    while seconds(TEXTS[name](size)) < ENOUGH and size < MOST // 16:
-        size *= 2
-    assert growth(TEXTS[name], size) < LIMIT
+    size = enough(port_source, TEXTS[name], MOST // 16)
+    assert growth(port_source, TEXTS[name], size) < LIMIT
 
 
 MARKS = rb"""" ' \" \' \\ // /* */ R"( R"a( )" )a" # < > ( ) , : :: . -> ; { } 1 @p"""
@@ -162,7 +130,7 @@ def test_eight_times_any_text_takes_about_eight_times_as_long(
     before: list[bytes], unit: list[bytes], after: list[bytes]
 ) -> None:
     text = repeated(b"".join(unit), b"".join(before), b"".join(after))
-    assert growth(text, 3000) < LIMIT
+    assert growth(port_source, text, 3000) < LIMIT
 
 
 @pytest.mark.parametrize("text", [b"1" * 5000, b"1" * 19], ids=["5000 digits", "19 digits"])
@@ -179,4 +147,4 @@ def test_raw_strings_within_raw_strings_end_at_some_depth() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_the_largest_source_takes_its_part_of_the_time(name: str) -> None:
-    assert growth(TEXTS[name], MOST // FACTOR) < LIMIT
+    assert growth(port_source, TEXTS[name], MOST // FACTOR) < LIMIT

@@ -308,3 +308,18 @@ def test_ranks_of_torchrun_are_reported(musa: Interpreter) -> None:
     musa.run([*RUN, "--report", "out.json", "-m", "torch.distributed.run", "--nproc-per-node=2", "train.py"])
     found = [entry for entry in loaded(musa)["uses"] if entry["package"] == "__main__"]
     assert [(entry["count"], len(entry["processes"])) for entry in found] == [(3, 2)]
+
+
+@pytest.mark.musa
+def test_command_lines_are_kept_without_secrets(musa: Interpreter, tmp_path: Path) -> None:
+    file, program = tmp_path / "out.json", tmp_path / "program.py"
+    program.write_text("import torch; torch.zeros(1, device='cuda')")
+    given = [str(program), "--token=SECRET", "https://user:SECRET@host/", "--epochs=3"]
+    musa.run(["-m", "torchada", "run", "--report", str(file), "--report", str(file.with_suffix(".html")), *given])
+    report = json.loads(file.read_text())
+    assert (
+        report["program"][1:]
+        == report["processes"][0]["command"][1:]
+        == ["--token=***", "https://***@host/", "--epochs=3"]
+    )
+    assert "SECRET" not in file.read_text() + file.with_suffix(".html").read_text()

@@ -18,9 +18,8 @@ def entry_points(group: str, only: str | None = None) -> Iterator[tuple[str, Any
             yield entry.name, entry.load()
         except Exception as error:
             pass_on_interrupt(error)
-            warn_once(
-                f"entry point {entry.name!r} of group {group!r} cannot be loaded: {type(error).__name__}: {error}"
-            )
+            fault = f"{type(error).__name__}: {error}"
+            warn_once(f"entry point {entry.name!r} of group {group!r} cannot be loaded: {fault}", error)
 
 
 def names(group: str) -> list[str]:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from torchada.base.warnings import warn_once
-
 T = TypeVar("T")
 PREFIX = "TORCHADA_"
 # What a flag may be, in small letters. Start-up knows ON as well.
@@ -218,16 +216,6 @@ def in_force(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     """The TORCHADA_ variables that are set, by name."""
     env = os.environ if environ is None else environ
     return {name: env[name] for name in sorted(env) if name.startswith(PREFIX)}
-
-
-def warn_about(settings: Settings) -> None:
-    """Warn, once, of what was not understood in the environment."""
-    for entry in settings.not_understood:
-        known = variable(entry.partition("=")[0])
-        if known is not None:
-            warn_once(f"{entry} is not understood and ignored; expected {known.kind.expected}")
-    for name in settings.unknown:
-        warn_once(f"{name} is not a variable torchada knows; see `torchada status`")
 
 
 def of_others(name: str) -> str:

@@ -22,8 +22,15 @@ class TorchadaError(RuntimeError):
     """Raised in place of a warning when TORCHADA_STRICT=1."""
 
 
-def warn_once(message: str) -> None:
-    """Warn, once per message. Where warnings are errors, one line on stderr instead: the user's import must go on."""
+def warn_once(message: str, cause: Exception | None = None) -> None:
+    """Warn, once per message. Where warnings are errors, one line on stderr instead: the user's import must go on.
+
+    Under TORCHADA_STRICT=1, TorchadaError is raised instead, each time.
+    """
+    from torchada.base import settings
+
+    if settings.read().strict:
+        raise TorchadaError(f"torchada: {message}") from cause
     if message in _said:
         return
     _said[message] = None

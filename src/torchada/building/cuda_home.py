@@ -88,7 +88,7 @@ def _forget_others(cache: Cache) -> None:
         try:
             values = json.loads(record.read_text(encoding="utf-8"))
             is_there = os.path.isdir(os.path.join(values["packages"], "torchada")) and os.path.exists(values["python"])
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if not is_there:
             cache.remove(record.parent.name)

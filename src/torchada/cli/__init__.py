@@ -29,12 +29,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def execute(names: Sequence[str], program: str, arguments: Sequence[str] | None = None) -> int:
     """Act on a command line (by default the process's) of the program `program`, which has the commands `names`."""
-    from torchada.cli import completion, pipes
+    from torchada.cli import ending, visible
+
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    command = f"{program} {given[0]}" if given and given[0] in names else program
+    with visible.streams():
+        return ending.in_one_line(command, lambda: _act(names, program, given))
+
+
+def _act(names: Sequence[str], program: str, given: list[str]) -> int:
+    from torchada.cli import completion
 
     commands = {name: _load(name) for name in names}
     parser = _parser(commands, program)
     completion.complete(parser)
-    given = list(sys.argv[1:] if arguments is None else arguments)
     rest: list[str] = []
     split = commands[given[0]].split if given and given[0] in commands else None
     if split is not None:
@@ -44,7 +52,8 @@ def execute(names: Sequence[str], program: str, arguments: Sequence[str] | None 
     if unknown:
         options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     options.program = rest
-    return pipes.quiet(lambda: options.act(options))
+    code: int = options.act(options)
+    return code
 
 
 def _load(name: str) -> Command:

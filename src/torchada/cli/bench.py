@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from torchada.cli import device, output
+from torchada.cli import device, ending, output
 from torchada.cli.command import Command, check_reports
 from torchada.report.terminal import Terminal
 
@@ -58,7 +58,7 @@ def bench(options: argparse.Namespace) -> int:
     else:
         output.show(options, document, lambda terminal: text.lines(document, terminal, options.verbosity))
     written = output.write(options, {".json": lambda: output.as_json(document), ".html": lambda: page.page(document)})
-    return report.exit_code(document) if written else 2
+    return ending.code(options, document, report.exit_code(document)) if written else 2
 
 
 COMMAND = Command(

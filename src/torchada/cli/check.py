@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from torchada.cli import output
+from torchada.cli import ending, output
 from torchada.cli.command import Command, check_reports
 from torchada.report.severity import SEVERITIES, exit_code
 
@@ -51,7 +51,8 @@ def check(options: argparse.Namespace) -> int:
     )
     if not output.write(options, _writers(result, document)):
         return 2
-    return exit_code((finding.severity for finding in result.findings), options.fail_on)
+    code = exit_code((finding.severity for finding in result.findings), options.fail_on)
+    return ending.code(options, vars(result), code)
 
 
 def _writers(result: Result, document: output.Document) -> dict[str, output.Writer]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from torchada.cli import device, output
+from torchada.cli import device, ending, output
 from torchada.cli.command import Command, check_reports
 from torchada.report.terminal import Terminal
 
@@ -45,7 +45,7 @@ def verify(options: argparse.Namespace) -> int:
     except run.NoSuchCheck as error:
         options.parser.error(f"--only {error}")
     _show(options, document)
-    return report.exit_code(document) if _write(options, document) else 2
+    return ending.code(options, document, report.exit_code(document)) if _write(options, document) else 2
 
 
 def _list(options: argparse.Namespace) -> int:

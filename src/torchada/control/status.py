@@ -41,10 +41,20 @@ def report() -> dict[str, Any]:
         "device_strings": _device_strings(),
         "views": _views(),
         "environment": _environment(settings),
-        "problems": list(STATE.problems),
+        "problems": [*STATE.problems, *_unnoticed(selection)],
         "active": _is_active(selection),
         "warnings": warnings.said(),
     }
+
+
+def _unnoticed(selection: select.Selection) -> list[str]:
+    """That torch arrived without a word to us, because a finder in front of ours answered for it."""
+    if not _is_active(selection) or STATE.has("torch") or not is_complete(sys.modules.get("torch")):
+        return []
+    first = type(sys.meta_path[0]).__name__
+    return [
+        f"another import hook ({first}) has imported torch, so nothing is redirected; torchada.enable() redirects it now"
+    ]
 
 
 def apis() -> dict[str, list[str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from _torchada_startup import FINDER, WATCHED_AT_START
+from torchada.control import blocks
 from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
@@ -41,20 +40,14 @@ def enable() -> None:
     activation.catch_up(FINDER)
 
 
-@contextmanager
-def disabled() -> Iterator[None]:
+def disabled() -> blocks.Blocks:
     """Run a `with` block, or a function that this decorates, as if torchada were not installed.
 
     Afterwards, also if the block raises, the redirection is what it was before. There is one redirection for the whole process, so
-    other threads go without it meanwhile. Raises TorchadaError as `enable` does.
+    other threads go without it meanwhile; where blocks overlap, it comes back when the last of them ends. A generator or coroutine
+    that is decorated goes without it from its first step to its end. Raises TorchadaError as `enable` does.
     """
-    was_enabled = FINDER.is_in_force()
-    disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            enable()
+    return _BLOCKS
 
 
 def set_view(package: str, view: str | None) -> None:
@@ -70,3 +63,6 @@ def set_view(package: str, view: str | None) -> None:
 def is_patched() -> bool:
     """Whether anything is redirected in this process. False before torch has been imported, and where there is nothing to do."""
     return any(ENGINE.applied().values())
+
+
+_BLOCKS = blocks.Blocks(FINDER.is_in_force, disable, enable)

@@ -39,11 +39,17 @@ from torchada.redirect.context import Context
 def follow(name: str, execute: Callable[[], None], finder: Finder) -> None:
     """Execute a watched module, and then apply what waits for it. Called without holding a lock of ours: areas import modules."""
     STATE.finder = finder
-    again = STATE.has(name) and name not in STATE.executing  # importlib.reload
+    again = STATE.has(name) and name not in STATE.executing  # it is reloaded, or was taken out of sys.modules
+    is_reload = again and is_complete(sys.modules.get(name))
     # Other modules may run a whole program while they are imported, which needs the collector.
     with paused() if name == "torch" else nullcontext():
-        with STATE.executing_module(name), _other_adapters_left_out(name):
-            execute()
+        try:
+            with STATE.executing_module(name), _other_adapters_left_out(name):
+                execute()
+        except BaseException:
+            if is_reload:  # the module stays, and some of its definitions are new
+                _arrived(name, again=True)
+            raise
         _arrived(name, again=again)
 
 
@@ -87,6 +93,7 @@ def _arrived(name: str, *, again: bool = False) -> None:
     STATE.arrived(name)
     try:
         if again:
+            _show_in_parent(name)
             name = REGISTRY.home_of(name)
             application.forget(name)
         if STATE.context is None:
@@ -97,6 +104,13 @@ def _arrived(name: str, *, again: bool = False) -> None:
         raise
     except Exception as error:
         report(f"reacting to the import of {name}", error)
+
+
+def _show_in_parent(name: str) -> None:
+    """Do early what the import system does next: areas ask the parent, which still has the module that was there before."""
+    parent, _, child = name.rpartition(".")
+    if parent in sys.modules:
+        setattr(sys.modules[parent], child, sys.modules[name])
 
 
 def _begin_if_ready() -> None:

@@ -19,9 +19,9 @@ def apply_areas(module: str) -> None:
 
 
 def forget(module: str) -> None:
-    """Undo the areas of a reloaded module, whose new definitions are not redirected, so that they can be applied again."""
+    """Undo the areas of a module that was executed again, whose definitions are new, so that they can be applied again."""
     for area in REGISTRY.areas_of(module):
-        area.undo()
+        area.forget()
         STATE.release(f"area {area.name}")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from torchada.base.ending import as_modules_go
 from torchada.redirect.engine import ENGINE, Patch, Skip
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # The patches of areas by name, and for what context they were made.
 _MADE: dict[str, tuple[Context, list[Patch]]] = {}
-atexit.register(_MADE.clear)  # as the engine's records
+as_modules_go(_MADE.clear)  # as the engine's records
 
 
 class Area:
@@ -57,9 +57,10 @@ class Area:
             self.outcome, self.patches = "applied", len(patches)
         return None
 
-    def undo(self) -> None:
-        """Put back what the patches displaced."""
+    def forget(self) -> None:
+        """Put back what the patches displaced, and make new ones next time: the module has been imported anew."""
         ENGINE.revert(self.name)
+        _MADE.pop(self.name, None)
 
     def _left_out(self, context: Context, skipped: Iterable[str], replaced: Iterable[str]) -> str:
         """Why the area is not even tried; empty where it is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from torchada.base import settings
 from torchada.base.faults import pass_on_interrupt
 from torchada.base.warnings import TorchadaError, warn_once
 from torchada.hooks.state import STATE
@@ -11,8 +10,8 @@ from torchada.hooks.state import STATE
 def report(what: str, error: Exception) -> None:
     """Record that `what` failed with `error`; an interrupt that arrived as an error is raised again."""
     pass_on_interrupt(error)
+    if isinstance(error, TorchadaError):  # a warning of ours, under TORCHADA_STRICT=1
+        raise error
     message = f"{what}: {type(error).__name__}: {error}"
     STATE.problems.append(message)
-    if settings.read().strict:
-        raise TorchadaError(f"torchada: {message}") from error
-    warn_once(message)
+    warn_once(message, error)

@@ -6,6 +6,7 @@ search for what corresponds to what.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from io import BytesIO
 
@@ -25,10 +26,28 @@ def unified(before: bytes, after: bytes, old_name: bytes, new_name: bytes) -> It
     changed = [at for at, line in enumerate(old) if line != new[at + added]]
     if not changed and not added:
         return
-    yield b"--- " + old_name + b"\n"
-    yield b"+++ " + new_name + b"\n"
+    yield b"--- " + quoted(old_name) + b"\n"
+    yield b"+++ " + quoted(new_name) + b"\n"
     for start, stop in _shown([-1, *changed] if added else changed, len(old)):
         yield from _hunk(old, new, start, stop, added)
+
+
+def quoted(name: bytes) -> bytes:
+    """The name of a file as git shows it, which `patch` understands: in quotes, with escapes, where it could change a terminal.
+
+    Letters of any script stay; control characters and marks that turn the direction of writing around do not.
+    """
+    text = os.fsdecode(name)
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return name
+    return b'"' + b"".join(map(_escaped, text)) + b'"'
+
+
+def _escaped(character: str) -> bytes:
+    if character in '"\\':
+        return b"\\" + character.encode()
+    data = os.fsencode(character)
+    return data if character.isprintable() else b"".join(b"\\%03o" % byte for byte in data)
 
 
 def _shown(changed: list[int], length: int) -> Iterator[tuple[int, int]]:

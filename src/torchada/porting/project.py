@@ -13,12 +13,12 @@ my_cuda_ = "my_musa_"
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from torchada.base import toml
 from torchada.porting.findings import PortingError
 from torchada.porting.macros import of_files
 from torchada.porting.names import Names
@@ -64,9 +64,9 @@ def read(root: Path) -> Project:
         text = _text(file)
         if not all(word in text for word in path):
             continue  # Python 3.10 has no parser for TOML, and needs one only for a file with rules
-        table = _parsed(text, file)
+        table: Mapping[str, Any] = _parsed(text, file)
         for key in path:
-            table = table.get(key, {})
+            table = _inner(table, key, file)
         if table:
             return from_table(table, str(file))
     return Project()
@@ -95,7 +95,16 @@ def from_table(table: Mapping[str, Any], origin: str) -> Project:
     return Project(names, prefixes, headers, keep, exclude, table.get("reached", REACHED))
 
 
+def _inner(table: Mapping[str, Any], key: str, file: Path) -> Mapping[str, Any]:
+    inner = table.get(key, {})
+    if not isinstance(inner, Mapping):
+        raise PortingError(f"{file}: {key} is a {type(inner).__name__}; expected a table")
+    return inner
+
+
 def _text(file: Path) -> str:
+    if not file.resolve().is_relative_to(file.parent.resolve()):
+        raise PortingError(f"{file} is a link that leads out of the project")
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -103,15 +112,10 @@ def _text(file: Path) -> str:
 
 
 def _parsed(text: str, file: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError:
-            hint = "Python before 3.11 needs tomli to read them: pip install tomli"
-            raise PortingError(f"{file} has rules for porting, and {hint}") from None
     try:
-        return dict(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        return toml.parse(text)
+    except ImportError:
+        hint = "Python before 3.11 needs tomli to read them: pip install tomli"
+        raise PortingError(f"{file} has rules for porting, and {hint}") from None
+    except ValueError as error:
         raise PortingError(f"{file}: {error}") from error

@@ -14,7 +14,9 @@ from torchada.porting.versions import REACHED
 FURTHEST = 240
 _SPACE = re.compile(rb"(?:\s+|/\*[^*]{0,200}\*/|//[^\n]{0,200}\n){0,8}")
 _COMMENTS = re.compile(rb"/\*.*?\*/|//[^\n]*\n", re.S)
-_STRINGS_AND_COMMENTS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|/\*(?:.*?\*/|.*\Z)|//[^\n]*', re.S)
+# An escape outside a string is passed over with what it escapes: no string begins there, and each line is searched for the end of
+# one that nothing closes once, and not from every escaped quote.
+_STRINGS_AND_COMMENTS = re.compile(rb'\\.|"(?:[^"\\\n]|\\.)*"|/\*(?:.*?\*/|.*\Z)|//[^\n]*', re.S)
 _MARKED_STRING = re.compile(rb'"[^"\n]*(?://|/\*|\*/)')
 _BLANK = ord(" ")
 _BETWEEN = frozenset(
@@ -150,7 +152,7 @@ class Position(NamedTuple):
 
 
 def _blank_comment(match: re.Match[bytes]) -> bytes:
-    return match[0] if match[0].startswith(b'"') else b" " * len(match[0])
+    return b" " * len(match[0]) if match[0].startswith(b"/") else match[0]
 
 
 def statement(before: bytes, ends: bytes = b";{}") -> bytes:

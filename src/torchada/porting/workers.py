@@ -153,7 +153,8 @@ def _start(share: Share) -> subprocess.Popen[bytes]:
     root = str(Path(__file__).resolve().parents[2])
     # Isolated: the folder that is ported is often the current one, and may have a pickle.py. The standard library is enough.
     command = [sys.executable, "-I", "-S", "-c", _PROGRAM, root]
-    helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    # A group of its own: Ctrl-C at the terminal is ours to answer, and the process is killed then.
+    helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     assert helper.stdin is not None
     try:
         pickle.dump(share, helper.stdin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -9,6 +10,18 @@ T = TypeVar("T")
 
 # c10::DeviceIndex is an int8, and torch's parser takes no leading zeros: these are all the names that torch accepts.
 _SUFFIXES = ("", *(f":{index}" for index in range(128)))
+
+
+def _by_text(table: dict[Any, Any]) -> Callable[..., Any]:
+    """The look-up in `table`, where a string of a class of its own counts as its text, as for torch, whatever it says it equals."""
+    known = table.get
+
+    def get(device: Any, default: Any = None) -> Any:
+        if type(device) is not str and isinstance(device, str):
+            device = str.__str__(device)
+        return known(device, default)
+
+    return get
 
 
 class DeviceNames:
@@ -25,7 +38,7 @@ class DeviceNames:
         # Device objects of type cuda exist if they were made before redirection, or by a parser that the hook does not reach.
         objects = {torch.device(cuda): torch.device(name) for cuda, name in names.items()}
         self.table: dict[Any, Any] = {**names, **objects}
-        self.get = self.table.get
+        self.get = _by_text(self.table)
         self.device_type = device_type
         self.torch_device = torch.device
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import Any, Literal, NamedTuple
 
+from torchada.base.ending import as_modules_go
 from torchada.redirect.owners import MISSING, Owner, owner_of
 
 
@@ -28,8 +28,9 @@ class Patch(NamedTuple):
     argument of CUDA's, as in `torch.zeros(device="cuda")`, counts as used when a call has that argument; any other, at each call.
     `to` is what answers it where that is not the same API on the backend's device.
 
-    `since` and `until` bind a workaround to versions ("torch 2.8": from that version on, or up to it; for a library, from the
-    version that it was tried on), and status names those. `note` says what the patch is for where `api` does not. `refresh` is
+    `since` and `until` say which versions a workaround is for ("torch 2.8": from that version on, or up to it; for a library, from
+    the version that it was tried on). The area decides, status names them, and a test finds what is in force for others. `note`
+    says what the patch is for where `api` does not. `refresh` is
     called after the change and after its undo, for caches computed from the entry.
     """
 
@@ -130,7 +131,7 @@ class Engine:
             return {area: list(done) for area, done in self._applied.items()}
 
     def forget(self) -> None:
-        """Drop the records at the end of the process, where what is in force stays in force.
+        """Drop the records at the end of the process, after its exit handlers, where what is in force stays in force.
 
         They hold everything that was displaced. The interpreter would have to find that by its garbage collector once all modules
         are gone, which takes some 40 ms of processor time; without the records, it is freed with the modules.
@@ -176,5 +177,5 @@ def _refresh(done: list[Applied]) -> None:
 
 
 ENGINE = Engine()
-atexit.register(ENGINE.forget)
+as_modules_go(ENGINE.forget)
 os.register_at_fork(after_in_child=ENGINE.renew_lock)

@@ -6,7 +6,7 @@ import ctypes
 import gc
 import os
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -112,6 +112,36 @@ class Variables:
 
     def delete(self, name: str) -> None:
         os.environ.pop(name, None)
+
+
+class Members:
+    """A list that `holder` has as `attribute`: entries are added to it and taken out of it. It stays the same list, which others
+    change as well. The name of an entry is ours alone.
+
+    An entry is put before the first of those that `comes_after` is true of; otherwise at the end.
+    """
+
+    __torchada_owner__ = True
+
+    def __init__(self, holder: Any, attribute: str, comes_after: Callable[[Any], bool] = lambda entry: False) -> None:
+        self.holder, self.attribute = holder, attribute
+        self._list: list[Any] = getattr(holder, attribute)
+        self._comes_after = comes_after
+        self._added: dict[str, Any] = {}
+
+    def get(self, name: str) -> Any:
+        entry = self._added.get(name, MISSING)
+        return entry if any(member is entry for member in self._list) else MISSING
+
+    def set(self, name: str, value: Any) -> None:
+        self._added[name] = value
+        after = (at for at, member in enumerate(self._list) if self._comes_after(member))
+        self._list.insert(next(after, len(self._list)), value)
+
+    def delete(self, name: str) -> None:
+        entry = self._added.pop(name)
+        # The last one, because the list may have had the same entry before.
+        del self._list[max(at for at, member in enumerate(self._list) if member is entry)]
 
 
 def _real_dictionary(owner: type) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from torchada.base import settings
 from torchada.report.severity import ERROR, NOTE, OK, WARNING
 from torchada.report.text import table
 
-_CODES = {ERROR: "1;31", WARNING: "33", NOTE: "36", OK: "32", "title": "1", "soft": "2"}
+CODES = {ERROR: "1;31", WARNING: "33", NOTE: "36", OK: "32", "title": "1", "soft": "2"}
+FRESH_LINE = "\r\033[K"  # the line is written anew
 _WIDE = 120  # where nobody looks, lines are for people who open the file later
 
 
@@ -29,7 +30,7 @@ class Terminal:
 
     def painted(self, text: str, look: str) -> str:
         """The text in the colour of a severity, or as a "title", or "soft"."""
-        return f"\033[{_CODES[look]}m{text}\033[0m" if self._in_colour and look in _CODES else text
+        return f"\033[{CODES[look]}m{text}\033[0m" if self._in_colour and look in CODES else text
 
     def table(self, rows: Iterable[Sequence[str]], indent: str = "    ", looks: Sequence[str] = ()) -> list[str]:
         """Lines for rows of cells, as wide as the terminal; `looks` paints the first cells."""

@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from torchada.base.private import masked_command
 from torchada.base.version import __version__
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -136,7 +137,11 @@ def _announce(use: Use, site: Site) -> None:
 
 
 def _identity() -> dict[str, object]:
-    return {"pid": os.getpid(), "parent": os.getppid(), "command": [str(argument) for argument in sys.argv]}
+    return {
+        "pid": os.getpid(),
+        "parent": os.getppid(),
+        "command": masked_command([str(argument) for argument in sys.argv]),
+    }
 
 
 def _write(text: str) -> None:

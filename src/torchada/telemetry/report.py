@@ -15,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torchada.base.private import masked_command
 from torchada.report import schemas
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def uses(counts: Counts) -> list[dict[str, Any]]:
 
 def empty(program: Sequence[str] = (), folder: str = "") -> Document:
     """The report of a program that has not run yet."""
-    given = {"program": list(program), "folder": folder}
+    given = {"program": masked_command(program), "folder": folder}
     return {**schemas.envelope("run"), **given, "processes": [], "totals": totals([]), "uses": []}
 
 
@@ -88,7 +89,7 @@ def load(path: str) -> Document:
         document: Document = json.loads(text)
         if schemas.is_current(document, "run"):
             return document
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         pass
     return empty()
 

@@ -111,6 +111,8 @@ def _of_the_package(name: str, namespace: Globals) -> tuple[str, ...] | None:
     if path is not None:
         try:
             return tuple(map(str, path))
+        except RecursionError:  # of the program that asks
+            raise
         except Exception:  # __path__ is the package's own business
             return ()
     file = home.get("__file__")

@@ -161,5 +161,7 @@ def _archived(archive: str, inside: str) -> Iterator[_Source]:
             for name in [inside] if inside in names else below:
                 text = opened.read(name)
                 yield os.path.join(archive, name), len(text), text
+    except RecursionError:  # of the program that asks
+        raise
     except Exception:  # damaged, encrypted, or compressed in a way that this Python does not know
         return

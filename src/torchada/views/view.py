@@ -53,7 +53,7 @@ class Views:
         try:
             return self._decisive().view_of(namespace)
         except Exception as error:
-            if self._settings.strict:
+            if self._settings.strict or isinstance(error, RecursionError):  # the latter is the program's
                 raise
             name = namespace.get("__name__")
             warn_once(f"who asks cannot be found out, so {name} sees CUDA: {type(error).__name__}: {error}")

@@ -51,6 +51,24 @@ def test_several_devices_for_programs_that_count_them(host: Interpreter) -> None
     )
 
 
+def test_events_of_other_processes_are_refused_by_name(host: Interpreter) -> None:
+    code = """
+        import torch, torchada
+        event = torch.cuda.Event(interprocess=True)
+        for name, ask in {
+            "ipc_handle": event.ipc_handle,
+            "from_ipc_handle": lambda: torch.cuda.Event.from_ipc_handle(torch.device("cuda"), b""),
+        }.items():
+            try:
+                ask()
+            except torchada.UnsupportedError as error:
+                assert f"torch.cuda.Event.{name} has no counterpart" in str(error)
+            else:
+                raise SystemExit(f"{name} answers")
+    """
+    host.run(code, forked=True)
+
+
 def test_streams_and_events(host: Interpreter) -> None:
     code = """
         import time, torch

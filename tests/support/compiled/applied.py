@@ -9,7 +9,7 @@ from typing import Any
 
 from torchada.hooks.registry import REGISTRY
 from torchada.redirect.engine import ENGINE, Applied
-from torchada.redirect.owners import MISSING
+from torchada.redirect.owners import MISSING, Members
 
 
 @dataclass
@@ -62,6 +62,8 @@ def import_everything() -> list[str]:
 def place(record: Applied) -> str:
     """A patch by the place that it changes: "torch.Tensor.cuda"."""
     owner, name = record.patch.owner, record.patch.name
+    if isinstance(owner, Members):
+        owner, name = owner.holder, owner.attribute
     if isinstance(owner, ModuleType):
         return f"{owner.__name__}.{name}"
     if isinstance(owner, type):

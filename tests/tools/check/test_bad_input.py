@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tools.check.conftest import Project
-from torchada.tools.check import check, collect
+from torchada.tools.check import check, collect, session
 
 pytestmark = pytest.mark.once
 
@@ -24,6 +24,10 @@ GOOD = {"good.py": "import torch\ntorch.cuda.jiterator\n"}
         ("a.py", b"import torch\n# \xe9t\xe9\ntorch.cuda.empty_cache()\n", "it is not utf-8", {"torch.cuda.empty_cache"}),
         ("a.py", b"# coding: martian\nimport torch\ntorch.cuda.empty_cache()\n", "encoding", {"torch.cuda.empty_cache"}),
         ("a.py", b"import torch\n\0\n", "NUL", set()),
+        ("a.py", b"# coding: punycode\nimport torch\ntorch.cuda.empty_cache()", "punycode", {"torch.cuda.empty_cache"}),
+        ("a.py", b"# coding: undefined\nimport torch\ntorch.cuda.empty_cache()", "undefined", {"torch.cuda.empty_cache"}),
+        ("a.py", b"# coding: hex\nimport torch\ntorch.cuda.empty_cache()", "hex", {"torch.cuda.empty_cache"}),
+        ("setup.py", b"x" + b".a" * 700 + b" = 1\n", "too deeply", set()),
         ("a.py", b"x = " + b"(" * 5000 + b")" * 5000, "searched by lines", set()),
         ("a.py", b"import torch\nx = torch.cuda.empty_cache()" + b".a" * 3000 + b"\n", "", {"torch.cuda.empty_cache"}),
         ("a.py", b"x = " + b"-" * 100000 + b"1 # cuda", "", set()),
@@ -33,6 +37,10 @@ GOOD = {"good.py": "import torch\ntorch.cuda.jiterator\n"}
         ("a.ipynb", b'{"cells": [{"cell_type": "code", "source": ["x.cuda() ("]}]}', "no Python", {"Tensor.cuda()"}),
         ("a.cu", b"cudaFree(0);\0", "NUL", set()),
         ("pyproject.toml", b"dependencies = ['cupy'\n[[", "", {"cupy"}),
+        ("pyproject.toml", b"[tool.uv]\nindex = [{url = [1]}]\n[project]\ndependencies = ['cupy']", "", {"cupy"}),
+        ("pyproject.toml", b"a = " + b"[" * 50000 + b"]" * 50000 + b"\nb = ['cupy']", "", {"cupy"}),
+        ("pyproject.toml", b"a = " + b"1" * 5000 + b"\nb = ['cupy']", "", {"cupy"}),
+        ("pyproject.toml", b"[project]\ndependencies = ['', \"\", \"cupy\"]", "", {"cupy"}),
         ("requirements.txt", b"\xff\xfe\ncupy\n", "", {"cupy"}),
     ],
 )  # fmt: skip
@@ -94,7 +102,7 @@ def test_what_may_not_be_read_is_named(project: Project, tmp_path: Path) -> None
 
 
 def test_what_cannot_be_opened_is_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(file: object, *rest: object) -> object:
+    def refuse(file: object, *rest: object, **options: object) -> object:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
@@ -128,3 +136,32 @@ def test_a_name_that_is_no_text_is_shown(tmp_path: Path) -> None:
 def test_a_virtual_environment_is_not_the_project(project: Project) -> None:
     result = project({**GOOD, "env/pyvenv.cfg": "", "env/lib/a.py": "x.cuda()", ".git/a.py": "x.cuda()"})
     assert [each.file for each in result.findings] == ["good.py"]
+
+
+def test_a_link_to_a_file_outside_is_named_and_not_read(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "secret.py").write_text("import torch\npassword = 'HUNTER2'; torch.cuda.jiterator\n")
+    (tmp_path / "project" / "inner").mkdir(parents=True)
+    (tmp_path / "project" / "away.py").symlink_to("../secret.py")
+    (tmp_path / "project" / "inside.py").symlink_to("good.py")
+    (tmp_path / "project" / "pyproject.toml").symlink_to("/dev/null")
+    findings = project(GOOD).findings
+    assert {finding.file for finding in findings if "leads out of the project" in finding.message} == {
+        "away.py",
+        "pyproject.toml",
+    }
+    assert [finding.file for finding in findings if finding.name == "torch.cuda.jiterator"] == ["good.py", "inside.py"]
+    assert not any("HUNTER2" in finding.source for finding in findings)
+
+
+@pytest.mark.parametrize("rules", ["[tool.torchada]\nporting = 1", "[tool]\ntorchada = 1\nporting = 'x'"])
+def test_rules_for_porting_that_are_no_table_are_named(project: Project, rules: str) -> None:
+    findings = project({**GOOD, "pyproject.toml": rules, "k.cu": "cudaFree(0);"}).findings
+    assert any("expected a table" in finding.message for finding in findings if finding.rule == "not-read")
+    assert any(finding.file == "good.py" for finding in findings)
+
+
+def test_a_fault_in_a_reader_hides_no_other_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(session.READERS, collect.REQUIREMENTS, lambda file, data, project: 1 / 0)
+    findings = project({**GOOD, "requirements.txt": "cupy"}).findings
+    assert [finding.file for finding in findings] == ["good.py", "requirements.txt"]
+    assert "a fault of torchada: ZeroDivisionError" in findings[1].message

@@ -65,3 +65,33 @@ def test_the_command_names_neither_host_nor_user(musa: Interpreter) -> None:
     assert "(simulated)" in out and len(out.splitlines()) <= 40
     named = {platform.node(), "somebody-private"} | ({getpass.getuser()} - {"root"})
     assert not [each for each in named if each in out]
+
+
+def test_values_that_may_be_private_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "alice")
+    variables = {
+        "TORCHADA_CACHE_DIR": "/scratch/alice/cache",
+        "TORCHADA_API_TOKEN": "SECRET",
+        "PYTORCH_HUB_TOKEN": "SECRET",
+        "MUSASIM_PASSWORD": "SECRET",
+        "MUSA_HOME": "/usr/local/musa",
+        "MUSASIM_DEVICE_COUNT": "3",
+    }
+    results = [
+        Result(
+            "variable-not-understood", "warning", "variables", "TORCHADA_NATIVE='SECRET' is not understood, and ignored"
+        ),
+        Result("other", "warning", "torch", "the file of alice in /data/alice/x, not alice2"),
+    ]
+    screen = document(WHOLE._replace(variables=variables), results)
+    entries = {entry["name"]: entry["value"] for entry in screen["entries"]}
+    assert "SECRET" not in str(screen)
+    assert entries["variables"].splitlines() == [
+        "TORCHADA_CACHE_DIR=(set)",
+        "MUSA_HOME=/usr/local/musa",
+        "MUSASIM_DEVICE_COUNT=3",
+    ]
+    assert entries["problems"].splitlines() == [
+        "variables: TORCHADA_NATIVE is not understood, and ignored",
+        "torch: the file of <user> in /data/<user>/x, not alice2",
+    ]

@@ -5,6 +5,7 @@ torch trusts the name of a C function, and looks for any other function in a lis
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator
 
 from torchada.redirect.context import Context
@@ -19,5 +20,6 @@ def patches(context: Context) -> Iterator[Patch]:
     from torch._dynamo.trace_rules import torch_c_binding_in_graph_functions
     from torch._functorch._aot_autograd import autograd_cache
 
-    known = {**torch_c_binding_in_graph_functions, **getattr(autograd_cache, _LIST)}
+    # Torch's own first, which is what is written to: both stay what they are, and what is added to them counts.
+    known = ChainMap(getattr(autograd_cache, _LIST), torch_c_binding_in_graph_functions)
     yield Patch(autograd_cache, _LIST, known, None, note="the functions that a kept graph may call")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.owners import Members
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -60,10 +61,10 @@ def _class(context: Context, group: GroupClass) -> Iterator[Patch]:
     for name in names:
         for module in (distributed, c10d, context.torch._C._distributed_c10d):
             yield Patch(module, name, group, f"torch.distributed.{name}", to=to)
-    lacking = [name for name in names if name not in c10d.__all__]
-    if lacking:
-        note = "from torch.distributed.distributed_c10d import *"
-        yield Patch(c10d, "__all__", [*c10d.__all__, *lacking], None, note=note)
+    public, note = Members(c10d, "__all__"), "from torch.distributed.distributed_c10d import *"
+    for name in names:
+        if name not in c10d.__all__:
+            yield Patch(public, name, name, None, note=note)
 
 
 def _availability(context: Context, group: GroupClass) -> Iterator[Patch]:

@@ -10,18 +10,19 @@ from torchada.areas.host._places import CPU, places_of
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.owners import Members
 
-# Before every other entry: torch's have priorities from 10 on.
-_PRIORITY = 5
+# Before torch's own entries, which begin with 10, the CPU's. No program has the same, which would compare functions.
+_PRIORITY = 9.5
 _LOCATION = re.compile(r"cuda(?::(\d+))?")
 
 
 def patches(context: Context) -> Iterator[Patch]:
     serialization = context.torch.serialization
     entry = (_PRIORITY, _tagger(context), _deserializer(context))
-    registry = sorted([*serialization._package_registry, entry], key=lambda registered: registered[0])
+    registry = Members(serialization, "_package_registry", lambda registered: bool(registered[0] > _PRIORITY))
     note = "torch.load of tensors of the device and of the CPU, torch.save with their tags"
-    yield Patch(serialization, "_package_registry", registry, None, note=note)
+    yield Patch(registry, "cuda", entry, None, note=note)
     restoring = _get_restore_location(context, serialization._get_restore_location)
     note = "torch.load reads into memory of the CPU, and map_location may leave it there"
     yield Patch(serialization, "_get_restore_location", restoring, None, note=note)

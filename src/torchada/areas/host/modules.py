@@ -10,18 +10,20 @@ from torchada.areas.host._targets import Targets
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.owners import Members
 
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     functions, mixin = torch._C._nn, torch.nn.parameter.UninitializedTensorMixin
     yield Patch(functions, "_parse_to", _parse_to(context, functions._parse_to), 'Module.to("cuda")')
-    allowed = [*mixin._allowed_methods, torch.Tensor.to, torch.Tensor.cuda, torch.Tensor.cpu]
     copied = _deepcopy(places_of(torch), torch.nn.Parameter.__deepcopy__)
     note = "copies of parameters, as copy.deepcopy makes them, are where the original is"
     yield Patch(torch.nn.Parameter, "__deepcopy__", copied, None, note=note)
     note = "lazy modules can be moved before their shapes are known"
-    yield Patch(mixin, "_allowed_methods", allowed, None, note=note)
+    allowed = Members(mixin, "_allowed_methods")
+    for name in ("to", "cuda", "cpu"):
+        yield Patch(allowed, name, getattr(torch.Tensor, name), None, note=note)
 
 
 def _deepcopy(places: Places, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
     from torchada.redirect.types import Tensor
@@ -24,6 +25,7 @@ def patches(context: Context) -> Iterator[Patch]:
         yield from redirect_new(general, _of_the_device(context, general, make), f'torch.{general.__name__}("cuda")')
         name, own = f"_Cuda{general.__name__}Base", getattr(namespace, general.__name__)
         yield Patch(torch._C, name, own, f"torch._C.{name}")
+    yield from _of_one_process(context, namespace.Event)
     tensor = torch.Tensor
 
     def record_stream(self: Tensor, stream: object) -> None:
@@ -32,6 +34,13 @@ def patches(context: Context) -> Iterator[Patch]:
 
     replacement = disguise(record_stream, tensor.record_stream, "Tensor.record_stream")
     yield Patch(tensor, "record_stream", replacement, "Tensor.record_stream", kind="emulated", to="nothing to wait for")
+
+
+def _of_one_process(context: Context, event: type) -> Iterator[Patch]:
+    why = "an event of the host is known to its own process alone; use torch.multiprocessing.Event"
+    for name, wrap in (("ipc_handle", lambda function: function), ("from_ipc_handle", classmethod)):
+        api = f"torch.cuda.Event.{name}"
+        yield Patch(event, name, wrap(unsupported(context, api, why)), api, "unsupported")
 
 
 def _of_the_device(context: Context, general: type, make: Callable[..., Any]) -> Callable[[New], New]:

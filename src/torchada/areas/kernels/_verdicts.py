@@ -68,7 +68,7 @@ class Verdicts:
             folder = cache("probes", self._context.settings.cache).find(self._entry())
             stored = json.loads((folder / _FILE).read_bytes()) if folder is not None else {}
             return {str(name): verdict is True for name, verdict in stored.items()}
-        except (OSError, ValueError, AttributeError):
+        except (OSError, ValueError, AttributeError, RecursionError):
             return {}
 
     def _write(self, known: dict[str, bool]) -> None:

@@ -13,7 +13,7 @@ from threading import RLock
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from torchada.base.warnings import TorchadaError, warn_once
+from torchada.base.warnings import warn_once
 from torchada.redirect.context import Context
 
 if TYPE_CHECKING:
@@ -59,9 +59,7 @@ class ToolkitInUse:
         try:
             return self.home
         except BuildError as error:
-            if self._context.settings.strict:
-                raise TorchadaError(f"torchada: {error}") from error
-            warn_once(f"{NAME} is None: {error}")
+            warn_once(f"{NAME} is None: {error}", error)
             return None
 
     @contextmanager

@@ -48,7 +48,9 @@ def _device_new(context: Context, construct: New) -> New:
 
     def __new__(cls: type, *args: object, **kwargs: object) -> object:
         # Indices that are equal to a number but are none, such as True or 1.0, are torch's to refuse.
-        if not kwargs and (len(args) < 2 or type(args[1]) is int):
+        # So are strings of a class of their own, which may say that they equal anything.
+        is_usual = type(args[0]) is str or not isinstance(args[0], str) if args else False
+        if is_usual and not kwargs and (len(args) < 2 or type(args[1]) is int):
             try:
                 device = find(args)
             except TypeError:  # unhashable: torch's own error names it

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from torchada.redirect.calls import positional
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.owners import Members
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -19,7 +20,9 @@ def patches(context: Context) -> Iterator[Patch]:
     if not context.mechanism.native:
         parse = positional(functions._parse_to, context.devices, 0)
         yield Patch(functions, "_parse_to", parse, 'Module.to("cuda")')
-    allowed = [*uninitialized._allowed_methods, torch.Tensor.to, torch.Tensor.cuda]
-    yield Patch(
-        uninitialized, "_allowed_methods", allowed, None, note="lazy modules can be moved before their shapes are known"
+    allowed, note = (
+        Members(uninitialized, "_allowed_methods"),
+        "lazy modules can be moved before their shapes are known",
     )
+    for name in ("to", "cuda"):
+        yield Patch(allowed, name, getattr(torch.Tensor, name), None, note=note)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.owners import Members
 
 if TYPE_CHECKING:
     import torch
@@ -17,17 +18,15 @@ if TYPE_CHECKING:
 
     Reduced = tuple[object, tuple[object, ...]]  # what __reduce_ex__ returns
 
-# Before every other entry: torch's have priorities from 10 on, torch_musa's has 999.
-_PRIORITY = 5
+# In the place of CUDA's own entry, which has 20; torch_musa's has 999. No program has the same, which would compare functions.
+_PRIORITY = 19.5
 
 
 def patches(context: Context) -> Iterator[Patch]:
     serialization = context.torch.serialization
+    registry = Members(serialization, "_package_registry", lambda entry: bool(entry[0] > _PRIORITY))
     package = (_PRIORITY, _tagger(context), _deserializer(context))
-    registry = sorted([*serialization._package_registry, package], key=lambda entry: entry[0])
-    yield Patch(
-        serialization, "_package_registry", registry, None, note='torch.load of "cuda:N", torch.save with such tags'
-    )
+    yield Patch(registry, "cuda", package, None, note='torch.load of "cuda:N", torch.save with such tags')
     tensor = context.torch.Tensor
     reduce = _reduce(context, tensor._reduce_ex_internal)
     yield Patch(tensor, "_reduce_ex_internal", reduce, None, note="torch.save of sparse tensors, with cuda's tag")

@@ -140,5 +140,5 @@ def _ours() -> str | None:
     """The value that we have written, in this process or in the one that started it."""
     try:
         return str(json.loads(_settings.ALLOCATOR.read() or ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None

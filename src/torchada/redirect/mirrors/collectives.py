@@ -77,6 +77,6 @@ def _ours() -> dict[str, str]:
     """The values that we have set, by name; a child process inherits the record and knows by it which are not the user's."""
     try:
         values = json.loads(settings.COLLECTIVES.read() or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}

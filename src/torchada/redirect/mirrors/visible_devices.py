@@ -109,7 +109,7 @@ def _ours() -> _Copy | None:
     """Our copy, of this process or of the one that started it."""
     try:
         return _Copy(**json.loads(settings.VISIBLE_DEVICES.read() or ""))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         return None
 
 

@@ -45,19 +45,18 @@ static PyObject *key_of(PyObject *globals)
     return name != NULL && PyUnicode_CheckExact(name) ? name : state.nameless;
 }
 
-/* A fault in a decision must not change what a program does otherwise: it is reported, and the asker sees the backend. */
+/* Python answers where a decision fails. What it raises is the program's: an interrupt, or a fault in strict mode. */
 static int decided(PyObject *globals)
 {
     PyObject *answer = PyObject_CallFunctionObjArgs(state.decide, globals, NULL);
-    int sees_cuda = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    if (sees_cuda < 0) {
-        PyErr_WriteUnraisable(state.decide);
-        sees_cuda = 0;
-    }
-    Py_XDECREF(answer);
-    return sees_cuda;
+    if (answer == NULL)
+        return -1;
+    int sees_cuda = PyObject_IsTrue(answer);
+    Py_DECREF(answer);
+    return sees_cuda < 0 ? -1 : sees_cuda ? OF_CUDA : OF_THE_BACKEND;
 }
 
+/* -1, and an error is set, where the decision raises. */
 static int view(void)
 {
     PyObject *globals = PyEval_GetGlobals();
@@ -67,7 +66,9 @@ static int view(void)
     PyObject *known = PyDict_GetItemWithError(state.table, key);
     if (known == NULL)
         PyErr_Clear();
-    return (known == NULL ? decided(globals) : known == Py_True) ? OF_CUDA : OF_THE_BACKEND;
+    if (known == NULL)
+        return decided(globals);
+    return known == Py_True ? OF_CUDA : OF_THE_BACKEND;
 }
 
 /* ---- what it sees ------------------------------------------------------------------------------------------------------- */
@@ -82,8 +83,13 @@ static PyObject *type_of(PyObject *self, void *unused)
 {
     unsigned char type = ((device *)self)->type;
     (void)unused;
-    if (type == state.device_type && view() == OF_CUDA)
-        return shared(state.cuda);
+    if (type == state.device_type) {
+        int seen = view();
+        if (seen < 0)
+            return NULL;
+        if (seen == OF_CUDA)
+            return shared(state.cuda);
+    }
     if (state.types[type] == NULL) {
         state.types[type] = PyObject_CallMethod(state.own_type, "__get__", "OO", self, (PyObject *)Py_TYPE(self));
         if (state.types[type] == NULL)
@@ -109,6 +115,8 @@ static PyObject *text_of(PyObject *self, texts *of)
     if (((device *)self)->type != state.device_type)
         return of->own(self);
     int seen = view();
+    if (seen < 0)
+        return NULL;
     if (place < 0 || place >= TEXTS)
         return made(self, of, seen);
     PyObject **kept = &of->kept[seen][place];
@@ -147,7 +155,10 @@ static PyObject *is_available(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
-    return view() == OF_CUDA ? PyObject_CallNoArgs(state.devices) : shared(Py_False);
+    int seen = view();
+    if (seen < 0)
+        return NULL;
+    return seen == OF_CUDA ? PyObject_CallNoArgs(state.devices) : shared(Py_False);
 }
 
 /* ---- for Python --------------------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ from typing import Any
 
 from torchada.report import schemas
 from torchada.tools.runner.child import Ended
-from torchada.tools.runner.progress import shown
+from torchada.tools.runner.progress import shown, until_interrupted
 from torchada.tools.runner.session import Program, Session
 
 Document = dict[str, Any]
@@ -38,8 +38,9 @@ def run(seconds: float, only: Sequence[str], variables: Mapping[str, str]) -> Do
     with session:
         chosen = choose(session.greeting["tasks"], only)
         answers = session.run([] if session.greeting["problem"] else chosen)
-        rows = [_row(task, answer) for task, answer in shown(answers, [task["name"] for task in chosen])]
-    return _document(session.greeting, seconds, only, rows)
+        measured = (_row(task, answer) for task, answer in shown(answers, [task["name"] for task in chosen]))
+        rows, interrupted = until_interrupted(measured, len(chosen), "benchmark")
+    return _document(session.greeting, seconds, only, rows, interrupted)
 
 
 def choose(every: Sequence[Document], only: Sequence[str]) -> list[Document]:
@@ -61,7 +62,9 @@ def _row(task: Document, answer: Document) -> Document:
     return {**{name: task[name] for name in ("name", "what", "unit")}, **measured}
 
 
-def _document(greeting: Document, seconds: float, only: Sequence[str], rows: Sequence[Document]) -> Document:
+def _document(
+    greeting: Document, seconds: float, only: Sequence[str], rows: Sequence[Document], interrupted: str = ""
+) -> Document:
     surroundings = {name: value for name, value in greeting.items() if name != "tasks"}
     return {
         **schemas.envelope("bench"),
@@ -70,7 +73,8 @@ def _document(greeting: Document, seconds: float, only: Sequence[str], rows: Seq
         "cores": len(os.sched_getaffinity(0)),
         "seconds_each": seconds,
         "only": list(only),
-        "ok": not greeting["problem"] and all(row["outcome"] == "measured" for row in rows),
+        "interrupted": interrupted,
+        "ok": not greeting["problem"] and not interrupted and all(row["outcome"] == "measured" for row in rows),
         "benchmarks": list(rows),
     }
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple
 
 from torchada.report.answers import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
@@ -28,6 +31,7 @@ from torchada.tools.check.findings import (
     PROGRAM,
     QUESTION,
     Finding,
+    beginning,
 )
 from torchada.tools.check.scopes import Paths
 
@@ -352,14 +356,20 @@ class Verdicts:
             line=self._source.line_of(line),
             column=column + 1,
             end=max(end, column) + 1,
-            source=text.strip()[:200],
+            source=beginning(text),
         )
         self._by_place.setdefault((line, column, f"{finding.rule} {finding.name}"), placed)
 
 
 def _characters(text: str, offset: int) -> int:
     """An offset in bytes, as syntax trees have them, in characters."""
-    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))
+    return offset if text.isascii() else bisect_left(_offsets(text), offset)
+
+
+@lru_cache(maxsize=1)  # a line may have any number of findings
+def _offsets(text: str) -> list[int]:
+    """The offset in bytes of each character, and that of the end."""
+    return [0, *accumulate(len(character.encode("utf-8", "surrogatepass")) for character in text)]
 
 
 def _holds_device(node: ast.AST) -> bool:

@@ -66,17 +66,29 @@ def _walk(
     for entry in entries:
         path = below + entry.name
         if not _is_folder(entry):
-            yield path, entry.path
+            outside = _outside(entry, top)
+            if outside:
+                problems.append(unread(prefix + path, outside, NOTE))
+            else:
+                yield path, entry.path
         elif entry.name not in _SKIPPED and not _is_environment(entry.path):
             real = os.path.realpath(entry.path)
             if real in seen or not (real + os.sep).startswith(top + os.sep):
                 if real not in seen:
-                    problems.append(
-                        unread(prefix + path, f"this link leads out of the project, to {_home(real)}", NOTE)
-                    )
+                    problems.append(unread(prefix + path, _leads_out(real), NOTE))
                 continue
             seen.add(real)
             yield from _walk(entry.path, f"{path}/", top, seen, problems, prefix)
+
+
+def _outside(entry: os.DirEntry[str], top: str) -> str:
+    """Why a file is not read, if it is a link out of the project."""
+    real = os.path.realpath(entry.path) if entry.is_symlink() and _kind(entry.name) else top + os.sep
+    return "" if real.startswith(top + os.sep) else _leads_out(real)
+
+
+def _leads_out(real: str) -> str:
+    return f"this link leads out of the project, to {_home(real)}"
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -129,8 +141,9 @@ def _is_excluded(path: str, patterns: Sequence[str]) -> bool:
 def read(file: File, most: int = MOST_BYTES) -> bytes | Finding:
     """The contents, or the finding that they cannot be read. What only ends as a source in C++ does may be no text."""
     try:
-        with open(file.file, "rb") as stream:
-            data = stream.read(most + 1)
+        # A pipe that stands there by now, or a file of the kernel's that has nothing to say yet, must not keep us waiting.
+        with open(file.file, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as stream:
+            data = stream.read(most + 1) or b""
     except OSError as error:
         return unread(file.path, f"it cannot be read: {error.strerror}")
     if len(data) > most:

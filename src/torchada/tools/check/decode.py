@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import io
 import json
 import re
 import tokenize
 import warnings
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
 
 _MAGIC = re.compile(r"^(\s*(?:[\w.]+\s*=\s*(?=[%!]))?)([%!?])")  # also a = !command
+# Blanks at the start of a line, and not line ends: a search from each empty line would pass over all that follow.
+_PYTHON_2 = re.compile(r"^[^\S\n]*(?:print\s+[\"'\w]|exec\s+[\"'])|except \w+, \w+:", re.M)
+_OF_HOSTS = ("idna", "punycode")  # their decoders take time that grows with the square of the size
 
 
 class Text(NamedTuple):
@@ -25,11 +30,13 @@ def decode(data: bytes) -> Text:
     """The text of a Python source, by its own declaration; bytes that do not fit it become U+FFFD."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-    except (SyntaxError, LookupError, UnicodeDecodeError) as error:
+    except (SyntaxError, LookupError, ValueError) as error:
         return Text(_universal(data.decode("utf-8", "replace")), f"its encoding is not understood: {error}")
     try:
+        if codecs.lookup(encoding).name in _OF_HOSTS:
+            raise LookupError("no source is written in it")
         return Text(_universal(data.decode(encoding)))
-    except (UnicodeDecodeError, LookupError) as error:
+    except (ValueError, LookupError) as error:
         return Text(_universal(data.decode("latin-1")), f"it is not {encoding}: {error}; it was read as latin-1")
 
 
@@ -45,11 +52,7 @@ def parse(text: str) -> tuple[ast.Module | None, str]:
             warnings.simplefilter("ignore")
             return ast.parse(text), ""
     except SyntaxError as error:
-        hint = (
-            "; it looks like Python 2"
-            if re.search(r"^\s*(?:print\s+[\"'\w]|exec\s+[\"'])|except \w+, \w+:", text, re.M)
-            else ""
-        )
+        hint = "; it looks like Python 2" if _PYTHON_2.search(text) else ""
         return None, f"line {error.lineno}: {error.msg}{hint}"
     except (ValueError, RecursionError, MemoryError) as error:
         return None, str(error) or type(error).__name__
@@ -62,16 +65,27 @@ def notebook(data: bytes) -> tuple[str, Callable[[int], int]]:
     """
     raw = data.decode("utf-8")
     cells = json.loads(raw).get("cells", [])
-    at, lines, places = 0, [], []
-    for cell in cells:
-        source = cell.get("source", "")
-        rows = source if isinstance(source, list) else source.splitlines(keepends=True)
-        if cell.get("cell_type") != "code" or (rows and rows[0].startswith("%%") and not rows[0].startswith("%%time")):
-            continue
-        for row in rows:
-            place = raw.find(json.dumps(row, ensure_ascii=False), at)
-            place = raw.find(json.dumps(row), at) if place < 0 else place
-            at = place if place >= 0 else at
-            lines.append(_MAGIC.sub(r"\1None  # \2", row.rstrip("\n")))
-            places.append(raw.count("\n", 0, at) + 1)
+    strings, lines, places, place = _strings(raw), [], [], 1
+    for text in (text for cell in cells for text in _code(cell)):
+        place = next((line for line, string in strings if string == text), place)
+        rows = text.removesuffix("\n").split("\n")
+        lines += [_MAGIC.sub(r"\1None  # \2", row) for row in rows]
+        places += [place] * len(rows)
     return "\n".join(lines), lambda line: places[min(line, len(places)) - 1] if places else 1
+
+
+def _code(cell: dict[str, Any]) -> list[str]:
+    """The strings that a cell of code consists of."""
+    source = cell.get("source", "")
+    texts = source if isinstance(source, list) else [source]
+    is_magic = bool(texts) and texts[0].startswith("%%") and not texts[0].startswith("%%time")
+    return [] if cell.get("cell_type") != "code" or is_magic else texts
+
+
+def _strings(document: str) -> Iterator[tuple[int, str]]:
+    """The strings of a text in JSON that has been understood, in their order, each with its line."""
+    line, counted = 1, 0
+    while (start := document.find('"', counted)) >= 0:
+        line += document.count("\n", counted, start)
+        string, counted = scanstring(document, start + 1)
+        yield line, string

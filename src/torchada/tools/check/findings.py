@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+_LONGEST = 200  # characters of a source line that are shown
+_INDENTED = 10_000  # how far to the right a line may begin
+
 
 class Rule(NamedTuple):
     """What a rule looks for, and what to do about it."""
@@ -54,3 +57,8 @@ class Finding(NamedTuple):
     to: str = ""
     view: str = ""
     source: str = ""
+
+
+def beginning(line: str) -> str:
+    """What is shown of a source line. It takes the same time for a line of any length, which may have any number of findings."""
+    return line[:_INDENTED].strip()[:_LONGEST]

@@ -13,7 +13,7 @@ from torchada.tools.check import decode, nvidia, requirements
 from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS, Source, Verdicts
 from torchada.tools.check.collect import File, unread
-from torchada.tools.check.findings import API, DEVICE, QUESTION, Finding
+from torchada.tools.check.findings import API, DEVICE, QUESTION, Finding, beginning
 from torchada.tools.check.resolve import Reader
 from torchada.tools.check.whole_project import WholeProject
 
@@ -44,10 +44,17 @@ def read(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
         yield from _by_lines(project.source(file, lines))
         return
     if os.path.basename(file.path) == "setup.py":
-        yield from requirements.of_setup(file.path, module, lines)
+        yield from _of_setup(file.path, module, lines)
     lower = data.lower()
     if any(sign in lower for sign in _SIGNS):
         yield from _by_syntax(project.source(file, lines), module)
+
+
+def _of_setup(path: str, module: ast.Module, lines: list[str]) -> list[Finding]:
+    try:
+        return list(requirements.of_setup(path, module, lines))
+    except RecursionError:
+        return [unread(path, "it is nested too deeply for its requirements to be read")]
 
 
 def read_notebook(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
@@ -102,7 +109,7 @@ def _by_lines(source: Source) -> Iterator[Finding]:
                 match.end() + 1,
                 answer.kind,
                 answer.to,
-                source=line.strip()[:200],
+                source=beginning(line),
             )
             if answer.api in QUESTIONS:
                 finding = finding._replace(rule=QUESTION, severity=NOTE, message=source.asked, view=source.view)

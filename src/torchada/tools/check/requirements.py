@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from packaging.markers import Marker
 from packaging.requirements import InvalidRequirement, Requirement
 
+from torchada.base import toml
 from torchada.report.severity import ERROR
 from torchada.tools.check import nvidia
 from torchada.tools.check.collect import File
-from torchada.tools.check.findings import REQUIREMENT, Finding
+from torchada.tools.check.findings import REQUIREMENT, Finding, beginning
 from torchada.tools.check.markers import counts
 from torchada.tools.check.whole_project import WholeProject
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\s*\[[^\]]*\])?\s*(?:$|[=<>!~;@ ])")
 _OPTIONS = re.compile(r"\s--|\\$")  # of one requirement, as --hash; the end of a line that goes on
-_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)+)\"|'([^'\n]+)'")
-_MARKERS = re.compile(rf"\bmarkers\s*=\s*(?:{_QUOTED.pattern})")
+_STRING = r"\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)'"
+# An escape outside a string is passed over: a line is searched once for the end of a string that nothing closes.
+_QUOTED = re.compile(rf"\\.|{_STRING}")
+_MARKERS = re.compile(rf"\bmarkers\s*=\s*(?:{_STRING})")
 _ITEM = re.compile(r"\s*-\s+(.+)")
 _KEY = re.compile(r"\s*[\"']?([A-Za-z0-9][\w.-]*)[\"']?\s*=")
 _FROM = re.compile(r"\s*FROM\s+(?:--\S+\s+)*(\S*nvidia\S*|\S*cuda\S*)", re.IGNORECASE)
@@ -29,6 +31,7 @@ _INSTALLING = re.compile(r"\bpip3?\b|\bconda\b|\buv\b|--(?:extra-)?index-url")
 _SECTION = re.compile(r"\s*\[(.+)\]\s*$")
 _REQUIRES = re.compile(r"requires?$|^requirements|dependenc|^extras", re.IGNORECASE)
 _OF_SETUP = re.compile(r"options\.extras_require|options")
+_FURTHEST = 10_000  # how far to the right of a line a name is looked for: it may have any number of them
 
 Entries = Iterator[tuple[int, str, str]]  # the number of a line, the line, and a requirement or an option of pip in it
 
@@ -66,8 +69,8 @@ def _findings(path: str, number: int, line: str, entry: str) -> Iterator[Finding
     if need is None and nvidia.CUDA_WHEEL.search(entry):
         need, name = nvidia.CUDA_BUILD, entry.strip()[:80]
     if need is not None and counts(_marker(entry)):
-        column = max(line.find(name), 0) + 1
-        end, source = column + len(name), line.strip()[:200]
+        column = max(line.find(name, 0, _FURTHEST), 0) + 1
+        end, source = column + len(name), beginning(line)
         yield Finding(REQUIREMENT, need.severity, name, need.advice, path, number, column, end, source=source)
 
 
@@ -122,7 +125,7 @@ def _images(path: str, text: str) -> Iterator[Finding]:
     for number, line in enumerate(text.split("\n"), 1):
         image = _FROM.match(line)
         if image:
-            column, end, source = image.start(1) + 1, image.end(1) + 1, line.strip()[:200]
+            column, end, source = image.start(1) + 1, image.end(1) + 1, beginning(line)
             yield Finding(REQUIREMENT, ERROR, image[1], advice, path, number, column, end, source=source)
 
 
@@ -138,7 +141,7 @@ def _of_toml(text: str) -> Entries:
     wanted = _requirements(text)
     for number, line in enumerate(text.split("\n"), 1):
         code = line.partition(" #")[0]
-        for entry in map(_unquoted, _QUOTED.finditer(code)):
+        for entry in (_unquoted(string) for string in _QUOTED.finditer(code) if string.lastindex):
             if wanted is None or entry in wanted:
                 yield number, line, entry
         key = _KEY.match(code)
@@ -147,7 +150,7 @@ def _of_toml(text: str) -> Entries:
 
 
 def _unquoted(string: re.Match[str]) -> str:
-    return str(string[2] or string[1].replace('\\"', '"'))
+    return str(string[1].replace('\\"', '"') if string[2] is None else string[2])
 
 
 def _with_marker(name: str, marker: str) -> str:
@@ -157,15 +160,8 @@ def _with_marker(name: str, marker: str) -> str:
 def _requirements(text: str) -> dict[str, str] | None:
     """All requirements of a pyproject.toml by how they are written there; "name =" for those of Poetry, which are keys."""
     try:
-        if sys.version_info >= (3, 11):
-            import tomllib
-        else:
-            import tomli as tomllib
-    except ImportError:
-        return None  # torchada was installed without its dependencies
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+        document = toml.parse(text)
+    except (ValueError, ImportError):  # of the parser: torchada was installed without its dependencies
         return None
     project, poetry = _table(document, "project"), _table(_table(document, "tool"), "poetry")
     groups = [_table(project, "optional-dependencies"), _table(document, "dependency-groups")]
@@ -174,11 +170,11 @@ def _requirements(text: str) -> dict[str, str] | None:
     named = [poetry, *(_table(group, "") for group in _table(poetry, "group").values())]
     tables = [_table(group, part) for group in named for part in ("dependencies", "dev-dependencies")]
     urls = [index.get("url", "") for part in ("source", "index") for index in _list(_of_tools(document, part))]
-    texts = [entry for entries in lists for entry in _list(entries) if isinstance(entry, str)]
+    texts = [entry for entries in (*lists, urls) for entry in _list(entries) if isinstance(entry, str)]
     keys = {
         f"{name} =": _with_marker(name, _poetrys_marker(value)) for table in tables for name, value in table.items()
     }
-    return {**{entry: entry for entry in (*texts, *urls)}, **keys}
+    return {**{entry: entry for entry in texts}, **keys}
 
 
 def _poetrys_marker(value: Any) -> str:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from torchada.report.text import counted
 from torchada.tools.check import collect, cuda_sources, python_sources, requirements
 from torchada.tools.check.findings import Finding
 from torchada.tools.check.views import View
@@ -18,10 +19,15 @@ READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Findin
     collect.REQUIREMENTS: requirements.read,
 }
 
+_FAULT = "its reader failed, which is a fault of torchada"
+
 
 @dataclass
 class Result:
-    """What came of a check: `lines` are those of Python sources, `seconds` is how long it took."""
+    """What came of a check: `lines` are those of Python sources, `seconds` is how long it took.
+
+    `interrupted` says where Ctrl-C ended it, in words; it is empty otherwise.
+    """
 
     roots: list[str]
     findings: list[Finding] = field(default_factory=list)
@@ -29,6 +35,7 @@ class Result:
     files: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     seconds: float = 0.0
+    interrupted: str = ""
 
 
 def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
@@ -37,12 +44,28 @@ def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
     files, problems = collect.collect(roots, exclude)
     project = WholeProject(files)
     result = Result(list(roots), list(problems))
-    for file in files:
-        result.files[file.kind] = result.files.get(file.kind, 0) + 1
-        data = collect.read(file)
-        result.findings += [data] if isinstance(data, Finding) else READERS[file.kind](file, data, project)
+    try:
+        for file in files:
+            result.findings += _read(file, project)
+            result.files[file.kind] = result.files.get(file.kind, 0) + 1
+    except KeyboardInterrupt:
+        done = sum(result.files.values())
+        result.interrupted = f"after {done:,} of {counted(len(files), 'file')}"
+        result.findings.append(collect.unread(".", f"interrupted {result.interrupted}: the others were not looked at"))
     result.findings.sort(key=lambda finding: (finding.file, finding.line, finding.column))
     result.views = sorted(project.views.decided)
     result.lines = project.python_lines
     result.seconds = time.perf_counter() - started
     return result
+
+
+def _read(file: collect.File, project: WholeProject) -> list[Finding]:
+    data = collect.read(file)
+    if isinstance(data, Finding):
+        return [data]
+    findings: list[Finding] = []
+    try:
+        findings.extend(READERS[file.kind](file, data, project))
+    except Exception as error:  # one file must not hide what there is in the others
+        findings.append(collect.unread(file.path, f"{_FAULT}: {type(error).__name__}: {str(error)[:200]}"))
+    return findings

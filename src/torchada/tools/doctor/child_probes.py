@@ -92,7 +92,7 @@ def _answer(done: subprocess.CompletedProcess[str], seconds: float) -> Probe:
     start = done.stdout.find("{")
     try:
         answer = json.loads(done.stdout[start:]) if start >= 0 else None
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
         return Probe(answer, "", seconds)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from torchada.base import settings
+from torchada.base.private import is_secret, masked
 from torchada.report import schemas
 from torchada.report.severity import ERROR, WARNING
 from torchada.tools.doctor.facts import Facts, Probe
@@ -15,9 +17,11 @@ from torchada.tools.doctor.results import Result
 
 # What others need to know; anything else that is set may be private.
 _SHOWN = re.compile(
-    r"TORCHADA_\w+|MUSASIM_\w+|PYTORCH_\w+|(?:MUSA|CUDA|MTHREADS|ASCEND|ASCEND_RT|MLU)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
+    r"MUSASIM_(?:DEVICE_COUNT|MEMORY_BYTES|MEMCHECK|CACHE_DIR|FACE|RELEASE|INDUCTOR|GRAPH_EXECUTABLES)"
+    r"|PYTORCH_(?:(?:CUDA|MUSA|NPU|MLU|NO_CUDA|NO_MUSA)_)?(?:ALLOC_CONF|MEMORY_CACHING)|(?:MUSA|CUDA|MTHREADS|ASCEND|ASCEND_RT|MLU)_VISIBLE_DEVICES|(?:MUSA|CUDA)_LAUNCH_BLOCKING"
     r"|(?:NCCL|MCCL)_DEBUG|MUSA_HOME|TORCH_DEVICE_BACKEND_AUTOLOAD"
 )
+_OF_THE_SYSTEM = ("/usr/", "/opt/")
 _OURS = ("torchada", "torch", "wrapt")
 
 
@@ -40,12 +44,27 @@ def _entries(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[str, str
     yield "system", f"{facts.machine.system}, {' '.join(platform.libc_ver())}".rstrip(", ")
     yield "C++ compiler", facts.machine.host_compiler
     yield "packages", _packages(facts)
-    shown = [f"{name}={value}" for name, value in facts.variables.items() if _SHOWN.fullmatch(name)]
-    yield "variables", "\n".join(shown)
-    yield (
-        "problems",
-        "\n".join(f"{result.subject}: {result.text}" for result in results if result.severity in (ERROR, WARNING)),
+    yield "variables", "\n".join(_variable(name, value) for name, value in facts.variables.items() if _is_shown(name))
+    yield "problems", "\n".join(_problem(result) for result in results if result.severity in (ERROR, WARNING))
+
+
+def _is_shown(name: str) -> bool:
+    return settings.variable(name) is not None or _SHOWN.fullmatch(name) is not None
+
+
+def _variable(name: str, value: str) -> str:
+    """A folder of the user's is not named, except in his home: that it is set is what matters."""
+    folder = any(
+        part.startswith("/") and not part.startswith(_OF_THE_SYSTEM) for part in re.split("[:,]", private(value))
     )
+    return f"{name}={'(set)' if folder or is_secret(name) else masked(value)}"
+
+
+def _problem(result: Result) -> str:
+    text = result.text
+    if result.check == "variable-not-understood":  # nobody knows what its value is
+        text = f"{text.partition('=')[0]} is not understood, and ignored"
+    return f"{result.subject}: {text}"
 
 
 def _platform(status: Probe) -> str:
@@ -101,8 +120,11 @@ def _packages(facts: Facts) -> str:
 
 
 def private(text: str) -> str:
-    """A text without the paths of homes: the user's own is ~, and others are <home>."""
+    """A text without the paths of homes, of which the user's own is ~ and others are <home>, and without his login name."""
     home = os.path.expanduser("~")
     if len(home) > 1:
         text = re.sub(rf"{re.escape(home)}(?=[/\s:,;)\"']|$)", "~", text)
-    return re.sub(r"/(?:home|Users)/[^/\s:,;)\"']+", "<home>", text)
+    text = re.sub(r"/(?:home|Users)/[^/\s:,;)\"']+", "<home>", text)
+    for name in {settings.of_others("USER"), settings.of_others("LOGNAME")} - {"", "root"}:
+        text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", "<user>", text)
+    return text

@@ -85,7 +85,7 @@ def _sdk(home: str) -> str:
         try:
             with open(os.path.join(home, name), encoding="utf-8") as stream:
                 match = _VERSION.search(json.dumps(json.load(stream)))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         if match:
             return match[0].strip('",}')

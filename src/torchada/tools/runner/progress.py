@@ -1,4 +1,4 @@
-"""Progress on standard error, where that is a terminal."""
+"""Progress on standard error, where that is a terminal; and what is kept where Ctrl-C ends a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
-from torchada.report.terminal import Terminal
+from torchada.report.terminal import FRESH_LINE, Terminal
+from torchada.report.text import counted
 
 T = TypeVar("T")
 
@@ -23,7 +24,7 @@ def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
     def show() -> None:
         number, name = next(waiting, (0, ""))
         text = f"{number}/{len(names)}  {name}" if number else ""
-        stream.write(f"\r\033[K{text[:room]}")
+        stream.write(f"{FRESH_LINE}{text[:room]}")
         stream.flush()
 
     show()
@@ -32,5 +33,15 @@ def shown(items: Iterable[T], names: list[str]) -> Iterator[T]:
             yield item
             show()
     finally:
-        stream.write("\r\033[K")
+        stream.write(FRESH_LINE)
         stream.flush()
+
+
+def until_interrupted(items: Iterable[T], number: int, noun: str) -> tuple[list[T], str]:
+    """The items that came before a Ctrl-C, and where it ended them ("after 3 of 10 checks"); empty where it did not."""
+    finished: list[T] = []
+    try:
+        finished.extend(items)
+    except KeyboardInterrupt:
+        return finished, f"after {len(finished)} of {counted(number, noun)}"
+    return finished, ""

@@ -24,7 +24,14 @@ def row(task: Document, answer: Document) -> Document:
     return {**{name: task[name] for name in _DESCRIBED}, **result}
 
 
-def document(greeting: Document, level: str, only: Sequence[str], rows: Sequence[Document], seconds: float) -> Document:
+def document(
+    greeting: Document,
+    level: str,
+    only: Sequence[str],
+    rows: Sequence[Document],
+    seconds: float,
+    interrupted: str = "",
+) -> Document:
     """The report. `greeting` is what the process of the checks says of itself."""
     counts = Counter(check["outcome"] for check in rows)
     surroundings = {name: value for name, value in greeting.items() if name != "tasks"}
@@ -34,7 +41,8 @@ def document(greeting: Document, level: str, only: Sequence[str], rows: Sequence
         "level": level,
         "only": list(only),
         "seconds": round(seconds, 1),
-        "ok": not greeting["problem"] and not FAULTS & counts.keys(),
+        "interrupted": interrupted,
+        "ok": not greeting["problem"] and not interrupted and not FAULTS & counts.keys(),
         "totals": {outcome: counts[outcome] for outcome in SEVERITIES},
         "checks": list(rows),
     }

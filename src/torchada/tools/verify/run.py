@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from torchada.tools.runner.child import Ended
-from torchada.tools.runner.progress import shown
+from torchada.tools.runner.progress import shown, until_interrupted
 from torchada.tools.runner.session import Program, Session
 from torchada.tools.verify import report
 from torchada.tools.verify.expected_failures import judged
@@ -30,11 +30,12 @@ def run(level: str, only: Sequence[str], variables: Mapping[str, str]) -> Docume
         chosen = choose(session.greeting["tasks"], level, only)
         answers = session.run([] if session.greeting["problem"] else chosen)
         platform = session.greeting["platform"]["name"]
-        rows = [
+        judged_rows = (
             report.row(task, judged(platform, task["name"], answer))
             for task, answer in shown(answers, [task["name"] for task in chosen])
-        ]
-    return report.document(session.greeting, level, only, rows, time.monotonic() - begin)
+        )
+        rows, interrupted = until_interrupted(judged_rows, len(chosen), "check")
+    return report.document(session.greeting, level, only, rows, time.monotonic() - begin, interrupted)
 
 
 def tasks(variables: Mapping[str, str], level: str, only: Sequence[str]) -> list[Document]:

@@ -51,7 +51,7 @@ def wanted(context: Context) -> Iterator[Override]:
     builder = Builder(cache("cpp_ops", settings.cache), compilers, settings.cpp_ops_verbose)
     operators = frozenset(torch._C._dispatch_get_all_op_names())
     for source, built in builder.build(files).items():
-        for override in _loaded(source, built, settings.strict):
+        for override in _loaded(source, built):
             reason = _not_needed(override, context, operators)
             if settings.cpp_ops_verbose:
                 print(f"torchada: aten::{override.name} {reason or f'is overridden by {source}'}", file=sys.stderr)
@@ -59,16 +59,14 @@ def wanted(context: Context) -> Iterator[Override]:
                 yield override
 
 
-def _loaded(source: Path, built: Path | CompileError, strict: bool) -> list[Override]:
+def _loaded(source: Path, built: Path | CompileError) -> list[Override]:
     try:
         if isinstance(built, CompileError):
             raise built
         return library.load(built, source.name)
     except (CompileError, OSError) as error:
-        if strict:
-            raise
         variable = f"{_settings.DISABLE_OP}{source.stem}=1"
-        warn_once(f"aten::{source.stem} is not overridden ({variable} leaves it out): {error}")
+        warn_once(f"aten::{source.stem} is not overridden ({variable} leaves it out): {error}", error)
         return []
 
 
