@@ -107,6 +107,7 @@ class Settings:
     disable = Variable("DISABLE", FLAG, False, "leave the process as if torchada were not installed")
     platform = Variable("PLATFORM", PLATFORM, "auto", "the platform, in place of what torchada would choose")
     simulate = Variable("SIMULATE", FLAG, False, "`import torch_musa` finds the simulator where none is installed")
+    simulate_required = Variable("SIMULATE_REQUIRED", FLAG, False, "exit where the simulator cannot start")
     view = Variable("VIEW", _choice("caller", "cuda", "musa"), "caller", "what all code sees; caller: what it knows")
     cuda_view = Variable("CUDA_VIEW", PACKAGES, frozenset(), "packages that see CUDA")
     musa_view = Variable("MUSA_VIEW", PACKAGES, frozenset(), "packages that see MUSA")

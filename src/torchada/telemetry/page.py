@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from html import escape
 from typing import Any
 
 from torchada.report import pages
@@ -25,6 +26,7 @@ _FOOTER = (
     "killed is missing."
 )
 _NOTHING = '<p class="soft">Nothing was recorded.</p>'
+_UNUSED = "No process has recorded a use of CUDA: none called an API of it, or none came to its end."
 _CALM = '<p class="card calm">Nothing that was called is unsupported, and nothing had to be emulated.</p>'
 
 
@@ -43,7 +45,7 @@ def page(document: Document) -> str:
         shares=_shares(document["totals"]),
         heading="APIs",
         switches={kind: title(kind) for kind in OF_CALLS if any(use["kind"] == kind for use in uses)},
-        rows=_attention(apis, folder) + (_apis(apis, folder) or _NOTHING),
+        rows=(_attention(apis, folder) if apis else _why_nothing(document)) + (_apis(apis, folder) or _NOTHING),
         aside_title="Who called",
         aside=_packages(uses),
         below=_processes(document["processes"]),
@@ -54,11 +56,18 @@ def page(document: Document) -> str:
 def _surroundings(document: Document) -> str:
     when = moment(document["created"])
     if not document["processes"]:
-        return f"{when}. No process has used CUDA so far."
+        return when
     first = document["processes"][0]
     device = f"on {first['backend']}{', simulated' if first['simulated'] else ''}"
     versions = f"torch {first['torch']}, {first['adapter']}, torchada {first['torchada']}, Python {first['python']}"
     return f"{when}, {device}: {versions}"
+
+
+def _why_nothing(document: Document) -> str:
+    if document["inactive"]:
+        why = f"torchada was inactive, so nothing could be recorded: {document['inactive']}."
+        return f'<p class="card calm error">{escape(why)}</p>'
+    return f'<p class="card calm warning">{_UNUSED}</p>'
 
 
 def _numbers(document: Document) -> str:
