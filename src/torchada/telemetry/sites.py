@@ -77,7 +77,8 @@ class Callers:
         self._roles: dict[str, int] = {}
 
     def find(self, frame: FrameType | None) -> Caller | None:
-        """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes.
+        """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes, or torch did
+        so while a module of its own was imported.
 
         If no frame of a program is on the stack (in a thread that torch started), the outermost frame of torch is the caller.
         """
@@ -95,6 +96,8 @@ class Callers:
             if role != _GLUE:
                 direct = False
             if role == _LIBRARY:
+                if frame.f_code.co_name == "<module>":
+                    return None
                 entry = entry if _decorates(frame, last) else frame
                 last = frame
                 traced = traced or name.startswith("torch._dynamo.")
