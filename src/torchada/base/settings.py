@@ -167,12 +167,14 @@ DISABLE_OP = "TORCHADA_DISABLE_OP_OVERRIDE_"
 PREFIXES = (DISABLE_OP,)
 VISIBLE_DEVICES = Mark("MIRRORED_VISIBLE_DEVICES", TEXT, "", "the visible devices that torchada itself has set")
 ALLOCATOR = Mark("MIRRORED_ALLOCATOR", TEXT, "", "the allocator's settings that torchada itself has set")
+RUNTIME = Mark("MIRRORED_RUNTIME", TEXT, "", "the runtime's variables that torchada itself has set")
 COLLECTIVES = Mark("MIRRORED_COLLECTIVES", TEXT, "", "the collective library's variables that torchada has set")
 VARIABLES: tuple[Variable[Any], ...] = (
     *(setting for setting in vars(Settings).values() if isinstance(setting, Variable)),
     Variable("TUNE_USE_GRAPH", FLAG, False, "was read by the tuner of torchada 0.1 and has no effect"),
     VISIBLE_DEVICES,
     ALLOCATOR,
+    RUNTIME,
     COLLECTIVES,
 )
 _BY_NAME = {variable.name: variable for variable in VARIABLES}

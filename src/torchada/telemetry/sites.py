@@ -77,8 +77,9 @@ class Callers:
         self._roles: dict[str, int] = {}
 
     def find(self, frame: FrameType | None) -> Caller | None:
-        """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes, or torch did
-        so while a module of its own was imported.
+        """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes.
+
+        None as well if torch did so while a module of its own was imported.
 
         If no frame of a program is on the stack (in a thread that torch started), the outermost frame of torch is the caller.
         """

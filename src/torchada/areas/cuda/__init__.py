@@ -19,6 +19,7 @@ AREAS = {
         "pools",
         "visible_devices",
         "allocator_settings",
+        "runtime_variables",
         "profiler",
         "nvtx",
         "comm",

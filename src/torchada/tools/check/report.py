@@ -86,7 +86,8 @@ def _row(group: Group, all_places: bool) -> tuple[str, str, str]:
     places = [f"{finding.file}:{finding.line}" for finding in group]
     more = len(places) - _MOST_PLACES
     shown = places if all_places or more < 2 else [*places[:_MOST_PLACES], f"{more} more"]
-    return f"{len(group):>5,}", first.name, f"{message_of(group)}\n{', '.join(shown)}"
+    code = f" [{first.rule}]" if first.severity != OK else ""
+    return f"{len(group):>5,}", first.name, f"{message_of(group)}{code}\n{', '.join(shown)}"
 
 
 def message_of(group: Group) -> str:
