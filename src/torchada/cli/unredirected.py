@@ -6,7 +6,6 @@ import argparse
 import sys
 import warnings
 
-from _torchada_startup import is_disabled
 from torchada.backends import select
 from torchada.base import settings as _settings
 from torchada.base.warnings import TorchadaWarning
@@ -23,7 +22,7 @@ def check(options: argparse.Namespace) -> str:
         warnings.simplefilter("ignore", TorchadaWarning)  # the program itself gives them
         settings = _settings.read()
         selection = select.before_torch(settings)
-    why = "TORCHADA_DISABLE is set" if is_disabled() else "" if selection.backend is not None else selection.why
+    why = "TORCHADA_DISABLE is set" if settings.disable else "" if selection.backend is not None else selection.why
     if options.simulate:
         _check_simulator(options, settings, why)
     elif options.verbosity >= 0 and settings.platform == "auto":  # whoever names a platform knows what was asked for

@@ -20,6 +20,7 @@ AREAS = {
         "visible_devices",
         "allocator_settings",
         "runtime_variables",
+        "hints",
         "profiler",
         "nvtx",
         "comm",
