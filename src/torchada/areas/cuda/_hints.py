@@ -28,8 +28,8 @@ HINTS = (
     ),
     Hint(
         r"connectFullMesh|no socket interface found|timed out connecting|Call to connect returned",
-        "the processes do not reach each other: NCCL_SOCKET_IFNAME names the network's interface to {library}, and GLOO_SOCKET_IFNAME "
-        "to Gloo, which the simulator's groups use",
+        "the processes do not reach each other: NCCL_SOCKET_IFNAME names the network's interface to {library}, GLOO_SOCKET_IFNAME "
+        "names it to Gloo, which the simulator's groups use",
     ),
     Hint(
         r"no \w+-capable device|No \w+ GPUs are available",
