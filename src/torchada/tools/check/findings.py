@@ -16,6 +16,8 @@ class Rule(NamedTuple):
 API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
 IMPORT, REQUIREMENT, PROGRAM = "nvidia-import", "nvidia-requirement", "nvidia-program"
 SOURCE, KERNEL, UNREADABLE = "cuda-source", "triton-kernel", "not-read"
+CAPABILITY, OPERATOR, VARIABLE = "capability-comparison", "vendor-operator", "cuda-variable"
+OTHERS, BUILD, SUPPRESSION = "nvidia-use", "cuda-build", "suppression"
 
 # The codes that users write into comments and settings: a rule keeps its name, and one that is given up keeps being accepted.
 RULES = {
@@ -54,6 +56,36 @@ RULES = {
         "A place in a CUDA source that cannot be ported by itself",
         "Port it by hand; see `torchada port`.",
         "The vendor's compiler does not take it, or it would mean something else.",
+    ),
+    CAPABILITY: Rule(
+        "A comparison of the chip's compute capability",
+        "Ask for what the code needs (a data type, a function), or set TORCHADA_CUDA_CAPABILITY.",
+        "The chip's own numbers are smaller than NVIDIA's, so the way for older chips is taken, without a word.",
+    ),
+    OPERATOR: Rule(
+        "An operator that torch_musa refuses, or does not compute on the device",
+        "Look whether it is called often; the page on limits names all of them.",
+        "It is computed on the CPU, with copies there and back, or ends in an error.",
+    ),
+    VARIABLE: Rule(
+        "An environment variable of CUDA's, NCCL's or their libraries'",
+        "Nothing for those that are handed on; the page on the environment lists them.",
+        "What has a counterpart is handed on under its name, and what has none has no effect.",
+    ),
+    OTHERS: Rule(
+        "A use of NVIDIA's devices through another library, such as onnxruntime or faiss",
+        "Take the library's way for the CPU, or PyTorch.",
+        "torchada redirects PyTorch's use of CUDA and no other.",
+    ),
+    BUILD: Rule(
+        "A build that asks for CUDA: CMake, images and runtimes of containers",
+        "See the message for what the vendor has in its place.",
+        "The compiler, image or runtime is NVIDIA's.",
+    ),
+    SUPPRESSION: Rule(
+        "A comment `torchada: ignore` that suppresses nothing, or names no rule",
+        "Remove it, or correct the code.",
+        "Whoever reads it believes that something is suppressed.",
     ),
     KERNEL: Rule(
         "A kernel in Triton",

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from torchada.tools.check import collect, cuda_sources, python_sources, requirements
+from torchada.tools.check import builds, collect, cuda_sources, python_sources, requirements, suppressions
+from torchada.tools.check.configuration import Configuration
 from torchada.tools.check.findings import Finding
 from torchada.tools.check.views import View
 from torchada.tools.check.whole_project import WholeProject
@@ -16,12 +17,18 @@ READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Findin
     collect.NOTEBOOK: python_sources.read_notebook,
     collect.CUDA: cuda_sources.read,
     collect.REQUIREMENTS: requirements.read,
+    collect.SCRIPT: builds.read_script,
+    collect.CMAKE: builds.read_cmake,
+    collect.CONTAINERS: builds.read_containers,
 }
 
 
 @dataclass
 class Result:
-    """What came of a check: `lines` are those of Python sources, `seconds` is how long it took."""
+    """What came of a check: `lines` are those of Python sources, `seconds` is how long it took.
+
+    `accepted` is how many findings comments and the baseline have accepted; they are not among `findings`.
+    """
 
     roots: list[str]
     findings: list[Finding] = field(default_factory=list)
@@ -29,18 +36,35 @@ class Result:
     files: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     seconds: float = 0.0
+    accepted: int = 0
+
+    def accept(self, left: list[Finding]) -> None:
+        """Keep the findings `left`; the others have been accepted."""
+        self.accepted += len(self.findings) - len(left)
+        self.findings = left
 
 
-def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
-    """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out."""
+def check(roots: Sequence[str], exclude: Sequence[str] = (), configuration: Configuration | None = None) -> Result:
+    """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out.
+
+    `configuration` says which findings count; all of them, where there is none.
+    """
+    wanted = configuration or Configuration()
     started = time.perf_counter()
-    files, problems = collect.collect(roots, exclude)
+    files, problems = collect.collect(roots, [*exclude, *wanted.exclude])
     project = WholeProject(files)
     result = Result(list(roots), list(problems))
     for file in files:
         result.files[file.kind] = result.files.get(file.kind, 0) + 1
         data = collect.read(file)
-        result.findings += [data] if isinstance(data, Finding) else READERS[file.kind](file, data, project)
+        if isinstance(data, Finding):
+            result.findings.append(data)
+            continue
+        counting = filter(wanted.counts, READERS[file.kind](file, data, project))
+        left, accepted = suppressions.apply(file.path, data, counting)
+        result.findings += left
+        result.accepted += accepted
+    result.findings = list(filter(wanted.counts, result.findings))
     result.findings.sort(key=lambda finding: (finding.file, finding.line, finding.column))
     result.views = sorted(project.views.decided)
     result.lines = project.python_lines
