@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
+from torchada.porting.rules.runtime import DEPENDENCIES, HOPPER
 from torchada.porting.source import Position, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
 
@@ -25,6 +26,7 @@ _DECLARING = (b":", b"e")
 _ARGUMENT_MARKS = re.compile(rb"[()\[\]{},;\"']")
 _LONGEST_CALL = 1000
 _OPENED = re.compile(rb"\([ \t]*")
+_CALLED_BARE = re.compile(rb"[ \t]*\([ \t]*\)")
 _TENSOR_MOVED = re.compile(rb"\s*\(\s*\)")
 
 
@@ -185,11 +187,20 @@ def _dlpack_type(word: str, position: Position) -> Change | None:
     return None if is_defined else Change(position.start, position.end, DLPACK_TYPE)
 
 
+def _dependency(word: str, position: Position) -> Change:
+    """A kernel waits for the one before it, or lets the next one begin: on MUSA it begins after the one before it has ended."""
+    call = _CALLED_BARE.match(position.text, position.end)
+    if call is None or position.last == b":":
+        return Change(position.start, position.end, None, HOPPER)
+    return Change(position.start, call.end(), b"((void)0)")
+
+
 CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     **dict.fromkeys(AUTOCAST_WORDS, _autocast),
+    **dict.fromkeys(DEPENDENCIES, _dependency),
     "is_cuda": _is_cuda,
     "kDLCUDA": _dlpack_type,
 }
