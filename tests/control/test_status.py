@@ -283,7 +283,9 @@ def test_columns_of_status_are_as_wide_as_their_entries(musa: Interpreter) -> No
 
 @pytest.mark.musa
 def test_quiet_status_prints_the_first_line_and_what_is_wrong(musa: Interpreter, plain: Interpreter) -> None:
-    assert musa.run([*STATUS, "-q"]).stdout == f"torchada {__version__}: active\n"
+    waiting = f"torchada {__version__}: active as soon as torch is imported (--probe tries it)\n"
+    assert musa.run([*STATUS, "-q"]).stdout == waiting
+    assert musa.run([*STATUS, "-q", "--probe"]).stdout == f"torchada {__version__}: active\n"
     done = plain.run([*STATUS, "-q"], env={"TORCHADA_PLATFORM": "foo"}, check=False)
     first, second = done.stdout.splitlines()
     assert first == f"torchada {__version__}: inactive" and second.startswith("warning         TORCHADA_PLATFORM='foo'")

@@ -51,6 +51,8 @@ def _numbers(counts: Counter[str]) -> str:
 
 def _first_line(report: Report) -> str:
     state = "active" if report["active"] else "inactive"
+    if report["active"] and not report["platform"]["chosen_with_torch"]:
+        state = "active as soon as torch is imported (--probe tries it)"
     return f"torchada {report['torchada']}: {state}{' (TORCHADA_DISABLE)' if report['disabled'] else ''}"
 
 

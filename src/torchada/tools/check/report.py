@@ -19,7 +19,7 @@ Document = dict[str, Any]
 Group = list[Finding]
 MOST_GROUPS = 30
 _MOST_PLACES = 3
-TITLES = {ERROR: "does not work", WARNING: "to be looked at", NOTE: "good to know", OK: "works as it is"}
+TITLES = {ERROR: "will not work", WARNING: "to be looked at", NOTE: "good to know", OK: "unchanged"}
 
 
 def document(result: Result) -> Document:
