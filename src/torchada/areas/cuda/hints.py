@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
-from torchada.areas.cuda._hints import way_out
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
@@ -28,6 +27,8 @@ def _hook(context: Context, original: Hook) -> Hook:
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> object:
         shown = original(kind, error, traceback)
         try:
+            from torchada.areas.cuda._hints import way_out  # no program needs it before it fails
+
             way = way_out(error, context.backend)
             if way and sys.stderr is not None:
                 sys.stderr.write(f"torchada: {way}\n")
