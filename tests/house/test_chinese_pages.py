@@ -21,8 +21,8 @@ LEVEL = {
 
 def blocks(page: Path) -> list[str]:
     """The blocks of code, without comments."""
-    found = re.findall(r"^```(\w*\n.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
-    return [re.sub(r"\s+#.*", "", block) for block in found]
+    texts = re.findall(r"^```(\w*\n.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return [re.sub(r"\s+#.*", "", block) for block in texts]
 
 
 def prose(page: Path) -> str:

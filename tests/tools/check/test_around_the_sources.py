@@ -31,9 +31,9 @@ print(torch.cuda.get_device_capability())
 
 
 def test_a_comparison_of_the_capability_is_found_where_it_stands(project: Project) -> None:
-    found = told(project({"a.py": CAPABILITIES}).findings, "capability-comparison")
-    assert [(severity, line) for severity, _, line in found] == [("warning", line) for line in (4, 6, 7, 11)]
-    assert found[0][1] == "torch.cuda.get_device_capability() >= (8, 0)"
+    comparisons = told(project({"a.py": CAPABILITIES}).findings, "capability-comparison")
+    assert [(severity, line) for severity, _, line in comparisons] == [("warning", line) for line in (4, 6, 7, 11)]
+    assert comparisons[0][1] == "torch.cuda.get_device_capability() >= (8, 0)"
 
 
 OPERATORS = """
