@@ -31,7 +31,7 @@ environment() { # PYTHON TORCH FOLDER
     "$1" -m venv "$3" &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check "$requirement" ninja numpy pytest pytest-xdist hypothesis \
             scikit-learn build expecttest 'setuptools>=77' wheel argcomplete jsonschema mypy types-setuptools \
-            wrapt packaging &&
+            wrapt packaging importlib_metadata &&
         "$3/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . &&
         "$3/bin/python" -m musasim build
 }

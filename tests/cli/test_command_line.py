@@ -42,6 +42,20 @@ def test_wrong_arguments_end_with_the_usage(plain: Interpreter, given: list[str]
     assert done.stderr.startswith(f"usage: torchada {command}".strip())
 
 
+def test_the_bare_command_lists_its_commands(plain: Interpreter) -> None:
+    done = plain.run(["-m", "torchada"], check=False)
+    assert (done.returncode, done.stdout) == (2, "") and all(f"\n    {name} " in done.stderr for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize(("given", "said"), [("chek", "did you mean check?"), ("zzz", "there are run, port, check")])
+def test_a_command_that_is_none_is_answered_with_one_that_is(
+    given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([given])
+    assert f"there is no command {given!r}: {said}" in capsys.readouterr().err
+
+
 def test_the_command_imports_no_torch(plain: Interpreter) -> None:
     code = "import sys\ntry:\n    from torchada.cli import main; main(['run', '--help'])\nfinally:\n    print(sorted(sys.modules))"
     loaded = plain.run(code, check=False).stdout.splitlines()[-1]
@@ -69,7 +83,7 @@ def completions(interpreter: Interpreter, line: str, folder: Path) -> set[str]:
     [
         ("torchada s", {"status"}),
         ("torchada st", {"status"}),
-        ("torchada status --", {"--help", "--json", "--probe", "--quiet", "--verbose"}),
+        ("torchada status --", {"--all", "--help", "--json", "--probe", "--quiet", "--verbose"}),
         ("torchada verify --level ", {"quick", "standard", "full"}),
         ("torchada run --platform ", {"auto", "musa", "npu", "mlu", "host", "xpu", "mps", "cuda", "cpu"}),
         ("torchada run --simulate tra", {"train.py"}),

@@ -39,8 +39,8 @@ def told(
 
 
 def both(interpreter: Interpreter, *program: str, **options: Any) -> list[tuple[int, str, str]]:
-    """The results of `torchada run program` and of `python program`."""
-    done = [interpreter.run([*way, *program], check=False, **options) for way in (RUN, [])]
+    """The results of `torchada run program` and of `python program`; what `run` says of the machine is not the program's."""
+    done = [interpreter.run([*way, *program], check=False, **options) for way in ([*RUN, "-q"], [])]
     return [(each.returncode, each.stdout, each.stderr) for each in done]
 
 
@@ -158,14 +158,13 @@ def test_verbose_run_prints_a_command_that_does_the_same(here: Interpreter) -> N
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--simulate"], {"TORCHADA_SIMULATE": "1"}),
+        (["--simulate"], {"TORCHADA_SIMULATE": "1", "TORCHADA_SIMULATE_REQUIRED": "1"}),
         (["--platform", "cpu"], {"TORCHADA_PLATFORM": "cpu"}),
         (["--platform=cpu"], {"TORCHADA_PLATFORM": "cpu"}),
         (["--force"], {"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}),
         (["--view", "cuda"], {"TORCHADA_VIEW": "cuda"}),
         (["--view=caller"], {"TORCHADA_VIEW": "caller"}),
         (["--honest"], {"TORCHADA_VIEW": "musa"}),
-        (["--honest", "--simulate"], {"TORCHADA_SIMULATE": "1", "TORCHADA_VIEW": "musa"}),
     ],
 )
 def test_options_set_their_variables(here: Interpreter, options: list[str], expected: dict[str, str]) -> None:

@@ -104,3 +104,7 @@ def test_torch_is_not_imported(site: Interpreter) -> None:
         "import sys\nfrom torchada.cli import main\nmain(['views'])\nassert not {'torch', 'wrapt'} & sys.modules.keys()"
     )
     site.run(code)
+
+
+def test_torchadas_own_packages_are_none_of_the_users(plain: Interpreter) -> None:
+    assert not {"torchada", "torch_battery", "torch_host", "musasim"} & rows(plain).keys()

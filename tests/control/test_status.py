@@ -16,6 +16,7 @@ import pytest
 from support import vendor_python
 from support.interpreter import Interpreter
 from torchada import __version__
+from torchada.cli import status_text
 
 pytestmark = pytest.mark.once
 
@@ -260,7 +261,7 @@ def test_probe_shows_why_an_area_was_skipped(musa: Interpreter) -> None:
 
 @pytest.mark.musa
 def test_probe_prints_every_section(musa: Interpreter) -> None:
-    lines = musa.run([*STATUS, "--probe"]).stdout.splitlines()
+    lines = musa.run([*STATUS, "--probe", "--all"]).stdout.splitlines()
     assert lines[0] == f"torchada {__version__}: active"
     titles = ["start-up file", "finder", "platform", "device strings", "versions", "modules", "areas", "environment"]
     assert [title for title in titles if any(line.startswith(title) for line in lines)] == titles
@@ -269,7 +270,7 @@ def test_probe_prints_every_section(musa: Interpreter) -> None:
 
 @pytest.mark.musa
 def test_columns_of_status_are_as_wide_as_their_entries(musa: Interpreter) -> None:
-    lines = musa.run([*STATUS, "--probe"]).stdout.splitlines()
+    lines = musa.run([*STATUS, "--probe", "--all"]).stdout.splitlines()
     modules = lines[lines.index("modules") + 1 : lines.index("areas")]
     areas = lines[lines.index("areas") + 1 : lines.index("workarounds for versions")]
     states = ("wrapped", "not imported", "imported, left as it is")
@@ -283,7 +284,9 @@ def test_columns_of_status_are_as_wide_as_their_entries(musa: Interpreter) -> No
 
 @pytest.mark.musa
 def test_quiet_status_prints_the_first_line_and_what_is_wrong(musa: Interpreter, plain: Interpreter) -> None:
-    assert musa.run([*STATUS, "-q"]).stdout == f"torchada {__version__}: active\n"
+    waiting = f"torchada {__version__}: active as soon as torch is imported (--probe tries it)\n"
+    assert musa.run([*STATUS, "-q"]).stdout == waiting
+    assert musa.run([*STATUS, "-q", "--probe"]).stdout == f"torchada {__version__}: active\n"
     done = plain.run([*STATUS, "-q"], env={"TORCHADA_PLATFORM": "foo"}, check=False)
     first, second = done.stdout.splitlines()
     assert first == f"torchada {__version__}: inactive" and second.startswith("warning         TORCHADA_PLATFORM='foo'")
@@ -294,7 +297,26 @@ def test_quiet_status_prints_the_first_line_and_what_is_wrong(musa: Interpreter,
 def test_verbose_status_lists_the_apis_of_an_area(musa: Interpreter) -> None:
     lines = musa.run([*STATUS, "--probe", "-v"]).stdout.splitlines()
     assert "        torch.cuda.synchronize" in lines or "        torch.cuda.current_device" in lines
-    assert not any(line.startswith("        ") for line in musa.run([*STATUS, "--probe"]).stdout.splitlines())
+    everything = musa.run([*STATUS, "--probe", "--all"]).stdout.splitlines()
+    assert not any(line.startswith("        ") for line in everything)
+
+
+@pytest.mark.musa
+def test_status_fits_on_a_screen_and_counts_the_rest(musa: Interpreter, plain: Interpreter) -> None:
+    probed = musa.run([*STATUS, "--probe"], env={"TORCHADA_SKIP_AREAS": "precision.amp"}).stdout.splitlines()
+    assert len(probed) < 24
+    assert any(re.fullmatch(r"areas           \d+ applied, \d+ skipped", line) for line in probed)
+    inactive = plain.run(STATUS, check=False).stdout
+    assert len(inactive.splitlines()) < 24 and re.search(r"\nmodules         \d+ not imported\n", inactive)
+
+
+def test_an_area_that_failed_is_named_among_the_numbers() -> None:
+    report = {
+        "modules": {"torch": "failed: x"},
+        "areas": [{"name": "cuda.names", "outcome": "failed", "reason": "why"}],
+    }
+    lines = status_text._in_numbers({**report, "workarounds": [], "views": []})
+    assert lines[:3] == ["modules         1 failed", "areas           1 failed", "    cuda.names  failed: why"]
 
 
 def test_status_shows_no_version_of_an_adapter_that_has_none(plain: Interpreter, tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def _digest(archive: Path) -> str:
 # ---------------------------------------------------------------- the metadata
 
 
-NEEDED = ["wrapt>=1.16", "packaging>=22", 'tomli>=1.1; python_version < "3.11"']
+NEEDED = ["wrapt>=1.16", "packaging>=22", "importlib_metadata>=7.1", 'tomli>=1.1; python_version < "3.11"']
 
 
 def test_metadata_is_valid_and_complete(wheel: Path) -> None:

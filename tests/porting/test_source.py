@@ -214,7 +214,7 @@ def test_a_name_without_counterpart_stays_and_is_reported_with_its_place() -> No
     source = """int a;
 asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
-   " mov.b32 %0, %1;}" : "=r"(y)); else cuTensorMapEncodeTiled();
+   " mov.b32 %0, %1;}" : "=r"(y)); else cudaGraphConditionalHandleCreate();
 asm volatile("" ::: "memory");
 __asm__ __volatile__("bar.sync 1;");
 #include <cuda/ptx>
@@ -227,7 +227,7 @@ Free(p);
     assert [(each.name, each.line) for each in result.unported] == [
         ("cp.async.wait_all", 2),
         ("mov.b32", 3),
-        ("cuTensorMapEncodeTiled", 4),
+        ("cudaGraphConditionalHandleCreate", 4),
         ("bar.sync", 6),
         ("cuda/ptx", 7),
         ("__grid_constant__", 8),
@@ -287,15 +287,15 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
-    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncuTensorMapEncodeTiled();'
-    assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cuTensorMapEncodeTiled", 5)]
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGraphConditionalHandleCreate();'
+    assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGraphConditionalHandleCreate", 5)]
 
 
 @pytest.mark.parametrize(
     "within", ["{}", 'auto s = R"(__global__ void f() {{ {} }})";'], ids=["code", "a program in a string"]
 )
 def test_the_findings_of_one_source_that_nobody_reads_are_counted(within: str) -> None:
-    each, other = "cuTensorMapEncodeTiled();\n", "x = __CUDA_ARCH__ + 1;\n"
+    each, other = "cudaGraphConditionalHandleCreate();\n", "x = __CUDA_ARCH__ + 1;\n"
     source = within.format(each * MOST + (each + other) * 3)
     findings = port_source(source.encode()).findings
     assert [finding.line for finding in findings[:MOST]] == list(range(1, MOST + 1))
@@ -392,3 +392,13 @@ def test_comments_and_strings_stay_as_another_lexer_sees_them(data: bytes) -> No
     before = [token for token in tokenizer.tokens(data) if token.kind in kinds[:3]]
     after = [token for token in tokenizer.tokens(port_source(data).text) if token.kind in kinds[:3]]
     assert [token[:2] for token in before] == [token[:2] for token in after]
+
+
+@pytest.mark.parametrize("name", ["cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"])
+def test_a_wait_for_the_kernel_before_becomes_nothing(name: str) -> None:
+    """As PTX's griddepcontrol, which is the same instruction."""
+    ported = port_source(f"if (last) {name}( );\nelse x = 1;\n".encode())
+    assert ported.text == b"if (last) ((void)0);\nelse x = 1;\n" and not ported.findings
+    for left in (f"auto f = &{name};", f"::{name}();"):
+        ported = port_source(left.encode())
+        assert ported.text == left.encode() and [finding.kind for finding in ported.findings] == [UNPORTED]

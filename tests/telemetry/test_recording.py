@@ -176,6 +176,23 @@ def test_compiled_regions(recorded: Any, backend: str) -> None:
     assert 5 in [entry[2] for entry in of(found, "Tensor.cuda()")]
 
 
+def test_what_torch_does_while_it_is_imported_is_not_the_programs(recorded: Any) -> None:
+    """The optimizer imports torch._dynamo, which registers kernels for CUDA and asks for its dispatch keys."""
+    found = recorded(
+        "import sys, torch\n"
+        "x = torch.ones(1, device='cuda', requires_grad=True)\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+        "torch.optim.AdamW([x])\n"
+        "assert 'torch._dynamo' in sys.modules\n"
+    )
+    assert [entry[0] for entry in found] == ['torch.ones(device="cuda")']
+
+
+def test_a_key_that_the_program_asks_for_is_recorded(recorded: Any) -> None:
+    found = recorded("import torch\ntorch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)\n")
+    assert [entry[-1] for entry in of(found, "torch._C.DispatchKeySet(DispatchKey.CUDA)")] == [1]
+
+
 # Patches as areas yield them, of every kind of replacement.
 PATCHES = """
 import sys, types, torch

@@ -12,6 +12,7 @@ from torchada.backends.parts import (
     Names,
     Native,
     NativeLibrary,
+    RuntimeVariables,
 )
 from torchada.backends.record import Record
 
@@ -27,6 +28,7 @@ __all__ = [
     "Names",
     "Native",
     "NativeLibrary",
+    "RuntimeVariables",
     "Toolkit",
 ]
 
@@ -46,6 +48,7 @@ class Backend(Record):
     build: the tools that build extensions for it, or None where there are none.
     management: its management library, or None.
     allocator: the settings of its caching allocator, or None.
+    variables: its runtime's names for CUDA's environment variables.
     simulator: a module with `finder.find_spec` that can stand in for the adapter on machines without the hardware.
     computes_on: the device type that tensors really have, where `device_type` is only a name for it: the platform host says "cuda",
         and computes on "cpu". None for every backend with a device of its own.
@@ -65,6 +68,7 @@ class Backend(Record):
     build: Build | None = None
     management: Management | None = None
     allocator: Allocator | None = None
+    variables: RuntimeVariables = RuntimeVariables()
     simulator: str | None = None
     computes_on: str | None = None
     single: bool = False

@@ -14,6 +14,7 @@ from torchada.backends.descriptor import (
     Names,
     Native,
     NativeLibrary,
+    RuntimeVariables,
     Toolkit,
 )
 
@@ -147,6 +148,22 @@ _ALLOCATOR = Allocator(
     },
 )
 
+# The driver's and muBLAS's own, as Moore Threads' scripts set them, and those that torch_musa 2.7.1 reads. TORCH_CUDA_ARCH_LIST is
+# not among them: its numbers are NVIDIA's, and a build asks the device.
+_VARIABLES = RuntimeVariables(
+    renames={
+        "CUBLAS_WORKSPACE_CONFIG": "MUBLAS_WORKSPACE_CONFIG",
+        "CUDA_DEVICE_MAX_CONNECTIONS": "MUSA_DEVICE_MAX_CONNECTIONS",
+        "CUDA_DEVICE_ORDER": "MUSA_DEVICE_ORDER",
+        "CUDA_LAUNCH_BLOCKING": "MUSA_LAUNCH_BLOCKING",
+        "CUDA_MODULE_LOADING": "MUSA_MODULE_LOADING",
+        "PYTORCH_CUDA_DSA_STACKTRACING": "PYTORCH_MUSA_DSA_STACKTRACING",
+        "PYTORCH_NO_CUDA_MEMORY_CACHING": "PYTORCH_NO_MUSA_MEMORY_CACHING",
+        "PYTORCH_USE_CUDA_DSA": "PYTORCH_USE_MUSA_DSA",
+    },
+    absent=("CUBLASLT_WORKSPACE_SIZE", "CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "NVIDIA_TF32_OVERRIDE"),
+)
+
 # The members of MUSAGraph are in areas/cuda/_graph_layouts.py.
 _GRAPHS = Graphs(
     executables=2048,
@@ -168,5 +185,6 @@ MUSA = Backend(
     build=_BUILD,
     management=Management("pymtml", "mthreads-ml-py"),
     allocator=_ALLOCATOR,
+    variables=_VARIABLES,
     simulator="musasim",
 )

@@ -151,6 +151,17 @@ class Allocator(Record):
     renames: Mapping[str, str] = {}
 
 
+class RuntimeVariables(Record):
+    """Environment variables of CUDA's runtime and libraries, besides those of visible devices, the allocator and NCCL.
+
+    renames: CUDA's names, and the backend's, which take the same values.
+    absent: names without a counterpart; setting one ends in a warning.
+    """
+
+    renames: Mapping[str, str] = {}
+    absent: tuple[str, ...] = ()
+
+
 class Management(Record):
     """The library behind the vendor's counterpart of nvidia-smi.
 

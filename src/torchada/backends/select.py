@@ -45,7 +45,7 @@ def before_torch(settings: Settings) -> Selection:
     if len(installed) > 1:
         _warn_about_two(installed)
     backend = _ours(installed[0])
-    return Selection(backend.name, _why(backend.adapter, _is_stand_in(backend.adapter)), backend)
+    return Selection(backend.name, _why(backend.adapter, is_stand_in(backend.adapter)), backend)
 
 
 def _warn_about_two(installed: list[str]) -> None:
@@ -89,7 +89,7 @@ def is_installed(adapter: str) -> bool:
         return sys.modules.get(adapter) is not None
 
 
-def _is_stand_in(adapter: str) -> bool:
+def is_stand_in(adapter: str) -> bool:
     """Whether `import adapter` would load the simulator."""
     return adapter not in sys.modules and bool(
         getattr(getattr(find_spec(adapter), "loader", None), "is_simulated", False)

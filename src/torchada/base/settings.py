@@ -105,6 +105,7 @@ class Settings:
     disable = Variable("DISABLE", FLAG, False, "leave the process as if torchada were not installed")
     platform = Variable("PLATFORM", PLATFORM, "auto", "the platform, in place of what torchada would choose")
     simulate = Variable("SIMULATE", FLAG, False, "`import torch_musa` finds the simulator where none is installed")
+    simulate_required = Variable("SIMULATE_REQUIRED", FLAG, False, "exit where the simulator cannot start")
     view = Variable("VIEW", _choice("caller", "cuda", "musa"), "caller", "what all code sees; caller: what it knows")
     cuda_view = Variable("CUDA_VIEW", PACKAGES, frozenset(), "packages that see CUDA")
     musa_view = Variable("MUSA_VIEW", PACKAGES, frozenset(), "packages that see MUSA")
@@ -173,12 +174,14 @@ DISABLE_OP = "TORCHADA_DISABLE_OP_OVERRIDE_"
 PREFIXES = (DISABLE_OP,)
 VISIBLE_DEVICES = Mark("MIRRORED_VISIBLE_DEVICES", TEXT, "", "the visible devices that torchada itself has set")
 ALLOCATOR = Mark("MIRRORED_ALLOCATOR", TEXT, "", "the allocator's settings that torchada itself has set")
+RUNTIME = Mark("MIRRORED_RUNTIME", TEXT, "", "the runtime's variables that torchada itself has set")
 COLLECTIVES = Mark("MIRRORED_COLLECTIVES", TEXT, "", "the collective library's variables that torchada has set")
 VARIABLES: tuple[Variable[Any], ...] = (
     *(setting for setting in vars(Settings).values() if isinstance(setting, Variable)),
     Variable("TUNE_USE_GRAPH", FLAG, False, "was read by the tuner of torchada 0.1 and has no effect"),
     VISIBLE_DEVICES,
     ALLOCATOR,
+    RUNTIME,
     COLLECTIVES,
 )
 _BY_NAME = {variable.name: variable for variable in VARIABLES}

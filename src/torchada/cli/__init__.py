@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 
 from torchada.base.version import __version__
 from torchada.cli.command import Command
 
 # Adding one takes a file here with a COMMAND, and its name in this line.
-COMMANDS = ("run", "port", "check", "verify", "bench", "doctor", "info", "status", "views")
+COMMANDS = ("run", "port", "check", "verify", "bench", "doctor", "info", "explain", "status", "views")
 _AFTER = """\
 -q prints less and -v more; the help of each command says what.
 Exit code 2: the arguments are wrong, or something failed; each command describes its others.
@@ -43,6 +44,7 @@ def _act(names: Sequence[str], program: str, given: list[str]) -> int:
     commands = {name: _load(name) for name in names}
     parser = _parser(commands, program)
     completion.complete(parser)
+    _check_command(given, parser, names)
     rest: list[str] = []
     split = commands[given[0]].split if given and given[0] in commands else None
     if split is not None:
@@ -54,6 +56,17 @@ def _act(names: Sequence[str], program: str, given: list[str]) -> int:
     options.program = rest
     code: int = options.act(options)
     return code
+
+
+def _check_command(given: Sequence[str], parser: argparse.ArgumentParser, names: Sequence[str]) -> None:
+    """Where no command is given, list them all; where there is none of that name, say which one may have been meant."""
+    if not given:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
+    if not given[0].startswith("-") and given[0] not in names:
+        likely = get_close_matches(given[0], names, 1)
+        hint = f"did you mean {likely[0]}?" if likely else f"there are {', '.join(names)}"
+        parser.error(f"there is no command {given[0]!r}: {hint}")
 
 
 def _load(name: str) -> Command:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from torchada.cli import ending, output
 from torchada.cli.command import Command, check_reports
 from torchada.report.severity import SEVERITIES, exit_code
+from torchada.report.terminal import Terminal
 
 if TYPE_CHECKING:
     from torchada.tools.check import Result
@@ -29,30 +31,67 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=SEVERITIES[:3],
-        default=SEVERITIES[0],
         help="the severity from which on the exit code is 1 (default: error)",
+    )
+    for name, meaning in (
+        ("select", "report findings of these codes only"),
+        ("ignore", "leave out findings of these codes"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="CODE", action="append", default=[], help=f"{meaning}, as in cuda-api,not-read"
+        )
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that the file has")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write all findings into the file, to accept them")
+    parser.add_argument(
+        "--statistics", action="store_true", help="print numbers by code and by effort, in place of the findings"
     )
     output.arguments(parser, "check", _SUFFIXES)
 
 
 def check(options: argparse.Namespace) -> int:
     """Check; returns the exit code."""
+    from torchada.tools.check import baseline, configuration, report
     from torchada.tools.check import check as check_project
-    from torchada.tools.check import report
 
     check_reports(options, _SUFFIXES)
     for path in options.paths:
         if not os.path.exists(path):
             options.parser.error(f"{path}: no such file or folder")
-    result = check_project(options.paths, options.exclude)
+    try:
+        wanted = configuration.of(options.paths).with_options(options.select, options.ignore, options.exclude)
+        known = options.baseline or wanted.baseline
+        accepted = baseline.read(known) if known and not options.write_baseline else None
+    except (configuration.ConfigurationError, baseline.BaselineError) as error:
+        options.parser.error(str(error))
+    result = check_project(options.paths, configuration=wanted)
+    if options.write_baseline:
+        return _write_baseline(options, baseline.write(result.findings))
+    if accepted is not None:
+        result.accept(baseline.new(result.findings, accepted))
     document = report.document(result)
-    output.show(
-        options, document, lambda terminal: report.lines(result, options.verbosity, terminal.painted, terminal.table)
-    )
+    output.show(options, document, lambda terminal: _lines(options, result, terminal))
     if not output.write(options, _writers(result, document)):
         return 2
-    code = exit_code((finding.severity for finding in result.findings), options.fail_on)
+    fail_on = options.fail_on or wanted.fail_on or SEVERITIES[0]
+    code = exit_code((finding.severity for finding in result.findings), fail_on)
     return ending.code(options, vars(result), code)
+
+
+def _lines(options: argparse.Namespace, result: Result, terminal: Terminal) -> list[str]:
+    from torchada.tools.check import report
+
+    if options.statistics:
+        return report.statistics(result, terminal.table)
+    return report.lines(result, options.verbosity, terminal.painted, terminal.table)
+
+
+def _write_baseline(options: argparse.Namespace, text: str) -> int:
+    try:
+        output.write_whole(options.write_baseline, text)
+    except OSError as error:
+        print(f"torchada check: --write-baseline {options.write_baseline}: {error.strerror}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def _writers(result: Result, document: output.Document) -> dict[str, output.Writer]:

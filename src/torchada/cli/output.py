@@ -57,10 +57,15 @@ def as_json(document: Document) -> str:
 
 def write_whole(file: str, text: str) -> None:
     """Write a file, whole or not at all; OSError where that fails. Names of files, which need not be text, are escaped."""
+    write_bytes_whole(file, text.encode("utf-8", "backslashreplace"))
+
+
+def write_bytes_whole(file: str, data: bytes) -> None:
+    """The same for what is bytes already."""
     partial = f"{file}.{os.getpid()}.tmp"
     try:
         with open(partial, "wb") as stream:
-            stream.write(text.encode("utf-8", "backslashreplace"))
+            stream.write(data)
         os.replace(partial, file)
     except OSError:
         if os.path.exists(partial):

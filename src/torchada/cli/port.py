@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from torchada.cli.command import Command, check_reports, positive
-from torchada.cli.output import write_whole
+from torchada.cli.output import write_bytes_whole, write_whole
 
 _SUFFIXES = (".json", ".html")
 
@@ -17,7 +17,12 @@ _SUFFIXES = (".json", ".html")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what the command takes."""
     parser.add_argument("sources", nargs="+", metavar="SRC", help="a folder or a file")
-    parser.add_argument("-o", "--output", metavar="OUT", help="the folder to write, as a whole or not at all")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="the folder to write, as a whole or not at all; for one source, a file where the name ends as a source's (kernel.mu)",
+    )
     parser.add_argument(
         "--force",
         action="store_true",
@@ -40,18 +45,57 @@ def port(options: argparse.Namespace) -> int:
     from torchada.porting import PortingError, port_tree
 
     check_reports(options, _SUFFIXES)
+    _check_output(options)
     try:
-        tree = port_tree(options.sources, options.output, processes=options.jobs, force=options.force)
+        if _names_file(options):
+            tree = _port_file(options)
+        else:
+            tree = port_tree(options.sources, options.output, processes=options.jobs, force=options.force)
         if options.diff:
             _print_diff(port_tree(options.sources, None, keep_texts=True))
         for file in options.report:
             _write_report(tree, options.sources, Path(file))
+    except BrokenPipeError:
+        raise  # whoever reads has read enough
     except (PortingError, OSError) as error:
         print(f"torchada port: {error}", file=sys.stderr)
         return 2
     if options.verbosity >= 0:
         _print_summary(tree, options)
     return 1 if options.check and tree.unported else 0
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Exit with the usage where the output could not be written; otherwise say what will be, before it begins."""
+    if options.output is None:
+        return
+    folder = os.path.dirname(os.path.abspath(options.output))
+    if not os.path.isdir(folder):
+        options.parser.error(f"--output {options.output}: there is no folder {folder}")
+    if _names_file(options) and os.path.exists(options.output) and not options.force:
+        options.parser.error(f"--output {options.output}: this file exists; --force replaces it")
+    if options.verbosity >= 0:
+        kind = "file" if _names_file(options) else "folder"
+        print(f"torchada port: writes the {kind} {options.output}", file=sys.stderr)
+
+
+def _names_file(options: argparse.Namespace) -> bool:
+    """Whether --output names a file: one source is given, and the name has the suffix of a source."""
+    from torchada.porting.scan import SOURCES
+
+    given, output = options.sources, options.output or ""
+    is_one = len(given) == 1 and os.path.isfile(given[0])
+    return is_one and os.path.splitext(output)[1] in SOURCES and not os.path.isdir(output)
+
+
+def _port_file(options: argparse.Namespace) -> Any:
+    """Port one source into a file of the name that was given."""
+    from torchada.porting import port_tree
+
+    tree = port_tree(options.sources, None, keep_texts=True)
+    (texts,) = tree.texts.values() or [(Path(options.sources[0]).read_bytes(),) * 2]
+    write_bytes_whole(options.output, texts[1])
+    return tree
 
 
 def _print_summary(tree: Any, options: argparse.Namespace) -> None:

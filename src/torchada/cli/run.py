@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 
-from torchada.cli import device
+from torchada.cli import device, unredirected
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 
@@ -53,13 +53,14 @@ def run(options: argparse.Namespace) -> int:
     if not options.program:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
     device.check(options)
-    _begin_reports(options)
     added = environment(options)
+    os.environ.update(added)
+    why = unredirected.check(options)
+    _begin_reports(options, why)
     command = [sys.executable, *options.program]
     if options.verbosity > 0:
         assignments = [f"{name}={shlex.quote(value)}" for name, value in added.items()]
         print("torchada run:", *assignments, shlex.join(command), file=sys.stderr)
-    os.environ.update(added)
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, command)
@@ -68,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
 def environment(options: argparse.Namespace) -> dict[str, str]:
     """The variables that the program gets besides those it inherits."""
     added = device.environment(options)
+    if options.simulate:
+        added["TORCHADA_SIMULATE_REQUIRED"] = "1"
     if options.view:
         added["TORCHADA_VIEW"] = options.view
     if options.force:
@@ -79,8 +82,11 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     return added
 
 
-def _begin_reports(options: argparse.Namespace) -> None:
-    """Write empty reports, to which every process of the program will add; old ones must not be added to."""
+def _begin_reports(options: argparse.Namespace, why: str) -> None:
+    """Write empty reports, to which every process of the program will add; old ones must not be added to.
+
+    `why` says why nothing is redirected, and so nothing will be recorded; it is empty where something is.
+    """
     if not options.report:
         return
     from torchada.telemetry import report
@@ -89,7 +95,7 @@ def _begin_reports(options: argparse.Namespace) -> None:
     for file in options.report:
         if os.pathsep in file:  # the separator in TORCHADA_REPORT
             options.parser.error(f"--report {file}: expected a name without {os.pathsep!r}")
-    document = report.empty(options.program, os.getcwd())
+    document = report.empty(options.program, os.getcwd(), inactive=why)
     for file in options.report:
         try:
             report.store([file], document)

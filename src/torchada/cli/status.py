@@ -18,6 +18,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print JSON, as torchada/report/schemas/status.json describes it"
     )
+    parser.add_argument(
+        "--all", action="store_true", help="list each module, area, workaround and view, in place of numbers"
+    )
     parser.add_argument("--probe", action="store_true", help="import torch first, and so show the full picture")
 
 
@@ -32,7 +35,9 @@ def show(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(document, indent=2))
     else:
-        print(status_text.as_text(document, options.verbosity, status.apis() if options.verbosity > 0 else None))
+        everything = options.all or options.verbosity > 0
+        apis = status.apis() if options.verbosity > 0 else None
+        print(status_text.as_text(document, options.verbosity, everything, apis))
     return status.exit_code(document)
 
 
@@ -48,7 +53,7 @@ COMMAND = Command(
     summary="show what is redirected, and why",
     description="Show what is redirected, and why. Exit code 0: active; 1: inactive; 2: something failed.",
     quiet="print the first line, problems and warnings only",
-    verbose="list the APIs of CUDA that each area redirects as well",
+    verbose="as --all, with the APIs of CUDA that each area redirects",
     arguments=arguments,
     act=show,
 )

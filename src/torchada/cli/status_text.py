@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,24 +11,48 @@ from torchada.report.text import counted, table
 Report = Mapping[str, Any]
 
 
-def as_text(report: Report, verbosity: int = 0, apis: Mapping[str, Sequence[str]] | None = None) -> str:
-    """The report as lines. `apis` are the APIs of CUDA that each area redirects, which a verbose report lists."""
+def as_text(
+    report: Report, verbosity: int = 0, everything: bool = False, apis: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """The report as lines: a screen, or `everything`. `apis` are the APIs of CUDA that each area redirects, listed too."""
     lines = [_first_line(report)]
     if verbosity >= 0:
-        lines += [
-            *_surroundings(report),
-            *_modules(report),
-            *_areas(report, apis or {}),
-            *_workarounds(report),
-            *_cpu_fallbacks(report),
-            *_views(report),
-            *_environment(report),
-        ]
+        lines += [*_surroundings(report), *(_in_full(report, apis or {}) if everything else _in_numbers(report))]
+        lines += [*_cpu_fallbacks(report), *_environment(report)]
     return "\n".join([*lines, *_complaints(report)])
+
+
+def _in_full(report: Report, apis: Mapping[str, Sequence[str]]) -> list[str]:
+    return [*_modules(report), *_areas(report, apis), *_workarounds(report), *_views(report)]
+
+
+def _in_numbers(report: Report) -> list[str]:
+    """How many modules and areas are in which state, and what has failed; the rest is behind --all."""
+    modules = Counter(_state(text) for text in report["modules"].values())
+    areas = Counter(area["outcome"] for area in report["areas"])
+    lines = [_titled("modules", _numbers(modules))]
+    lines += [_titled("areas", _numbers(areas))] if areas else _areas(report, {})
+    lines += [
+        f"    {area['name']}  failed: {area['reason']}" for area in report["areas"] if area["outcome"] == "failed"
+    ]
+    for title, noun in (("workarounds", "workaround"), ("views", "package")):
+        if report[title]:
+            lines.append(_titled(title, counted(len(report[title]), noun)))
+    return [*lines, _titled("", "--all lists them")]
+
+
+def _state(text: str) -> str:
+    return text.partition(":")[0].replace(", ", " and ")
+
+
+def _numbers(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {state}" for state, number in counts.most_common())
 
 
 def _first_line(report: Report) -> str:
     state = "active" if report["active"] else "inactive"
+    if report["active"] and not report["platform"]["chosen_with_torch"]:
+        state = "active as soon as torch is imported (--probe tries it)"
     return f"torchada {report['torchada']}: {state}{' (TORCHADA_DISABLE)' if report['disabled'] else ''}"
 
 

@@ -61,6 +61,8 @@ def _chosen(options: argparse.Namespace, rules: Rules) -> Iterator[tuple[install
 
 
 def _is_of_interest(package: installed.Package, asker: Asker, rules: Rules) -> bool:
+    if package.distribution.startswith("torchada "):  # its other packages: torch_host, torch_battery, the simulator
+        return False
     return (package.needs_torch or known(package.name) is not None) and not rules.is_of_the_stack(asker)
 
 

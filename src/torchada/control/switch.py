@@ -51,12 +51,12 @@ def disabled() -> blocks.Blocks:
 
 
 def set_view(package: str, view: str | None) -> None:
-    """Let the code of `package`, a top-level package or module, see "cuda" or "musa"; None leaves the choice to torchada again.
+    """Let the code of `package`, a top-level package or module, see "cuda" or the "backend"; None lets torchada choose again.
 
-    It may be called before torch is imported, and holds for questions that are asked afterwards. Raises ValueError for another
-    view, and for a name with a dot.
+    "musa" means the backend too, whichever it is. It may be called before torch is imported, and holds for questions that are asked
+    afterwards. Raises ValueError for another view, and for a name with a dot.
     """
-    by_program.choose(package, view)
+    by_program.choose(package, "musa" if view == "backend" else view)
     forget_all()
 
 

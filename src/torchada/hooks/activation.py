@@ -30,7 +30,7 @@ from torchada.base import settings as _settings
 from torchada.base.warnings import TorchadaError
 from torchada.hooks import application, choice, late
 from torchada.hooks.collector import paused
-from torchada.hooks.problems import report
+from torchada.hooks.problems import end, report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, Finder, is_complete
 from torchada.redirect.context import Context
@@ -138,7 +138,15 @@ def _import_adapter(backend: Backend) -> None:
             # Not importlib.import_module, which raises where two threads wait for each other's module; here that is resolved.
             __import__(backend.adapter)
     except Exception as error:
+        _end_without_simulator(backend, error)
         report(f"{backend.adapter} cannot be imported, so there is no {backend.name} device", error)
+
+
+def _end_without_simulator(backend: Backend, error: Exception) -> None:
+    """Where the user insists on the simulator, a program that would compute on the CPU instead, without a word, must not go on."""
+    simulated = select.is_stand_in(backend.adapter) or select.is_simulated(backend)
+    if simulated and _settings.read().simulate_required:
+        end(f"the simulator was asked for and cannot start: {type(error).__name__}: {error}")
 
 
 def _without_dispatch_modes() -> AbstractContextManager[object]:
@@ -160,6 +168,7 @@ def _begin(backend: Backend) -> None:
     try:
         STATE.context = Context.of(backend, settings, late=STATE.late)
     except Exception as error:
+        _end_without_simulator(backend, error)
         STATE.selection = select.Selection("cuda or cpu", f"{backend.adapter} is not usable")
         _leave_alone(backend)
         report(f"{backend.adapter} has been imported, but is not usable", error)

@@ -11,6 +11,7 @@ from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, Finder
 from torchada.redirect.mirrors.allocator import AllocatorSettings
+from torchada.redirect.mirrors.runtime_variables import RuntimeMirror
 from torchada.redirect.mirrors.visible_devices import Mirror
 
 
@@ -36,11 +37,12 @@ def ask() -> select.Selection:
     return select.before_torch(_settings.read())
 
 
-def mirrors(backend: Backend) -> list[Mirror | AllocatorSettings]:
+def mirrors(backend: Backend) -> list[Mirror | AllocatorSettings | RuntimeMirror]:
     """What keeps CUDA's environment variables and the backend's in step."""
     settings = [AllocatorSettings(backend.allocator)] if backend.allocator else []
     visible = [Mirror(backend.visible_devices)] if backend.visible_devices else []
-    return [*visible, *settings]
+    runtime = [RuntimeMirror(backend.variables)] if backend.variables.renames else []
+    return [*visible, *settings, *runtime]
 
 
 def take_back(backend: Backend) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import NoReturn
+
 from torchada.base.faults import pass_on_interrupt
 from torchada.base.warnings import TorchadaError, warn_once
 from torchada.hooks.state import STATE
@@ -15,3 +18,10 @@ def report(what: str, error: Exception) -> None:
     message = f"{what}: {type(error).__name__}: {error}"
     STATE.problems.append(message)
     warn_once(message, error)
+
+
+def end(message: str) -> NoReturn:
+    """End the program with a line on stderr and exit code 2, as commands of ours end where something failed."""
+    if sys.stderr is not None:
+        sys.stderr.write(f"torchada: {message}\n")
+    raise SystemExit(2)

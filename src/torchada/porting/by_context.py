@@ -9,6 +9,7 @@ from typing import NamedTuple
 from torchada.porting.dpx import FUNCTIONS as DPX
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
+from torchada.porting.rules.runtime import DEPENDENCIES, HOPPER
 from torchada.porting.rules.torch import ASKED_OF_CUDA, HAS_CUDA, OF_DEVICES
 from torchada.porting.source import Position, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
@@ -28,7 +29,6 @@ _NOTHING_GIVEN = re.compile(rb"\s*\(\s*\)")
 _NO_COUNTERPART = "torch_musa has no function of this name"
 _FALSE_HERE = "PyTorch's own, which is false on MUSA; at::hasCUDA() is translated"
 _NVCCS = "mcc is clang and does not define it; this source asks for nvcc's version as well, so it takes its way for other compilers"
-_CLUSTERS = "what it stands for came with sm_90; called by itself, it becomes nothing"
 _DISPATCH = re.compile(rb"(?<!\w)(?:DispatchKey|DeviceType|Backend)\s*::\s*\Z")
 _IMPLEMENTS = re.compile(rb"(?<!\w)(?:STABLE_)?TORCH_LIBRARY_IMPL\w*\s*\(")
 _NAMESPACE = re.compile(rb"(?:(?<!\w)namespace|::)\Z")
@@ -40,6 +40,7 @@ _DECLARING = (b":", b"e")
 _ARGUMENT_MARKS = re.compile(rb"[()\[\]{},;\"']")
 _LONGEST_CALL = 1000
 _OPENED = re.compile(rb"\([ \t]*")
+_CALLED_BARE = re.compile(rb"[ \t]*\([ \t]*\)")
 _TENSOR_MOVED = re.compile(rb"\s*\(\s*\)")
 
 
@@ -112,14 +113,6 @@ def _backend_component(word: str, position: Position) -> Change | None:
     """BackendComponent::CUDABit, of a tensor's key set."""
     is_component = _COMPONENT.search(position.before) is not None
     return Change(position.start, position.end, f"{DEVICE_KEY}Bit".encode()) if is_component else None
-
-
-def _programmatic_launch(word: str, position: Position) -> Change | None:
-    """A kernel on MUSA begins after the one before it has ended, so there is nothing to wait for, and nothing to tell."""
-    called = _NOTHING_GIVEN.match(position.text, position.end)
-    if called is None:
-        return Change(position.start, position.end, None, _CLUSTERS)
-    return Change(position.start, called.end(), b"((void)0)")
 
 
 def _dpx(word: str, position: Position) -> Change | None:
@@ -262,12 +255,20 @@ def _dlpack_type(word: str, position: Position) -> Change | None:
     return None if is_defined else Change(position.start, position.end, DLPACK_TYPE)
 
 
+def _dependency(word: str, position: Position) -> Change:
+    """A kernel waits for the one before it, or lets the next one begin: on MUSA it begins after the one before it has ended."""
+    call = _CALLED_BARE.match(position.text, position.end)
+    if call is None or position.last == b":":
+        return Change(position.start, position.end, None, HOPPER)
+    return Change(position.start, call.end(), b"((void)0)")
+
+
 CONTEXTS: dict[str, Callable[[str, Position], Change | None]] = {
     **dict.fromkeys(NAMESPACES, _namespace),
     **dict.fromkeys(DISPATCH_NAMES, _dispatch_key),
     **dict.fromkeys((*ARCH_MACRO, *VERSION_MACROS), _version),
     **dict.fromkeys(AUTOCAST_WORDS, _autocast),
-    **dict.fromkeys(("cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion"), _programmatic_launch),
+    **dict.fromkeys(DEPENDENCIES, _dependency),
     **dict.fromkeys(DPX, _dpx),
     "__NVCC__": _compiler,
     "CUDABit": _backend_component,

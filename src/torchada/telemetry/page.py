@@ -5,8 +5,10 @@ The page also contains its data as JSON, so that the next process can add to it.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from html import escape
 from typing import Any
 
 from torchada.report import pages
@@ -24,14 +26,16 @@ _FOOTER = (
     "regions compiled by torch.compile, calls are seen when they are traced, not each time they run. A process that a signal "
     "killed is missing."
 )
+_LONGEST_COMMAND = 400
 _NOTHING = '<p class="soft">Nothing was recorded.</p>'
+_UNUSED = "No process has recorded a use of CUDA: none called an API of it, or none came to its end."
 _CALM = '<p class="card calm">Nothing that was called is unsupported, and nothing had to be emulated.</p>'
 
 
 def page(document: Document) -> str:
     """The page for a report (see `report` for its schema)."""
     uses, folder = document["uses"], document["folder"]
-    program = " ".join(document["program"]) or "a program"
+    program = _name(document["program"])
     apis = _grouped(uses, lambda use: (use["api"], use["kind"]))
     return pages.page(
         f"CUDA in {program}",
@@ -43,7 +47,7 @@ def page(document: Document) -> str:
         shares=_shares(document["totals"]),
         heading="APIs",
         switches={kind: title(kind) for kind in OF_CALLS if any(use["kind"] == kind for use in uses)},
-        rows=_attention(apis, folder) + (_apis(apis, folder) or _NOTHING),
+        rows=(_attention(apis, folder) if apis else _why_nothing(document)) + (_apis(apis, folder) or _NOTHING),
         aside_title="Who called",
         aside=_packages(uses),
         below=_processes(document["processes"]),
@@ -51,14 +55,36 @@ def page(document: Document) -> str:
     )
 
 
+def _name(program: Sequence[str]) -> str:
+    """What was run, without its arguments: the name of a script, a module, or that it was code."""
+    words = iter(program)
+    for word in words:
+        if word == "-m":
+            return next(words, word)
+        if word == "-c":
+            return "code"
+        if word in ("-X", "-W"):  # options of python with a value
+            next(words, None)
+        elif not word.startswith("-"):
+            return os.path.basename(word)
+    return "a program"
+
+
 def _surroundings(document: Document) -> str:
-    when = moment(document["created"])
+    when = f"{moment(document['created'])}: {' '.join(document['program'])[:_LONGEST_COMMAND]}"
     if not document["processes"]:
-        return f"{when}. No process has used CUDA so far."
+        return when
     first = document["processes"][0]
     device = f"on {first['backend']}{', simulated' if first['simulated'] else ''}"
     versions = f"torch {first['torch']}, {first['adapter']}, torchada {first['torchada']}, Python {first['python']}"
     return f"{when}, {device}: {versions}"
+
+
+def _why_nothing(document: Document) -> str:
+    if document["inactive"]:
+        why = f"torchada was inactive, so nothing could be recorded: {document['inactive']}."
+        return f'<p class="card calm error">{escape(why)}</p>'
+    return f'<p class="card calm warning">{_UNUSED}</p>'
 
 
 def _numbers(document: Document) -> str:
@@ -121,13 +147,12 @@ def _processes(processes: Sequence[Document]) -> str:
         (
             str(process["pid"]),
             str(process["parent"]),
-            process["host"],
             f"{process['ended'] - process['started']:.1f} s",
             " ".join(process["command"]),
         )
         for process in processes
     ]
-    table = parts.table(("process", "parent", "host", "recorded for", "command"), rows)
+    table = parts.table(("process", "parent", "recorded for", "command"), rows)
     return f'<h2>Processes</h2><section class="card">{table if rows else "None."}</section>'
 
 

@@ -22,9 +22,9 @@ class Use:
 
     def __post_init__(self) -> None:
         """`is_torchs_business`: a call that torch itself makes says nothing about the program."""
-        name = self.api.partition("(")[0].rpartition(".")[2]
-        private = name.startswith("_") and not name.endswith("__")
-        question = name == "is_cuda"
+        names = self.api.partition("(")[0].split(".")
+        private = any(name.startswith("_") and not name.endswith("__") for name in names)
+        question = names[-1] == "is_cuda"
         object.__setattr__(self, "is_torchs_business", private or question or self.kind == "untouched")
 
     is_torchs_business: bool = field(init=False, compare=False, repr=False)

@@ -36,9 +36,9 @@ def uses(counts: Counts) -> list[dict[str, Any]]:
     return entries
 
 
-def empty(program: Sequence[str] = (), folder: str = "") -> Document:
-    """The report of a program that has not run yet."""
-    given = {"program": masked_command(program), "folder": folder}
+def empty(program: Sequence[str] = (), folder: str = "", inactive: str = "") -> Document:
+    """The report of a program that has not run yet; `inactive` says why nothing will be redirected in it."""
+    given = {"program": masked_command(program), "folder": folder, "inactive": inactive}
     return {**schemas.envelope("run"), **given, "processes": [], "totals": totals([]), "uses": []}
 
 

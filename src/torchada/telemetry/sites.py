@@ -79,6 +79,8 @@ class Callers:
     def find(self, frame: FrameType | None) -> Caller | None:
         """The caller of the code that `frame` executes; None if torchada or the backend called it for its own purposes.
 
+        None as well if torch did so while a module of its own was imported.
+
         If no frame of a program is on the stack (in a thread that torch started), the outermost frame of torch is the caller.
         """
         entry: FrameType | None = None
@@ -95,6 +97,8 @@ class Callers:
             if role != _GLUE:
                 direct = False
             if role == _LIBRARY:
+                if frame.f_code.co_name == "<module>":
+                    return None
                 entry = entry if _decorates(frame, last) else frame
                 last = frame
                 traced = traced or name.startswith("torch._dynamo.")

@@ -10,6 +10,8 @@ from pkgutil import resolve_name
 
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
+from torchada.base import plugins
+from torchada.base.adapters import ADAPTERS
 from torchada.testing import check_backend
 
 _UNUSABLE = 2
@@ -36,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _backend(name: str) -> Backend:
     backend = resolve_name(name) if ":" in name else select.find(name)
     if not isinstance(backend, Backend):
-        raise LookupError(f"there is no backend {name!r}")
+        names = ", ".join([*ADAPTERS, *select.BY_NAME_ONLY, *plugins.names(select.GROUP)])
+        raise LookupError(f"there is no backend {name!r}; expected {names}, or package.module:NAME")
     return backend
 
 

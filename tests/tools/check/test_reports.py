@@ -43,7 +43,10 @@ _PLACE = {
     "properties": {
         "artifactLocation": {
             "type": "object",
-            "properties": {"uri": {"type": "string", "pattern": "^[A-Za-z0-9%._~/-]+$"}},
+            "properties": {
+                "uri": {"type": "string", "pattern": "^[A-Za-z0-9%._~/-]+$"},
+                "uriBaseId": {"const": "%SRCROOT%"},
+            },
         },
         "region": _REGION,
     },
@@ -76,6 +79,7 @@ SARIF: dict[str, Any] = {
                 "additionalProperties": False,
                 "properties": {
                     "tool": {"type": "object", "required": ["driver"]},
+                    "automationDetails": {"type": "object", "required": ["id"]},
                     "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
                     "results": {"type": "array", "items": _RESULT},
                 },
@@ -146,8 +150,8 @@ def test_the_command_writes_all_reports_and_says_what_does_not_work(plain: Inter
     )
     assert done.returncode == 1 and done.stderr == "" and "\033" not in done.stdout
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("a.py: 1 file, 7 lines of Python, 5 findings; answers of torch ")
-    assert lines[2] == "1 does not work" and lines[3].split()[:2] == ["1", "torch.cuda.jiterator"]
+    assert lines[0].startswith("a.py: 1 file, 6 lines of Python, 5 findings; answers of torch ")
+    assert lines[2] == "1 will not work" and lines[3].split()[:2] == ["1", "torch.cuda.jiterator"]
     assert json.loads((folder / "out.json").read_text())["findings"]
     assert json.loads((folder / "out.sarif").read_text())["version"] == "2.1.0"
     assert (folder / "out.html").read_text().startswith("<!DOCTYPE html>")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import getpass
 import platform
+from pathlib import Path
 
 import pytest
+from importlib_metadata import Distribution
 
 from cli.test_schemas import validate
 from musasim.base.cache import cache_path
 from support.interpreter import Interpreter
 from tools.doctor.test_facts import WHOLE
 from torchada.tools.doctor import Result
+from torchada.tools.doctor.collect import _origin
 from torchada.tools.doctor.facts import Probe
 from torchada.tools.doctor.info import document, private
 
@@ -40,6 +43,38 @@ def test_what_cannot_be_imported_is_said() -> None:
     assert entries["torch"] == "cannot be imported: OSError: y"
     assert entries["torch_musa"] == "cannot be imported: ImportError: libmusa.so"
     assert entries["platform"] == "not asked" and "mechanism" not in entries
+
+
+DIRECT = {
+    '{"url": "file:///home/me/torchada", "dir_info": {"editable": true}}': (
+        "editable, /home/me/torchada",
+        "0.2.0 (editable)",
+    ),
+    '{"url": "https://h/r.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}': (
+        "https://h/r.git@abc",
+        "0.2.0 (https://h/r.git@abc)",
+    ),
+    '{"url": "file:///tmp/a.whl", "archive_info": {}}': ("/tmp/a.whl", "0.2.0 (from a file)"),
+    "": ("", "0.2.0"),
+    "[": ("", "0.2.0"),
+}
+
+
+@pytest.mark.parametrize("text", DIRECT)
+def test_what_was_installed_from_elsewhere_than_an_index_says_so(tmp_path: Path, text: str) -> None:
+    folder = tmp_path / "torchada-0.2.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: torchada\nVersion: 0.2.0\n")
+    if text:
+        (folder / "direct_url.json").write_text(text)
+    origin, shown = DIRECT[text]
+    assert _origin(Distribution.at(folder)) == origin
+    packages = [package._replace(origin=origin) for package in WHOLE.distributions if package.name == "torchada"]
+    entries = {
+        each["name"]: each["value"]
+        for each in document(WHOLE._replace(torchada="0.2.0", distributions=(*packages,)), [])["entries"]
+    }
+    assert packages and entries["torchada"] == shown
 
 
 @pytest.mark.parametrize(

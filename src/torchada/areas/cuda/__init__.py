@@ -19,6 +19,8 @@ AREAS = {
         "pools",
         "visible_devices",
         "allocator_settings",
+        "runtime_variables",
+        "hints",
         "profiler",
         "nvtx",
         "comm",

@@ -2,7 +2,9 @@
 
 from torchada.porting.rules.library import Library
 
-_HOPPER = "thread block clusters and programmatic launches came with sm_90; MUSA is not known to have them"
+HOPPER = "thread block clusters and programmatic launches came with sm_90; MUSA is not known to have them"
+# Calls that become nothing (by_context.py); elsewhere their names have no counterpart.
+DEPENDENCIES = ("cudaGridDependencySynchronize", "cudaTriggerProgrammaticLaunchCompletion")
 _NEWER = "newer than the CUDA that MUSA's runtime follows (11.7)"
 
 RUNTIME = Library(
@@ -45,12 +47,11 @@ RUNTIME = Library(
         "cudaStreamFireAndForget": "musaStreamFireAndForget",
     },
     absent={
-        # Calls become nothing (`by_context`).
-        r"cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion": _HOPPER,
-        r"cudaLaunchAttribute(?:Cluster(?!Dimension$)|Programmatic(?!StreamSerialization$))\w*": _HOPPER,
-        r"cudaLaunchAttribute(?:Preferred|MemSync|LaunchCompletion)\w*": _HOPPER,
-        r"cudaFuncAttribute(?:NonPortable)?Cluster\w*|cudaOccupancyMax(?:Potential|Active)Clusters?\w*": _HOPPER,
-        r"cudaDevAttrClusterLaunch|cudaFuncAttributeRequiredCluster\w*": _HOPPER,
+        "|".join(DEPENDENCIES): HOPPER,
+        r"cudaLaunchAttribute(?:Cluster(?!Dimension$)|Programmatic(?!StreamSerialization$))\w*": HOPPER,
+        r"cudaLaunchAttribute(?:Preferred|MemSync|LaunchCompletion)\w*": HOPPER,
+        r"cudaFuncAttribute(?:NonPortable)?Cluster\w*|cudaOccupancyMax(?:Potential|Active)Clusters?\w*": HOPPER,
+        r"cudaDevAttrClusterLaunch|cudaFuncAttributeRequiredCluster\w*": HOPPER,
         r"cudaGraphConditional\w*|cudaGraphCondType\w*|cudaStreamBeginCaptureToGraph": _NEWER,
         r"cudaLibrary[A-Z]\w*|cudaLibrary_t|cudaKernel_t|cudaGetKernel|cudaGetDriverEntryPointByVersion": _NEWER,
         r"cudaMemcpy(?:3D)?Batch\w*|cudaMemDiscard\w*|cudaLogs\w*|cudaDevResource\w*|cudaGreenCtx\w*": _NEWER,

@@ -101,13 +101,30 @@ def filters(counts: Mapping[str, Counter[str]], names: Mapping[str, str], most: 
     """Buttons that filter by a file or a package: the `most` with the highest counts. A bar divides each count by looks,
     which have `names`, and is as long as the count."""
     order = sorted(counts, key=lambda key: -counts[key].total())[:most]
+    short = shortest(order)
     longest = max((counts[key].total() for key in order), default=1)
-    return "".join(_filter(key, counts[key], longest, names) for key in order) or '<p class="soft">None.</p>'
+    return (
+        "".join(_filter(key, short[key], counts[key], longest, names) for key in order) or '<p class="soft">None.</p>'
+    )
 
 
-def _filter(key: str, counts: Counter[str], longest: int, names: Mapping[str, str]) -> str:
-    bars = [(look, counts[look] / longest, f"{name}: {counts[look]:,}") for look, name in names.items() if counts[look]]
-    return filtering(key.rpartition("/")[2], counts.total(), key, bars)
+def shortest(paths: Sequence[str]) -> dict[str, str]:
+    """For each path its end, as many folders as tell it from the others: train.py, or segment/train.py where there are two."""
+    ends: dict[str, str] = {}
+    for path in paths:
+        steps = path.split("/")
+        others = [other for other in paths if other != path]
+        lengths = range(1, len(steps) + 1)
+        tails = ("/".join(steps[-length:]) for length in lengths)
+        ends[path] = next(
+            (tail for tail in tails if not any(f"/{other}".endswith(f"/{tail}") for other in others)), path
+        )
+    return ends
+
+
+def _filter(key: str, name: str, counts: Counter[str], longest: int, names: Mapping[str, str]) -> str:
+    bars = [(look, counts[look] / longest, f"{kind}: {counts[look]:,}") for look, kind in names.items() if counts[look]]
+    return filtering(name, counts.total(), key, bars)
 
 
 def filtering(name: str, number: int, title: str, looks: Iterable[tuple[str, float, str]] = ()) -> str:

@@ -51,7 +51,9 @@ def _row(row: Document) -> str:
         )
     ratio = row["ratio"]
     share = ratio["median"] / (1 + ratio["median"])
-    remark = f"{row['what']}; {ratio['low']:.3g} to {ratio['high']:.3g} times as fast as the CPU"
+    remark = (
+        f"{row['what']}; CPU: {speed(row, 'cpu')}; {ratio['low']:.3g} to {ratio['high']:.3g} times as fast as the CPU"
+    )
     return parts.row(OK, row["name"], remark, speed(row, "device"), f"{ratio['median']:.3g}x", _times(row), share)
 
 

@@ -11,8 +11,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from torchada.report.answers import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
-from torchada.report.severity import NOTE, OK, WARNING
-from torchada.tools.check import nvidia
+from torchada.report.severity import ERROR, NOTE, OK, WARNING
+from torchada.tools.check import capabilities, nvidia, optional_imports, variables, vendor_operators
 from torchada.tools.check.apis import Answer, table
 from torchada.tools.check.device_strings import (
     DEVICE_NAME,
@@ -28,8 +28,10 @@ from torchada.tools.check.findings import (
     DEVICE,
     IMPORT,
     KERNEL,
+    OTHERS,
     PROGRAM,
     QUESTION,
+    REQUIREMENT,
     Finding,
     beginning,
 )
@@ -107,6 +109,7 @@ _KEYS = {
     "delattr": 1,
 }
 _STARTING = frozenset({"subprocess", "os"})
+_INSTALLING = frozenset({"check_requirements", "check_requirement", "install_package"})
 _KERNELS = frozenset({"triton.jit", "triton.runtime.jit.jit", "triton.autotune", "triton.heuristics"})
 _OF_KERNELS = frozenset({"triton"})  # its kernels are found one by one
 _ASSEMBLER = "triton.language.inline_asm_elementwise"
@@ -141,6 +144,7 @@ class Verdicts:
 
     def __init__(self, source: Source) -> None:
         self._source, self._table = source, table()
+        self._tree = ast.Module([], [])
         self._by_place: dict[tuple[int, int, str], Finding] = {}
         self._settled: set[int] = set()
         self._imports: dict[str, ast.stmt] = {}
@@ -166,13 +170,14 @@ class Verdicts:
         top = path.partition(".")[0]
         if need is not None and top not in self._source.packages and top not in _OF_KERNELS:
             name = next((module for module in nvidia.MODULES if path.startswith(module)), top)
-            self._add(node, Finding(IMPORT, need.severity, name, need.advice, ""))
+            self._add(node, self._import(node, name, need))
         elif path.startswith("torch.") and isinstance(node, ast.ImportFrom):
             self._imports.setdefault(path, node)
 
     def name(self, node: ast.expr, paths: Paths) -> None:
         self._used |= paths
         for path in sorted(paths):
+            self._of_others(node, path)
             if path.startswith("torch.") and self._api(node, path):
                 return
             if path.startswith(("triton.language.", "tl.extra.cuda")):
@@ -217,6 +222,7 @@ class Verdicts:
         if called == "parametrize" and len(node.args) > 1:
             for value in chosen(*node.args[:2]):
                 self._settle(value)
+        self._operators(node, paths, called)
         self._arguments(node, paths, called)
         if any(path.partition(".")[0] in _STARTING for path in paths) or called in ("which", "check_output", "Popen"):
             self._programs(node)
@@ -240,6 +246,8 @@ class Verdicts:
         if id(node) in self._settled:
             return
         value = text_of(node)
+        if value in nvidia.PROVIDERS:
+            self._add(node, Finding(OTHERS, WARNING, value, nvidia.PROVIDERS[value], ""))
         if DEVICE_NAME.fullmatch(value):
             self._answer(node, self._table.device._replace(api='"cuda"'), rule=DEVICE)
         elif _NCCL.fullmatch(value):
@@ -251,6 +259,10 @@ class Verdicts:
 
     def module(self, tree: ast.Module) -> None:
         """Look at a module as a whole, before it is read."""
+        self._tree = tree
+        for look in (capabilities.comparisons, variables.uses):
+            for node, finding in look(tree, self._source.lines):
+                self._add(node, finding)
         if any("cuda" in line or "nccl" in line for line in self._source.lines):
             for expression in others(tree):
                 self._settle(expression)
@@ -309,6 +321,40 @@ class Verdicts:
             for argument in named:
                 self._settle(argument)
             self._answer(named[0], answer)
+
+    def _import(self, node: ast.stmt, name: str, need: nvidia.Need) -> Finding:
+        """The finding for an import; what a program may do without is to be looked at, and no more."""
+        if need.severity == ERROR and id(node) in optional_imports.optional(self._tree):
+            return Finding(IMPORT, WARNING, name, f"optional: {need.advice}", "")
+        return Finding(IMPORT, need.severity, name, need.advice, "")
+
+    def _of_others(self, node: ast.expr, path: str) -> None:
+        """Operators of torch_musa's own, and uses of NVIDIA's devices through other libraries."""
+        finding = vendor_operators.of_name(path)
+        if finding is None and nvidia.OF_OTHERS.fullmatch(path):
+            finding = Finding(OTHERS, WARNING, path, nvidia.OTHERS_ADVICE[path.partition(".")[0]], "")
+        if finding is not None:
+            self._add(node, finding)
+
+    def _operators(self, node: ast.Call, paths: Paths, called: str) -> None:
+        findings = [vendor_operators.of_call(path, node) for path in sorted(paths)]
+        if isinstance(node.func, ast.Attribute) and not any(path.startswith("torch.") for path in paths):
+            findings.append(vendor_operators.of_method(called))
+        for finding in filter(None, findings):
+            self._add(node.func, finding)
+        if called in _INSTALLING:
+            self._requirements(node)
+
+    def _requirements(self, node: ast.Call) -> None:
+        """Packages that a program asks for, or installs, while it runs."""
+        for part in (part for argument in node.args for part in ast.walk(argument)):
+            need = (
+                nvidia.of_distribution(re.split(r"[\s=<>!~;@\[]", text_of(part), maxsplit=1)[0])
+                if text_of(part)
+                else None
+            )
+            if need is not None:
+                self._add(part, Finding(REQUIREMENT, need.severity, text_of(part), need.advice, ""))
 
     def _is_of_others(self, paths: Paths) -> bool:
         return any(path.partition(".")[0] in nvidia.OTHERS or path.startswith("torch.") for path in paths)

@@ -13,13 +13,20 @@ from torchada.report.severity import NOTE, WARNING
 from torchada.tools.check.findings import UNREADABLE, Finding
 
 PYTHON, NOTEBOOK, CUDA, REQUIREMENTS = "python", "notebook", "cuda", "requirements"
+SCRIPT, CMAKE, CONTAINERS = "script", "cmake", "containers"
 MOST_BYTES = 16 << 20
 HAS_NUL = "it is not a text, for it has a NUL byte"
 _PYTHON = (".py", ".pyw", ".pyx", ".pxd")
 _REQUIREMENTS = (
     "*requirements*.txt", "*requirements*.in", "*constraints*.txt", "requirements/*.txt", "pyproject.toml", "setup.cfg", "Pipfile",
+    "uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "pixi.toml",
     "*environment*.yml", "*environment*.yaml", "conda*.yml", "conda*.yaml", "meta.yaml", "*Dockerfile*", "*.dockerfile",
 )  # fmt: skip
+_BY_NAME = (
+    (SCRIPT, ("*.sh", "*.bash", "*.slurm", "*.sbatch")),
+    (CMAKE, ("CMakeLists.txt", "*.cmake")),
+    (CONTAINERS, ("*compose*.yml", "*compose*.yaml")),
+)
 _SKIPPED = SKIPPED | {".venv", ".nox", ".eggs", "node_modules", ".ipynb_checkpoints", ".idea", ".vscode"}
 
 
@@ -124,6 +131,9 @@ def _kind(path: str) -> str:
         return NOTEBOOK
     if os.path.splitext(name)[1] in SOURCES:
         return CUDA
+    for kind, globs in _BY_NAME:
+        if any(fnmatch.fnmatch(name, glob) for glob in globs):
+            return kind
     tail = "/".join(path.split("/")[-2:])
     return (
         REQUIREMENTS

@@ -45,6 +45,11 @@ def _universal(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def count(text: str) -> int:
+    """How many lines a text has, as `wc -l` counts them, and one more where the last has no end."""
+    return text.count("\n") + (not text.endswith("\n") and text != "")
+
+
 def parse(text: str) -> tuple[ast.Module | None, str]:
     """The syntax tree; None and the reason where there is none."""
     try:

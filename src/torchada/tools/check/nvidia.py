@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from torchada.report.explanations import address
 from torchada.report.severity import ERROR, NOTE, WARNING
 
 
@@ -23,7 +24,7 @@ _RAPIDS = "it is a part of RAPIDS, which runs on NVIDIA's devices alone"
 _TENSORRT = "it runs on NVIDIA's devices alone; run the model in PyTorch, or use the vendor's inference engine"
 _PYTHON = "it binds CUDA's own C libraries; torch.cuda answers most of what is asked through it"
 _KERNELS = "it brings kernels for NVIDIA's devices"
-_BUILD = "it brings CUDA sources: build it from source where MUSA's toolkit is installed (docs/how-to/extensions.md)"
+_BUILD = f"it brings CUDA sources: build it from source where MUSA's toolkit is installed ({address('how-to/extensions.md')})"
 
 PACKAGES = {
     "apex": Need(WARNING, f"{_BUILD}; torch.amp and PyTorch's own layers do without it"),
@@ -63,7 +64,9 @@ PACKAGES = {
     "torch_tensorrt": Need(ERROR, _TENSORRT),
     "torch2trt": Need(ERROR, _TENSORRT),
     "transformer_engine": Need(ERROR, f"{_KERNELS}, and needs cuDNN and cuBLASLt"),
-    "triton": Need(NOTE, "kernels need a Triton that compiles for MUSA, which is the vendor's (docs/how-to/triton.md)"),
+    "triton": Need(
+        NOTE, f"kernels need a Triton that compiles for MUSA, which is the vendor's ({address('how-to/triton.md')})"
+    ),
     "xformers": Need(WARNING, f"{_KERNELS}; scaled_dot_product_attention of PyTorch does most of it"),
 }
 # Names for pip and conda that are not those of the package.
@@ -117,6 +120,15 @@ PROGRAMS = {
 # A torch for NVIDIA's devices: a local version, or an index of such wheels.
 CUDA_WHEEL = re.compile(r"\+cu\d{2,3}\b|/whl/(?:nightly/)?cu\d{2,3}\b|(?<![\w-])cu1[0-9]\d\b(?=/torch)")
 CUDA_BUILD = Need(ERROR, "a build of torch for NVIDIA's devices; the environment needs the vendor's")
+# NVIDIA's devices through other libraries.
+PROVIDERS = {
+    "CUDAExecutionProvider": "onnxruntime's provider for NVIDIA's devices; it falls back on CPUExecutionProvider",
+    "TensorrtExecutionProvider": "onnxruntime's provider for NVIDIA's devices; it falls back on CPUExecutionProvider",
+}
+OF_OTHERS = re.compile(
+    r"faiss\.(?:StandardGpuResources|GpuIndex\w*|GpuClonerOptions|GpuMultipleClonerOptions|index_cpu_to_\w*gpu\w*)"
+)
+OTHERS_ADVICE = {"faiss": "it searches on NVIDIA's devices; faiss-cpu does without"}
 # Other libraries whose `.cuda` has nothing to do with PyTorch's.
 OTHERS = frozenset(
     {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from torchada.report import pages
 from torchada.report.pages import parts
-from torchada.report.severity import MEANINGS, OK, SEVERITIES
+from torchada.report.severity import MEANINGS, NOTE, OK, SEVERITIES
 from torchada.report.text import counted, moment
 from torchada.tools.check.findings import RULES, Finding
 from torchada.tools.check.report import TITLES, Group, document, groups, message_of
@@ -19,6 +19,7 @@ _FOOTER = (
     "Sources were read, and nothing was run: what a program builds from strings or by getattr, and what it gets from packages "
     "outside of the project, is not seen. The answers are those of torchada's own table of CUDA's APIs, for the versions above."
 )
+_MEANINGS = {**MEANINGS, NOTE: "it is answered, and worth a look"}
 _CALM = '<p class="card calm">Nothing here names CUDA.</p>'
 
 
@@ -35,7 +36,7 @@ def as_html(result: Result) -> str:
         name=name,
         surroundings=f"{moment(report['created'])}, torchada {report['torchada']}: {read}; answers of {report['answers']}",
         question="What there is",
-        shares=[parts.Share(look, totals[look], TITLES[look], MEANINGS[look]) for look in SEVERITIES],
+        shares=[parts.Share(look, totals[look], TITLES[look], _MEANINGS[look]) for look in SEVERITIES],
         heading="Findings",
         switches={look: TITLES[look] for look in SEVERITIES if totals[look]},
         rows="".join(_of_severity(result.findings, severity) for severity in SEVERITIES) or _CALM,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from torchada.report.answers import MEANINGS, SEVERITIES
 from torchada.report.severity import NOTE
-from torchada.tools.check import decode, nvidia, requirements
+from torchada.tools.check import decode, nvidia, requirements, vendor_operators
 from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS, Source, Verdicts
 from torchada.tools.check.collect import File, unread
@@ -19,7 +19,7 @@ from torchada.tools.check.whole_project import WholeProject
 
 # What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
 _SIGNS = (
-    b"cuda", b"nccl", b"triton", b"nv", b"cu", b"nsys", b"torch2trt", b"tensorrt", b"rmm",
+    b"cuda", b"nccl", b"faiss", *vendor_operators.SIGNS, b"triton", b"nv", b"cu", b"nsys", b"torch2trt", b"tensorrt", b"rmm",
     *(name.encode() for name in nvidia.PACKAGES),
 )  # fmt: skip
 _CYTHON = (".pyx", ".pxd")
@@ -33,7 +33,7 @@ def read(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
     """What the Python source with the contents `data` uses of CUDA, and asks of pip if it is a setup.py."""
     code, problem = decode.decode(data)
     lines = code.split("\n")
-    project.python_lines += len(lines)
+    project.python_lines += decode.count(code)
     if problem:
         yield unread(file.path, problem)
     module, problem = (None, "") if file.path.endswith(_CYTHON) else decode.parse(code)
@@ -65,7 +65,7 @@ def read_notebook(file: File, data: bytes, project: WholeProject) -> Iterator[Fi
         yield unread(file.path, f"it is no notebook: {error}")
         return
     lines = code.split("\n")
-    project.python_lines += len(lines)
+    project.python_lines += decode.count(code)
     source = project.source(file, lines)._replace(line_of=line_of)
     module, problem = decode.parse(code)
     if module is None:

@@ -10,6 +10,7 @@ from torchada.report import schemas
 from torchada.report.answers import OF_SOURCES
 from torchada.report.severity import ERROR, NOTE, OK, SEVERITIES, WARNING
 from torchada.report.text import counted
+from torchada.tools.check import effort
 from torchada.tools.check.apis import table
 from torchada.tools.check.findings import RULES, Finding
 from torchada.tools.check.session import Result
@@ -18,7 +19,7 @@ Document = dict[str, Any]
 Group = list[Finding]
 MOST_GROUPS = 30
 _MOST_PLACES = 3
-TITLES = {ERROR: "does not work", WARNING: "to be looked at", NOTE: "good to know", OK: "works as it is"}
+TITLES = {ERROR: "will not work", WARNING: "to be looked at", NOTE: "good to know", OK: "unchanged"}
 
 
 def document(result: Result) -> Document:
@@ -30,7 +31,9 @@ def document(result: Result) -> Document:
         **schemas.envelope("check"),
         "roots": result.roots,
         "answers": table().versions,
+        "effort": effort.of(result.findings)._asdict(),
         "totals": {
+            "accepted": result.accepted,
             "files": dict(sorted(result.files.items())),
             "lines": result.lines,
             "seconds": round(result.seconds, 3),
@@ -78,7 +81,18 @@ def lines(
 def _head(result: Result) -> str:
     files = sum(result.files.values())
     numbers = f"{counted(files, 'file')}, {counted(result.lines, 'line')} of Python, {counted(len(result.findings), 'finding')}"
-    return f"{', '.join(result.roots)}: {numbers}; answers of {table().versions}"
+    accepted = f", {result.accepted:,} more accepted" if result.accepted else ""
+    return f"{', '.join(result.roots)}: {numbers}{accepted}; answers of {table().versions}"
+
+
+def statistics(result: Result, rows: Callable[..., list[str]]) -> list[str]:
+    """How many findings there are by code, how much work they ask for, and the share that runs unchanged."""
+    rules = Counter(finding.rule for finding in result.findings)
+    classes, share = effort.of(result.findings)
+    by_code = [(f"{number:>6,}", code, RULES[code].looks_for) for code, number in rules.most_common()]
+    by_effort = [(f"{number:>6,}", name, effort.MEANINGS[name]) for name, number in classes.items()]
+    head = f"{100 * share:.1f} % of {counted(len(result.findings), 'finding')} run unchanged"
+    return [_head(result), "", *rows(by_code, ""), "", head, *rows(by_effort, "")] if rules else [_head(result)]
 
 
 def _row(group: Group, all_places: bool) -> tuple[str, str, str]:
@@ -86,7 +100,8 @@ def _row(group: Group, all_places: bool) -> tuple[str, str, str]:
     places = [f"{finding.file}:{finding.line}" for finding in group]
     more = len(places) - _MOST_PLACES
     shown = places if all_places or more < 2 else [*places[:_MOST_PLACES], f"{more} more"]
-    return f"{len(group):>5,}", first.name, f"{message_of(group)}\n{', '.join(shown)}"
+    code = f" [{first.rule}]" if first.severity != OK else ""
+    return f"{len(group):>5,}", first.name, f"{message_of(group)}{code}\n{', '.join(shown)}"
 
 
 def message_of(group: Group) -> str:

@@ -19,6 +19,9 @@ from torchada.tools.check.markers import counts
 from torchada.tools.check.whole_project import WholeProject
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][\w.-]*)(?:\s*\[[^\]]*\])?\s*(?:$|[=<>!~;@ ])")
+_REPOSITORY = re.compile(r"\s*(?:-e\s+|--editable[ =])?git\+\S+/([\w.-]+?)(?:\.git)?(?:[@#]\S*)?\s*$")
+_LOCKED = re.compile(r"name\s*=\s*\"([^\"]+)\"")
+_PIXIS = re.compile(r"\s*-?\s*(?:name:\s*|conda:\s*\S*/|pypi:\s*\S*/)([A-Za-z0-9][\w.-]*?)(?:-\d\S*)?\s*$")
 _OPTIONS = re.compile(r"\s--|\\$")  # of one requirement, as --hash; the end of a line that goes on
 _STRING = r"\"((?:[^\"\\\n]|\\.)*)\"|'([^'\n]*)'"
 # An escape outside a string is passed over: a line is searched once for the end of a string that nothing closes.
@@ -46,6 +49,12 @@ def read(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
         yield from (finding for finding in _findings(file.path, number, line, entry) if not project.has(finding.name))
 
 
+def of_commands(file: File, text: str, project: WholeProject) -> Iterator[Finding]:
+    """What the commands of a script install, as those of a Dockerfile do."""
+    for number, line, entry in _of_docker(text):
+        yield from (finding for finding in _findings(file.path, number, line, entry) if not project.has(finding.name))
+
+
 def of_setup(path: str, tree: ast.Module, lines: Sequence[str]) -> Iterator[Finding]:
     """Requirements in a setup.py: strings in what is called requirements, as an argument or by its name. Others may be anything."""
     values = [
@@ -63,7 +72,7 @@ def of_setup(path: str, tree: ast.Module, lines: Sequence[str]) -> Iterator[Find
 
 def _findings(path: str, number: int, line: str, entry: str) -> Iterator[Finding]:
     """The finding for one requirement, or one option of pip, if it is for NVIDIA's devices."""
-    match = _NAME.match(entry)
+    match = _REPOSITORY.match(entry) or _NAME.match(entry)
     name = match[1] if match else ""
     need = nvidia.of_distribution(name) if name else None
     if need is None and nvidia.CUDA_WHEEL.search(entry):
@@ -85,6 +94,10 @@ def _marker(entry: str) -> Marker | None:
 def _entries(name: str, text: str) -> Entries:
     if name == "pyproject.toml":
         return _of_toml(text)
+    if name.endswith(".lock"):
+        return _of_lock(text, _PIXIS if name == "pixi.lock" else _LOCKED)
+    if name == "pixi.toml":
+        return _of_pixi(text)
     if name in ("setup.cfg", "Pipfile"):
         return _of_sections(text)
     if "ockerfile" in name:
@@ -95,6 +108,26 @@ def _entries(name: str, text: str) -> Entries:
 def _of_pip(text: str) -> Entries:
     for number, line in enumerate(text.split("\n"), 1):
         yield number, line, line.partition("#")[0]
+
+
+def _of_lock(text: str, pattern: re.Pattern[str]) -> Entries:
+    """The packages that a lock file names, each once."""
+    seen = set()
+    for number, line in enumerate(text.split("\n"), 1):
+        match = pattern.match(line)
+        if match and match[1] not in seen:
+            seen.add(match[1])
+            yield number, line, match[1]
+
+
+def _of_pixi(text: str) -> Entries:
+    """The keys of the tables of dependencies."""
+    section = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        head, key = _SECTION.match(line), _KEY.match(line)
+        section = head[1] if head else section
+        if key and not head and section.endswith("dependencies"):
+            yield number, line, key[1]
 
 
 def _of_conda(document: str) -> Entries:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from torchada.report.text import counted
-from torchada.tools.check import collect, cuda_sources, python_sources, requirements
+from torchada.tools.check import builds, collect, cuda_sources, python_sources, requirements, suppressions
+from torchada.tools.check.configuration import Configuration
 from torchada.tools.check.findings import Finding
 from torchada.tools.check.views import View
 from torchada.tools.check.whole_project import WholeProject
@@ -17,6 +18,9 @@ READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Findin
     collect.NOTEBOOK: python_sources.read_notebook,
     collect.CUDA: cuda_sources.read,
     collect.REQUIREMENTS: requirements.read,
+    collect.SCRIPT: builds.read_script,
+    collect.CMAKE: builds.read_cmake,
+    collect.CONTAINERS: builds.read_containers,
 }
 
 _FAULT = "its reader failed, which is a fault of torchada"
@@ -26,6 +30,7 @@ _FAULT = "its reader failed, which is a fault of torchada"
 class Result:
     """What came of a check: `lines` are those of Python sources, `seconds` is how long it took.
 
+    `accepted` is how many findings comments and the baseline have accepted; they are not among `findings`.
     `interrupted` says where Ctrl-C ended it, in words; it is empty otherwise.
     """
 
@@ -35,23 +40,34 @@ class Result:
     files: dict[str, int] = field(default_factory=dict)
     lines: int = 0
     seconds: float = 0.0
+    accepted: int = 0
     interrupted: str = ""
 
+    def accept(self, left: list[Finding]) -> None:
+        """Keep the findings `left`; the others have been accepted."""
+        self.accepted += len(self.findings) - len(left)
+        self.findings = left
 
-def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
-    """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out."""
+
+def check(roots: Sequence[str], exclude: Sequence[str] = (), configuration: Configuration | None = None) -> Result:
+    """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out.
+
+    `configuration` says which findings count; all of them, where there is none.
+    """
+    wanted = configuration or Configuration()
     started = time.perf_counter()
-    files, problems = collect.collect(roots, exclude)
+    files, problems = collect.collect(roots, [*exclude, *wanted.exclude])
     project = WholeProject(files)
     result = Result(list(roots), list(problems))
     try:
         for file in files:
-            result.findings += _read(file, project)
+            _read(file, project, wanted, result)
             result.files[file.kind] = result.files.get(file.kind, 0) + 1
     except KeyboardInterrupt:
         done = sum(result.files.values())
         result.interrupted = f"after {done:,} of {counted(len(files), 'file')}"
         result.findings.append(collect.unread(".", f"interrupted {result.interrupted}: the others were not looked at"))
+    result.findings = list(filter(wanted.counts, result.findings))
     result.findings.sort(key=lambda finding: (finding.file, finding.line, finding.column))
     result.views = sorted(project.views.decided)
     result.lines = project.python_lines
@@ -59,13 +75,20 @@ def check(roots: Sequence[str], exclude: Sequence[str] = ()) -> Result:
     return result
 
 
-def _read(file: collect.File, project: WholeProject) -> list[Finding]:
+def _read(file: collect.File, project: WholeProject, wanted: Configuration, result: Result) -> None:
+    """Add what the file's reader finds and no comment in the file accepts."""
     data = collect.read(file)
     if isinstance(data, Finding):
-        return [data]
-    findings: list[Finding] = []
+        result.findings.append(data)
+        return
+    counting = filter(wanted.counts, _findings(file, data, project))
+    left, accepted = suppressions.apply(file.path, data, counting)
+    result.findings += left
+    result.accepted += accepted
+
+
+def _findings(file: collect.File, data: bytes, project: WholeProject) -> Iterator[Finding]:
     try:
-        findings.extend(READERS[file.kind](file, data, project))
+        yield from READERS[file.kind](file, data, project)
     except Exception as error:  # one file must not hide what there is in the others
-        findings.append(collect.unread(file.path, f"{_FAULT}: {type(error).__name__}: {str(error)[:200]}"))
-    return findings
+        yield collect.unread(file.path, f"{_FAULT}: {type(error).__name__}: {str(error)[:200]}")

@@ -9,7 +9,7 @@ import platform
 import re
 import sys
 from collections.abc import Iterator
-from importlib.metadata import distributions
+from typing import Any
 
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
@@ -21,6 +21,11 @@ from torchada.control import startup_files
 from torchada.tools.doctor import child_probes, machine
 from torchada.tools.doctor.facts import Distribution, Facts, Probe, StartupFile
 from torchada.views import elf
+
+try:
+    from importlib_metadata import distributions
+except ImportError:  # an environment without torchada's dependencies is examined as well
+    from importlib.metadata import distributions  # type: ignore[assignment]
 
 # What other distributions bring or conflict with; all others are no business of ours.
 NAMES = frozenset(
@@ -123,7 +128,22 @@ def _metadata() -> Iterator[tuple[Distribution, bool]]:
         folder = str(distribution.locate_file(""))
         if plain in NAMES and (plain, folder) not in seen:
             seen.add((plain, folder))
-            yield Distribution(plain, version or "", folder), distribution.read_text("SOURCES.txt") is None
+            yield (
+                Distribution(plain, version or "", folder, _origin(distribution)),
+                distribution.read_text("SOURCES.txt") is None,
+            )
+
+
+def _origin(distribution: Any) -> str:
+    """What a distribution was installed from (PEP 610); empty where it came from an index, or nobody has written it down."""
+    try:
+        origin = getattr(distribution, "origin", None)
+        url = str(getattr(origin, "url", "")).removeprefix("file://")
+        commit = getattr(getattr(origin, "vcs_info", None), "commit_id", "")
+        is_editable = getattr(getattr(origin, "dir_info", None), "editable", False)
+    except Exception:  # damaged metadata
+        return ""
+    return f"{'editable, ' if is_editable else ''}{url}{f'@{commit}' if commit else ''}"
 
 
 def _startup_files() -> Iterator[StartupFile]:

@@ -88,11 +88,12 @@ def lines(
         out += rows(
             [(pair.adapter, pair.torch, pair.sdk or "?", pair.python or "?", pair.source) for pair in PAIRS], "  "
         )
-    return out
+    return [*out, "", "`torchada explain CODE` says more of a code in brackets"] if wrong and verbosity >= 0 else out
 
 
 def _text(result: Result, with_source: bool) -> str:
-    parts = [result.text]
+    is_wrong = result.severity in (ERROR, WARNING)
+    parts = [f"{result.text} [{result.check}]" if is_wrong else result.text]
     parts += [f"-> {result.cure}"] if result.cure else []
-    parts += [f"({result.source})"] if result.source and (with_source or result.severity in (ERROR, WARNING)) else []
+    parts += [f"({result.source})"] if result.source and (with_source or is_wrong) else []
     return "\n".join(parts)

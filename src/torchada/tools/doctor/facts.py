@@ -7,11 +7,15 @@ from typing import Any, NamedTuple
 
 
 class Distribution(NamedTuple):
-    """An installed distribution, by its metadata: its name in lower case with hyphens, its version, and the folder it is in."""
+    """An installed distribution, by its metadata: its name in lower case with hyphens, its version, and the folder it is in.
+
+    `origin` is what it was installed from, where that is no index: a folder, an archive, a revision of a repository.
+    """
 
     name: str
     version: str
     folder: str
+    origin: str = ""
 
 
 class Probe(NamedTuple):

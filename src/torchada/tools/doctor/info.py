@@ -32,7 +32,7 @@ def document(facts: Facts, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _entries(facts: Facts, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
-    yield "torchada", facts.torchada
+    yield "torchada", _with_origin(facts.torchada, _origin_of(facts, "torchada"))
     yield "platform", _platform(facts.status)
     yield "mechanism", _mechanism(facts.status)
     yield "torch", _torch(facts.torch)
@@ -115,8 +115,19 @@ def _environment(facts: Facts) -> str:
 
 def _packages(facts: Facts) -> str:
     named = (*_OURS, facts.adapter_name.replace("_", "-"))
-    versions = {package.name: package.version for package in reversed(facts.distributions) if package.name not in named}
-    return ", ".join(f"{name} {version}" for name, version in sorted(versions.items()))
+    shown = {package.name: package for package in reversed(facts.distributions) if package.name not in named}
+    return ", ".join(f"{name} {_with_origin(one.version, one.origin)}" for name, one in sorted(shown.items()))
+
+
+def _origin_of(facts: Facts, name: str) -> str:
+    """What a distribution was installed from; empty for an index."""
+    return next((package.origin for package in facts.distributions if package.name == name), "")
+
+
+def _with_origin(version: str, origin: str) -> str:
+    """A version, with the revision that it is of; of folders and files only that they are some."""
+    kind = "editable" if origin.startswith("editable") else origin if "://" in origin else "from a file"
+    return f"{version} ({kind})" if origin else version
 
 
 def private(text: str) -> str:

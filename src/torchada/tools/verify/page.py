@@ -88,7 +88,13 @@ def _subject(name: str, rows: Sequence[Document]) -> str:
     share = report.worst_share(rows)
     remark = ", ".join(row["dtype"] for row in rows if row["dtype"])
     bar = None if share is None else min(share, 1.0)
-    return parts.row(look, name, remark, mark, str(len(rows)), _within(rows), bar)
+    return parts.row(look, name, remark, mark, _time(rows), _within(rows), bar)
+
+
+def _time(rows: Sequence[Document]) -> str:
+    """How long the checks of a row took, all together; nothing where none was run."""
+    seconds = [row["seconds"] for row in rows if row["seconds"] is not None]
+    return f"{sum(seconds):.2f} s" if seconds else ""
 
 
 def _within(rows: Sequence[Document]) -> str:
