@@ -10,8 +10,7 @@ from _torchada_startup import FINDER, WATCHED_AT_START
 from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
-from torchada.views import by_program
-from torchada.views.view import forget_all
+from torchada.views.state import PROCESS
 
 
 def disable() -> None:
@@ -63,8 +62,7 @@ def set_view(package: str, view: str | None) -> None:
     It may be called before torch is imported, and holds for questions that are asked afterwards. Raises ValueError for another
     view, and for a name with a dot.
     """
-    by_program.choose(package, view)
-    forget_all()
+    PROCESS.choose(package, view)
 
 
 def is_patched() -> bool:
