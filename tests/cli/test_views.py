@@ -21,7 +21,7 @@ def site(plain: Interpreter, tmp_path: Path) -> Interpreter:
     """An interpreter with installed packages: one for CUDA, one that knows MUSA, one with a library, and others without torch."""
     packages = {
         "of_cuda": "",
-        "of_musa": "\n# see torch.musa",
+        "of_musa": "\nkind = torch.musa",
         "binary": "",
         "optimum/quanto": "",
         "unrelated": "",

@@ -76,7 +76,7 @@ def test_a_child_that_hangs_is_ended(musa: Interpreter) -> None:
 
 def test_what_a_program_is_told_depends_on_its_text(musa: Interpreter) -> None:
     code = "import torch; print(torch.cuda.is_available())"
-    for text in (code, f"{code}  # torch_musa"):
+    for text in (code, f"{code}; torch_musa = None"):
         fresh, forked = both(musa, text)
         assert fresh == forked
 

@@ -72,8 +72,8 @@ def test_code_that_knows_the_vendor_is_told_the_truth(plain: Interpreter) -> Non
     env = {"MUSASIM_FACE": "npu", "TORCHADA_SIMULATE": "1", "TORCHADA_STRICT": "1"}
     ask = "import torch; print(torch.device('cuda').type, torch.cuda.is_available())"
     assert plain.run(ask, env=env).stdout.split() == ["cuda", "True"]
-    assert plain.run(f"{ask}  # torch_npu", env=env).stdout.split() == ["npu", "False"]
-    assert plain.run(f"{ask}  # torch_musa", env=env).stdout.split() == ["cuda", "True"]
+    assert plain.run(f"{ask}; torch_npu = None", env=env).stdout.split() == ["npu", "False"]
+    assert plain.run(f"{ask}; torch_musa = None", env=env).stdout.split() == ["cuda", "True"]
 
 
 def test_words_are_translated_and_the_simulators_name_is_kept() -> None:

@@ -31,7 +31,9 @@ def recorded(musa: Interpreter, folder: Path, code: str, api: str = "torch.cuda.
 
 @pytest.mark.full
 def test_questions_are_counted_by_view_and_place(musa: Interpreter, tmp_path: Path) -> None:
-    (tmp_path / "of_musa.py").write_text("import torch\n# torch.musa\ndef ask(): return torch.cuda.is_available()\n")
+    (tmp_path / "of_musa.py").write_text(
+        "import torch\nKNOWN = 'torch.musa'\ndef ask(): return torch.cuda.is_available()\n"
+    )
     code = (
         "import of_musa\nfor _ in range(3): assert torch.cuda.is_available()\nassert not of_musa.ask()\n"
         "assert torch.cuda.is_available()"
@@ -63,7 +65,7 @@ def test_attributes_are_counted_by_view_and_place(
 ) -> None:
     """What torch itself asks says nothing about the program, and is not counted."""
     (tmp_path / "of_musa.py").write_text(
-        f"import torch\n# torch.musa\ndef ask(): return {question.format(device='musa')}\n"
+        f"import torch\nKNOWN = 'torch.musa'\ndef ask(): return {question.format(device='musa')}\n"
     )
     answer = api == "torch.version.cuda" and _is_for_cuda()
     code = (
@@ -82,7 +84,7 @@ def test_recording_changes_no_answer(musa: Interpreter, tmp_path: Path) -> None:
         "print(torch.cuda.is_available(), torch.version.cuda, cuda, torch.backends.cuda.is_built(), torch.has_cuda,\n"
         "      torch.backends.cudnn.is_available(), torch.has_cudnn, torch.backends.cudnn.version())\n"
     )
-    for text in (program, "# torch.musa\n" + program):
+    for text in (program, "KNOWN = 'torch.musa'\n" + program):
         (tmp_path / "program.py").write_text(text)
         plain = musa.run(["-W", "ignore", "program.py"]).stdout
         assert musa.run(["-W", "ignore", "program.py"], env={"TORCHADA_LOG": "summary"}).stdout == plain

@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,14 +15,7 @@ from typing import Any
 import pytest
 
 from torchada.base.settings import Settings
-from torchada.views import (
-    Views,
-    by_program,
-    decider,
-    source_cache,
-    sources,
-    view,
-)
+from torchada.views import Views, decider, source_cache, sources, view
 from torchada.views.askers_for_others import ON_BEHALF, asks_on_behalf
 from torchada.views.by_name import BACKEND, CUDA
 
@@ -37,9 +30,8 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def views(cache: Path) -> Iterator[Views]:
-    yield Views(Settings(strict=True, cache=str(cache)), "torch_musa")
-    by_program.CHOSEN.clear()
+def views(cache: Path) -> Views:
+    return Views(Settings(strict=True, cache=str(cache)), "torch_musa")
 
 
 def module(name: str, folder: Path, text: str = "") -> dict[str, Any]:
@@ -50,7 +42,7 @@ def module(name: str, folder: Path, text: str = "") -> dict[str, Any]:
 
 
 def with_settings(views: Views, **settings: Any) -> Views:
-    return Views(Settings(**{**views._settings.values, **settings}), "torch_musa")
+    return Views(Settings(**{**views._settings.values, **settings}), "torch_musa", state=views.state)
 
 
 def test_code_that_does_not_mention_musa_sees_cuda(views: Views, tmp_path: Path) -> None:
@@ -82,7 +74,7 @@ def test_the_users_word_comes_before_rows_and_sources(views: Views, tmp_path: Pa
 
 
 def test_set_view_is_stronger_than_the_environment(views: Views) -> None:
-    by_program.choose("mine", "cuda")
+    views.state.choose("mine", "cuda")
     assert with_settings(views, musa_view=frozenset({"mine"})).sees_cuda({"__name__": "mine.part"})
 
 
@@ -98,13 +90,63 @@ def test_a_part_of_a_package_may_have_a_row_of_its_own(views: Views) -> None:
     assert not views.sees_cuda({"__name__": "optimum.quanto.tensor"})
 
 
-def test_forget_decides_anew(views: Views, tmp_path: Path) -> None:
+def test_what_a_program_says_holds_at_once_and_until_it_is_taken_back(views: Views, tmp_path: Path) -> None:
     names = module("__main__", tmp_path, "import torch")
     assert views.sees_cuda(names)
-    by_program.choose("__main__", "musa")
+    views.state.choose("__main__", "musa")
+    assert not views.sees_cuda(names) and views.decisions[names["__file__"]].why == "torchada.set_view"
+    views.state.choose("__main__", None)
     assert views.sees_cuda(names)
-    views.forget()
+
+
+def test_what_is_said_while_a_question_is_being_decided_holds_afterwards(views: Views, tmp_path: Path) -> None:
+    names = module("mine", tmp_path, "import torch")
+    decider = views.state.decisive()
+    assert decider.view_of(names) and views.table
+    views.state.choose("mine", "musa")
+    assert decider.view_of(names), "whoever was asking gets the answer to its question"
+    assert not views.table and not views.sees_cuda(names) and not views.table[names["__file__"]]
+
+
+def test_the_views_that_were_made_last_are_in_force_for_patches_that_hold_others(views: Views) -> None:
+    assert views.sees_cuda({"__name__": "mine"})
+    with_settings(views, view="musa")
+    assert not views.sees_cuda({"__name__": "mine"})
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"), [({}, False), ({"view": "cuda"}, True), ({"musa_view": {"mine"}}, False)]
+)
+def test_code_is_told_cuda_by_what_was_said_and_not_by_its_sources(
+    views: Views, settings: dict[str, Any], told: bool
+) -> None:
+    assert with_settings(views, **settings).is_told_cuda({"__name__": "mine"}) is told
+    assert views.is_told_cuda({"__name__": "unsloth.part"}), "a row says so"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The tests of a project whose package `pack` knows MUSA."""
+    package, tests = tmp_path / "src" / "pack", tmp_path / "tests"
+    for folder in (package, tests):
+        folder.mkdir(parents=True)
+    (package / "__init__.py").write_text("import torch_musa")
+    (tmp_path / "pyproject.toml").touch()
+    return tests
+
+
+def test_tests_of_a_project_are_judged_with_its_package(views: Views, project: Path) -> None:
+    names = module("test_pack", project)
     assert not views.sees_cuda(names)
+    why = f"it belongs to the project of pack: {Path('pack', '__init__.py')}:1 says torch_musa"
+    assert views.decisions[names["__file__"]].why == why
+    assert with_settings(views, cuda_view=frozenset({"pack"})).sees_cuda(names)
+
+
+def test_scripts_beside_a_package_are_judged_by_themselves(views: Views, project: Path) -> None:
+    assert views.sees_cuda(module("train", project.parent))
+    (project.parent / "pyproject.toml").unlink()
+    assert views.sees_cuda(module("test_pack", project))
 
 
 def test_an_error_shows_cuda_and_warns_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +227,7 @@ def test_a_thread_of_the_standard_library_gets_the_view_of_the_program_that_was_
         thread = threading.Thread(target=names["f"], args=(views, found))
         thread.start()
         thread.join()
-        views.forget()
+        views.state.choose("__main__", None)
 
     ask("import torch")
     ask("import torch_musa")

@@ -105,7 +105,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, types.
     folder, made = tmp_path_factory.mktemp("packages"), {}
     for name, sees_cuda in PACKAGES.items():
         file = folder / f"{name}.py"
-        file.write_text(f"{'' if sees_cuda else '# torch_musa'}\n{HELPERS}\n{WAYS}")
+        file.write_text(f"{'' if sees_cuda else 'KNOWN = torch_musa = None'}\n{HELPERS}\n{WAYS}")
         module = made[name] = types.ModuleType(name)
         module.__file__ = str(file)
         sys.modules[name] = module

@@ -12,7 +12,7 @@ from support.interpreter import Interpreter
 
 pytestmark = pytest.mark.once
 
-# What asks for a program; a program that imported torchada itself would know MUSA.
+# What asks for a program.
 ASKING = """
 import sys
 from torchada.base.settings import Settings
@@ -21,7 +21,7 @@ views = Views(Settings(strict=True, cache="/proc/nowhere"), "torch_musa")
 def sees_cuda(): return views.sees_cuda(sys._getframe(1).f_globals)
 """
 ASKS = "from asking import sees_cuda\nprint(sees_cuda())\n"
-KNOWS = "# for 'musa'\n" + ASKS
+KNOWS = "NAME = 'musa'\n" + ASKS
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_code_that_is_executed_by_runpy_is_judged_by_its_file(here: Interpreter)
 
 
 def test_code_without_a_name_sees_cuda(here: Interpreter) -> None:
-    write(here, "a.py", f"# 'musa'\nexec({ASKS!r}, {{}})\n{ASKS}")
+    write(here, "a.py", f"NAME = 'musa'\nexec({ASKS!r}, {{}})\n{ASKS}")
     assert answers(here, "a.py") == ["True", "False"]
 
 
@@ -114,10 +114,10 @@ def test_a_reloaded_package_keeps_its_view(here: Interpreter) -> None:
     write(here, "mine.py", ASKS)
     code = """
 import importlib, pathlib, mine
-pathlib.Path('mine.py').write_text("# 'musa'" + chr(10) + pathlib.Path('mine.py').read_text())
+pathlib.Path('mine.py').write_text("NAME = 'musa'" + chr(10) + pathlib.Path('mine.py').read_text())
 importlib.reload(mine)
 from asking import views
-views.forget()
+views.state.choose("mine", None)
 importlib.reload(mine)
 """
     assert answers(here, "-c", code) == ["True", "True", "False"]
@@ -152,7 +152,7 @@ def test_nothing_is_imported_in_order_to_decide(here: Interpreter) -> None:
 def test_a_notebook_is_judged_by_its_cells(here: Interpreter) -> None:
     pytest.importorskip("IPython", reason="needs IPython")
     code = "from IPython.core.interactiveshell import InteractiveShell as S\ns = S.instance()\n"
-    for cells in ([ASKS], ["# torch.musa", ASKS]):
+    for cells in ([ASKS], ["KNOWN = 'torch.musa'", ASKS]):
         runs = "".join(f"s.run_cell({cell!r}, store_history=True)\n" for cell in cells)
         assert answers(here, "-c", code + runs)[-1] == str(len(cells) == 1)
 

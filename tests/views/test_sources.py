@@ -29,14 +29,41 @@ def search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         ("if is_musa():", "is_musa"),
         ("device in ('musa', 'npu')", "musa"),
         ('device == "musa"', "musa"),
-        ("# https://github.com/MooreThreads/x", "MooreThreads"),
-        ("import torchada", "torchada"),
+        ("of = {'MooreThreads': 1}", "MooreThreads"),
+        ('torch.device("musa:1")', "musa:1"),
+        ('f"musa:{rank}"', "musa"),
+        ("torch.version.musa", "version.musa"),
+        ("from x import is_musa_available", "is_musa_available"),
+        ("from x import is_torch_musa_available", "is_torch_musa_available"),
+        ("torchada.is_musa_platform()", "is_musa_platform"),
+        ("torchada.get_platform() == x", "torchada.get_platform"),
+        ("from torchada import Platform", "torchada import Platform"),
+        ("x = '''import torch_musa'''", "torch_musa"),
+        ("x = '#'; import torch_musa", "torch_musa"),
     ],
 )
 def test_a_whole_word_is_a_mention(tmp_path: Path, text: str, word: str) -> None:
     file = tmp_path / "a.py"
     file.write_text(f"x = 1\n\n{text}\n")
     assert sources.find([str(tmp_path)]) == Mention(str(file), 3, word)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torchada",
+        "import torchada; torchada.set_view('x', 'cuda')",
+        "from torchada import UnsupportedError",
+        "# import torch_musa",
+        "x = 1  # for 'musa', see github.com/MooreThreads",
+        'def f():\n    """For torch_musa\n    and \'musa\'."""',
+        "'''It runs on \"musa\"'''",
+        'x = "it\'s"  # torch.musa',
+    ],
+)
+def test_what_does_not_ask_for_the_backend_is_no_mention(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.py").write_text(text)
+    assert sources.find([str(tmp_path)]) is None
 
 
 @pytest.mark.parametrize("text", ["setNumThreads(mthreads)", "musang", "is_musat", "my_torch_musa_x", "musa", "#musa"])
@@ -110,7 +137,7 @@ def test_a_package_in_a_zip_file_is_searched(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
         opened.writestr("pack/__init__.py", "")
         opened.writestr("pack/deep/a.py", "\nimport torch_musa")
-        opened.writestr("packet/a.py", "import torchada")
+        opened.writestr("packet/a.py", "import torch_musa")
         opened.writestr("alone.py", "'musa'")
     assert sources.find([f"{archive}/pack"]) == Mention(f"{archive}/pack/deep/a.py", 2, "torch_musa")
     assert sources.find([f"{archive}/alone.py"]) == Mention(f"{archive}/alone.py", 1, "musa")

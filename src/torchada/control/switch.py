@@ -9,8 +9,7 @@ from torchada.control import blocks
 from torchada.hooks import activation, choice
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
-from torchada.views import by_program
-from torchada.views.view import forget_all
+from torchada.views.state import PROCESS
 
 
 def disable() -> None:
@@ -56,8 +55,7 @@ def set_view(package: str, view: str | None) -> None:
     "musa" means the backend too, whichever it is. It may be called before torch is imported, and holds for questions that are asked
     afterwards. Raises ValueError for another view, and for a name with a dot.
     """
-    by_program.choose(package, "musa" if view == "backend" else view)
-    forget_all()
+    PROCESS.choose(package, "musa" if view == "backend" else view)
 
 
 def is_patched() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torchada.redirect.device_names import DeviceNames
 from torchada.redirect.native import Mechanism, choose
 from torchada.views import Views
+from torchada.views.state import PROCESS
 
 if TYPE_CHECKING:
     from torchada.backends.descriptor import Backend
@@ -69,6 +70,6 @@ class Context:
             recorded_for=settings.recorded_for,
             computes_on=backend.computes_on,
         )
-        views = Views(settings, backend.adapter, backend)
+        views = Views(settings, backend.adapter, backend, PROCESS)
         devices = DeviceNames(torch, backend.computes_on or backend.device_type)
         return cls(backend, settings, torch, namespace, devices, mechanism, views)

@@ -31,10 +31,9 @@ class LegacyTypes:
         torch, namespace = context.torch, context.backend.namespace
         self._torch = torch
         self._dtypes: dict[object, DType] = {}
-        self._cuda_names: dict[str, str] = {}
+        self._own = f"torch.{namespace}."
         for prefix, dtype in SCALAR_TYPES.items():
             cuda = f"torch.cuda.{prefix}Tensor"
-            self._cuda_names[f"torch.{namespace}.{prefix}Tensor"] = cuda
             classes = (
                 getattr(torch.cuda, f"{prefix}Tensor", None),
                 getattr(context.namespace, f"{prefix}Tensor", None),
@@ -60,7 +59,11 @@ class LegacyTypes:
 
     def as_cuda(self, name: str) -> str:
         """The name that CUDA code expects for the type that the backend calls `name`."""
-        return self._cuda_names.get(name, name)
+        return f"torch.cuda.{name[len(self._own) :]}" if name.startswith(self._own) else name
+
+    def prefix(self, dtype: DType) -> str:
+        """The beginning of the names of types with this dtype."""
+        return next(prefix for prefix, name in SCALAR_TYPES.items() if getattr(self._torch, name) == dtype)
 
     def scalar_type(self, legacy: object) -> DType | None:
         """The dtype of a legacy type for the device, given as a string or a class; None for anything else."""

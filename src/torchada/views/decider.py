@@ -9,7 +9,9 @@ from types import FrameType
 from torchada.views.asker import Asker, asker, is_one, is_standard
 from torchada.views.askers_for_others import asks_on_behalf
 from torchada.views.asking import Globals, key_of
-from torchada.views.rules import Decision, Rules
+from torchada.views.decision import Decision
+from torchada.views.rules import Rules
+from torchada.views.state import State
 from torchada.views.tracing import TRACING, traced_globals
 
 # These stand between a function and its caller: recording functions, and proxies.
@@ -17,11 +19,11 @@ _BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
 
 
 class Decider:
-    """`decisions` are by package; answers that stay the same are put into `table`, by module."""
+    """`decisions` are by package; answers that stay the same are given to `state`, by module."""
 
-    def __init__(self, rules: Rules, table: dict[str, bool]) -> None:
+    def __init__(self, rules: Rules, state: State) -> None:
         self._rules = rules
-        self._table = table
+        self._state = state
         self.decisions: dict[str, Decision] = {}
         self._askers: dict[str, Asker] = {}
 
@@ -31,6 +33,10 @@ class Decider:
         if known is None:
             known = self.decisions[who.package] = self._rules.decide(who)
         return known
+
+    def is_told_cuda(self, namespace: Globals) -> bool:
+        """Whether the user, or a row of the table, says that code with these globals sees CUDA."""
+        return self.view_of(namespace) and self._rules.is_said(self._asker(namespace))
 
     def view_of(self, namespace: Globals, frame: FrameType | None = None) -> bool:
         """The view of the code in `frame`, whose globals are `namespace`; None where it may be anywhere on the stack."""
@@ -42,7 +48,7 @@ class Decider:
         if passed_on_by is None:
             answer = self.decision(who).sees_cuda
             if is_one(namespace):
-                self._table[key_of(namespace)] = answer
+                self._state.keep(self, key_of(namespace), answer)
             return answer
         if frame is None:
             frame = _frame_of(namespace)

@@ -1,4 +1,4 @@
-"""Whether Python sources mention the backend. They are read, from folders and from zip files, and never imported."""
+"""Whether Python sources ask for the backend. They are read, from folders and from zip files, and never imported."""
 
 from __future__ import annotations
 
@@ -8,21 +8,30 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from torchada.views.patterns import search
+from torchada.views.prose import without_prose
 
 if TYPE_CHECKING:
     from torchada.backends.descriptor import Backend
+
+
+# What a program asks torchada that has a branch for each platform.
+_OF_TORCHADA = r"torchada(?:\.|[ \t]+import[ \t][^\n]*\b)(?:detect_platform|get_platform|is_cuda_platform|Platform)"
 
 
 class Words:
     """The words by which a source shows that it knows a backend: `adapter` is the name of its package, `name` its device type,
     `vendor` another word, if there is one.
 
-    Whole words: the bare letters occur by chance (setNumThreads contains mthreads).
+    Each of them asks for the backend: by its module, its version, a question (`is_musa_available`), or a device string. Whole
+    words: the bare letters occur by chance (setNumThreads contains mthreads). The name of torchada alone is none, because a program
+    for CUDA may import it.
     """
 
     def __init__(self, adapter: str = "torch_musa", name: str = "musa", vendor: str = "MooreThreads") -> None:
-        whole = [adapter, f"torch.{name}", f"is_{name}", vendor, "torchada"]
-        self.pattern = rf"\b(?:{'|'.join(map(re.escape, filter(None, whole)))})\b|\"{name}\"|'{name}'".encode()
+        whole = [adapter, f"torch.{name}", f"version.{name}", vendor]
+        words = "|".join(map(re.escape, filter(None, whole)))
+        questions = rf"is_(?:torch_)?{name}(?:_\w+)?|{_OF_TORCHADA}"
+        self.pattern = rf"\b(?:{words}|{questions})\b|([\"']){name}(?::\d*\1|\1|:\{{)".encode()
         # Every mention contains one of these, and plain bytes are found faster.
         self.signs = tuple(sign.encode() for sign in (name, vendor, "torchada") if sign)
         self.mention = re.compile(self.pattern)
@@ -70,11 +79,12 @@ def exists(place: str) -> bool:
 
 
 def mention(text: bytes, words: Words = MUSA) -> tuple[int, str] | None:
-    """The line and the word of the first mention of the backend in a source."""
-    if not any(sign in text for sign in words.signs):
+    """The line and the word of the first mention of the backend in a source, outside of what is written for people to read."""
+    if not any(sign in text for sign in words.signs) or not words.mention.search(text):
         return None
-    match = words.mention.search(text)
-    return (text.count(b"\n", 0, match.start()) + 1, match[0].decode().strip("\"'")) if match else None
+    code = without_prose(text)
+    match = words.mention.search(code)
+    return (code.count(b"\n", 0, match.start()) + 1, match[0].decode().strip("\"'{:")) if match else None
 
 
 # A source: its file, how many bytes it has, and its text, empty where no sign is in it.

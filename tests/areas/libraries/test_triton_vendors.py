@@ -13,9 +13,7 @@ QUICK = True
 pytestmark = pytest.mark.once
 VERSIONS = ("3.1", pytest.param("3.2", marks=pytest.mark.slow), "3.6")
 ALONE = "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()\n"
-AWARE = (
-    "import triton\n\ndef target():\n    return triton.runtime.driver.active.get_current_target()  # of torch_musa\n"
-)
+AWARE = f"{ALONE}\ntorch_musa = None\n"
 
 
 @pytest.fixture(params=VERSIONS)

@@ -65,13 +65,13 @@ def test_a_program_that_knows_cuda_alone_sees_cuda(musa: Interpreter) -> None:
 
 
 def test_a_program_that_knows_musa_sees_musa(musa: Interpreter) -> None:
-    assert musa.json(f"{PROGRAM}\n# is_musa") == _told("musa")
+    assert musa.json(f"{PROGRAM}\nis_musa = None") == _told("musa")
 
 
 def test_each_package_sees_what_it_knows(musa: Interpreter, tmp_path: Path) -> None:
     text = "def told(d): return [d.type, str(d), repr(d)]\ndef called(f, d): return f(d)"
     (tmp_path / "plain.py").write_text(text)
-    (tmp_path / "aware.py").write_text(f"{text}  # torch_musa")
+    (tmp_path / "aware.py").write_text(f"{text}\ntorch_musa = None")
     code = """
         import json, aware, plain, torch
         device, seen = torch.device("cuda:0"), []

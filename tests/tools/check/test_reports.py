@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once
 
 FILES = {
     "a.py": "import torch\ntorch.cuda.jiterator\ntorch.cuda.is_available()\nx.cuda()\nimport pynvml\nd = 'cuda'\n",
-    "knows.py": "import torch  # torch.musa\ntorch.cuda.is_available()\ntorch.cuda.nvtx\n",
+    "knows.py": "import torch; torch.musa\ntorch.cuda.is_available()\ntorch.cuda.nvtx\n",
     "bad.py": "def (",
     "<script>alert(1)</script>.py": "import torch\ntorch.cuda.no('</script><script>alert(2)</script>')\n",
     "k.cu": '__global__ void k() { asm("bar.sync 1;"); }\n',

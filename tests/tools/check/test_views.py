@@ -17,13 +17,13 @@ QUESTION = "import torch\ntorch.cuda.is_available()\n"
 def test_the_view_is_that_of_the_package(project: Project) -> None:
     result = project(
         {
-            "knows/__init__.py": "# see torch_musa",
+            "knows/__init__.py": "import torch_musa",
             "knows/inner/__init__.py": "",
             "knows/inner/a.py": QUESTION,
             "plain/__init__.py": "",
             "plain/a.py": QUESTION,
             "script.py": QUESTION,
-            "musa_script.py": QUESTION + "# torch.musa",
+            "musa_script.py": QUESTION + "torch.musa",
         }
     )
     views = {each.file: each.view for each in result.findings}
@@ -42,7 +42,11 @@ def test_the_view_is_that_of_the_package(project: Project) -> None:
 
 
 def test_a_folder_without_an_init_belongs_to_the_package_above_it(project: Project) -> None:
-    files = {"knows/__init__.py": "# torch_musa", "knows/inner/more/__init__.py": "", "knows/inner/more/a.py": QUESTION}
+    files = {
+        "knows/__init__.py": "import torch_musa",
+        "knows/inner/more/__init__.py": "",
+        "knows/inner/more/a.py": QUESTION,
+    }
     (found,) = project({**files, "knows/not-a-module/b.py": QUESTION}).findings[:1]
     assert (found.file, found.view) == ("knows/inner/more/a.py", "musa")
     assert [(each.package, each.sees_cuda) for each in project({}).views] == [
@@ -54,7 +58,11 @@ def test_a_folder_without_an_init_belongs_to_the_package_above_it(project: Proje
 @pytest.mark.parametrize("part", ["knows", "knows/inner", "knows/inner/more", "knows/inner/more/a.py"])
 def test_a_part_of_a_package_is_answered_as_the_package(project: Project, tmp_path: Path, part: str) -> None:
     project(
-        {"knows/__init__.py": "# torch_musa", "knows/inner/more/__init__.py": "", "knows/inner/more/a.py": QUESTION}
+        {
+            "knows/__init__.py": "import torch_musa",
+            "knows/inner/more/__init__.py": "",
+            "knows/inner/more/a.py": QUESTION,
+        }
     )
     result = check([str(tmp_path / "project" / part)])
     assert [each.view for each in result.findings] == ["musa"]
@@ -62,7 +70,7 @@ def test_a_part_of_a_package_is_answered_as_the_package(project: Project, tmp_pa
 
 
 def test_what_is_left_out_may_mention_the_backend(project: Project) -> None:
-    files = {"knows/__init__.py": "", "knows/a.py": QUESTION, "knows/b.py": "# torch_musa"}
+    files = {"knows/__init__.py": "", "knows/a.py": QUESTION, "knows/b.py": "import torch_musa"}
     assert [each.view for each in project(files, exclude=("knows/b.py",)).findings] == ["musa"]
 
 
@@ -70,12 +78,12 @@ def test_a_package_with_a_row_is_known_where_it_is_the_root(project: Project, tm
     files = {
         "vllm/__init__.py": "",
         "vllm/a.py": QUESTION,
-        "megatron/core/__init__.py": "",
-        "megatron/core/a.py": QUESTION,
+        "xformers/core/__init__.py": "",
+        "xformers/core/a.py": QUESTION,
     }
     assert {each.file: each.view for each in project(files).findings} == {
         "vllm/a.py": "musa",
-        "megatron/core/a.py": "musa",
+        "xformers/core/a.py": "musa",
     }
     result = check([str(tmp_path / "project" / "vllm")])
     assert [(each.package, each.sees_cuda) for each in result.views] == [("vllm", False)]

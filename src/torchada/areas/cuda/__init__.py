@@ -28,6 +28,7 @@ AREAS = {
         "unimplemented",
         "accelerator",
         "legacy_names",
+        "backend_questions",
     ),
     "torch.utils.collect_env": ("collect_env",),
     "torch.testing._internal.common_device_type": ("device_tests",),

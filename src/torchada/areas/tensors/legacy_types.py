@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from torchada.redirect.context import Context
+from torchada.redirect.default_type import set_default_type
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.type_names import SCALAR_TYPES, LegacyTypes
@@ -47,16 +48,19 @@ def _storage_class(original: type, module: str) -> type:
 
 
 def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[[object], object]) -> EntryPoint:
-    # torch has a default tensor type for CPU and CUDA only. A default dtype and a default device together do the same.
-    torch = context.torch
+    torch, device_type = context.torch, context.backend.device_type
+    by_device = False  # a default dtype and a default device do the same, in one thread
 
     def set_default_tensor_type(t: object) -> None:
-        dtype = types.scalar_type(t)
-        if dtype is not None:
+        nonlocal by_device
+        dtype, was_by_device = types.scalar_type(t), by_device
+        if dtype is None:
+            original(t)
+        by_device = dtype is not None and not set_default_type(torch, types.prefix(dtype), device_type)
+        if by_device:
             torch.set_default_dtype(dtype)
             torch.set_default_device("cuda")
-            return
-        original(t)
-        torch.set_default_device(None)
+        elif was_by_device:
+            torch.set_default_device(None)
 
     return EntryPoint(original, set_default_tensor_type)

@@ -64,7 +64,7 @@ class Views:
 
 def _decide(place: str, file: collect.File) -> View:
     shown = _shown(place, place, file)
-    # The folder of a namespace package (megatron/core) has no file by which it could be told from any other.
+    # The folder of a namespace package (xformers/core) has no file by which it could be told from any other.
     names = [os.path.basename(place), os.path.basename(os.path.dirname(place))] if place != file.file else []
     by_name = next(filter(None, map(known, names)), None)
     if by_name is not None:
