@@ -1,7 +1,7 @@
 """torch.musa.is_available() and device_count(): a package under the view of CUDA gets CUDA's answers, False and 0.
 
-That is one that somebody has put there. It would otherwise take its branch for MUSA, and there compare with names that it does not see. Where no one has said so, whoever
-asks gets the device's answer, because to ask is to know MUSA.
+That is one that somebody has put there. It would otherwise take its branch for MUSA, and there compare with names that it does not
+see. Where no one has said so, whoever asks gets the device's answer, because to ask is to know MUSA.
 """
 
 from __future__ import annotations
