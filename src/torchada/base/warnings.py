@@ -31,6 +31,11 @@ def warn_once(message: str, cause: Exception | None = None) -> None:
 
     if settings.read().strict:
         raise TorchadaError(f"torchada: {message}") from cause
+    tell_once(message)
+
+
+def tell_once(message: str) -> None:
+    """Warn of what is no fault, once per message, under TORCHADA_STRICT=1 too. Where warnings are errors, one line on stderr."""
     if message in _said:
         return
     _said[message] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 from torchada.redirect.context import Context
 from torchada.redirect.unsupported import error
 
@@ -18,7 +18,7 @@ def note(context: Context, operator: str, why: str) -> None:
         raise error(context, operator, f"{why}, and TORCHADA_CPU_FALLBACK=refuse rules out the CPU")
     COUNTS[operator] += 1
     if COUNTS[operator] == 1 and context.settings.cpu_fallback == "warn":
-        warn_once(
+        tell_once(
             f"{operator} is computed on the CPU, with copies there and back, because {why} "
             "(said once; TORCHADA_CPU_FALLBACK=silent does not say it, refuse raises an error)"
         )
