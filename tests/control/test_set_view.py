@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import torchada
-from torchada.views import by_program
+from torchada.views.state import PROCESS
 
 pytestmark = pytest.mark.once
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.once
 def test_the_backends_view_has_a_name_that_is_no_vendors() -> None:
     try:
         torchada.set_view("some_package", "backend")
-        assert by_program.CHOSEN["some_package"] == "musa"
+        assert PROCESS.chosen["some_package"] == "musa"
     finally:
         torchada.set_view("some_package", None)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 from torchada.porting.scan import MANIFEST
 from torchada.porting.workers import digest
 
@@ -46,7 +46,7 @@ def read(folder: Path) -> Manifest | None:
     except (OSError, ValueError, RecursionError):
         content = None
     if not _is_manifest(content):
-        warn_once(f"{file} is damaged, or of another version, and is taken for absent")
+        tell_once(f"{file} is damaged, or of another version, and is taken for absent")
         return None
     return Manifest(content["key"], content["when"], content["files"])
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 from torchada.porting.findings import OutputError, PortingError
 from torchada.porting.manifest import Record, is_as_written
 from torchada.porting.scan import LOCK, MANIFEST, TEMPORARY
@@ -134,7 +134,7 @@ class Place:
         try:
             os.rmdir(old)
         except OSError:
-            warn_once(f"{old} holds files of {self.folder} that were changed while it was written")
+            tell_once(f"{old} holds files of {self.folder} that were changed while it was written")
 
     def _empty(self, old: Path, inner: str, doomed: set[str]) -> None:
         for child in _children(old, inner):

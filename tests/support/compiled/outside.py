@@ -180,6 +180,9 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda._primary_context_devices": ("process", "asks NVIDIA's driver: areas/cuda/test_absent.py"),
     "torch.cuda.green_contexts._*": ("process", "ask NVIDIA's driver: areas/cuda/test_absent.py"),
     "torch.cuda.tunable._*": ("process", "there are no tunable GEMMs: areas/cuda/test_absent.py"),
+    "sys.excepthook": ("process", "called where a program ends with an error: areas/cuda/test_hints.py"),
+    "torch_musa.is_available": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
+    "torch_musa.device_count": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
     "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
 }
 # Those of them that some versions of torch, or one of the mechanisms, do not have, or that belong to a library.

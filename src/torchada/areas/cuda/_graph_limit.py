@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from torchada.base import settings as _settings
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 
 if TYPE_CHECKING:
     from torchada.redirect.context import Context
@@ -46,7 +46,7 @@ def executables_to_keep(context: Context) -> int:
         limit = _tried(context)
         if limit:
             return max(_LEAST, limit - settings.graph_exec_margin)
-        warn_once("TORCHADA_GRAPH_AUTOPROBE: the trial has found no limit, so the usual one counts")
+        tell_once("TORCHADA_GRAPH_AUTOPROBE: the trial has found no limit, so the usual one counts")
     return max(1, int(_usual_limit(context) * _SHARE))
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.areas.cuda._graph_handles import Driver, address
 from torchada.areas.cuda._graph_layouts import LAYOUTS, Layout, Members
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 
 if TYPE_CHECKING:
     from torchada.areas.cuda._graph_trial import Trial
@@ -119,7 +119,7 @@ class Rotation:
         """Give up no more executables. What has been given up is still made again."""
         if not self.is_off:
             self.is_off = True
-            warn_once(why)
+            tell_once(why)
 
     def _held(self, graph: Graph) -> list[Members]:
         """The members of `graph` in each layout that is still possible."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from torchada.base import settings as _settings
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 
 if TYPE_CHECKING:
     from torchada.backends.parts import Allocator
@@ -92,7 +92,7 @@ class AllocatorSettings:
         options = [(option, option if refused and _is_none_of_cuda(option) else self._own(option)) for option in given]
         lacking = [option.strip() for option, own in options if own is None]
         if lacking:
-            warn_once(f"{where}: {', '.join(lacking)} is left out, because {self._allocator.name} has no such option")
+            tell_once(f"{where}: {', '.join(lacking)} is left out, because {self._allocator.name} has no such option")
         return ",".join(own for _, own in options if own is not None)
 
     def _own(self, option: str) -> str | None:

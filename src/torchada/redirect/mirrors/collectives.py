@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchada.base import settings
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class MirroredVariables:
         self._write({name: value for name, value, known in self._translated() if known})
         unknown = sorted(name for name, _, known in self._translated() if not known)
         if unknown:
-            warn_once(f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} no counterpart in {self.library}")
+            tell_once(f"{', '.join(unknown)} {'has' if len(unknown) == 1 else 'have'} no counterpart in {self.library}")
 
     def _translated(self) -> Iterator[tuple[str, str, bool]]:
         """The library's name, the value, and True for each of NCCL's variables; NCCL's own name, and False, if there is none."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from torchada.base import settings
-from torchada.base.warnings import warn_once
+from torchada.base.warnings import tell_once
 
 if TYPE_CHECKING:
     from torchada.backends.parts import RuntimeVariables
@@ -60,7 +60,7 @@ class RuntimeMirror:
         self._write({own: environ[name] for name, own in self._variables.renames.items() if name in environ})
         for name in self._variables.absent:
             if name in environ:
-                warn_once(f"{name} has no counterpart here, and no effect")
+                tell_once(f"{name} has no counterpart here, and no effect")
 
     def _write(self, wanted: Mapping[str, str]) -> None:
         ours = _ours()
