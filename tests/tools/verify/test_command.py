@@ -30,14 +30,11 @@ def test_the_quick_level_finds_no_fault(musa: Interpreter, tmp_path: Path) -> No
 
 @pytest.mark.musa
 @pytest.mark.slow
-def test_the_full_level_finds_what_the_kernels_refuse_in_float64_alone(musa: Interpreter, tmp_path: Path) -> None:
-    done = musa.run([*VERIFY, "--simulate", "--level", "full", "--report", "out.json", "-q"], check=False, timeout=1200)
+def test_the_full_level_finds_no_fault(musa: Interpreter, tmp_path: Path) -> None:
+    musa.run([*VERIFY, "--simulate", "--level", "full", "--report", "out.json", "-q"], timeout=1200)
     found = json.loads((tmp_path / "out.json").read_text())
     validate(found, "verify")
-    refused = [check for check in found["checks"] if check["outcome"] != "passed"]
-    assert done.returncode == 1 and {check["dtype"] for check in refused} == {"float64"}
-    assert {check["group"] for check in refused} == {"pointwise", "algebra", "convolution", "normalisation"}
-    assert found["totals"]["passed"] == len(found["checks"]) - len(refused) > 2000
+    assert found["totals"]["passed"] == len(found["checks"]) > 2000
 
 
 @pytest.mark.once
