@@ -18,6 +18,8 @@ import ctypes
 from typing import NamedTuple
 
 SIZE = 24
+_HANDLES = (("graph", ctypes.c_void_p), ("executable", ctypes.c_void_p))
+_FLAG = ctypes.c_uint8
 
 
 class Members(ctypes.Structure):
@@ -45,9 +47,8 @@ class Members(ctypes.Structure):
     def is_recorded(self) -> bool:
         """As after a capture, without an executable."""
         flags = self._flags()
-        return (
-            bool(self.graph) and not self.executable and flags.pop("has_executable") == 0 and set(flags.values()) == {1}
-        )
+        has_executable = flags.pop("has_executable")
+        return bool(self.graph) and not self.executable and not has_executable and set(flags.values()) == {1}
 
     @property
     def is_full(self) -> bool:
@@ -61,24 +62,13 @@ class Members(ctypes.Structure):
 class Since20(Members):
     """torch_musa 2.0.0 to 2.7.1."""
 
-    _fields_ = (
-        ("graph", ctypes.c_void_p),
-        ("executable", ctypes.c_void_p),
-        ("has_graph", ctypes.c_uint8),
-        ("has_executable", ctypes.c_uint8),
-    )
+    _fields_ = (*_HANDLES, ("has_graph", _FLAG), ("has_executable", _FLAG))
 
 
 class Since291Post1(Members):
     """torch_musa 2.9.1.post1, and probably later."""
 
-    _fields_ = (
-        ("graph", ctypes.c_void_p),
-        ("executable", ctypes.c_void_p),
-        ("has_graph", ctypes.c_uint8),
-        ("capture_ended", ctypes.c_uint8),
-        ("has_executable", ctypes.c_uint8),
-    )
+    _fields_ = (*_HANDLES, ("has_graph", _FLAG), ("capture_ended", _FLAG), ("has_executable", _FLAG))
 
 
 Layout = type[Members]
@@ -107,9 +97,8 @@ def _agrees(layout: Layout, life: Life) -> bool:
     new, under_way, ended, *made, reset = (layout.from_buffer_copy(memory) for memory in memories)
     if any(not members.is_empty or members.graph for members in (new, under_way, reset)):
         return False
-    if (
-        not made
-    ):  # two flags change at once, and the one of the executable is found otherwise; three could not be told apart
+    # An executable that is made as the capture ends sets its flag together with the others, so a third flag could be any of them.
+    if not made:
         return layout is Since20 and ended.is_full
     # The flag of the executable is the one that changes with its handle, and not when the capture ends.
     return ended.is_recorded and made[0].is_full and made[0].graph == ended.graph
