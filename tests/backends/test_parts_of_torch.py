@@ -59,7 +59,7 @@ def test_device_strings(plain: Interpreter, name: str) -> None:
         "cuda:0 device(type='cuda', index=0) True cpu",
         "True cuda False 0",
     ]
-    told = plain.run(f"import torch; print(torch.device('cuda').type)  # torch.{name}", env={"TORCHADA_PLATFORM": name})
+    told = plain.run(f"import torch; torch.{name}; print(torch.device('cuda').type)", env={"TORCHADA_PLATFORM": name})
     assert told.stdout.strip() == name
 
 

@@ -86,7 +86,9 @@ def test_a_port_that_is_interrupted_writes_nothing(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.cu").write_text("cudaFree(0);")
     assert main(["port", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 130
-    assert capsys.readouterr().err == "torchada port: interrupted\n"
+    assert (
+        capsys.readouterr().err == f"torchada port: writes the folder {tmp_path / 'out'}\ntorchada port: interrupted\n"
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 

@@ -73,7 +73,7 @@ def test_status_on_a_machine_without_device_fits_its_schema(
 
 @pytest.mark.musa
 def test_status_of_a_redirected_process_fits_its_schema(musa: Interpreter) -> None:
-    found = json.loads(musa.run([*STATUS, "--probe"], env={"TORCHADA_SKIP_AREAS": "amp"}).stdout)
+    found = json.loads(musa.run([*STATUS, "--probe"], env={"TORCHADA_SKIP_AREAS": "precision.amp"}).stdout)
     validate(found, "status")
     assert {area["outcome"] for area in found["areas"]} == {"applied", "skipped"}
 

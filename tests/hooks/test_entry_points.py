@@ -44,7 +44,7 @@ def own(context):
     yield Patch(context.torch, "third_party", context.backend.name, "a test")
 """
 USED = "import torch; print(getattr(torch, 'third_party', None), torch.device('cuda').type)"
-STATUS = ["-m", "torchada.hooks", "status", "--probe"]
+STATUS = ["-m", "torchada.hooks", "status", "--all", "--probe"]
 
 
 class Plugin:

@@ -58,7 +58,7 @@ print(json.dumps({
     assert found["touched"] > 10
     assert found["changed"] and found["same_twice"] and found["owners"]
     assert found["stray"] == [] and found["left"] == []
-    assert found["works"] == "musa:0"
+    assert found["works"] == "cuda:0"
 
 
 @pytest.mark.full

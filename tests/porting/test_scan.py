@@ -408,7 +408,7 @@ def test_port_reports_and_diffs_a_file_whose_name_is_no_text(
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/p/\xff.cu")).write_bytes(b'asm("bar.sync 1;"); cudaFree();')
     reports = [tmp_path / "r.json", tmp_path / "r.html"]
     assert run(tmp_path / "p", "--diff", *(word for name in reports for word in ("--report", name))) == 0
-    assert b"--- a/\xff.cu\n+++ b/\xff.mu\n" in capfdbinary.readouterr().out
+    assert b'--- "a/\\377.cu"\n+++ "b/\\377.mu"\n' in capfdbinary.readouterr().out
     assert json.loads(reports[0].read_text())["findings"][0]["file"] == "\udcff.cu"
     assert sorted(os.listdir(tmp_path)) == ["p", "r.html", "r.json"]
 

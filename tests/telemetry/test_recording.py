@@ -372,7 +372,7 @@ print(torch.zeros(1, device="cuda").device)
 
 def test_a_fault_of_recording_is_not_the_programs(musa: Interpreter) -> None:
     done = musa.run(BROKEN, env={**SUMMARY, "TORCHADA_STRICT": "0"})
-    assert done.stdout.strip() == "musa:0"
+    assert done.stdout.strip() == "cuda:0"
     assert done.stderr.count("recording a call of torch.cuda.synchronize: ValueError: broken") == 1
     assert done.stderr.count("reporting which APIs of CUDA were used: ValueError: broken") == 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torchada.backends import select
 from torchada.backends.descriptor import Backend
-from torchada.base import misunderstood
 from torchada.base import settings as _settings
 from torchada.base.warnings import warn_once
 from torchada.hooks.problems import report
@@ -62,7 +61,10 @@ def _get_ready(backend: Backend, finder: Finder) -> None:
 
 def _warn_about(settings: _settings.Settings) -> None:
     """Warn of settings in the environment that are not understood."""
-    misunderstood.warn_about(settings)
+    if settings.not_understood or settings.unknown:
+        from torchada.base import misunderstood
+
+        misunderstood.warn_about(settings)
     if not settings.skip_areas:  # the registry would load the wings' tables
         return
     for name in sorted(settings.skip_areas & REGISTRY.former.keys()):

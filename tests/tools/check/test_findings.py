@@ -283,7 +283,7 @@ def test_a_notebook_is_read_by_its_cells(project: Project) -> None:
 
 @pytest.mark.parametrize("path", ["a.py", "a.pyx", "a.ipynb"])
 def test_a_question_is_one_where_nothing_can_be_parsed(project: Project, path: str) -> None:
-    lines = ["# is_musa", "print 'Python 2'", "torch.cuda.is_available()"]
+    lines = ["is_musa", "print 'Python 2'", "torch.cuda.is_available()"]
     notebook = json.dumps({"cells": [{"cell_type": "code", "source": "\n".join(lines)}]})
     result = project({path: notebook if path.endswith(".ipynb") else "\n".join(lines)})
     (found,) = [each for each in result.findings if each.rule != "not-read"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from inspect import signature
 from typing import Any
 
@@ -11,4 +12,9 @@ Method = Callable[..., Any]  # of a class whose attributes depend on the adapter
 
 def takes(function: Method, parameter: str) -> bool:
     """Whether `function` has `parameter`: newer adapters have some that older ones lack."""
-    return parameter in signature(function).parameters
+    return parameter in _parameters(function)
+
+
+@cache
+def _parameters(function: Method) -> frozenset[str]:
+    return frozenset(signature(function).parameters)

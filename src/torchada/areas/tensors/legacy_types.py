@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from torchada.redirect.context import Context
-from torchada.redirect.default_type import set_default_type
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.type_names import SCALAR_TYPES, LegacyTypes
@@ -52,6 +51,8 @@ def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Cal
     by_device = False  # a default dtype and a default device do the same, in one thread
 
     def set_default_tensor_type(t: object) -> None:
+        from torchada.redirect.default_type import set_default_type  # hardly any program sets it
+
         nonlocal by_device
         dtype, was_by_device = types.scalar_type(t), by_device
         if dtype is None:

@@ -6,7 +6,7 @@ import ast
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -162,6 +162,10 @@ class Verdicts:
             if place not in self._projects_own:
                 self._answer(attribute, answer, question=attribute.attr == "is_cuda")
         return sorted(self._by_place.values(), key=lambda finding: (finding.line, finding.column))
+
+    @cached_property
+    def _optional(self) -> frozenset[int]:
+        return optional_imports.optional(self._tree)
 
     # What a reader tells
 
@@ -324,7 +328,7 @@ class Verdicts:
 
     def _import(self, node: ast.stmt, name: str, need: nvidia.Need) -> Finding:
         """The finding for an import; what a program may do without is to be looked at, and no more."""
-        if need.severity == ERROR and id(node) in optional_imports.optional(self._tree):
+        if need.severity == ERROR and id(node) in self._optional:
             return Finding(IMPORT, WARNING, name, f"optional: {need.advice}", "")
         return Finding(IMPORT, need.severity, name, need.advice, "")
 

@@ -7,21 +7,26 @@ from collections.abc import Iterator
 
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "OSError", "Exception", "BaseException"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What statements may be in.
+_HOLDERS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
 def optional(tree: ast.Module) -> frozenset[int]:
     """The `id` of each import statement that may fail, or is executed only where it is needed."""
-    return frozenset(id(node) for node in _in(tree, False))
+    return frozenset(map(id, _optional(tree)))
 
 
-def _in(node: ast.AST, is_optional: bool) -> Iterator[ast.stmt]:
-    if isinstance(node, (ast.Import, ast.ImportFrom)) and is_optional:
-        yield node
-    guarded = node.body if isinstance(node, (ast.Try, ast.If)) and _guards(node) else []
-    within = is_optional or isinstance(node, _FUNCTIONS)
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.stmt, ast.ExceptHandler)):
-            yield from _in(child, within or child in guarded)
+def _optional(tree: ast.Module) -> Iterator[ast.stmt]:
+    # A list of what is still to be looked at, because a long chain of `elif` is a deep tree.
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, is_optional = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and is_optional:
+            yield node
+        is_optional = is_optional or isinstance(node, _FUNCTIONS)
+        guarded = set(map(id, node.body)) if isinstance(node, (ast.Try, ast.If)) and _guards(node) else set()
+        children = (child for child in ast.iter_child_nodes(node) if isinstance(child, _HOLDERS))
+        waiting += [(child, is_optional or id(child) in guarded) for child in children]
 
 
 def _guards(node: ast.Try | ast.If) -> bool:

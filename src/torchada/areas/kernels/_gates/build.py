@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from _torchada_cache.cache import Cache
     from torchada.redirect.context import Context
 
+# `python -m` looks for modules in the current folder first, and a file of the user's must not be taken for a library's.
+_HOME = Path(__file__).resolve().parents[4]
+
 
 class Found(NamedTuple):
     """The library, or why there is none."""
@@ -76,4 +79,4 @@ def _begin(kept: Cache, job: worker.Job) -> None:
     text = json.dumps([str(kept.folder), *job])
     command = [sys.executable, "-m", worker.__name__, text]
     shell = ["/bin/sh", "-c", 'TORCHADA_DISABLE=1 "$@" </dev/null >/dev/null 2>&1 &', "sh", *command]
-    subprocess.run(shell, start_new_session=True, check=False)
+    subprocess.run(shell, cwd=_HOME, start_new_session=True, check=False)
