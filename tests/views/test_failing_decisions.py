@@ -62,6 +62,7 @@ def test_an_interrupt_in_the_middle_of_a_decision_reaches_the_program(musa: Inte
 import signal, torch, types
 from torchada.views.rules import Rules
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background inherits that it is ignored
 decide = Rules.decide
 def interrupted(self, who):
     signal.raise_signal(signal.SIGINT)
