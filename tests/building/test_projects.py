@@ -176,6 +176,8 @@ def test_by_cmake(build: Interpreter, tmp_path: Path) -> None:
     for arguments in (["-S", str(folder), "-B", str(out)], ["--build", str(out)]):
         done = build.run(["-c", start, *arguments], env={"CUDACXX": f"{home}/bin/nvcc", "CXXFLAGS": "-g0"})
         assert "Detecting CUDA compiler ABI info - failed" not in done.stdout
+    (told,) = out.glob("CMakeFiles/*/CMakeCUDACompiler.cmake")
+    assert 'COMPILER_ID "NVIDIA"' in told.read_text() and 'COMPILER_VERSION "11.8.0"' in told.read_text()
     assert checksums(folder) == before
     assert subprocess.run([out / "program"], capture_output=True, text=True, check=True).stdout == "0 3 5 7\n"
     check(built(out, "libby_cmake"))

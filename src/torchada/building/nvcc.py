@@ -124,6 +124,8 @@ def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
     line = _Line.of(translated.flags)
     if not line.inputs:
         raise BuildError("no input files")
+    if macros := cmake.identity(arguments):
+        return _call(None, ["-x", toolkit.language, *macros, *line.flags], line, translated.asked, toolkit, home)
     with tempfile.TemporaryDirectory(prefix="torchada-") as for_nothing_else:
         return _compile_ported(line, translated.asked, toolkit, home, line.folder() or for_nothing_else)
 
@@ -136,17 +138,21 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
         inputs = {line.flags[at] for at in line.inputs}
         flags = with_copies(line.flags, copies)
         flags = [copies.of(flag) if flag in inputs else flag for flag in flags]
+    return _call(copies, flags, line, asked, toolkit, home)
+
+
+def _call(
+    copies: Copies | None, flags: list[str], line: _Line, asked: Sequence[str], toolkit: Toolkit, home: str
+) -> int:
+    """Call the compiler with `flags`, in which inputs are the `copies` of those of `line`, and tell CMake what it asks."""
     if not any(names_architecture(flag, toolkit) for flag in flags):
         flags = [*architecture_flags(toolkit, asked), *flags]
     flags = _with_system_headers(flags, [os.path.join(home, "include"), toolkit.folder("include")])
     if line.is_linking:
         flags += [f"-L{toolkit.library_folder()}", f"-l{toolkit.runtime}"]
         if "-v" in flags:
-            print(
-                *cmake.told(home, toolkit, [line.flags[at] for at in line.inputs], line.output),
-                sep="\n",
-                file=sys.stderr,
-            )
+            inputs = [line.flags[at] for at in line.inputs]
+            print(*cmake.told(home, toolkit, inputs, line.output), sep="\n", file=sys.stderr)
     return _run([toolkit.compiler_path(), *flags], copies, flags)
 
 
