@@ -9,6 +9,7 @@ import pytest
 
 from support import fresh_process
 from support.interpreter import TORCH
+from support.own_kernels import own_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,9 +102,7 @@ def test_a_training_step(musa: Any) -> None:
 
 
 def _draw(x: torch.Tensor, replacement: bool = False) -> torch.Tensor:
-    """By the device's own kernel, also where an adapter's is chosen in its place."""
-    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.PrivateUse1)
-    drawn: torch.Tensor = torch.ops.aten.multinomial.default.redispatch(keys, x, 1, replacement)
+    drawn: torch.Tensor = own_kernel(torch.ops.aten.multinomial.default, x, 1, replacement)
     return drawn
 
 

@@ -14,6 +14,7 @@ import torch
 import torch_musa  # noqa: F401
 
 from support.fresh_process import run
+from support.own_kernels import own_kernel
 
 pytestmark = pytest.mark.once
 
@@ -188,9 +189,16 @@ def test_convolutions_of_types_that_mudnn_lacks_are_refused_in_torch_musas_words
     x, weight = torch.ones(1, 2, 4, 4, device="musa").to(dtype), torch.ones(3, 2, 3, 3, device="musa").to(dtype)
     arguments = (None, [1, 1], [0, 0], [1, 1], False, [0, 0], 1)
     with pytest.raises(RuntimeError, match="Convolution only support Float32 and Half/BFloat16, but now it is"):
-        torch.ops.aten.convolution_overrideable(x, weight, *arguments)
+        own_kernel(torch.ops.aten.convolution_overrideable.default, x, weight, *arguments)
     with pytest.raises(RuntimeError, match="Convolution Backward only support Float32 and Float16/Bfloat16, but now"):
-        torch.ops.aten.convolution_backward_overrideable(x[:, :, :2, :2], x, weight, *arguments[1:], [True] * 3)
+        own_kernel(
+            torch.ops.aten.convolution_backward_overrideable.default,
+            x[:, :, :2, :2],
+            x,
+            weight,
+            *arguments[1:],
+            [True] * 3,
+        )
 
 
 def test_convolutions_of_two_types_are_refused_in_torch_musas_words() -> None:
