@@ -23,8 +23,8 @@ class Hint(NamedTuple):
 HINTS = (
     Hint(
         r"unsupported (?:tensor )?(?:data ?)?d?type|only support Float32|not implemented for '(?:Double|Half|Char|Short|Complex)",
-        "{adapter} refuses this data type; float32 and bfloat16 are computed on the device, and many of the others on the CPU, unless "
-        "TORCHADA_ALL_DTYPES=0 or TORCHADA_CPU_FALLBACK=refuse is set",
+        "{adapter} refuses this data type; float32 and bfloat16 are computed on the device, and many of the others on the CPU, "
+        "unless TORCHADA_ALL_DTYPES=0 or TORCHADA_CPU_FALLBACK=refuse is set",
     ),
     Hint(
         r"connectFullMesh|no socket interface found|timed out connecting|Call to connect returned",
