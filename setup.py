@@ -30,6 +30,7 @@ def extension(name: str, *sources: str, depends: tuple[str, ...] = ()) -> Extens
 EXTENSIONS = [
     extension("_device_parser", "device_parser.c", "linked_function.c", depends=("linked_function.h",)),
     extension("_device_views", "device_views.c"),
+    extension("_error_texts", "error_texts.c", "linked_function.c", depends=("linked_function.h",)),
     extension("_search", "search.c"),
 ]
 

@@ -161,7 +161,7 @@ def owner_of(thing: Any) -> Owner:
     if hasattr(kind, "__torchada_owner__"):
         return thing  # type: ignore[no-any-return]
     if isinstance(thing, type):
-        return BuiltinType(thing) if _is_immutable(thing) else Attributes(thing)
+        return BuiltinType(thing) if is_immutable(thing) else Attributes(thing)
     # An abstract class remembers each class that it is asked about, in a dozen objects, so it is asked last.
     if hasattr(kind, "__setitem__") and isinstance(thing, MutableMapping):
         return Items(thing)
@@ -172,5 +172,6 @@ _HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: types made by a class statement have 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE, from Python 3.10
 
 
-def _is_immutable(owner: type) -> bool:
+def is_immutable(owner: type) -> bool:
+    """Whether a type is written in C, so that setattr refuses to change it."""
     return not owner.__flags__ & _HEAPTYPE or bool(owner.__flags__ & _IMMUTABLE)

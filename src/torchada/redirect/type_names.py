@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.context import Context
 
@@ -41,19 +41,22 @@ class LegacyTypes:
             for key in (cuda, *filter(None, classes)):
                 self._dtypes[key] = getattr(torch, dtype)
 
-    def made(self, prefix: str) -> type:
-        """A class in the place of torch.cuda.<prefix>Tensor, for a backend without classes of that kind."""
+    def made(self, prefix: str, own: type | None) -> type:
+        """A class in the place of torch.cuda.<prefix>Tensor. `own` is the backend's, which has another name, if there is one."""
         torch, dtype = self._torch, getattr(self._torch, SCALAR_TYPES[prefix])
 
         class Meta(type):
             def __instancecheck__(cls, value: object) -> bool:
                 return isinstance(value, torch.Tensor) and value.type() == f"torch.cuda.{prefix}Tensor"
 
-        def __new__(cls: type, *args: object) -> Tensor:
+        def __new__(cls: type, *args: Any, **kwargs: Any) -> Tensor:
+            if own is not None:
+                return own(*args, **kwargs)  # type: ignore[no-any-return]
             tensor: Tensor = getattr(torch, f"{prefix}Tensor")(*args)
             return tensor.to("cuda")
 
-        made = Meta(f"{prefix}Tensor", (), {"__new__": __new__, "__module__": "torch.cuda", "dtype": dtype})
+        shown = {"dtype": dtype, "layout": torch.strided, "is_cuda": True, "is_sparse": False}
+        made = Meta(f"{prefix}Tensor", (), {"__new__": __new__, "__module__": "torch.cuda", **shown})
         self._dtypes[made] = dtype
         return made
 
@@ -67,6 +70,8 @@ class LegacyTypes:
 
     def scalar_type(self, legacy: object) -> DType | None:
         """The dtype of a legacy type for the device, given as a string or a class; None for anything else."""
+        if isinstance(legacy, type) and legacy.__module__ == "torch.cuda":
+            legacy = f"torch.cuda.{legacy.__name__}"  # which may be one that an area has made
         try:
             return self._dtypes.get(legacy)
         except TypeError:

@@ -13,6 +13,7 @@ from torchada.views.by_name import PORTIONS
 _MAIN = ("__main__", "__mp_main__")
 _STANDARD_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SITE = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_TESTERS = frozenset({"pytest", "_pytest", "pluggy"})
 # Packages that others' code is downloaded into: each module there is a program of its own.
 _COLLECTIONS = frozenset({"transformers_modules", "diffusers_modules"})
 
@@ -63,6 +64,11 @@ def asker(namespace: Globals) -> Asker:
         package, sources = _by_place(name, namespace)
     portion = next((known for known in PORTIONS if f"{name}.".startswith(f"{known}.")), None)
     return Asker(name, portion or package, sources)
+
+
+def asks_for_its_caller(who: Asker) -> bool:
+    """Whether code asks for the code that called it: the standard library does, and what runs tests (`pytest.raises(match=)`)."""
+    return who.package in _TESTERS or is_standard(who)
 
 
 def is_standard(who: Asker) -> bool:

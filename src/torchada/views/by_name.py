@@ -1,6 +1,7 @@
 """Packages whose view is decided by hand, each with the reason.
 
-A name with a dot stands for the part of a package that another distribution brings; the rest of the package is decided by itself.
+A name with a dot stands for a part of a package, often one that another distribution brings; the rest of the package is decided by
+itself.
 docs/reference/views.md lists what was read to judge them.
 """
 
@@ -31,6 +32,7 @@ BACKEND: dict[str, str] = {
 }
 # These see CUDA: their sources mention MUSA, or their libraries need NVIDIA's, and they are used as CUDA code all the same.
 CUDA: dict[str, str] = {
+    "accelerate.launchers": "its launcher for notebooks asks about CUDA, and has no branch for MUSA",
     "lmdeploy": "its PyTorch engine has kernels for cuda, which are Triton's; TurboMind is used only if it can be imported",
     "torchao": "what its libraries bring for NVIDIA's chips is chosen by the compute capability; the rest is PyTorch's",
     "torchaudio": "its libraries for NVIDIA are loaded only by what needs them",
@@ -38,7 +40,7 @@ CUDA: dict[str, str] = {
     "torchvision": "its operators are registered for CUDA, and have nothing to do with what it asks",
     "unsloth": "its launcher and its savers name MUSA, and its choice of a device has no branch for it",
 }
-PORTIONS = tuple(name for name in BACKEND if "." in name)
+PORTIONS = tuple(name for name in (*BACKEND, *CUDA) if "." in name)
 
 
 def known(name: str) -> tuple[bool, str] | None:

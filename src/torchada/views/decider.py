@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
-from torchada.views.asker import Asker, asker, is_one, is_standard
+from torchada.views.asker import Asker, asker, asks_for_its_caller, is_one
 from torchada.views.askers_for_others import asks_on_behalf
 from torchada.views.asking import Globals, key_of
 from torchada.views.decision import Decision
@@ -14,8 +14,8 @@ from torchada.views.rules import Rules
 from torchada.views.state import State
 from torchada.views.tracing import TRACING, traced_globals
 
-# These stand between a function and its caller: recording functions, and proxies.
-_BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "wrapt")
+# These stand between a function and its caller: recording functions, proxies, and what shows the error that ends a program.
+_BETWEEN = ("torchada.telemetry", "torchada.redirect.entry_point", "torchada.areas.cuda.hints", "wrapt")
 
 
 class Decider:
@@ -76,7 +76,7 @@ class Decider:
             return _is_between
         if asks_on_behalf(who.name):
             return self._rules.is_of_the_stack
-        return is_standard if is_standard(who) else None
+        return asks_for_its_caller if asks_for_its_caller(who) else None
 
     def _of_the_program(self) -> bool:
         """The view of the script or module that was started, where it is not on the stack: in another thread, for instance."""

@@ -7,6 +7,7 @@ import copy
 import json
 import pickle
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from torch.autograd.profiler import record_function
 from torch.autograd.profiler_util import FunctionEvent, FunctionEventAvg
 from torch.profiler import ProfilerAction, ProfilerActivity, profile, schedule, tensorboard_trace_handler
 
+import torchada
 from support.interpreter import Interpreter
 
 BOTH = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
@@ -195,12 +197,22 @@ def test_events_of_the_device(profiled: profile) -> None:
     assert all(type(e) is FunctionEvent and e.cuda_time_total > 0 for e in on_device)
 
 
-def test_device_type_of_an_event_is_honest(profiled: profile) -> None:
-    (kind,) = {e.device_type for e in profiled.events() if e.device_type != DeviceType.CPU}
+def test_the_device_type_of_an_event_is_cudas_for_code_that_sees_cuda(profiled: profile) -> None:
+    package = __name__.partition(".")[0]
+    torchada.set_view(package, "cuda")
+    events = [*profiled.events(), *profiled.key_averages()]
+    counted = Counter(event.device_type for event in events)
+    assert counted.keys() == {DeviceType.CPU, DeviceType.CUDA} and counted[DeviceType.CUDA] > 0
+    assert all(pickle.loads(pickle.dumps(kind)) == kind and copy.deepcopy(kind) == kind for kind in counted)
+    assert all(event.use_device in ("cuda", None) for event in profiled.events())
+    torchada.set_view(package, None)
+
+
+def test_code_that_knows_the_backend_gets_a_device_type_that_equals_both(profiled: profile) -> None:
+    (kind,) = {event.device_type for event in profiled.events() if event.device_type != DeviceType.CPU}
     assert isinstance(kind, DeviceType) and int(kind) == int(DeviceType.PrivateUse1)
     assert kind.name == DeviceType.PrivateUse1.name and str(kind) == str(DeviceType.PrivateUse1)
-    assert pickle.loads(pickle.dumps(kind)) == DeviceType.PrivateUse1
-    assert copy.deepcopy(kind) == DeviceType.PrivateUse1 and hash(kind) == hash(DeviceType.PrivateUse1)
+    assert kind == DeviceType.CUDA and hash(kind) == hash(DeviceType.PrivateUse1)
     assert kind != DeviceType.CPU and kind != 20 and kind != "cuda"
 
 

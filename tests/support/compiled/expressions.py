@@ -49,7 +49,6 @@ _WITH_ARGUMENTS = {
     "torch.cuda.tunable.record_untuned_enable": "f(True)",
     "torch.cuda.memory._CUDAAllocator": "f(None)",
     **{f"torch.cuda.{kind}Tensor": "(f(2).fill_(1), f([1, 0]), f)" for kind in _TYPES},
-    **{f"torch.cuda.{kind}Storage": "f(2)" for kind in _TYPES},
     "torch.cuda.CudaError": "issubclass(f, RuntimeError)",
     "torch.cuda.DeferredCudaCallError": "issubclass(f, Exception)",
     # torch._C

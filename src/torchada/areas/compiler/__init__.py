@@ -17,4 +17,5 @@ AREAS = {
     "torch._inductor.heuristics.registry": ("inductor_devices.moved_heuristics",),
     "torch._inductor.template_heuristics.registry": ("inductor_devices.heuristics",),
     "torch.export.passes": ("export",),
+    "torch._export.serde.serialize": ("export_files",),
 }

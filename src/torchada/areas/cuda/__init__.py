@@ -29,6 +29,8 @@ AREAS = {
         "accelerator",
         "legacy_names",
         "backend_questions",
+        "errors.of_torch",
+        "errors.of_python",
     ),
     "torch.utils.collect_env": ("collect_env",),
     "torch.testing._internal.common_device_type": ("device_tests",),

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 from torchada.areas.cuda._device_attributes import NUMBERS, DeviceAttributes
 from torchada.areas.cuda._management import Management
 from torchada.areas.cuda._native_names import native_names
+from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.kept_names import text_by_view
 from torchada.redirect.mirrors.visible_devices import visible_devices
 from torchada.redirect.namespaces import modules_with
+from torchada.redirect.text_patches import text_patches
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -33,6 +36,13 @@ def patches(context: Context) -> Iterator[Patch]:
         if name in vars(cuda):
             api, to = f"torch.cuda.{name}", "nothing: NVIDIA's architectures are compared in it"
             yield Patch(cuda, name, _nothing_to_check(getattr(cuda, name)), api, kind="emulated", to=to)
+    listed = getattr(context.namespace, "get_arch_list", None)
+    if listed is not None:
+        named = by_view(context.views, lambda: [f"sm_{arch}" for arch in listed()], cuda.get_arch_list)
+        yield Patch(cuda, "get_arch_list", named, "torch.cuda.get_arch_list")
+    summary = text_by_view(context, cuda.memory_summary)
+    for owner in (cuda, cuda.memory):
+        yield Patch(owner, "memory_summary", summary, f"{owner.__name__}.memory_summary")
     generators = DefaultGenerators(context.namespace)
     yield Patch(cuda, "default_generators", generators, "torch.cuda.default_generators")
     if hasattr(cuda, "current_solver_handle"):
@@ -70,10 +80,11 @@ def _get_device_properties(context: Context, original: Callable[..., object]) ->
 
 def _missing_properties(context: Context) -> Iterator[Patch]:
     """The fields of cudaDeviceProp that the backend's class of properties lacks, added to that class."""
-    _, own = native_names(context).get("_CudaDeviceProperties", ("", None))
+    own: Any = native_names(context).get("_CudaDeviceProperties", ("", None))[1]
     if own is None:
         return
     yield Patch(context.torch.cuda, "_CudaDeviceProperties", own, "torch.cuda._CudaDeviceProperties", kind="same")
+    yield from text_patches(own, {"__repr__": text_by_view(context, own.__repr__)})
     attributes = DeviceAttributes(context)
     for name in NUMBERS:
         if not hasattr(own, name):

@@ -24,7 +24,7 @@ _PRIVATE = (
     "_set_stream_by_id",
     "_sleep",
 )
-# Public in both, but with different meanings, or handled by areas of their own.
+# Public in both, but with different meanings, or handled by areas of their own, as the classes of tensors and storages are.
 _OWN_AREA = frozenset({"is_available", "amp", "nccl", "cudart", "get_device_properties", "check_error"})
 # Python code of torch over other names of torch.cuda. Unchanged, they accept every argument of the installed torch. `device` and
 # `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support, and its old names for the reset of
@@ -76,7 +76,12 @@ def _aliases(context: Context) -> Iterator[tuple[str, AnyFunction]]:
     cuda, renames = context.torch.cuda, context.backend.names.renames
     for name in (*cuda.__all__, *_PRIVATE):
         own = getattr(context.namespace, renames.get(name, name), None)
-        if name in _OWN_AREA | _AS_THEY_ARE or not callable(own) or not callable(vars(cuda).get(name)):
+        if (
+            name in _OWN_AREA | _AS_THEY_ARE
+            or name.endswith(("Tensor", "Storage"))
+            or not callable(own)
+            or not callable(vars(cuda).get(name))
+        ):
             continue
         if _is_torchs(context) and isinstance(own, FunctionType):
             # Dynamo knows the functions of PyTorch's own devices by identity, and has other rules for some than for torch.cuda's.

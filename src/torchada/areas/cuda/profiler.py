@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.kept_names import kept_name
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -65,6 +67,9 @@ def patches(context: Context) -> Iterator[Patch]:
         None,
         note='times of torch.autograd.profiler.profile(use_device="cuda")',
     )
+    for owner in (kineto._KinetoProfile, autograd.profile, torch.autograd.profiler_util.FunctionEvent):
+        kept = kept_name(context, owner, "use_device")
+        yield Patch(owner, "use_device", kept, None, note=f"{owner.__name__}.use_device by who asks")
     yield from _events(context)
     yield from _vendor_tool(context)
 
@@ -72,10 +77,13 @@ def patches(context: Context) -> Iterator[Patch]:
 def _supported_activities(context: Context, original: Callable[[], Activities]) -> Callable[[], Activities]:
     activity = context.torch.profiler.ProfilerActivity
 
-    def _supported_activities() -> Activities:
+    def of_cuda() -> Activities:
+        return {*original(), activity.CUDA} - {activity.PrivateUse1}
+
+    def of_both() -> Activities:
         return {*original(), activity.CUDA}
 
-    return disguise(_supported_activities, original)
+    return by_view(context.views, of_cuda, disguise(of_both, original))
 
 
 def _kineto_init(context: Context, original: AnyFunction, supported: Callable[[], Activities]) -> AnyFunction:
@@ -146,7 +154,10 @@ def _events(context: Context) -> Iterator[Patch]:
         None,
         note="event.device_type == DeviceType.CUDA",
     )
+    kinds = context.torch.autograd.DeviceType
     for event in (util.FunctionEvent, util.FunctionEventAvg):
+        kept = kept_name(context, event, "device_type", kinds.CUDA, kinds.PrivateUse1)
+        yield Patch(event, "device_type", kept, None, note=f"{event.__name__}.device_type by who asks")
         for name in _OLD_NAMES:
             current = name.replace("cuda", "device")
             if not hasattr(event, name):

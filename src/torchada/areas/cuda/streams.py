@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.kept_names import text_by_view
+from torchada.redirect.text_patches import text_patches
 from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:
@@ -22,6 +25,11 @@ def patches(context: Context) -> Iterator[Patch]:
     stream, event = namespace.Stream, namespace.Event
     yield from _handle(context, stream, "stream", "torch.cuda.Stream.cuda_stream")
     yield from _handle(context, event, "event", "torch.cuda.Event.cuda_event")
+    for general in (context.torch.Stream, context.torch.Event):
+        yield from text_patches(general, {"__repr__": text_by_view(context, general.__repr__)})
+    for owner, text in ((stream, _stream_text), (event, _event_text)):
+        shown = by_view(context.views, text, owner.__repr__)
+        yield Patch(owner, "__repr__", shown, None, note=f"repr of torch.cuda.{owner.__name__} by who asks")
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
     if "external" not in signature(event.__new__).parameters:
         yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event")
@@ -39,6 +47,15 @@ def _handle(context: Context, owner: type, kind: str, api: str) -> Iterator[Patc
     handle = getattr_static(owner, own, None)
     if handle is not None:
         yield Patch(owner, f"cuda_{kind}", handle, api, to=f"{owner.__qualname__}.{own}")
+
+
+def _stream_text(self: Any) -> str:
+    return f"<torch.cuda.Stream device=cuda:{self.device.index} cuda_stream={self.cuda_stream:#x}>"
+
+
+def _event_text(self: Any) -> str:
+    handle = int(getattr(self, "cuda_event", 0))
+    return f"<torch.cuda.Event {handle:#x}>" if handle else "<torch.cuda.Event uninitialized>"
 
 
 def _cuda_stream_protocol(self: StreamLike) -> tuple[int, int]:

@@ -1,4 +1,7 @@
-"""DistributedDataParallel's bf16_compress_hook: torch accepts it only with a version of CUDA, which the backend does not have."""
+"""DistributedDataParallel's bf16_compress_hook: torch accepts it only with a version of CUDA, which the backend does not have.
+
+Its `device_type` answers by who asks, as that of a device does.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.engine import Patch
+from torchada.redirect.kept_names import kept_name
 
 if TYPE_CHECKING:
     from torch.nn.parallel import DistributedDataParallel
@@ -19,8 +23,10 @@ if TYPE_CHECKING:
 
 def patches(context: Context) -> Iterator[Patch]:
     parallel = context.torch.nn.parallel.DistributedDataParallel
+    kept = kept_name(context, parallel, "device_type")
+    yield Patch(parallel, "device_type", kept, None, note="DistributedDataParallel.device_type by who asks")
     if not hasattr(parallel, "_check_comm_hook"):
-        raise Skip("this torch does not check communication hooks")
+        return  # this torch does not check communication hooks
     check = _check_comm_hook(parallel._check_comm_hook)
     note, to = "DistributedDataParallel.register_comm_hook(bf16_compress_hook)", "the backend's collectives of bfloat16"
     yield Patch(parallel, "_check_comm_hook", check, None, to=to, note=note)

@@ -6,12 +6,11 @@ Its `device_type` answers by who asks, as that of a device does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from torchada.redirect import calls
-from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.kept_names import kept_name
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -23,24 +22,5 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(
         mesh, "__init__", init, 'torch.distributed.device_mesh.DeviceMesh("cuda")', to="a mesh of the backend's devices"
     )
-    yield Patch(mesh, "device_type", _device_type(context, mesh), None, note="DeviceMesh.device_type by who asks")
-
-
-def _device_type(context: Context, mesh: type) -> property:
-    """Where torch has a property, ours asks it; otherwise it is an entry of each mesh, and stays one."""
-    own = vars(mesh).get("device_type")
-    device_type = context.backend.computes_on or context.backend.device_type
-
-    def honest(self: Any) -> str:
-        kept: str = own.__get__(self) if own is not None else vars(self)["device_type"]
-        return kept
-
-    def cuda(self: Any) -> str:
-        kept = honest(self)
-        return "cuda" if kept == device_type else kept
-
-    def keep(self: Any, value: str) -> None:
-        vars(self)["device_type"] = value
-
-    answer = by_view(context.views, cuda, honest)
-    return property(answer) if own is not None else property(answer, keep)
+    kept = kept_name(context, mesh, "device_type")
+    yield Patch(mesh, "device_type", kept, None, note="DeviceMesh.device_type by who asks")

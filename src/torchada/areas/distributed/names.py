@@ -10,10 +10,12 @@ A group that a program makes with the backend's own name ("mccl") keeps that nam
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.kept_names import text_by_view
 from torchada.redirect.owners import Members
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def patches(context: Context) -> Iterator[Patch]:
     if group is None:
         raise Skip(f"{context.backend.adapter} has no process group for {_NAME!r}")
     yield from _class(context, group)
+    yield from _shown_name(context, group)
     yield from _availability(context, group)
     yield from _defaults(context)
 
@@ -65,6 +68,21 @@ def _class(context: Context, group: GroupClass) -> Iterator[Patch]:
     for name in names:
         if name not in c10d.__all__:
             yield Patch(public, name, name, None, note=note)
+
+
+def _shown_name(context: Context, group: Any) -> Iterator[Patch]:
+    """What a backend object says of itself, as `group._get_backend(device).name()`, and the devices of a configuration."""
+    original, own = group.name, context.backend.collectives.names[_NAME]
+
+    def name(self: object) -> str:
+        kept: str = original(self)
+        return _NAME if kept == own else kept
+
+    shown = by_view(context.views, name, original)
+    yield Patch(group, "name", shown, None, note="the name of a backend object by who asks")
+    config = context.torch.distributed.distributed_c10d.BackendConfig
+    text = text_by_view(context, config.__repr__)
+    yield Patch(config, "__repr__", text, None, note="repr of a BackendConfig by who asks")
 
 
 def _availability(context: Context, group: GroupClass) -> Iterator[Patch]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.calls import disguise, method
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import translating
+from torchada.redirect.kept_names import kept_name
 
 if TYPE_CHECKING:
     from torchada.redirect.types import AnyFunction, DeviceLike, DType
@@ -33,6 +34,7 @@ def patches(context: Context) -> Iterator[Patch]:
     mode, scaler = torch.amp.autocast_mode, torch.amp.GradScaler
     yield Patch(mode.autocast, "__init__", _init(context, mode.autocast.__init__), 'torch.autocast("cuda")')
     yield Patch(scaler, "__init__", _scaler_init(context, scaler.__init__), 'torch.amp.GradScaler("cuda")')
+    yield Patch(scaler, "_device", kept_name(context, scaler, "_device"), None, note="GradScaler._device by who asks")
     for name in ("custom_fwd", "custom_bwd"):
         call = translating(getattr(mode, name), devices, "device_type", 1)
         for owner in (mode, torch.amp):
@@ -104,17 +106,22 @@ def _gpu_dtype(context: Context, owner: ModuleType, made: dict[int, AnyFunction]
 
 
 def _init(context: Context, original: AnyFunction) -> AnyFunction:
-    """The __init__ of autocast. A training step calls it in every iteration, and named parameters spare it the unpacking."""
+    """The __init__ of autocast. A training step calls it in every iteration, and named parameters spare it the unpacking.
+
+    Afterwards its `device` says what the program wrote: the functions that autocast gives it to translate it.
+    """
     if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
         return method(original, context.devices, "device_type")
     get = context.devices.get
 
     def __init__(
-        self: object, device_type: object, dtype: object = None, enabled: object = True, cache_enabled: object = None
+        self: Any, device_type: object, dtype: object = None, enabled: object = True, cache_enabled: object = None
     ) -> None:
-        if isinstance(device_type, str):
-            device_type = get(device_type, device_type)
-        original(self, device_type, dtype, enabled, cache_enabled)
+        if isinstance(device_type, str) and (own := get(device_type, device_type)) is not device_type:
+            original(self, own, dtype, enabled, cache_enabled)
+            self.device = device_type
+        else:
+            original(self, device_type, dtype, enabled, cache_enabled)
 
     return disguise(__init__, original)
 

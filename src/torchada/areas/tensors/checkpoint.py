@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+from torchada.redirect.kept_names import name_by_view
 
 if TYPE_CHECKING:
     from torchada.redirect.types import Namespace
@@ -24,6 +25,11 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(
         checkpoint, "_get_device_module", find, None, note="torch.utils.checkpoint keeps the random state of cuda"
     )
+    default = checkpoint.DefaultDeviceType
+    get_type = staticmethod(name_by_view(context, default.get_device_type))
+    yield Patch(default, "get_device_type", get_type, "torch.utils.checkpoint.DefaultDeviceType.get_device_type")
+    infer = name_by_view(context, checkpoint._infer_device_type)
+    yield Patch(checkpoint, "_infer_device_type", infer, None, note="torch.utils.checkpoint._infer_device_type")
 
 
 class _Live:

@@ -11,6 +11,7 @@ from torchada.redirect.constructors import New, redirect_new
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.redirect.entry_point import EntryPoint
+from torchada.redirect.kept_names import name_by_view
 
 if TYPE_CHECKING:
     from torchada.redirect.types import Device, DeviceLike
@@ -22,6 +23,8 @@ def patches(context: Context) -> Iterator[Patch]:
     yield Patch(torch.device, "__reduce__", _reduce(context), None, note="a saved device can be read on a CUDA machine")
     get_module = _get_device_module(context, torch.get_device_module)
     yield Patch(torch, "get_device_module", get_module, 'torch.get_device_module("cuda")')
+    available = name_by_view(context, torch._utils._get_available_device_type)
+    yield Patch(torch._utils, "_get_available_device_type", available, "torch._utils._get_available_device_type")
 
 
 def _native(context: Context) -> Iterator[Patch]:

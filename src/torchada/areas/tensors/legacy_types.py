@@ -5,45 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.entry_point import EntryPoint
 from torchada.redirect.type_names import SCALAR_TYPES, LegacyTypes
-
-# torch has these storages, but no tensor types of complex numbers.
-_COMPLEX_STORAGES = ("ComplexFloatStorage", "ComplexDoubleStorage")
 
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
     types = LegacyTypes(context)
     for prefix in SCALAR_TYPES:
-        for kind in ("Tensor", "Storage"):
-            own = getattr(context.namespace, prefix + kind, None)
-            if own is not None:
-                yield Patch(torch.cuda, prefix + kind, own, f"torch.cuda.{prefix}{kind}")
-        if not hasattr(context.namespace, f"{prefix}Tensor"):
-            yield Patch(
-                torch.cuda, f"{prefix}Tensor", types.made(prefix), f"torch.cuda.{prefix}Tensor", kind="emulated"
-            )
-    yield from _complex_storages(context)
+        name = f"{prefix}Tensor"
+        own = getattr(context.namespace, name, None)
+        kind: Kind = "emulated" if own is None else "adapted"
+        yield Patch(torch.cuda, name, types.made(prefix, own), f"torch.cuda.{name}", kind=kind)
     default = _set_default_tensor_type(context, types, torch.set_default_tensor_type)
     yield Patch(torch, "set_default_tensor_type", default, 'torch.set_default_tensor_type("torch.cuda.FloatTensor")')
-
-
-def _complex_storages(context: Context) -> Iterator[Patch]:
-    """Classes that torch_musa lacks. torch looks for a tensor's class in the namespace of its device."""
-    pattern = getattr(context.namespace, "FloatStorage", None)
-    for name in _COMPLEX_STORAGES:
-        if pattern is not None and not hasattr(context.namespace, name):
-            made = _storage_class(getattr(context.torch.cuda, name), pattern.__module__)
-            yield Patch(context.namespace, name, made, None, kind="emulated", note="Tensor.storage_type()")
-            yield Patch(context.torch.cuda, name, made, f"torch.cuda.{name}", kind="emulated")
-
-
-def _storage_class(original: type, module: str) -> type:
-    """torch takes the device of such a class from the last part of its module's name."""
-    made: type = type(original)(original.__name__, (original,), {"__module__": module})
-    return made
 
 
 def _set_default_tensor_type(context: Context, types: LegacyTypes, original: Callable[[object], object]) -> EntryPoint:
