@@ -13,6 +13,7 @@ import torch
 from musasim.base import release
 
 from .. import _MUSAC
+from . import flight_recorder
 from ._interfaces import on_the_interface_asked_for
 
 # Names of the group that releases before 2.9.1 do not have.
@@ -87,7 +88,8 @@ def _wait_for_collectives(wait_for_all: Any) -> None:
 def _become_the_release(group: Any) -> None:
     is_newer = release.chosen() >= (2, 9, 1)
     group._as_since_2_9_1(is_newer)
-    del group._as_since_2_9_1
+    flight_recorder.publish(group._flights, group._forget_flights)
+    del group._as_since_2_9_1, group._flights, group._forget_flights
     for name in () if is_newer else _SINCE_2_9_1:
         delattr(group, name)
 

@@ -5,7 +5,9 @@ torch_musa has most of it from 2.9.1 on, under its own names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import pickle
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.context import Context
@@ -70,7 +72,24 @@ def _traces(context: Context) -> Iterator[Patch]:
             continue
         api = f"torch._C._distributed_c10d.{name}"
         if hasattr(native, own):
-            yield Patch(native, name, getattr(native, own), api, to=f"torch._C._distributed_c10d.{own}")
+            dump = _named_nccl(name, getattr(native, own), library, json if ending else pickle)
+            yield Patch(native, name, dump, api, to=f"torch._C._distributed_c10d.{own}")
         else:
             refuse = unsupported(context, api, f"this {adapter} has no flight recorder")
             yield Patch(native, name, refuse, api, kind="unsupported")
+
+
+def _named_nccl(name: str, original: Callable[..., Any], library: str, form: Any) -> Callable[..., bytes]:
+    """Operations are called "nccl:all_reduce" in it, and torch's reader of such files takes no other library's name."""
+
+    def dump(*args: Any, **kwargs: Any) -> bytes:
+        trace = form.loads(original(*args, **kwargs))
+        for entry in trace.get("entries", ()):
+            of, _, operation = entry["profiling_name"].partition(":")
+            if of == library:
+                entry["profiling_name"] = f"nccl:{operation}"
+        made: str | bytes = form.dumps(trace)
+        return made.encode() if isinstance(made, str) else made
+
+    dump.__name__ = dump.__qualname__ = name
+    return dump

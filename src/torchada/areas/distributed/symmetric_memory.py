@@ -12,7 +12,7 @@ from torchada.redirect.unsupported import error
 if TYPE_CHECKING:
     from torchada.redirect.types import P, R
 
-_WHY = "this {} gives torch no allocator for such memory; use the collectives of torch.distributed instead"
+_WHY = "this {} gives torch no allocator for such memory, as newer releases do; use the collectives of torch.distributed instead"
 # How torch says that nobody has given it one. Any other error is about the call.
 _LACKS = ("does not support device type", "does not find allocation backend", "did not find backend")
 # Functions that make or need such memory. Those that query it stay: they report that there is none.

@@ -1,10 +1,17 @@
 #include "../python/parts.h"
 
 #include "process_group.h"
+#include "symmetric_memory.h"
 
 #include <pybind11/chrono.h>
 #include <pybind11/stl.h>
+#include <torch/csrc/profiler/combined_traceback.h>
 #include <torch/csrc/utils/pybind.h>
+
+// PyTorch's own, in a header that newer wheels cannot include without another library's.
+namespace torch {
+TORCH_API std::vector<pybind11::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
+}
 
 namespace musasim {
 namespace py = pybind11;
@@ -24,6 +31,71 @@ c10::intrusive_ptr<Options> with_timeout(Milliseconds timeout) {
   auto options = c10::make_intrusive<Options>();
   options->timeout = timeout;
   return options;
+}
+
+py::list shown(const mccl::Flight::Shapes& shapes, bool types) {
+  py::list made;
+  for (const auto& [sizes, type] : shapes) {
+    types ? made.append(c10::toString(type)) : made.append(sizes);
+  }
+  return made;
+}
+
+py::object frames_of(const mccl::Flight& flight) {
+  auto* traceback = dynamic_cast<torch::CapturedTraceback*>(flight.frames.get());
+  std::vector<torch::CapturedTraceback*> one{traceback};
+  return traceback == nullptr ? py::list() : torch::py_symbolize(one).at(0);
+}
+
+py::object time_of(int64_t time) {
+  return time == 0 ? py::object(py::none()) : py::cast(time);
+}
+
+// As torch's flight recorder shows an operation.
+py::dict describe(const mccl::Flight& flight, bool with_frames) {
+  const int64_t started = flight.times->started, completed = flight.times->completed;
+  py::dict made;
+  made["record_id"] = flight.id;
+  made["pg_id"] = flight.group;
+  made["process_group"] = py::make_tuple(flight.group_name.first, flight.group_name.second);
+  made["collective_seq_id"] = flight.collective;
+  made["p2p_seq_id"] = flight.message;
+  made["op_id"] = flight.operation;
+  made["profiling_name"] = flight.title;
+  made["time_created_ns"] = flight.created;
+  if (completed != 0 && started != 0) {
+    made["duration_ms"] = static_cast<double>(completed - started) / 1e6;
+  }
+  made["input_sizes"] = shown(flight.inputs, false);
+  made["input_dtypes"] = shown(flight.inputs, true);
+  made["output_sizes"] = shown(flight.outputs, false);
+  made["output_dtypes"] = shown(flight.outputs, true);
+  made["state"] = completed != 0 ? "completed" : started != 0 ? "started" : "scheduled";
+  made["time_discovered_started_ns"] = time_of(started);
+  made["time_discovered_completed_ns"] = time_of(completed);
+  made["retired"] = completed != 0;
+  made["timeout_ms"] = flight.timeout.count();
+  made["is_p2p"] = flight.is_message;
+  if (with_frames) {
+    made["frames"] = frames_of(flight);
+  }
+  return made;
+}
+
+py::list flights(bool with_frames) {
+  py::list made;
+  for (const auto& flight : mccl::FlightRecorder::get().flights()) {
+    made.append(describe(flight, with_frames));
+  }
+  return made;
+}
+
+void become_2_9_1(bool is) {
+  mccl::Settings::since_2_9_1 = is;
+  if (is) {
+    mccl::register_symmetric_memory();
+    mccl::register_symmetric_operators();
+  }
 }
 
 c10::intrusive_ptr<Options> copy(const Options& options) {
@@ -63,7 +135,9 @@ void add_process_group(py::module_& module) {
       // For process_group.py, which takes them away: what is wrong is said before the ranks meet, and the end of the process.
       .def_static("_check_environment", [] { mccl::Settings::read(); })
       .def_static("_wait_for_all", &mccl::Lane::wait_for_all, py::arg("longest"), no_gil)
-      .def_static("_as_since_2_9_1", [](bool is) { mccl::Settings::since_2_9_1 = is; })
+      .def_static("_as_since_2_9_1", &become_2_9_1, py::arg("is"))
+      .def_static("_flights", &flights, py::arg("with_frames")) // for flight_recorder.py
+      .def_static("_forget_flights", [] { mccl::FlightRecorder::get().reset(); })
       // Of releases from 2.9.1 on; process_group.py takes them away before.
       .def("_comm_ptr", &ProcessGroupMCCL::comm_ptr)
       .def("register_mem_pool", &ProcessGroupMCCL::register_mem_pool, py::arg("pool"), py::arg("symm") = false)

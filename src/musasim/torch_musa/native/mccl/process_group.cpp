@@ -160,6 +160,7 @@ WorkPtr ProcessGroupMCCL::collective(Request request, Body body) {
 }
 
 WorkPtr ProcessGroupMCCL::message(Request request, Lane& lane, std::function<void(Gloo&, Deadline)> body) {
+  ++messages_sent_;
   return submit(request, lane, [communicator = communicator_, body = std::move(body)](Deadline deadline) {
     body(communicator->gloo, deadline);
   });
@@ -206,14 +207,36 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   }
   // It starts when its stream reaches it.
   const auto ready = completion_ns(current_stream(device.index()));
-  lane.push([ready, run = work->runner(std::move(job))]() mutable {
+  const auto times = record(request, &lane != &collectives_);
+  if (times != nullptr) {
+    work->then([times] { times->completed = unix_time_ns(); });
+  }
+  lane.push([ready, times, run = work->runner(std::move(job))]() mutable {
     wait_until(ready);
+    if (times != nullptr) {
+      times->started = unix_time_ns();
+    }
     run();
   });
   if (coalesced_.has_value()) {
     coalesced_->push_back(work);
   }
   return work;
+}
+
+std::shared_ptr<FlightTimes> ProcessGroupMCCL::record(const Request& request, bool is_message) {
+  Flight flight;
+  flight.group = uid_;
+  flight.group_name = {getGroupUid(), getGroupDesc()};
+  flight.collective = sequence_;
+  flight.message = messages_sent_;
+  flight.operation = ++operations_;
+  flight.title = request.title;
+  flight.is_message = is_message;
+  flight.timeout = request.timeout == kNoOwnTimeout ? options_->timeout : request.timeout;
+  flight.inputs = shapes_of(request.inputs);
+  flight.outputs = shapes_of(request.outputs);
+  return FlightRecorder::get().record(std::move(flight));
 }
 
 WorkPtr ProcessGroupMCCL::exchange(

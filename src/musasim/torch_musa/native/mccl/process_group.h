@@ -1,6 +1,7 @@
 #pragma once
 
 #include "agreement.h"
+#include "flight_recorder.h"
 #include "lane.h"
 #include "settings.h"
 #include "work.h"
@@ -148,6 +149,7 @@ class ProcessGroupMCCL final : public c10d::Backend {
   WorkPtr collective(Request request, Body body);
   WorkPtr message(Request request, Lane& lane, std::function<void(Gloo&, Deadline)> body);
   WorkPtr submit(const Request& request, Lane& lane, std::function<void(Deadline)> job);
+  std::shared_ptr<FlightTimes> record(const Request& request, bool is_message);
   WorkPtr exchange(Request request, std::function<at::Tensor()> input, std::function<void(const at::Tensor&)> output);
   WorkPtr joined(std::vector<WorkPtr> parts, at::Device device);
   Milliseconds timeout_for(Milliseconds asked);
@@ -167,6 +169,8 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::optional<std::vector<WorkPtr>> coalesced_;
   std::vector<std::function<void()>> captured_; // what a capture holds of them, which is replayed as one
   std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint64_t> messages_sent_{0};
+  std::atomic<uint64_t> operations_{0};
   uint64_t splits_ = 0;
   std::set<std::pair<int64_t, int64_t>> pools_; // those that are registered, by their ids
   bool used_ = false;
