@@ -193,6 +193,20 @@ def test_a_generator_of_ones_own_draws_its_own_numbers() -> None:
     assert torch.equal(torch.cuda.get_rng_state(), before)
 
 
+def test_a_generator_of_the_device_draws_nothing_for_tensors_of_the_cpu() -> None:
+    generator, refused = torch.Generator("cuda"), "Expected a 'cpu' device type for generator but found"
+    for draw in (
+        lambda: torch.rand(2, generator=generator),
+        lambda: torch.randperm(3, generator=generator),
+        lambda: torch.empty(2).uniform_(generator=generator),
+        lambda: torch.multinomial(torch.ones(3), 1, generator=generator),
+        lambda: torch.utils.data.random_split(range(4), [2, 2], generator=generator),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(RuntimeError, match=refused):
+            draw()
+    assert torch.randperm(3, generator=generator, device="cuda").is_cuda
+
+
 def test_bad_arguments_are_refused_before_a_number_is_drawn() -> None:
     seeded()
     with pytest.raises(RuntimeError, match="std >= 0"):

@@ -41,6 +41,9 @@ class DeviceCheck {
         visit_host(arguments[i], i);
       }
     }
+    if (C10_UNLIKELY(signature_.generators != 0 && !device_.has_value() && !wanted_.has_value())) {
+      refuse_generator();
+    }
   }
 
   bool dense() const {
@@ -104,6 +107,11 @@ class DeviceCheck {
         raise(tensor->device(), index);
       }
     });
+  }
+
+  // Nothing else of the call is on the device. The CPU's kernel, which CUDA runs then, checks its generator.
+  [[noreturn]] static void refuse_generator() {
+    TORCH_CHECK(false, "Expected a 'cpu' device type for generator but found '", kMusa, "'");
   }
 
   [[noreturn]] void raise(c10::Device other, size_t index) {
