@@ -6,6 +6,7 @@ floating type: overflows beyond 31 bits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,8 @@ class _Reduction:
     def _operator(self) -> Any:
         return overload(self._torch, self._name)
 
-    def _probed(self, kernel: Function, x: Tensor, dtype: Any, **options: Any) -> Any:
-        out = {"out": self._torch.full((), 7, dtype=dtype, device=x.device)} if self._has_out else {}
+    def _probed(self, kernel: Function, x: Tensor, **options: Any) -> Any:
+        out = {"out": self._torch.full((), 7.0, dtype=self._torch.float32, device=x.device)} if self._has_out else {}
         return kernel(x, *self._arguments, **options, **out).item()
 
 
@@ -85,11 +86,11 @@ class _Nothing(_Reduction):
 
     def is_right(self, kernel: Function, device: Any) -> bool:
         torch = self._torch
-        nothing = torch.empty(0, device=device)
+        nothing = torch.empty(0, dtype=torch.float32, device=device)
         if self._name in ("max", "min"):
             return self._raises(kernel, nothing)
-        computed, wanted = self._probed(kernel, nothing, torch.float32), 1.0 if self._name.startswith("prod") else None
-        return bool(computed == wanted if wanted is not None else computed != computed)
+        computed: float = self._probed(kernel, nothing)
+        return computed == 1 if self._name.startswith("prod") else math.isnan(computed)
 
     def _raises(self, kernel: Function, nothing: Tensor) -> bool:
         try:
@@ -106,4 +107,4 @@ class _Sum(_Reduction):
     def is_right(self, kernel: Function, device: Any) -> bool:
         torch = self._torch
         x = torch.tensor([2**31, 2**31], device=device)
-        return bool(self._probed(kernel, x, torch.float32, dtype=torch.float32) == 2.0**32)
+        return bool(self._probed(kernel, x, dtype=torch.float32) == 2.0**32)

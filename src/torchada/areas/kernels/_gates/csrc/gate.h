@@ -341,7 +341,7 @@ __attribute__((visibility("default"))) const char* torchada_gate_open(const char
 
 // Every call is the device's from now on.
 __attribute__((visibility("default"))) void torchada_gate_leave(const char* name) {
-  torchada::entries().at(name).state->rule = static_cast<int>(torchada::Rule::never);
+  torchada::entries().at(name).state->rule = 0;
 }
 
 __attribute__((visibility("default"))) void torchada_gate_close(const char* name) {
