@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.musa, pytest.mark.filterwarnings("ignore"), pytest.mar
 CHUNKS = 12
 
 CUDA_ONLY = "compiles CUDA code at run time; the CPU refuses it as well"
-HOST_INDICES = "PyTorch wants the indices on the host, whatever the device of the tensor"
 NO_GPU_KERNEL = "PyTorch supports it on the CPU only"
 OTHER_KERNEL = (
     "PyTorch uses fused attention only for devices that it knows; here it uses the composed one, which rounds otherwise"
@@ -41,7 +40,6 @@ GAPS = {
     "jiterator_4inputs_with_extra_args": CUDA_ONLY,
     "nn_functional_scaled_dot_product_attention": OTHER_KERNEL,
     "sparse_mm_reduce": NO_GPU_KERNEL,
-    "tensor_split": HOST_INDICES,
 }
 
 # What differs in halves only: 16 bits show a rounding that 32 do not. Not every version of PyTorch has these operators.

@@ -1,4 +1,4 @@
-"""`python -m outside SUITE CHECKOUT [options]`, from the folder `tests`."""
+"""`python -m outside SUITE CHECKOUT [options]`, from the folder `tests`; the suite `op-db` has no checkout."""
 
 from __future__ import annotations
 
@@ -11,31 +11,35 @@ from importlib.metadata import version
 from pathlib import Path
 
 from outside import headers, running, scoring
-from outside.suites import HERE, SUITES
+from outside.parts import Part
+from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
 
 
 def main() -> int:
     """Run a suite and compare; 1 if something fails that is not on the list, or otherwise than the list says."""
     options = _parse()
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
-    torch = version("torch")
-    results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{options.suite}-{torch}"
+    torch, suite = version("torch"), _suite(options)
+    name = options.suite if suite is None else suite.name
+    results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{name}-{torch}"
     bounds = running.Bounds(options.memory, options.seconds, options.sample, options.smallest)
     print(f"verdicts are kept in {results}", flush=True)
     verdicts = running.recorded(results) if options.score else []
     if options.score:
         runs: Iterable[tuple[Path, list[running.Verdict]]] = ()
-    elif options.suite == headers.NAME:
+    elif suite is None:
         runs, verdicts = headers.run(checkout, results, options.only, options.clang), running.recorded(results)
     else:
-        runs = running.run(SUITES[options.suite], checkout, results, bounds, options.only)
+        runs = running.run(suite, checkout, results, bounds, "" if suite.program else options.only)
     for path, found in runs:
         failed = sum(each.verdict == "failed" for each in found)
         print(f"{path.name}: {len(found)} tests, {failed} failed", flush=True)
         verdicts += found
-    kept = HERE / "kept" / f"{_list_of(options.suite)}.toml"
+    kept = HERE / "kept" / f"{(suite and suite.kept) or options.suite}.toml"
     made = scoring.score(verdicts, scoring.read(kept, torch, _version_of(checkout)))
-    report = f"{scoring.HEADER}\n{scoring.table(options.suite, torch, made)}\n"
+    report = f"{scoring.HEADER}\n{scoring.table(name, torch, made)}\n"
+    if suite is not None and suite.program:
+        report += f"\n{scoring.kinds(verdicts)}\n"
     (results / "score.md").write_text(report, encoding="utf-8")
     print(report)
     for verdict in made.new:
@@ -45,8 +49,11 @@ def main() -> int:
     return 1 if made.new or made.gone else 0
 
 
-def _list_of(suite: str) -> str:
-    return (suite in SUITES and SUITES[suite].kept) or suite
+def _suite(options: argparse.Namespace) -> Suite | None:
+    """None for the headers, which are no tests."""
+    if options.suite == OP_DB:
+        return op_db(options.release, options.mechanism, options.part, options.only)
+    return SUITES.get(options.suite)
 
 
 def _version_of(checkout: Path) -> str:
@@ -57,11 +64,11 @@ def _version_of(checkout: Path) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=[*SUITES, headers.NAME])
-    parser.add_argument("checkout", type=Path, help="a checkout, or an archive of one")
+    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB])
+    parser.add_argument("checkout", type=Path, nargs="?", help=f"a checkout, or an archive of one; {OP_DB} has none")
     parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
     parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")
-    parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--only", default="", help=f"files whose path contains this; tests of {OP_DB}")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
     parser.add_argument(
         "--smallest", type=int, default=0, metavar="N", help="of each test the N with the smallest sizes"
@@ -71,7 +78,22 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
-    return parser.parse_args()
+    table = parser.add_argument_group(OP_DB)
+    table.add_argument("--release", default=RELEASES[0], choices=RELEASES, help="of torch_musa, which is simulated")
+    table.add_argument("--mechanism", default="native", choices=("native", "portable"), help="for device strings")
+    table.add_argument("--part", default=Part(), type=_part, metavar="I/N", help="the I-th of N parts of the tests")
+    options = parser.parse_args()
+    if options.checkout is None and options.suite != OP_DB:
+        parser.error(f"the suite {options.suite} needs a checkout")
+    options.checkout = options.checkout or HERE
+    return options
+
+
+def _part(text: str) -> Part:
+    try:
+        return Part.read(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _unpacked(archive: Path) -> Path:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 _RESULTS = Path(os.environ["OUTSIDE_RESULTS"])
-_DONE = frozenset(Path(os.environ["OUTSIDE_DONE"]).read_text(encoding="utf-8").splitlines())
+DONE = frozenset(Path(os.environ["OUTSIDE_DONE"]).read_text(encoding="utf-8").splitlines())
 _EVERY = int(os.environ.get("OUTSIDE_EVERY", "0"))
 _SMALLEST = int(os.environ.get("OUTSIDE_SMALLEST", "0"))
 #: Verdicts from the strongest on: a test that fails in its teardown has failed.
@@ -37,8 +37,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [items[int(i * step)] for i in range(_EVERY)]
     if _SMALLEST:
         items[:] = harness.smallest(items, _SMALLEST)
-    _write(collected=len(items))
-    items[:] = [item for item in items if item.nodeid not in _DONE]
+    write(collected=len(items))
+    items[:] = [item for item in items if item.nodeid not in DONE]
 
 
 def _source(item: pytest.Item) -> str:
@@ -53,9 +53,9 @@ def _source(item: pytest.Item) -> str:
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """A file that cannot be imported is one failure."""
     if report.failed:
-        _write(test=report.nodeid, verdict="failed", error=_message(report))
+        write(test=report.nodeid, verdict="failed", error=_message(report))
     elif report.skipped:
-        _write(test=report.nodeid, verdict="skipped", error=_message(report))
+        write(test=report.nodeid, verdict="skipped", error=_message(report))
 
 
 _verdicts: dict[str, tuple[str, str]] = {}
@@ -63,7 +63,7 @@ _verdicts: dict[str, tuple[str, str]] = {}
 
 def pytest_runtest_logstart(nodeid: str, location: Any) -> None:
     """So that the parent knows whose fault it is if this process dies now."""
-    _write(test=nodeid, began=True)
+    write(test=nodeid, began=True)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -74,7 +74,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _verdicts[report.nodeid] = (verdict, _message(report))
     if report.when == "teardown":
         verdict, error = _verdicts.pop(report.nodeid, ("passed", ""))
-        _write(test=report.nodeid, verdict=verdict, error=error)
+        write(test=report.nodeid, verdict=verdict, error=error)
 
 
 def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
@@ -86,11 +86,16 @@ def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
         text = longrepr.reprcrash.message
     else:
         text = "\n".join([line[2:] for line in str(longrepr).splitlines() if line.startswith("E ")][-2:])
-    line = re.sub(r"0x[0-9a-f]{6,}", "0x..", " ".join(str(text).split()))
+    return one_line(str(text))
+
+
+def one_line(text: str) -> str:
+    """A message without what differs from run to run, and not too long."""
+    line = re.sub(r"0x[0-9a-f]{6,}", "0x..", " ".join(text.split()))
     # What another process raised is told with its traceback before it.
     return line if len(line) <= 800 else f"{line[:400]} ... {line[-400:]}"
 
 
-def _write(**entry: object) -> None:
+def write(**entry: object) -> None:
     with _RESULTS.open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")

@@ -8,7 +8,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +43,8 @@ def run(
     paths = {str(path.relative_to(suite.folder(checkout))): path for path in suite.paths(checkout)}
     for name in chosen(list(paths), only):
         path = paths[name]
-        yield path, _File(suite, checkout, path, results / (name.replace("/", "__") + ".jsonl"), bounds).run()
+        record = results / (name.replace("/", "__") + suite.part + ".jsonl")
+        yield path, _File(suite, checkout, path, record, bounds).run()
 
 
 def chosen(names: list[str], only: str) -> list[str]:
@@ -111,8 +111,7 @@ class _File:
             self._note(finished=True)
 
     def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "outside.recorder", "-p", "no:cacheprovider"]
-        command += self.suite.pytest_arguments(self.checkout, self.path)
+        command = self.suite.command(self.checkout, self.path)
         environment = {
             **self.suite.environment(self.checkout),
             "OUTSIDE_FILE": str(self.path),

@@ -111,5 +111,22 @@ def table(name: str, torch: str, made: Score) -> str:
     return f"| {name} | {torch} | {counts} | {causes} |"
 
 
+def kinds(verdicts: Iterable[Verdict]) -> str:
+    """How many pairs of an operator and a type are wrong, refused and right: a table with a row for each direction."""
+    counts = Counter((verdict.test.rpartition(" ")[2], _kind(verdict)) for verdict in verdicts)
+    rows = ["| | wrong | refused | right | right of all |", "|---|---|---|---|---|"]
+    for direction in ("forward", "gradients"):
+        wrong, refused, right = (counts[direction, kind] for kind in ("wrong", "refused", "right"))
+        share = right / max(wrong + refused + right, 1)
+        rows.append(f"| {direction} | {wrong} | {refused} | {right} | {share:.2%} |")
+    return "\n".join(rows)
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.verdict != "failed":
+        return "right" if verdict.verdict == "passed" else verdict.verdict
+    return "wrong" if verdict.error.startswith("wrong") else "refused"
+
+
 HEADER = """| suite | torch | passed | failed | skipped | expected failures | causes |
 |---|---|---|---|---|---|---|"""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from outside.parts import Part
+
 HERE = Path(__file__).resolve().parent
 #: Tests import `outside` and `support` from here.
 TESTS = HERE.parent
@@ -31,10 +33,21 @@ class Suite:
     kept: str = ""
     #: The tests are those of this repository, run on what the checkout has.
     own: bool = False
+    #: A module that is run in pytest's place.
+    program: str = ""
+    #: What stands behind the file in the name of its record, so that the parts of a run have records of their own.
+    part: str = ""
 
     def folder(self, checkout: Path) -> Path:
         """The folder that the files are named from."""
         return (TESTS.parent if self.own else checkout) / self.root
+
+    def command(self, checkout: Path, path: Path) -> list[str]:
+        """The process for one of the files."""
+        if self.program:
+            return [sys.executable, "-m", self.program]
+        pytest = [sys.executable, "-m", "pytest", "-q", "-p", "outside.recorder", "-p", "no:cacheprovider"]
+        return [*pytest, *self.pytest_arguments(checkout, path)]
 
     def pytest_arguments(self, checkout: Path, path: Path) -> list[str]:
         """What pytest is told, for one of the files."""
@@ -173,6 +186,27 @@ _MADE_FOR_EACH_DEVICE = (
     "test_view_ops.py",
     "nn/test_*.py",
 )
+
+
+OP_DB = "op-db"
+#: Of torch_musa, as MUSASIM_RELEASE names them; the default is the first.
+RELEASES = ("2.7.1", "2.9.1", "2.11.0")
+
+
+def op_db(release: str, mechanism: str, part: Part, only: str) -> Suite:
+    """PyTorch's table of operators: those whose names contain `only`, on one release of torch_musa, under one mechanism."""
+    env = {
+        "TORCHADA_SIMULATE": "1",
+        "MUSASIM_RELEASE": release,
+        "TORCHADA_NATIVE": str(int(mechanism == "native")),
+        "OUTSIDE_PART": str(part),
+        "OUTSIDE_ONLY": only,
+    }
+    suffix = "" if part == Part() else f"-{part.number}-of-{part.count}"
+    name = f"{OP_DB}-{release}-{mechanism}"
+    program = "outside.op_db"
+    return Suite(name, "tests/outside", ("op_db.py",), "torchada", (), (), env, OP_DB, True, program, suffix)
+
 
 SUITES = {
     suite.name: suite

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from outside import headers, running, scoring
+from outside.parts import Part
 from outside.projects import memcheck, testing
 from outside.running import Bounds, Verdict
 from outside.scoring import Known
-from outside.suites import HERE, SUITES, Suite
+from outside.suites import HERE, OP_DB, SUITES, Suite, op_db
 
 pytestmark = pytest.mark.once
 
@@ -123,7 +124,7 @@ def test_failures_are_compared_with_the_list() -> None:
 
 @pytest.mark.parametrize("path", sorted((HERE / "kept").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
-    suites = {headers.NAME, *(each.kept or name for name, each in SUITES.items())}
+    suites = {headers.NAME, OP_DB, *(each.kept or name for name, each in SUITES.items())}
     assert path.stem in suites and scoring.read(path, "2.13.0", "2.6.0")
 
 
@@ -171,6 +172,48 @@ def test_a_choice_of_no_file_is_refused(suite: tuple[Suite, Path], tmp_path: Pat
         list(running.run(*suite, tmp_path / "results", Bounds(), "tests/test_any"))
     with pytest.raises(SystemExit, match="--only nonsense"):
         running.chosen(headers.headers(), "nonsense")
+
+
+@pytest.mark.full
+@pytest.mark.musa
+def test_operators_are_compared_with_the_cpu_and_a_run_may_take_a_part(tmp_path: Path) -> None:
+    verdicts: list[Verdict] = []
+    for number in (1, 2):
+        suite = op_db("2.7.1", "native", Part(number, 2), "trunc ")
+        ((_, found),) = running.run(suite, HERE, tmp_path, Bounds(gibibytes=16, seconds=200))
+        verdicts += found
+    assert running.recorded(tmp_path) == verdicts and {each.verdict for each in verdicts} == {"passed"}
+    types = ("bfloat16", "float16", "float32", "float64")
+    ways = {f"trunc {dtype} {way}" for dtype in types for way in ("forward", "gradients")}
+    assert {each.test for each in verdicts} == ways | {f"trunc {dtype} forward" for dtype in INTEGERS}
+
+
+INTEGERS = ("int16", "int32", "int64", "int8", "uint8")
+
+
+def test_wrong_and_refused_are_told_apart() -> None:
+    verdicts = [
+        Verdict("add float32 forward", "passed"),
+        Verdict("mm float64 forward", "failed", "wrong: sample 0: strides"),
+        Verdict("mm float64 gradients", "failed", "refused: RuntimeError: no"),
+        Verdict("mul complex32 forward", "skipped", "the CPU computes no sample of this type"),
+    ]
+    assert scoring.kinds(verdicts).splitlines()[2:] == [
+        "| forward | 1 | 0 | 1 | 50.00% |",
+        "| gradients | 0 | 1 | 0 | 0.00% |",
+    ]
+
+
+@pytest.mark.parametrize("text", ["3", "0/2", "3/2", "1/2/3", "a/b"])
+def test_what_is_no_part_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=f"'{text}' is no part: expected I/N"):
+        Part.read(text)
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+def test_parts_share_all_items(count: int) -> None:
+    parts = [Part.read(f"{number}/{count}").of(range(7)) for number in range(1, count + 1)]
+    assert sorted(item for part in parts for item in part) == list(range(7))
 
 
 def test_a_folder_that_is_no_checkout_is_refused(tmp_path: Path) -> None:

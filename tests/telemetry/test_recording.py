@@ -333,6 +333,12 @@ def test_the_summary(musa: Interpreter, tmp_path: Path) -> None:
     assert len({line.index("torch.") for line in lines[2:-1]}) == 1, "aligned"
 
 
+def test_the_summary_ends_with_what_was_computed_on_the_cpu(musa: Interpreter) -> None:
+    code = "import torch\nx = torch.ones(2, device='cuda')\nfor _ in range(3): torch.logcumsumexp(x, 0)\n"
+    last = musa.run(code, env={**SUMMARY, "TORCHADA_CPU_FALLBACK": "silent"}).stderr.splitlines()[-1]
+    assert last == "  computed on the CPU, with copies there and back: aten::_logcumsumexp 3"
+
+
 def test_calls_are_told_once_per_line(musa: Interpreter) -> None:
     done = musa.run(
         "import torch\nfor _ in range(3):\n    torch.cuda.synchronize()\ntorch.cuda.synchronize()\n", env=CALLS

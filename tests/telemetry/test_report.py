@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -27,7 +28,7 @@ VOID = {"meta", "input", "link", "br", "img"}
 def process(pid: int = 1) -> dict[str, Any]:
     names = ("host", "python", "torch", "torchada", "adapter", "folder")
     numbers: dict[str, Any] = {"pid": pid, "parent": 0, "started": 1.0, "ended": 2.0, "simulated": True}
-    return {**dict.fromkeys(names, "x"), **numbers, "backend": "musa", "command": ["train.py"]}
+    return {**dict.fromkeys(names, "x"), **numbers, "backend": "musa", "command": ["train.py"], "cpu_fallbacks": {}}
 
 
 def use(**fields: Any) -> dict[str, Any]:
@@ -175,6 +176,15 @@ def test_the_page_shows_calls_by_kind() -> None:
     assert files == ["/x/train.py"] * 5
 
 
+def test_the_page_adds_up_what_processes_computed_on_the_cpu() -> None:
+    made = document(use())
+    assert "Computed on the CPU" not in Page(page.page(made)).words
+    for number, counts in ((2, {"aten::clamp": 2}), (3, {"aten::clamp": 1, "aten::histc": 5000})):
+        report.add(made, {**process(number), "cpu_fallbacks": counts}, [use()])
+    words = Page(page.page(made)).words
+    assert "Computed on the CPU operator calls aten::histc 5,000 aten::clamp 3 Processes" in words
+
+
 def test_the_page_says_that_nothing_was_recorded() -> None:
     words = Page(page.page(report.empty(["train.py"]))).words
     assert "Nothing was recorded" in words and "Nothing that was called is unsupported" not in words
@@ -218,6 +228,23 @@ def test_run_writes_json_and_page(musa: Interpreter, tmp_path: Path) -> None:
     assert found == json.loads(pages.data_of((tmp_path / "out.html").read_text()))
     run(musa, "--report", "out.json", code=code)
     assert loaded(musa)["totals"]["calls"] == 1, "an earlier report is not added to"
+
+
+@pytest.mark.musa
+def test_what_was_computed_on_the_cpu_is_in_the_report_of_each_process(musa: Interpreter) -> None:
+    code = """
+    import os, torch
+    x = torch.ones(2, device="cuda")
+    torch.logcumsumexp(x, 0)
+    if os.fork() == 0:
+        torch.device("cuda")
+        os._exit(0)
+    os.wait()
+    torch.logcumsumexp(x, 0)
+    """
+    run(musa, "--report", "out.json", code=inspect.cleandoc(code), env={"TORCHADA_CPU_FALLBACK": "silent"})
+    counts = {found["parent"]: found["cpu_fallbacks"] for found in loaded(musa)["processes"]}
+    assert sorted(counts.values(), key=len) == [{}, {"aten::_logcumsumexp": 2}], "a child has none of its parent's"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def page(document: Document) -> str:
         rows=(_attention(apis, folder) if apis else _why_nothing(document)) + (_apis(apis, folder) or _NOTHING),
         aside_title="Who called",
         aside=_packages(uses),
-        below=_processes(document["processes"]),
+        below=_on_the_cpu(document["processes"]) + _processes(document["processes"]),
         footer=_FOOTER,
     )
 
@@ -140,6 +140,17 @@ def _packages(uses: Sequence[Use]) -> str:
     for use in uses:
         counts.setdefault(_whose(use["package"]), Counter())[use["kind"]] += use["count"]
     return parts.filters(counts, {kind: title(kind) for kind in OF_CALLS})
+
+
+def _on_the_cpu(processes: Sequence[Document]) -> str:
+    """What was computed on the CPU in the device's place, in all processes; nothing where nothing was."""
+    counts: Counter[str] = Counter()
+    for process in processes:
+        counts.update(process["cpu_fallbacks"])
+    if not counts:
+        return ""
+    table = parts.table(("operator", "calls"), [(name, f"{count:,}") for name, count in counts.most_common()])
+    return f'<h2>Computed on the CPU</h2><section class="card">{table}</section>'
 
 
 def _processes(processes: Sequence[Document]) -> str:

@@ -12,11 +12,13 @@ import platform
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from torchada.base.private import masked_command
 from torchada.base.version import __version__
+from torchada.redirect import cpu_fallbacks
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.telemetry import report, summary
@@ -37,6 +39,7 @@ class Telemetry:
         self.context = context
         self._settings, self._complain = context.settings, complain
         self._started = time.time()
+        self._inherited: Counter[str] = Counter()
         self._process = _describe(context)
         backend = frozenset(filter(None, (context.backend.adapter, context.backend.simulator)))
         announce = _announce if self._settings.log == "calls" else None
@@ -65,7 +68,8 @@ class Telemetry:
             counts = self._recorder.drain()
             if not counts:
                 return
-            process = {**self._process, **_identity(), "started": self._started}
+            on_the_cpu = dict(cpu_fallbacks.COUNTS - self._inherited)
+            process = {**self._process, **_identity(), "started": self._started, "cpu_fallbacks": on_the_cpu}
             uses = report.uses(counts)
             if self._settings.log == "summary":
                 _write(summary.text(process, uses))
@@ -78,6 +82,7 @@ class Telemetry:
         """In a forked child: discard the counts, which belong to its parent."""
         self._recorder.clear()
         self._started = time.time()
+        self._inherited = cpu_fallbacks.COUNTS.copy()
 
 
 # One for each redirection of another kind in this process; functions of an earlier one may still be called.

@@ -34,7 +34,17 @@ def text(process: Mapping[str, Any], uses: Sequence[Mapping[str, Any]]) -> str:
         lines.append(f"  ... and {counted(left, 'more API')}; `torchada run --report` shows all")
     device = f"{process['backend']}{' (simulated)' if process['simulated'] else ''}"
     head = f"torchada: CUDA as used by process {process['pid']}, on {device}"
-    return "\n".join([head, *lines, f"  {_totals(uses)}", ""])
+    return "\n".join([head, *lines, f"  {_totals(uses)}", *_on_the_cpu(process["cpu_fallbacks"]), ""])
+
+
+def _on_the_cpu(operators: Mapping[str, int]) -> list[str]:
+    """The operators that were computed on the CPU in the device's place, the most frequent first."""
+    if not operators:
+        return []
+    often = sorted(operators.items(), key=lambda entry: (-entry[1], entry[0]))
+    return [
+        "  computed on the CPU, with copies there and back: " + ", ".join(f"{name} {count:,}" for name, count in often)
+    ]
 
 
 def rows_of(uses: Sequence[Mapping[str, Any]], folder: str) -> list[Row]:

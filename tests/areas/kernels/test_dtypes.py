@@ -133,7 +133,7 @@ def test_an_error_stays_the_backends() -> None:
 
 def test_every_operator_of_the_lists_is_one_of_pytorchs() -> None:
     (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("kernels.dtypes")]
-    assert {record.patch.name for record in records} == {*dtypes._OPERATORS, "arange.start_out"}
+    assert {record.patch.name for record in records} == {*dtypes._OPERATORS, *dtypes._CLAMPS, "arange.start_out"}
 
 
 REQUESTED = """

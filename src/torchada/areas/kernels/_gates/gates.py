@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from torchada.areas.kernels._gates.library import Library
     from torchada.redirect.context import Context
 
-# By what a gate decides; csrc/gate.h has the same numbers.
-ALWAYS, REFUSED, INTEGERS, DOUBLES, SLICED, SCALED = 1, 2, 3, 4, 5, 6
+# By what a gate decides, as bits; csrc/gate.h has the same numbers.
+ALWAYS, REFUSED, INTEGERS, DOUBLES, SLICED, SCALED = 1, 2, 4, 8, 16, 32
+FRACTIONAL, COMPLEX, NOTHING, SCATTERED, INTO_FLOATS = 64, 128, 256, 512, 1024
 _PYTHON, _OWN = "PrivateUse2", "PrivateUse3"
 
 

@@ -20,6 +20,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -29,16 +30,18 @@ constexpr auto kDevice = c10::DispatchKey::PrivateUse1;
 constexpr auto kPython = c10::DispatchKey::PrivateUse2;
 constexpr auto kOwn = c10::DispatchKey::PrivateUse3;
 
-// Which calls are Python's; `gates.py` has the same numbers.
-enum class Rule : int {
-  never = 0, // a probe has found the device's kernel right
-  always = 1,
-  refused = 2, // those that the device's kernel refuses, which it is asked first
-  integers = 3, // those of integers or booleans alone
-  doubles = 4, // those whose operands have double precision as their common type
-  sliced = 5, // those with a matrix of eight bytes or more an element, which BLAS would read with the stride between rows alone
-  scaled = 6, // elu with other scales than 1
-};
+// Which calls are Python's, as bits; `gates.py` has the same numbers. None: a probe has found the device's kernel right.
+constexpr int kAlways = 1;
+constexpr int kRefused = 2; // those that the device's kernel refuses, which it is asked first
+constexpr int kOfIntegers = 4; // those of integers or booleans alone
+constexpr int kOfDoubles = 8; // those whose operands have double precision as their common type
+constexpr int kSliced = 16; // those with a matrix of eight bytes or more an element, which BLAS would read with the stride between rows alone
+constexpr int kScaled = 32; // elu with other scales than 1
+constexpr int kFractional = 64; // those of integers with a number that is none
+constexpr int kOfComplex = 128; // those of complex numbers
+constexpr int kOfNothing = 256; // those whose first tensor has no elements
+constexpr int kScattered = 512; // those that write to a tensor that is not contiguous
+constexpr int kIntoFloats = 1024; // those of int64 that ask for a floating type
 
 constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
   uint64_t made = 0;
@@ -48,6 +51,7 @@ constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
   return made;
 }
 
+constexpr uint64_t kComplex = bits({at::kComplexHalf, at::kComplexFloat, at::kComplexDouble});
 constexpr uint64_t kIntegers = bits({at::kBool, at::kByte, at::kChar, at::kShort, at::kInt, at::kLong});
 // Refused for another reason, such as nine dimensions, and tried again the next time.
 constexpr uint64_t kCommon = bits({at::kFloat, at::kLong, at::kInt, at::kBool});
@@ -99,6 +103,43 @@ bool is_scaled(const at::Tensor& /*self*/, const at::Scalar& /*alpha*/, const at
 template <class... Arguments>
 bool is_scaled(const Arguments&...) {
   return true;
+}
+
+template <class T>
+bool is_fraction(const T& /*value*/) {
+  return false;
+}
+inline bool is_fraction(const at::Scalar& number) {
+  return number.isFloatingPoint();
+}
+inline bool is_fraction(const std::optional<at::Scalar>& number) {
+  return number.has_value() && number->isFloatingPoint();
+}
+
+template <class... Arguments>
+bool is_of_nothing(const at::Tensor& first, const Arguments&...) {
+  return first.numel() == 0;
+}
+template <class... Arguments>
+bool is_of_nothing(const Arguments&...) {
+  return false;
+}
+
+// `Declared` is the type in the schema: a reference to a tensor that is not constant is written to.
+template <class Declared, class T>
+bool is_scattered(const T& value) {
+  if constexpr (std::is_same_v<Declared, at::Tensor&>) {
+    return !value.is_contiguous();
+  }
+  return false;
+}
+
+template <class T>
+bool is_floating(const T& /*value*/) {
+  return false;
+}
+inline bool is_floating(const std::optional<at::ScalarType>& type) {
+  return type.has_value() && at::isFloatingType(*type);
 }
 
 // The combinations of types that a kernel has refused, as bits, so that it need not be asked again. Never more than a few.
@@ -177,35 +218,37 @@ struct Gate<Operator, Result(Arguments...)> {
 
   static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
     auto& gate = state();
-    const auto rule = static_cast<Rule>(gate.rule.load(std::memory_order_relaxed));
-    if (rule == Rule::refused) {
-      return attempt(gate, keys, arguments...);
-    }
-    if (C10_UNLIKELY(concerns(rule, arguments...))) {
+    const int rule = gate.rule.load(std::memory_order_relaxed);
+    if (C10_UNLIKELY((rule & ~kRefused) != 0 && concerns(rule, arguments...))) {
       return in_python(gate, arguments...);
+    }
+    if ((rule & kRefused) != 0) {
+      return attempt(gate, keys, arguments...);
     }
     return gate.own.template call<Result, Arguments...>(*gate.op, keys, std::forward<Arguments>(arguments)...);
   }
 
  private:
-  static bool concerns(Rule rule, const Arguments&... arguments) {
-    switch (rule) {
-      case Rule::always:
-        return true;
-      case Rule::integers:
-        return ((types_of(arguments) | ...) & ~kIntegers) == 0;
-      case Rule::doubles: {
-        at::native::ResultTypeState state = {};
-        (promote(state, arguments), ...);
-        return at::native::result_type(state) == at::kDouble;
-      }
-      case Rule::sliced:
-        return (is_sliced(arguments) || ...);
-      case Rule::scaled:
-        return is_scaled(arguments...);
-      default:
-        return false;
+  static bool concerns(int rule, const Arguments&... arguments) {
+    return (rule & kAlways) != 0 || (types_concern(rule, arguments...)) || ((rule & kSliced) != 0 && (is_sliced(arguments) || ...)) ||
+        ((rule & kScaled) != 0 && is_scaled(arguments...)) || ((rule & kOfNothing) != 0 && is_of_nothing(arguments...)) ||
+        ((rule & kScattered) != 0 && (is_scattered<Arguments>(arguments) || ...));
+  }
+
+  static bool types_concern(int rule, const Arguments&... arguments) {
+    if ((rule & (kOfIntegers | kFractional | kOfComplex | kIntoFloats)) != 0) {
+      const auto types = (types_of(arguments) | ...);
+      const bool are_integers = (types & ~kIntegers) == 0;
+      return ((rule & kOfIntegers) != 0 && are_integers) || ((rule & kOfComplex) != 0 && (types & kComplex) != 0) ||
+          ((rule & kFractional) != 0 && are_integers && (is_fraction(arguments) || ...)) ||
+          ((rule & kIntoFloats) != 0 && (types & bits({at::kLong})) != 0 && (is_floating(arguments) || ...));
     }
+    if ((rule & kOfDoubles) != 0) {
+      at::native::ResultTypeState state = {};
+      (promote(state, arguments), ...);
+      return at::native::result_type(state) == at::kDouble;
+    }
+    return false;
   }
 
   static Result attempt(State& gate, c10::DispatchKeySet keys, Arguments... arguments) {
@@ -266,7 +309,7 @@ inline void open(const std::string& name, int rule) {
   const auto& of_op = entry_of(*gate.op);
   const bool has_own = of_op.hasComputedKernelForDispatchKey(kDevice);
   gate.own = has_own ? of_op.lookup(c10::DispatchKeySet(kDevice)) : c10::KernelFunction();
-  gate.rule = has_own ? rule : static_cast<int>(Rule::always);
+  gate.rule = has_own ? rule : kAlways;
   Quiet quiet;
   c10::WarningUtils::WarningHandlerGuard guard(&quiet);
   if (has_own) {
@@ -298,7 +341,7 @@ __attribute__((visibility("default"))) const char* torchada_gate_open(const char
 
 // Every call is the device's from now on.
 __attribute__((visibility("default"))) void torchada_gate_leave(const char* name) {
-  torchada::entries().at(name).state->rule = static_cast<int>(torchada::Rule::never);
+  torchada::entries().at(name).state->rule = 0;
 }
 
 __attribute__((visibility("default"))) void torchada_gate_close(const char* name) {
