@@ -5,6 +5,7 @@
 #include "../ground/on_device.h"
 #include "memcheck.h"
 #include "running.h"
+#include "seed.h"
 #include "waiting.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace musart {
@@ -93,7 +95,7 @@ Thread* begin_next(RunningLaunch& d) {
     return nullptr;
   }
   block.yielded = false;
-  auto& thread = block.threads[block.next++];
+  auto& thread = block.threads[block.order[block.next++]];
   thread.fiber = d.fiber;
   bind(d, thread);
   return &thread;
@@ -192,10 +194,18 @@ void run_block(RunningLaunch& d) {
   }
 }
 
-void reset(RunningLaunch& d, Block& block, const Extent& index) {
+void order_threads(Block& block, unsigned count) {
+  block.order.resize(count);
+  std::iota(block.order.begin(), block.order.end(), 0);
+  if (is_seeded()) shuffle_threads(block.order);
+}
+
+void reset(RunningLaunch& d, Block& block, unsigned number_in_grid) {
   static unsigned long long serial = 0;
   const auto count = static_cast<unsigned>(d.launch->block.count());
-  block.index = index;
+  block.number = number_in_grid;
+  block.index = position(number_in_grid, d.launch->grid);
+  order_threads(block, count);
   block.threads.assign(count, Thread{});
   block.warps.resize((count + kWarp - 1) / kWarp);
   for (unsigned number = 0; number < count; ++number) {
@@ -221,23 +231,19 @@ void enter_block(RunningLaunch& d, Block& block) {
   d.block = &block;
   assign(musasim_block_index, block.index);
   musasim_block_serial = block.serial;
-  memcheck::enter_block(block.serial);
+  memcheck::enter_block(block.serial, block.number);
 }
 
 void run_one_by_one(RunningLaunch& d) {
   static auto* block = new Block();
-  const auto& grid = d.launch->grid;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x && d.error == musaSuccess; ++x) {
-        reset(d, *block, {x, y, z});
-        enter_block(d, *block);
-        if (memcheck::enabled()) {
-          std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
-        }
-        run_block(d);
-      }
+  const size_t count = d.launch->grid.count();
+  for (size_t turn = 0; turn < count && d.error == musaSuccess; ++turn) {
+    reset(d, *block, static_cast<unsigned>(block_of_turn(turn, count)));
+    enter_block(d, *block);
+    if (memcheck::enabled()) {
+      std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
     }
+    run_block(d);
   }
 }
 
@@ -258,7 +264,7 @@ void bring_back(const Block& block) {
 }
 
 void release_grid(std::vector<Block>& blocks) {
-  memcheck::barrier();
+  memcheck::grid_barrier();
   for (auto& block : blocks) {
     block.at_grid = 0;
     for (auto& thread : block.threads) {
@@ -272,11 +278,12 @@ void release_grid(std::vector<Block>& blocks) {
 void run_together(RunningLaunch& d) {
   std::vector<Block> blocks(d.launch->grid.count());
   for (unsigned number = 0; number < blocks.size(); ++number) {
-    reset(d, blocks[number], position(number, d.launch->grid));
+    reset(d, blocks[number], number);
   }
   for (bool unfinished = true; unfinished && d.error == musaSuccess;) {
     unfinished = false;
-    for (auto& block : blocks) {
+    for (size_t turn = 0; turn < blocks.size(); ++turn) {
+      auto& block = blocks[block_of_turn(turn, blocks.size())];
       if (block.alive == 0 || d.error != musaSuccess) {
         continue;
       }
@@ -314,6 +321,7 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
   assign(musasim_block_extent, launch.block);
   assign(musasim_grid_extent, launch.grid);
   musasim_dynamic_shared_bytes = static_cast<unsigned>(launch.shared);
+  begin_order();
   memcheck::begin_launch(static_cast<unsigned>(launch.block.count()));
   t_on_device = true;
   if (launch.cooperative) {

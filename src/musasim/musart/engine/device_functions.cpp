@@ -2,6 +2,7 @@
 #include "../driver/stream.h"
 #include "../ground/on_device.h"
 #include "../include/musasim/engine.h"
+#include "launch.h"
 #include "running.h"
 #include "waiting.h"
 
@@ -10,6 +11,18 @@
 #include <string>
 
 using namespace musart;
+
+namespace {
+
+// What the launch would have been refused for, had the variables been known. A device's compiler knows them.
+[[noreturn]] void refuse_shared(const Launch& launch, size_t fixed, const std::string& place) {
+  report("too much shared memory: " + std::to_string(fixed) + " bytes of __shared__ variables with the one at " + place + ", and " +
+         std::to_string(launch.shared) + " bytes of the launch; a block has " + std::to_string(kUsualShared) +
+         ", and more for a launch after musaFuncSetAttribute");
+  abandon_launch(musaErrorInvalidValue);
+}
+
+} // namespace
 
 int musasim_on_device(void) {
   return t_on_device ? 1 : 0;
@@ -115,7 +128,7 @@ int musasim_is_local(const void* address) {
   return t_on_device && musart::is_on_stack(address) ? 1 : 0;
 }
 
-void musasim_declare_shared(void* address, size_t bytes) {
+void musasim_declare_shared_at(void* address, size_t bytes, const char* file, int line) {
   auto& d = running_launch();
   auto& known = d.block->shared;
   const auto is_it = [&](const Shared& variable) { return variable.address == address; };
@@ -130,4 +143,12 @@ void musasim_declare_shared(void* address, size_t bytes) {
   }
   auto& kernel = *d.launch->kernel;
   kernel.static_shared = std::max(kernel.static_shared, static_cast<unsigned>(sum));
+  if (!fits_in_shared(kernel, sum, d.launch->shared)) {
+    refuse_shared(*d.launch, sum, std::string(file) + ":" + std::to_string(line));
+  }
+}
+
+// For objects that were compiled before the place was told.
+void musasim_declare_shared(void* address, size_t bytes) {
+  musasim_declare_shared_at(address, bytes, "an unknown place", 0);
 }

@@ -62,12 +62,14 @@ struct Shared { // a __shared__ variable
 
 struct Block {
   Extent index;
+  unsigned number = 0; // in the grid
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::vector<Thread*> ready; // a ring
   size_t ready_first = 0;
   size_t ready_count = 0;
-  unsigned next = 0; // the next thread to begin
+  std::vector<unsigned> order; // in which threads begin, and go on after a barrier
+  unsigned next = 0; // the next of these to begin
   unsigned alive = 0;
   unsigned arrived = 0; // at the barrier
   unsigned predicates = 0; // threads that arrived with a non-zero predicate
@@ -118,8 +120,7 @@ bool is_stack_overflow(const void* address) noexcept;
 
 // Where the running thread is, for what looks at its accesses.
 struct CheckedThread {
-  unsigned block[3], thread[3];
-  unsigned number, warp;
+  unsigned block, number, warp; // their numbers: of the block in the grid, of the thread and its warp in the block
 };
 bool checked_thread(CheckedThread* where); // of the running thread; false if there is none
 bool is_shared(const void* address); // in a __shared__ variable of the running block

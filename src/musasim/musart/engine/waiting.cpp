@@ -1,12 +1,15 @@
 #include "waiting.h"
 
+#include "divergence.h"
 #include "memcheck.h"
+#include "seed.h"
 
 #include <algorithm>
 
 namespace musart {
 
 void finish_barrier(Block& block) {
+  memcheck::check_barrier(block);
   memcheck::barrier();
   block.votes = {block.predicates, block.arrived};
   block.arrived = 0;
@@ -14,7 +17,9 @@ void finish_barrier(Block& block) {
   for (auto& warp : block.warps) {
     warp.barrier_file = nullptr;
   }
-  for (auto& thread : block.threads) {
+  if (is_seeded()) shuffle_threads(block.order);
+  for (const unsigned number : block.order) {
+    auto& thread = block.threads[number];
     if (thread.wait == Wait::Barrier) {
       make_ready(block, thread);
     }

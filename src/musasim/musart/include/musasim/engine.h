@@ -130,6 +130,7 @@ void musasim_launch_telling(struct musasim_kernel* kernel, const void* data, con
 
 /* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
    read before it is written shall not look like a good value. */
+void musasim_declare_shared_at(void* address, size_t bytes, const char* file, int line);
 void musasim_declare_shared(void* address, size_t bytes);
 
 /* Whether the calling thread's block has this address in its shared memory, or the thread has it in its own. */
