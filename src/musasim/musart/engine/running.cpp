@@ -21,10 +21,7 @@ alignas(1024) MUSASIM_EXPORT char musasim_dynamic_shared[musart::kMostDynamicSha
 
 namespace musart {
 
-RunningLaunch& running_launch() {
-  static auto* one = new RunningLaunch();
-  return *one;
-}
+RunningLaunch& the_launch = *new RunningLaunch();
 
 std::string text_of(const Extent& index) {
   return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";

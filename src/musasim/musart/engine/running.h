@@ -34,16 +34,18 @@ struct Round {
   unsigned mask = 0;
   unsigned readers = 0; // threads for which it is the last one
   const char* what = nullptr;
+  Round* next_unused = nullptr;
 };
 
 struct Thread {
+  Extent index; // constant in a launch, as the number
+  unsigned number = 0;
   Fiber* fiber = nullptr;
   Round* round = nullptr;
   const char* place = nullptr; // file of a barrier, name of an exchange
   int line = 0;
   const void* caller = nullptr; // of a converge, because a line may contain two
   unsigned together = 0; // lanes of the last converge
-  unsigned number = 0;
   Wait wait = Wait::Nothing;
 };
 
@@ -70,6 +72,7 @@ struct Block {
   size_t ready_count = 0;
   std::vector<unsigned> order; // in which threads begin, and go on after a barrier
   unsigned next = 0; // the next of these to begin
+  unsigned count = 0; // of the threads
   unsigned alive = 0;
   unsigned arrived = 0; // at the barrier
   unsigned predicates = 0; // threads that arrived with a non-zero predicate
@@ -94,10 +97,14 @@ struct RunningLaunch {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
   std::vector<std::unique_ptr<Round>> rounds;
-  std::vector<Round*> unused;
+  Round* unused = nullptr; // the first of them
 };
 
-RunningLaunch& running_launch();
+extern RunningLaunch& the_launch;
+
+inline RunningLaunch& running_launch() {
+  return the_launch;
+}
 
 inline void assign(unsigned (&to)[3], const Extent& from) {
   to[0] = from.x;

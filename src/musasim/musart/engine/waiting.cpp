@@ -26,21 +26,14 @@ void finish_barrier(Block& block) {
   }
 }
 
-void let_go(RunningLaunch& d, Thread& thread) {
-  if (thread.round != nullptr && --thread.round->readers == 0) {
-    d.unused.push_back(thread.round);
-  }
-  thread.round = nullptr;
-}
-
 Round& open_round(RunningLaunch& d, Warp& warp, unsigned mask, const char* what) {
-  if (d.unused.empty()) {
+  if (d.unused == nullptr) {
     d.rounds.push_back(std::make_unique<Round>());
-    d.unused.push_back(d.rounds.back().get());
+    d.unused = d.rounds.back().get();
   }
-  auto* round = d.unused.back();
-  d.unused.pop_back();
-  round->shared.lanes = 0;
+  auto* round = d.unused;
+  d.unused = round->next_unused;
+  round->shared.lanes = round->shared.votes = 0;
   round->mask = mask;
   round->readers = 0;
   round->what = what;
@@ -58,15 +51,6 @@ void close_round(RunningLaunch& d, Warp& warp, Round& round) {
       make_ready(*d.block, thread);
     }
   }
-}
-
-Round* find_round(Warp& warp, unsigned mask) {
-  for (auto* round : warp.open) {
-    if (round->mask == mask) {
-      return round;
-    }
-  }
-  return nullptr;
 }
 
 } // namespace musart

@@ -69,7 +69,8 @@ struct musasim_votes musasim_barrier(int predicate, const char* file, int line);
 /* What the lanes of a warp gave each other: slot[lane] is valid for the lanes in `lanes` alone. */
 struct musasim_round {
   unsigned int lanes;
-  unsigned int reserved[3];
+  unsigned int votes; /* of musasim_vote */
+  unsigned int reserved[2];
   unsigned char slot[MUSASIM_WARP_SIZE][16] __attribute__((aligned(16)));
 };
 
@@ -78,6 +79,9 @@ struct musasim_round {
    thread's next exchange or converge. `what` names the operation, as in "__shfl_sync". Lanes that name the same mask and
    another operation, and a mask without the calling lane, are faults. */
 const struct musasim_round* musasim_exchange(unsigned int mask, const void* value, size_t bytes, const char* what);
+
+/* The same for a bit of each lane, in `votes`. */
+const struct musasim_round* musasim_vote(unsigned int mask, int predicate, const char* what);
 
 /* The lanes that are together here: every lane of the warp that gets to this file:line before it must wait for something
    else. For __activemask() and coalesced groups. */
