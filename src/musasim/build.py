@@ -69,7 +69,7 @@ class Target:
 
     @property
     def libraries(self) -> list[Library]:
-        runtime = Library(_RUNTIME, [_MUSART / "musart.cpp"], link=["-pthread"])
+        runtime = Library(_RUNTIME, [_MUSART / "musart.cpp"], flags=["-O2"], link=["-pthread"])
         units = [_SOURCES / f"{unit}.cpp" for unit in _UNITS]
         includes = [_MUSASIM, _GENERATED, _MUSART / "include"]
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)

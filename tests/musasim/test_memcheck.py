@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from musasim.toolkit import home
-from support.interpreter import ROOT
+from support.memcheck import compiled, environment, findings
+from support.memcheck import planted as line_of
+from support.memcheck import run as memcheck_run
 
 pytestmark = pytest.mark.once
 
-SOURCE = ROOT / "tests" / "musasim" / "device" / "memcheck.mu"
+SOURCE = "memcheck.mu"
 # By kernel: the fault and how it is planted (a kernel's `shift`).
 FAULTS = {
     "read_past_end": ("read out of bounds", 1),
@@ -35,64 +34,22 @@ FAULTS = {
     "misaligned": ("misaligned access", 1),
 }
 
-RUN = """
-import ctypes, sys
-library = ctypes.CDLL(sys.argv[1])
-x = (ctypes.c_float * 64)(*range(1, 65))
-y = (ctypes.c_float * 64)(*[-1] * 64)
-getattr(library, "run_" + sys.argv[2])(x, y, ctypes.c_long(int(sys.argv[3])))
-"""
-
 
 @pytest.fixture(scope="module")
 def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("memcheck"), "1")
-
-
-def compiled(folder: Path, memcheck: str) -> Path:
-    library = folder / "memcheck.so"
-    mcc = [home() / "bin" / "mcc", "-O1", "-shared", "-fPIC", SOURCE, "-o", library, "-lmusart"]
-    done = subprocess.run(mcc, capture_output=True, text=True, env=environment(memcheck))
-    assert done.returncode == 0, done.stderr
-    return library
+    return compiled(SOURCE, tmp_path_factory.mktemp("memcheck"))
 
 
 def test_code_of_the_host_is_left_alone(checked: Path) -> None:
     assert ctypes.CDLL(str(checked)).sum_of_squares(4) == 64 + 14
 
 
-def environment(memcheck: str) -> dict[str, str]:
-    return {**os.environ, "MUSASIM_MEMCHECK": memcheck}
-
-
 def run(library: Path, kernel: str, shift: int, memcheck: str = "1") -> str:
-    """What a run in a process of its own has said."""
-    command = [sys.executable, "-c", RUN, str(library), kernel, str(shift)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment(memcheck)).stderr
+    return memcheck_run(library, kernel, shift, memcheck).stderr
 
 
 def planted(kernel: str, fault: str) -> int:
-    """The line of a kernel that says which fault it has."""
-    lines = SOURCE.read_text(encoding="utf-8").splitlines()
-    name = {"global_unwritten": "copy"}.get(kernel, kernel)
-    start = next(i for i, line in enumerate(lines) if re.match(rf"__global__ void {name}\(", line))
-    return next(i for i in range(start, len(lines)) if lines[i].endswith(f"// {fault}")) + 1
-
-
-class Finding:
-    """What is said of a fault: its kernel and kind, and the lines, two of a race."""
-
-    def __init__(self, text: str) -> None:
-        place, self.kind, self.what = text.split("\n")[0].split(": ", 2)
-        self.kernel = re.split(r"[ ,(]", place)[1]
-        self.where = re.findall(r"^    (?:at|and) (\S+)$", text, re.MULTILINE)
-        assert re.search(r", block \(0, 0, 0\), thread \(\d+, 0, 0\)$", place)
-
-
-def findings(said: str) -> list[Finding]:
-    parts = said.split("musasim: memcheck: ")
-    assert len(parts) == 1 or re.fullmatch(r"\d+ faults? found\n", parts[-1])
-    return [Finding(part) for part in parts[1:-1]]
+    return line_of(SOURCE, {"global_unwritten": "copy"}.get(kernel, kernel), fault)
 
 
 @pytest.mark.parametrize("kernel", FAULTS)
@@ -102,6 +59,7 @@ def test_a_planted_fault_is_found_at_its_line(checked: Path, kernel: str) -> Non
     found = next((each for each in findings(said) if each.kind == fault), None)
     assert found is not None, said
     assert found.kernel == {"global_unwritten": "copy"}.get(kernel, kernel)
+    assert found.block == 0
     assert any(each.endswith(f"memcheck.mu:{planted(kernel, fault)}") for each in found.where), said
 
 
@@ -125,7 +83,7 @@ def test_the_distance_from_an_allocation_is_said(checked: Path) -> None:
 
 def test_without_the_setting_nothing_is_looked_at(checked: Path, tmp_path: Path) -> None:
     assert run(checked, "race_write_write", 1, memcheck="0") == ""
-    plain = compiled(tmp_path, "0")
+    plain = compiled(SOURCE, tmp_path, "0")
     assert b"__asan" not in plain.read_bytes()
     assert ctypes.CDLL(str(plain)).run_ordered is not None
 

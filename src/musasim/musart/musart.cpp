@@ -20,8 +20,13 @@
 #include "driver/graph_launches.cpp"
 
 #include "engine/fiber.cpp"
+#include "engine/seed.cpp"
 #include "engine/running.cpp"
+#include "engine/ordering.cpp"
+#include "engine/findings.cpp"
 #include "engine/memcheck.cpp"
+#include "engine/divergence.cpp"
+#include "engine/leaks.cpp"
 #include "engine/waiting.cpp"
 #include "engine/block.cpp"
 #include "engine/device_functions.cpp"

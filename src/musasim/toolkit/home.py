@@ -103,7 +103,7 @@ def _compile_runtime(place: Path) -> None:
     A process loads only one of the two, because the dynamic linker compares the names inside the libraries.
     """
     print("musasim: compiling its runtime (once, a few seconds) ...", file=sys.stderr, flush=True)
-    _compile_library([_MUSART / "musart.cpp"], place / _RUNTIME)
+    _compile_library([_MUSART / "musart.cpp"], place / _RUNTIME, "-O2")
 
 
 def _compile_libraries(runtime: Path, place: Path) -> None:

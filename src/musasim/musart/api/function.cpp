@@ -54,7 +54,8 @@ musaError_t musaFuncGetAttributes(musaFuncAttributes* attributes, const void* fu
   attributes->maxThreadsPerBlock = kernel->max_threads == 0 ? kMaxThreads : static_cast<int>(kernel->max_threads);
   attributes->numRegs = 32;
   attributes->ptxVersion = attributes->binaryVersion = properties.major * 10 + properties.minor;
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(std::max<size_t>(kUsualDynamicShared, kernel->dynamic_limit));
+  const size_t usual = kUsualShared - std::min<size_t>(kUsualShared, kernel->static_shared);
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(std::max<size_t>(usual, kernel->dynamic_limit));
   attributes->preferredShmemCarveout = kernel->carveout;
   return musaSuccess;
 }

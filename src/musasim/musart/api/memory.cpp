@@ -2,6 +2,7 @@
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
 #include "../driver/symbol.h"
+#include "../engine/leaks.h"
 #include "gate.h"
 #include "stream.h"
 
@@ -9,7 +10,9 @@
 
 using namespace musart;
 
-musaError_t musaMalloc(void** pointer, size_t size) {
+namespace {
+
+musaError_t allocate_for(const void* caller, void** pointer, size_t size) {
   if (pointer == nullptr) {
     return remember(musaErrorInvalidValue);
   }
@@ -17,7 +20,14 @@ musaError_t musaMalloc(void** pointer, size_t size) {
     return remember(error);
   }
   *pointer = size == 0 ? nullptr : allocate(current_device(), size, Owner::Program);
+  remember_owner(*pointer, caller);
   return remember(size == 0 || *pointer != nullptr ? musaSuccess : musaErrorMemoryAllocation);
+}
+
+} // namespace
+
+musaError_t musaMalloc(void** pointer, size_t size) {
+  return allocate_for(__builtin_return_address(0), pointer, size);
 }
 
 musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags) {
@@ -27,7 +37,7 @@ musaError_t musaMallocManaged(void** pointer, size_t size, unsigned int flags) {
   if (pointer == nullptr || size == 0) {
     return remember(musaErrorInvalidValue);
   }
-  const auto error = musaMalloc(pointer, size);
+  const auto error = allocate_for(__builtin_return_address(0), pointer, size);
   if (error == musaSuccess) {
     mark_managed(*pointer);
   }
@@ -70,7 +80,8 @@ musaError_t musaFree(void* pointer) {
 
 // Kernels run when they are queued, so no earlier work needs the memory any more.
 musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream) {
-  return stream_of(stream) == nullptr ? remember(musaErrorInvalidResourceHandle) : musaMalloc(pointer, size);
+  return stream_of(stream) == nullptr ? remember(musaErrorInvalidResourceHandle)
+                                      : allocate_for(__builtin_return_address(0), pointer, size);
 }
 
 musaError_t musaFreeAsync(void* pointer, musaStream_t stream) {

@@ -5,6 +5,7 @@
 #include "../ground/on_device.h"
 #include "memcheck.h"
 #include "running.h"
+#include "seed.h"
 #include "waiting.h"
 
 #include <algorithm>
@@ -12,28 +13,13 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace musart {
 namespace {
 
 constexpr size_t kMostWaits = 6; // named in a report
-
-void bind(RunningLaunch& d, Thread& thread) {
-  d.thread = &thread;
-  assign(musasim_thread_index, position(thread.number, d.launch->block));
-  musasim_lane = thread.number % kWarp;
-  musasim_warp = thread.number / kWarp;
-}
-
-Thread& take_ready(Block& block) {
-  auto* thread = block.ready[block.ready_first++];
-  if (block.ready_first == block.ready.size()) {
-    block.ready_first = 0;
-  }
-  --block.ready_count;
-  return *thread;
-}
 
 // The lanes of a warp that wait at one place form a group. This is called when no thread can run, so no other lane will arrive.
 bool converge(Block& block) {
@@ -70,7 +56,6 @@ bool converge(Block& block) {
 void finish(RunningLaunch& d, Thread& thread) {
   auto& block = *d.block;
   let_go(d, thread);
-  thread.fiber = nullptr;
   --block.alive;
   auto& warp = block.warps[thread.number / kWarp];
   warp.alive &= ~(1U << (thread.number % kWarp));
@@ -89,12 +74,11 @@ void finish(RunningLaunch& d, Thread& thread) {
 
 Thread* begin_next(RunningLaunch& d) {
   auto& block = *d.block;
-  if ((block.ready_count != 0 && !block.yielded) || block.next == block.threads.size()) {
+  if ((block.ready_count != 0 && !block.yielded) || block.next == block.count) {
     return nullptr;
   }
   block.yielded = false;
-  auto& thread = block.threads[block.next++];
-  thread.fiber = d.fiber;
+  auto& thread = block.threads[block.order[block.next++]];
   bind(d, thread);
   return &thread;
 }
@@ -122,24 +106,20 @@ void worker() {
       finish(d, *thread);
     }
     d.idle.push_back(d.fiber);
-    switch_stacks(&d.fiber->stack_pointer, d.scheduler);
+    go_on(d);
   }
 }
 
 // --- the scheduler -----------------------------------------------------------------------------------------------------
 
-Fiber* take_fiber(RunningLaunch& d) {
-  if (d.idle.empty()) {
-    auto fiber = std::make_unique<Fiber>();
-    if (!prepare(*fiber, worker)) {
-      return nullptr;
-    }
-    d.idle.push_back(fiber.get());
-    d.fibers.push_back(std::move(fiber));
+bool make_fiber(RunningLaunch& d) {
+  auto fiber = std::make_unique<Fiber>();
+  if (!prepare(*fiber, worker)) {
+    return false;
   }
-  auto* fiber = d.idle.back();
-  d.idle.pop_back();
-  return fiber;
+  d.idle.push_back(fiber.get());
+  d.fibers.push_back(std::move(fiber));
+  return true;
 }
 
 // A text for users that says what the threads wait for: a few of them, one for each place.
@@ -169,18 +149,13 @@ void run_fiber(RunningLaunch& d, Fiber& fiber) {
 void run_block(RunningLaunch& d) {
   auto& block = *d.block;
   while (d.error == musaSuccess && block.alive != 0) {
-    const bool any_new = block.next != block.threads.size();
-    if (block.ready_count != 0 && !(block.yielded && any_new)) {
-      auto& thread = take_ready(block);
-      bind(d, thread);
-      run_fiber(d, *thread.fiber);
-    } else if (any_new) {
-      auto* fiber = take_fiber(d);
-      if (fiber == nullptr) {
+    if (auto* fiber = next_fiber(d)) {
+      run_fiber(d, *fiber);
+    } else if (block.next != block.count) {
+      if (!make_fiber(d)) {
         d.error = d.launch->cooperative ? musaErrorCooperativeLaunchTooLarge : musaErrorLaunchOutOfResources;
         return;
       }
-      run_fiber(d, *fiber);
     } else if (!converge(block)) {
       if (block.at_grid == block.alive) {
         return;
@@ -192,25 +167,36 @@ void run_block(RunningLaunch& d) {
   }
 }
 
-void reset(RunningLaunch& d, Block& block, const Extent& index) {
-  static unsigned long long serial = 0;
-  const auto count = static_cast<unsigned>(d.launch->block.count());
-  block.index = index;
+// What is the same for all blocks of a launch.
+void make_threads(const Launch& launch, Block& block) {
+  const auto count = static_cast<unsigned>(launch.block.count());
+  block.count = count;
   block.threads.assign(count, Thread{});
-  block.warps.resize((count + kWarp - 1) / kWarp);
   for (unsigned number = 0; number < count; ++number) {
     block.threads[number].number = number;
+    block.threads[number].index = position(number, launch.block);
   }
+  block.warps.resize((count + kWarp - 1) / kWarp);
+  block.ready.assign(count, nullptr);
+  block.order.resize(count);
+  std::iota(block.order.begin(), block.order.end(), 0);
+}
+
+// Threads that have returned leave nothing to clear.
+void reset(RunningLaunch& d, Block& block, unsigned number_in_grid) {
+  static unsigned long long serial = 0;
+  block.number = number_in_grid;
+  block.index = position(number_in_grid, d.launch->grid);
+  if (is_seeded()) shuffle_threads(block.order);
   for (unsigned warp = 0; warp < block.warps.size(); ++warp) {
-    const unsigned lanes = std::min(kWarp, count - warp * kWarp);
+    const unsigned lanes = std::min(kWarp, block.count - warp * kWarp);
     block.warps[warp].alive = lanes == kWarp ? ~0U : (1U << lanes) - 1;
     block.warps[warp].open.clear();
     block.warps[warp].barrier_file = nullptr;
   }
-  block.ready.assign(count, nullptr);
   block.ready_first = block.ready_count = 0;
   block.next = 0;
-  block.alive = count;
+  block.alive = block.count;
   block.arrived = block.predicates = block.at_grid = 0;
   block.yielded = false;
   block.serial = ++serial;
@@ -221,23 +207,20 @@ void enter_block(RunningLaunch& d, Block& block) {
   d.block = &block;
   assign(musasim_block_index, block.index);
   musasim_block_serial = block.serial;
-  memcheck::enter_block(block.serial);
+  memcheck::enter_block(block.serial, block.number);
 }
 
 void run_one_by_one(RunningLaunch& d) {
   static auto* block = new Block();
-  const auto& grid = d.launch->grid;
-  for (unsigned z = 0; z < grid.z; ++z) {
-    for (unsigned y = 0; y < grid.y; ++y) {
-      for (unsigned x = 0; x < grid.x && d.error == musaSuccess; ++x) {
-        reset(d, *block, {x, y, z});
-        enter_block(d, *block);
-        if (memcheck::enabled()) {
-          std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
-        }
-        run_block(d);
-      }
+  const size_t count = d.launch->grid.count();
+  make_threads(*d.launch, *block);
+  for (size_t turn = 0; turn < count && d.error == musaSuccess; ++turn) {
+    reset(d, *block, static_cast<unsigned>(block_of_turn(turn, count)));
+    enter_block(d, *block);
+    if (memcheck::enabled()) {
+      std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
     }
+    run_block(d);
   }
 }
 
@@ -258,7 +241,7 @@ void bring_back(const Block& block) {
 }
 
 void release_grid(std::vector<Block>& blocks) {
-  memcheck::barrier();
+  memcheck::grid_barrier();
   for (auto& block : blocks) {
     block.at_grid = 0;
     for (auto& thread : block.threads) {
@@ -272,11 +255,13 @@ void release_grid(std::vector<Block>& blocks) {
 void run_together(RunningLaunch& d) {
   std::vector<Block> blocks(d.launch->grid.count());
   for (unsigned number = 0; number < blocks.size(); ++number) {
-    reset(d, blocks[number], position(number, d.launch->grid));
+    make_threads(*d.launch, blocks[number]);
+    reset(d, blocks[number], number);
   }
   for (bool unfinished = true; unfinished && d.error == musaSuccess;) {
     unfinished = false;
-    for (auto& block : blocks) {
+    for (size_t turn = 0; turn < blocks.size(); ++turn) {
+      auto& block = blocks[block_of_turn(turn, blocks.size())];
       if (block.alive == 0 || d.error != musaSuccess) {
         continue;
       }
@@ -297,9 +282,10 @@ void recover(RunningLaunch& d) {
     prepare(*fiber, worker);
     d.idle.push_back(fiber.get());
   }
-  d.unused.clear();
+  d.unused = nullptr;
   for (auto& round : d.rounds) {
-    d.unused.push_back(round.get());
+    round->next_unused = d.unused;
+    d.unused = round.get();
   }
 }
 
@@ -314,6 +300,7 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
   assign(musasim_block_extent, launch.block);
   assign(musasim_grid_extent, launch.grid);
   musasim_dynamic_shared_bytes = static_cast<unsigned>(launch.shared);
+  begin_order();
   memcheck::begin_launch(static_cast<unsigned>(launch.block.count()));
   t_on_device = true;
   if (launch.cooperative) {
@@ -322,6 +309,7 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
     run_one_by_one(d);
   }
   t_on_device = false;
+  d.thread = nullptr;
   memcheck::end_launch();
   if (d.error != musaSuccess) {
     recover(d);

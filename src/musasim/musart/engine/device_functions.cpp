@@ -2,6 +2,7 @@
 #include "../driver/stream.h"
 #include "../ground/on_device.h"
 #include "../include/musasim/engine.h"
+#include "launch.h"
 #include "running.h"
 #include "waiting.h"
 
@@ -10,6 +11,70 @@
 #include <string>
 
 using namespace musart;
+
+namespace {
+
+// What the launch would have been refused for, had the variables been known. A device's compiler knows them.
+[[noreturn]] void refuse_shared(const Launch& launch, size_t fixed, const std::string& place) {
+  report("too much shared memory: " + std::to_string(fixed) + " bytes of __shared__ variables with the one at " + place + ", and " +
+         std::to_string(launch.shared) + " bytes of the launch; a block has " + std::to_string(kUsualShared) +
+         ", and more for a launch after musaFuncSetAttribute");
+  abandon_launch(musaErrorInvalidValue);
+}
+
+// Functions of their own, because texts would make room on each thread's stack.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_exchange(const char* what, const char* why, const char* other = "") {
+  musasim_fault(musaErrorLaunchFailure, (std::string(what) + ": " + why + other).c_str());
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] void refuse_barrier(const Warp& warp, const char* file, int line) {
+  const std::string others = std::string(warp.barrier_file) + ":" + std::to_string(warp.barrier_line);
+  const std::string mine = std::string(file) + ":" + std::to_string(line);
+  const std::string message = "divergent barrier: this thread is at " + mine + ", others of its warp at " + others;
+  musasim_fault(musaErrorLaunchFailure, message.c_str());
+}
+
+// Most values have four or eight bytes.
+inline void give(unsigned char* slot, const void* value, size_t bytes) {
+  if (value == nullptr) return;
+  if (bytes == 4) std::memcpy(slot, value, 4);
+  else if (bytes == 8) std::memcpy(slot, value, 8);
+  else std::memcpy(slot, value, bytes);
+}
+
+// The lanes of `mask` meet, after each has left something.
+template <class Leave>
+const musasim_round* meet(unsigned mask, const char* what, Leave leave) {
+  auto& d = running_launch();
+  if (d.thread == nullptr) {
+    musasim_fault(musaErrorLaunchFailure, what);
+  }
+  auto& thread = *d.thread;
+  auto& warp = d.block->warps[musasim_warp];
+  const unsigned lane = musasim_lane;
+  if ((mask >> lane & 1) == 0) {
+    refuse_exchange(what, "the mask does not contain the calling lane");
+  }
+  let_go(d, thread);
+  auto* round = find_round(warp, mask);
+  if (round == nullptr) {
+    round = &open_round(d, warp, mask, what);
+  } else if (round->what != what && std::strcmp(round->what, what) != 0) {
+    refuse_exchange(what, "other lanes of the mask are at ", round->what);
+  }
+  leave(round->shared, lane);
+  round->shared.lanes |= 1U << lane;
+  thread.round = round;
+  ++round->readers;
+  if (is_complete(warp, *round)) {
+    close_round(d, warp, *round);
+  } else {
+    wait(d, Wait::Exchange, what, 0);
+  }
+  return &thread.round->shared;
+}
+
+} // namespace
 
 int musasim_on_device(void) {
   return t_on_device ? 1 : 0;
@@ -20,10 +85,10 @@ long long musasim_clock_ns(void) {
 }
 
 musasim_votes musasim_barrier(int predicate, const char* file, int line) {
-  if (!t_on_device) {
+  auto& d = running_launch();
+  if (d.thread == nullptr) {
     musasim_fault(musaErrorLaunchFailure, "a barrier was called");
   }
-  auto& d = running_launch();
   auto& block = *d.block;
   // A barrier counts the warps that have come, wherever they are: CUDA's programs send whole warps different ways. The lanes of
   // one warp must come together.
@@ -31,11 +96,8 @@ musasim_votes musasim_barrier(int predicate, const char* file, int line) {
   if (warp.barrier_file == nullptr) {
     warp.barrier_file = file;
     warp.barrier_line = line;
-  } else if (warp.barrier_line != line || std::strcmp(warp.barrier_file, file) != 0) {
-    const std::string others = std::string(warp.barrier_file) + ":" + std::to_string(warp.barrier_line);
-    const std::string mine = std::string(file) + ":" + std::to_string(line);
-    const std::string message = "divergent barrier: this thread is at " + mine + ", others of its warp at " + others;
-    musasim_fault(musaErrorLaunchFailure, message.c_str());
+  } else if (warp.barrier_line != line || (warp.barrier_file != file && std::strcmp(warp.barrier_file, file) != 0)) {
+    refuse_barrier(warp, file, line);
   }
   block.predicates += predicate != 0 ? 1 : 0;
   if (++block.arrived == block.alive) {
@@ -47,34 +109,11 @@ musasim_votes musasim_barrier(int predicate, const char* file, int line) {
 }
 
 const musasim_round* musasim_exchange(unsigned mask, const void* value, size_t bytes, const char* what) {
-  if (!t_on_device) {
-    musasim_fault(musaErrorLaunchFailure, what);
-  }
-  auto& d = running_launch();
-  auto& thread = *d.thread;
-  auto& warp = d.block->warps[musasim_warp];
-  const unsigned lane = musasim_lane;
-  if ((mask >> lane & 1) == 0) {
-    musasim_fault(musaErrorLaunchFailure, (std::string(what) + ": the mask does not contain the calling lane").c_str());
-  }
-  let_go(d, thread);
-  auto* round = find_round(warp, mask);
-  if (round == nullptr) {
-    round = &open_round(d, warp, mask, what);
-  } else if (round->what != what && std::strcmp(round->what, what) != 0) {
-    musasim_fault(
-        musaErrorLaunchFailure, (std::string(what) + ": other lanes of the mask are at " + round->what).c_str());
-  }
-  std::memcpy(round->shared.slot[lane], value, value == nullptr ? 0 : bytes);
-  round->shared.lanes |= 1U << lane;
-  thread.round = round;
-  ++round->readers;
-  if (is_complete(warp, *round)) {
-    close_round(d, warp, *round);
-  } else {
-    wait(d, Wait::Exchange, what, 0);
-  }
-  return &thread.round->shared;
+  return meet(mask, what, [=](musasim_round& round, unsigned lane) { give(round.slot[lane], value, bytes); });
+}
+
+const musasim_round* musasim_vote(unsigned mask, int predicate, const char* what) {
+  return meet(mask, what, [=](musasim_round& round, unsigned lane) { round.votes |= (predicate != 0 ? 1U : 0U) << lane; });
 }
 
 unsigned musasim_converge(const char* file, int line) {
@@ -104,7 +143,7 @@ void musasim_yield(void) {
   auto& d = running_launch();
   make_ready(*d.block, *d.thread);
   d.block->yielded = true;
-  switch_stacks(&d.fiber->stack_pointer, d.scheduler);
+  go_on(d);
 }
 
 int musasim_is_shared(const void* address) {
@@ -115,7 +154,7 @@ int musasim_is_local(const void* address) {
   return t_on_device && musart::is_on_stack(address) ? 1 : 0;
 }
 
-void musasim_declare_shared(void* address, size_t bytes) {
+void musasim_declare_shared_at(void* address, size_t bytes, const char* file, int line) {
   auto& d = running_launch();
   auto& known = d.block->shared;
   const auto is_it = [&](const Shared& variable) { return variable.address == address; };
@@ -130,4 +169,12 @@ void musasim_declare_shared(void* address, size_t bytes) {
   }
   auto& kernel = *d.launch->kernel;
   kernel.static_shared = std::max(kernel.static_shared, static_cast<unsigned>(sum));
+  if (!fits_in_shared(kernel, sum, d.launch->shared)) {
+    refuse_shared(*d.launch, sum, std::string(file) + ":" + std::to_string(line));
+  }
+}
+
+// For objects that were compiled before the place was told.
+void musasim_declare_shared(void* address, size_t bytes) {
+  musasim_declare_shared_at(address, bytes, "an unknown place", 0);
 }

@@ -72,12 +72,13 @@ musart_switch_stacks:
 #error "musasim: kernels need a context switch for this processor; see musart/engine/fiber.cpp"
 #endif
 
-extern "C" void musart_switch_stacks(void** from, void* to) __attribute__((visibility("hidden")));
-
 namespace musart {
 namespace {
 
 constexpr size_t kGuard = 4096;
+// Stacks lie at equal distances, so frames at the same depth would share a few lines of the processor's cache.
+constexpr size_t kStep = 128;
+constexpr size_t kSteps = 32;
 
 bool allocate_stack(Fiber& fiber) {
   const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
@@ -86,7 +87,9 @@ bool allocate_stack(Fiber& fiber) {
     return false;
   }
   mprotect(base, kGuard, PROT_NONE);
+  static size_t number = 0;
   fiber.stack = static_cast<char*>(base) + kGuard;
+  fiber.top = fiber.stack + kFiberStack - number++ % kSteps * kStep;
   return true;
 }
 
@@ -96,7 +99,7 @@ bool prepare(Fiber& fiber, void (*entry)()) {
   if (fiber.stack == nullptr && !allocate_stack(fiber)) {
     return false;
   }
-  char* top = fiber.stack + kFiberStack;
+  char* top = fiber.top;
 #if defined(__x86_64__)
   // Six registers, the entry point, and an unused return address, because functions start with the stack 8 off a multiple of 16.
   auto** frame = reinterpret_cast<void**>(top) - 8;
@@ -109,10 +112,6 @@ bool prepare(Fiber& fiber, void (*entry)()) {
 #endif
   fiber.stack_pointer = frame;
   return true;
-}
-
-void switch_stacks(void** from, void* to) {
-  musart_switch_stacks(from, to);
 }
 
 } // namespace musart

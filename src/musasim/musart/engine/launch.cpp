@@ -70,9 +70,13 @@ musaError_t check_launch(const Launch& wanted) {
       return musaErrorCooperativeLaunchTooLarge;
     }
   }
-  const size_t limit = std::max<size_t>(kUsualDynamicShared, kernel.dynamic_limit);
-  return wanted.shared <= limit && wanted.shared + kernel.static_shared <= kMostDynamicShared ? musaSuccess
-                                                                                               : musaErrorInvalidValue;
+  return fits_in_shared(kernel, kernel.static_shared, wanted.shared) ? musaSuccess : musaErrorInvalidValue;
+}
+
+bool fits_in_shared(const musasim_kernel& kernel, size_t fixed, size_t dynamic) {
+  const size_t usual = kUsualShared - std::min(kUsualShared, fixed);
+  const size_t limit = std::max<size_t>(usual, kernel.dynamic_limit);
+  return fixed <= kUsualShared && dynamic <= limit && dynamic + fixed <= kMostDynamicShared;
 }
 
 void run_launch(const Launch& launch, int device, const void* data, const musasim_closure& closure) {
@@ -85,7 +89,7 @@ void run_launch(const Launch& launch, int device, const void* data, const musasi
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);
   restore_signals(handlers);
-  if (error == musaErrorCooperativeLaunchTooLarge || error == musaErrorLaunchOutOfResources) {
+  if (error == musaErrorCooperativeLaunchTooLarge || error == musaErrorLaunchOutOfResources || error == musaErrorInvalidValue) {
     remember(error);
   } else if (error != musaSuccess) {
     fail_device(device, error);

@@ -1,21 +1,17 @@
 // The compiler calls __asan_load4_noabort(address) and its like before each access, and another function where an address does not fit
 // the alignment of its type, because it may split a vector into numbers (mcc's options are in toolkit/compiler/host_flags.py). Nothing
-// of the sanitizers themselves takes part. A finding is kept until the launch has ended, because the program that knows lines of source
-// cannot be started from a thread's small stack.
+// of the sanitizers themselves takes part.
 #include "memcheck.h"
 
 #include "../driver/checked_memory.h"
 #include "../ground/on_device.h"
 #include "../include/musasim/engine.h"
+#include "findings.h"
+#include "ordering.h"
 #include "running.h"
 
-#include <dlfcn.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -23,92 +19,29 @@
 namespace musart::memcheck {
 namespace {
 
-constexpr size_t kMostFindings = 100; // of a process
-
 // The last accesses to four bytes of memory that several threads may reach.
+struct Access {
+  Moment moment;
+  const void* caller = nullptr;
+  unsigned char bytes = 0; // a bit for each
+  bool publishes = false;
+};
+enum class Kind { Read, Write, Atomic };
+struct Accesses {
+  Access of[3]; // by kind
+};
 struct Cell {
-  struct Access {
-    CheckedThread by{};
-    unsigned barriers = 0, rounds = 0, releases = 0;
-    unsigned bytes = 0; // a bit for each
-    const void* caller = nullptr;
-  };
-  unsigned long long block = 0;
-  Access written, read;
+  unsigned long long serial = 0; // of the block that was here last
+  Accesses own, before; // its accesses, and the last ones of other blocks of the launch
 };
 
 struct Seen {
-  unsigned barriers = 0;
-  std::vector<unsigned> rounds; // by warp
-  std::vector<unsigned> releases; // by thread: atomic functions and fences
-  unsigned long long block = 0;
+  unsigned long long serial = 0; // of the running block
   std::unordered_map<Address, Cell> cells;
 };
 Seen& launch() {
   static auto* one = new Seen();
   return *one;
-}
-
-struct Finding {
-  std::string text;
-  const void* caller;
-  const void* other; // of a race
-};
-std::vector<Finding>& findings() {
-  static auto* all = new std::vector<Finding>();
-  return *all;
-}
-size_t g_found = 0;
-
-void summarise() {
-  std::fprintf(stderr, "musasim: memcheck: %zu %s found\n", g_found, g_found == 1 ? "fault" : "faults");
-}
-
-std::string index_text(const unsigned (&x)[3]) {
-  return "(" + std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " + std::to_string(x[2]) + ")";
-}
-
-// Each place is named once for each kind of fault.
-void found(const CheckedThread& by, const char* kind, const std::string& what, const void* caller, const void* other = nullptr) {
-  static auto* told = new std::set<std::pair<std::string, const void*>>();
-  if (g_found >= kMostFindings || !told->emplace(kind, caller).second) return;
-  if (g_found++ == 0) std::atexit(summarise);
-  const std::string place = "kernel " + std::string(checked_kernel()) + ", block " + index_text(by.block) + ", thread " + index_text(by.thread);
-  findings().push_back({place + ": " + kind + ": " + what, caller, other});
-}
-
-void found(const char* kind, const std::string& what, const void* caller) {
-  CheckedThread by{};
-  if (checked_thread(&by)) found(by, kind, what, caller);
-}
-
-// The first line of addr2line's that is not the toolkit's own: functions of its headers are expanded where a program calls them.
-void read_line(FILE* pipe, char* line, int size) {
-  char next[4096];
-  while (std::fgets(next, sizeof next, pipe) != nullptr) {
-    if (line[0] == '\0' || std::strstr(line, "/include/musasim/") != nullptr) std::snprintf(line, size, "%s", next);
-  }
-}
-
-// "file:line", by the program addr2line that compilers bring along, or the library and the offset in it.
-std::string line_of(const void* caller) {
-  Dl_info info{};
-  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
-    return "an unknown place";
-  }
-  const auto offset = static_cast<const char*>(caller) - static_cast<const char*>(info.dli_fbase) - 1;
-  char command[4200];
-  std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%zx 2>/dev/null", info.dli_fname, static_cast<size_t>(offset));
-  char line[4096] = "";
-  if (FILE* pipe = std::strchr(info.dli_fname, '\'') == nullptr ? popen(command, "r") : nullptr) {
-    read_line(pipe, line, sizeof line);
-    pclose(pipe);
-  }
-  line[std::strcspn(line, " \n")] = '\0'; // "(discriminator 3)" may follow
-  if (line[0] == '\0' || line[0] == '?') {
-    std::snprintf(line, sizeof line, "%s+0x%zx", info.dli_fname, static_cast<size_t>(offset));
-  }
-  return line;
 }
 
 bool all_equal(const unsigned char* from, size_t bytes, unsigned char value) {
@@ -126,23 +59,23 @@ bool is_untouched(Address address, size_t bytes, unsigned char value) {
 
 // --- races ---------------------------------------------------------------------------------------------------------------------
 
-Cell::Access access_of(const CheckedThread& thread, unsigned bytes, const void* caller) {
-  auto& now = launch();
-  return {thread, now.barriers, now.rounds[thread.warp], now.releases[thread.number], bytes, caller};
+const char* said_of(Kind kind, Kind other) {
+  if (kind == Kind::Write && other == Kind::Write) return "both write";
+  if (kind == Kind::Read) return "it reads what the other writes";
+  if (kind == Kind::Atomic) return "it uses an atomic function on what the other writes";
+  return other == Kind::Read ? "it writes what the other reads" : "it writes what the other uses an atomic function on";
 }
 
-// Whether nothing orders an earlier access and one of `thread`. A thread that has used an atomic function or a fence since may have
-// told others that it was done.
-bool races(const Cell::Access& earlier, const CheckedThread& thread, unsigned bytes) {
-  auto& now = launch();
-  if (earlier.caller == nullptr || earlier.by.number == thread.number || (earlier.bytes & bytes) == 0) return false;
-  if (earlier.barriers != now.barriers || now.releases[earlier.by.number] != earlier.releases) return false;
-  return earlier.by.warp != thread.warp || earlier.rounds == now.rounds[thread.warp];
+void found_race(const CheckedThread& thread, Kind kind, const Access& other, Kind other_kind, const void* caller) {
+  const bool same_block = other.moment.block == thread.block;
+  const std::string with = "with thread " + thread_text(other.moment.thread) + " of ";
+  const std::string between = same_block ? "the block, no barrier between them: " : "block " + block_text(other.moment.block) + ", nothing orders them: ";
+  found(thread, same_block ? "race" : "race between blocks", with + between + said_of(kind, other_kind), caller, other.caller);
 }
 
-void found_race(const CheckedThread& thread, const Cell::Access& other, const char* what, const void* caller) {
-  const std::string with = "with thread " + index_text(other.by.thread) + " of the block, no barrier between them: ";
-  found(thread, "race", with + what, caller, other.caller);
+bool is_ordered(const Access& earlier, const CheckedThread& thread) {
+  if (earlier.moment.block != thread.block) return ordered_between_blocks(earlier.moment, thread);
+  return earlier.moment.thread == thread.number || ordered_in_block(earlier.moment, thread);
 }
 
 // Two threads write to the same place. It is a race if their values differ, and the second one's is not there yet.
@@ -151,7 +84,7 @@ struct Rewrite {
   unsigned bytes;
   unsigned char before[4];
   CheckedThread thread;
-  Cell::Access other;
+  Access other;
   const void* caller;
 };
 std::vector<Rewrite>& rewrites() {
@@ -160,49 +93,104 @@ std::vector<Rewrite>& rewrites() {
 }
 
 void compare_rewrites() {
-  for (const auto& each : rewrites()) {
-    const auto* after = reinterpret_cast<const unsigned char*>(each.granule);
+  for (const auto& rewrite : rewrites()) {
+    const auto* after = reinterpret_cast<const unsigned char*>(rewrite.granule);
     bool same = true;
-    for (unsigned i = 0; i < 4; ++i) same = same && ((each.bytes >> i & 1) == 0 || after[i] == each.before[i]);
-    if (!same) found_race(each.thread, each.other, "both write", each.caller);
+    for (unsigned i = 0; i < 4; ++i) same = same && ((rewrite.bytes >> i & 1) == 0 || after[i] == rewrite.before[i]);
+    if (!same) found_race(rewrite.thread, Kind::Write, rewrite.other, Kind::Write, rewrite.caller);
   }
   rewrites().clear();
 }
 
-void remember_rewrite(Address granule, unsigned bytes, const CheckedThread& thread, const Cell::Access& other, const void* caller) {
+void remember_rewrite(Address granule, unsigned bytes, const CheckedThread& thread, const Access& other, const void* caller) {
   Rewrite open{granule, bytes, {}, thread, other, caller};
   std::memcpy(open.before, reinterpret_cast<const void*>(granule), sizeof open.before);
   rewrites().push_back(open);
 }
 
-void check_race(Address granule, unsigned bytes, bool write, const CheckedThread& thread, const void* caller) {
-  auto& now = launch();
-  auto& cell = now.cells[granule];
-  if (cell.block != now.block) cell = Cell{now.block, {}, {}};
-  if (races(cell.written, thread, bytes)) {
-    if (write) remember_rewrite(granule, bytes, thread, cell.written, caller);
-    else found_race(thread, cell.written, "it reads what the other writes", caller);
-  } else if (write && races(cell.read, thread, bytes)) {
-    found_race(thread, cell.read, "it writes what the other reads", caller);
+struct Now {
+  Address granule;
+  unsigned char bytes;
+  Kind kind;
+  CheckedThread thread;
+  const void* caller;
+};
+
+// An atomic function may compare and swap a word of which a kernel writes another part.
+bool meets(const Access& earlier, Kind kind, const Now& now) {
+  if (earlier.caller == nullptr || (earlier.bytes & now.bytes) == 0 || earlier.publishes) return false;
+  if (kind == Kind::Atomic) return (earlier.bytes & ~now.bytes) == 0;
+  return now.kind != Kind::Atomic || (now.bytes & ~earlier.bytes) == 0;
+}
+
+// A read and an atomic function are no race: a loop that compares and swaps begins with a read.
+constexpr Kind kAgainst[3][3] = {
+    {Kind::Write, Kind::Write, Kind::Write}, {Kind::Write, Kind::Read, Kind::Atomic}, {Kind::Write, Kind::Write, Kind::Write}};
+
+void compare(const Accesses& earlier, const Now& now) {
+  for (const Kind kind : kAgainst[static_cast<int>(now.kind)]) {
+    const auto& access = earlier.of[static_cast<int>(kind)];
+    if (!meets(access, kind, now) || is_ordered(access, now.thread)) continue;
+    if (kind == Kind::Write && now.kind == Kind::Write) remember_rewrite(now.granule, now.bytes, now.thread, access, now.caller);
+    else found_race(now.thread, now.kind, access, kind, now.caller);
+    return;
   }
-  auto& kept = write ? cell.written : cell.read;
-  if (kept.by.number == thread.number && kept.barriers == now.barriers && kept.caller != nullptr) bytes |= kept.bytes;
-  kept = access_of(thread, bytes, caller);
+}
+
+void keep(Access& kept, const Now& now, bool publishing) {
+  const Moment moment = moment_of(now.thread);
+  unsigned char bytes = now.bytes;
+  if (kept.caller != nullptr && kept.moment.thread == moment.thread && kept.moment.barriers == moment.barriers) bytes |= kept.bytes;
+  kept = {moment, now.caller, bytes, publishing};
+}
+
+// Shared memory is another one in each block.
+void enter(Cell& cell, bool shared) {
+  if (cell.serial == launch().serial) return;
+  for (int kind = 0; kind < 3; ++kind) {
+    if (cell.own.of[kind].caller != nullptr && !shared) cell.before.of[kind] = cell.own.of[kind];
+  }
+  cell.own = {};
+  cell.serial = launch().serial;
+}
+
+// Whoever reads a flag that another thread has set after a fence knows what that thread had done before.
+void learn_from(const Accesses& earlier, const Now& now) {
+  const auto& written = earlier.of[static_cast<int>(Kind::Write)];
+  if (written.publishes && (written.bytes & now.bytes) != 0) learn(now.thread);
+}
+
+void check_race(const Now& now, bool shared, bool publishing) {
+  auto& cell = launch().cells[now.granule];
+  enter(cell, shared);
+  if (!publishing) {
+    compare(cell.own, now);
+    if (!shared) compare(cell.before, now);
+  }
+  if (now.kind == Kind::Read) {
+    learn_from(cell.own, now);
+    learn_from(cell.before, now);
+  }
+  keep(cell.own.of[static_cast<int>(now.kind)], now, publishing);
 }
 
 bool was_written(Address address) {
   const auto at = launch().cells.find(address & ~Address{3});
-  return at != launch().cells.end() && at->second.block == launch().block && at->second.written.caller != nullptr;
+  if (at == launch().cells.end() || at->second.serial != launch().serial) return false;
+  const auto& own = at->second.own;
+  return own.of[static_cast<int>(Kind::Write)].caller != nullptr || own.of[static_cast<int>(Kind::Atomic)].caller != nullptr;
 }
 
 // --- an access -----------------------------------------------------------------------------------------------------------------
 
-void check_order(Address address, size_t bytes, bool write, const CheckedThread& thread, const void* caller) {
+void check_order(Address address, size_t bytes, Kind kind, bool shared, const CheckedThread& thread, const void* caller) {
+  const bool publishing = kind == Kind::Write && publishes(thread);
   for (Address at = address & ~Address{3}; at < address + bytes; at += 4) {
-    unsigned mask = 0;
+    unsigned char mask = 0;
     for (unsigned i = 0; i < 4; ++i) mask |= at + i >= address && at + i < address + bytes ? 1U << i : 0;
-    check_race(at, mask, write, thread, caller);
+    check_race({at, mask, kind, thread, caller}, shared, publishing);
   }
+  if (kind == Kind::Write) has_written(thread);
 }
 
 void check_contents(Address address, size_t bytes, bool shared, const void* caller) {
@@ -217,7 +205,7 @@ void check_known(Address address, size_t bytes, bool write, bool shared, const v
   CheckedThread thread{};
   if (!checked_thread(&thread)) return;
   if (!write) check_contents(address, bytes, shared, caller);
-  check_order(address, bytes, write, thread, caller);
+  check_order(address, bytes, write ? Kind::Write : Kind::Read, shared, thread, caller);
 }
 
 void check(const void* pointer, size_t bytes, bool write, const void* caller) {
@@ -236,6 +224,16 @@ void check(const void* pointer, size_t bytes, bool write, const void* caller) {
   if (place.where == Where::Inside) check_known(address, bytes, write, false, caller);
 }
 
+// Not a race, whatever others do with it by atomic functions; but it writes.
+void check_atomic(const void* pointer, size_t bytes, const CheckedThread& thread, const void* caller) {
+  const auto address = reinterpret_cast<Address>(pointer);
+  const bool shared = is_shared(pointer);
+  const Place place = place_of(address, bytes);
+  if (place.where == Where::Outside && !shared) found("write out of bounds", "atomic function, " + place.text, caller);
+  if (place.where == Where::Freed && !shared) found("write after free", "atomic function, " + place.text, caller);
+  if (place.where == Where::Inside || shared) check_order(address, bytes, Kind::Atomic, shared, thread, caller);
+}
+
 // What -fsanitize=alignment tells of an access, as GCC and clang lay it out.
 struct Misaligned {
   const char* file;
@@ -248,35 +246,36 @@ struct Misaligned {
 
 void begin_launch(unsigned threads) {
   if (!enabled()) return;
-  auto& now = launch();
-  now.cells.clear();
-  now.releases.assign(threads, 0);
-  now.rounds.assign(threads / MUSASIM_WARP_SIZE + 1, 0);
+  launch().cells.clear();
+  begin_ordering(threads);
 }
 
-void enter_block(unsigned long long serial) {
-  launch().block = serial;
+void enter_block(unsigned long long serial, unsigned number) {
+  compare_rewrites();
+  launch().serial = serial;
+  if (enabled()) enter_block_of(number);
 }
 
 void barrier() {
+  if (!enabled()) return;
   compare_rewrites();
-  ++launch().barriers;
+  all_have_met();
 }
 
 void warp_round(unsigned warp) {
+  if (!enabled()) return;
   compare_rewrites();
-  auto& now = launch();
-  if (warp < now.rounds.size()) ++now.rounds[warp];
+  warp_has_met(warp);
+}
+
+void grid_barrier() {
+  compare_rewrites();
+  grid_has_met();
 }
 
 void end_launch() {
   compare_rewrites();
-  for (const auto& each : findings()) {
-    std::string text = each.text + "\n    at " + line_of(each.caller);
-    if (each.other != nullptr) text += "\n    and " + line_of(each.other);
-    std::fprintf(stderr, "musasim: memcheck: %s\n", text.c_str());
-  }
-  findings().clear();
+  write_findings();
 }
 
 } // namespace musart::memcheck
@@ -320,9 +319,6 @@ void musasim_atomic(const void* address, size_t bytes, const void* caller) {
   CheckedThread thread{};
   if (!on_device() || !memcheck::enabled() || !checked_thread(&thread)) return;
   memcheck::compare_rewrites();
-  // Not a race, whatever others do with it by atomic functions; but it writes.
-  const auto place = memcheck::place_of(reinterpret_cast<memcheck::Address>(address), bytes == 0 ? 1 : bytes);
-  if (place.where == memcheck::Where::Outside) memcheck::found("write out of bounds", "atomic function, " + place.text, caller);
-  if (place.where == memcheck::Where::Freed) memcheck::found("write after free", "atomic function, " + place.text, caller);
-  ++memcheck::launch().releases[thread.number];
+  if (bytes != 0) memcheck::check_atomic(address, bytes, thread, caller);
+  memcheck::synchronise(thread, bytes == 0);
 }

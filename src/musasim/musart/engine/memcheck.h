@@ -5,9 +5,10 @@
 namespace musart::memcheck {
 
 void begin_launch(unsigned threads);
-void enter_block(unsigned long long serial);
+void enter_block(unsigned long long serial, unsigned number);
 void barrier(); // all threads of the running block have met
 void warp_round(unsigned warp); // lanes of a warp have met
+void grid_barrier(); // all blocks have met
 void end_launch(); // writes what was found to stderr
 
 } // namespace musart::memcheck

@@ -1,6 +1,7 @@
 #include "running.h"
 
 #include "../ground/on_device.h"
+#include "seed.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -20,10 +21,7 @@ alignas(1024) MUSASIM_EXPORT char musasim_dynamic_shared[musart::kMostDynamicSha
 
 namespace musart {
 
-RunningLaunch& running_launch() {
-  static auto* one = new RunningLaunch();
-  return *one;
-}
+RunningLaunch& the_launch = *new RunningLaunch();
 
 std::string text_of(const Extent& index) {
   return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
@@ -34,10 +32,7 @@ bool checked_thread(CheckedThread* where) {
   if (!t_on_device || d.thread == nullptr) {
     return false;
   }
-  assign(where->block, d.block->index);
-  assign(where->thread, position(d.thread->number, d.launch->block));
-  where->number = d.thread->number;
-  where->warp = d.thread->number / kWarp;
+  *where = {d.block->number, d.thread->number, d.thread->number / kWarp};
   return true;
 }
 
@@ -79,6 +74,7 @@ void report(const std::string& message) {
   }
   std::fflush(stdout); // the kernel's own output comes first
   std::fprintf(stderr, "musasim: kernel %s%s: %s\n", d.launch->kernel->name, place.c_str(), message.c_str());
+  tell_seed();
   std::fflush(stderr);
 }
 
@@ -93,6 +89,7 @@ void report_assertion(const char* expression, const char* file, unsigned line, c
   std::fflush(stdout);
   std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line,
       name.c_str(), block.x, block.y, block.z, thread.x, thread.y, thread.z, expression);
+  tell_seed();
   std::fflush(stderr);
 }
 

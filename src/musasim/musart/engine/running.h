@@ -34,16 +34,18 @@ struct Round {
   unsigned mask = 0;
   unsigned readers = 0; // threads for which it is the last one
   const char* what = nullptr;
+  Round* next_unused = nullptr;
 };
 
 struct Thread {
+  Extent index; // constant in a launch, as the number
+  unsigned number = 0;
   Fiber* fiber = nullptr;
   Round* round = nullptr;
   const char* place = nullptr; // file of a barrier, name of an exchange
   int line = 0;
   const void* caller = nullptr; // of a converge, because a line may contain two
   unsigned together = 0; // lanes of the last converge
-  unsigned number = 0;
   Wait wait = Wait::Nothing;
 };
 
@@ -62,12 +64,15 @@ struct Shared { // a __shared__ variable
 
 struct Block {
   Extent index;
+  unsigned number = 0; // in the grid
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::vector<Thread*> ready; // a ring
   size_t ready_first = 0;
   size_t ready_count = 0;
-  unsigned next = 0; // the next thread to begin
+  std::vector<unsigned> order; // in which threads begin, and go on after a barrier
+  unsigned next = 0; // the next of these to begin
+  unsigned count = 0; // of the threads
   unsigned alive = 0;
   unsigned arrived = 0; // at the barrier
   unsigned predicates = 0; // threads that arrived with a non-zero predicate
@@ -92,10 +97,14 @@ struct RunningLaunch {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
   std::vector<std::unique_ptr<Round>> rounds;
-  std::vector<Round*> unused;
+  Round* unused = nullptr; // the first of them
 };
 
-RunningLaunch& running_launch();
+extern RunningLaunch& the_launch;
+
+inline RunningLaunch& running_launch() {
+  return the_launch;
+}
 
 inline void assign(unsigned (&to)[3], const Extent& from) {
   to[0] = from.x;
@@ -118,8 +127,7 @@ bool is_stack_overflow(const void* address) noexcept;
 
 // Where the running thread is, for what looks at its accesses.
 struct CheckedThread {
-  unsigned block[3], thread[3];
-  unsigned number, warp;
+  unsigned block, number, warp; // their numbers: of the block in the grid, of the thread and its warp in the block
 };
 bool checked_thread(CheckedThread* where); // of the running thread; false if there is none
 bool is_shared(const void* address); // in a __shared__ variable of the running block

@@ -1,12 +1,15 @@
 #include "waiting.h"
 
+#include "divergence.h"
 #include "memcheck.h"
+#include "seed.h"
 
 #include <algorithm>
 
 namespace musart {
 
 void finish_barrier(Block& block) {
+  memcheck::check_barrier(block);
   memcheck::barrier();
   block.votes = {block.predicates, block.arrived};
   block.arrived = 0;
@@ -14,28 +17,23 @@ void finish_barrier(Block& block) {
   for (auto& warp : block.warps) {
     warp.barrier_file = nullptr;
   }
-  for (auto& thread : block.threads) {
+  if (is_seeded()) shuffle_threads(block.order);
+  for (const unsigned number : block.order) {
+    auto& thread = block.threads[number];
     if (thread.wait == Wait::Barrier) {
       make_ready(block, thread);
     }
   }
 }
 
-void let_go(RunningLaunch& d, Thread& thread) {
-  if (thread.round != nullptr && --thread.round->readers == 0) {
-    d.unused.push_back(thread.round);
-  }
-  thread.round = nullptr;
-}
-
 Round& open_round(RunningLaunch& d, Warp& warp, unsigned mask, const char* what) {
-  if (d.unused.empty()) {
+  if (d.unused == nullptr) {
     d.rounds.push_back(std::make_unique<Round>());
-    d.unused.push_back(d.rounds.back().get());
+    d.unused = d.rounds.back().get();
   }
-  auto* round = d.unused.back();
-  d.unused.pop_back();
-  round->shared.lanes = 0;
+  auto* round = d.unused;
+  d.unused = round->next_unused;
+  round->shared.lanes = round->shared.votes = 0;
   round->mask = mask;
   round->readers = 0;
   round->what = what;
@@ -53,15 +51,6 @@ void close_round(RunningLaunch& d, Warp& warp, Round& round) {
       make_ready(*d.block, thread);
     }
   }
-}
-
-Round* find_round(Warp& warp, unsigned mask) {
-  for (auto* round : warp.open) {
-    if (round->mask == mask) {
-      return round;
-    }
-  }
-  return nullptr;
 }
 
 } // namespace musart

@@ -15,6 +15,7 @@ from musasim.errors import MusasimBuildError
 from musasim.toolkit.compiler import device_symbols, host_flags
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
+from musasim.toolkit.compiler.precompiled import compile_with_headers
 from musasim.toolkit.compiler.rewrite import RewriteError, rewrite
 
 VERSION = "5.1.0"
@@ -134,8 +135,10 @@ class _Driver:
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
-        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, str(plain), *written]
-        self._execute(command, _run if self._is_clang else compile_as_clang)
+        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, *written]
+        plainly = mode != ["-c"] or self._is_clang or self._options.verbose
+        if plainly or not compile_with_headers(command, text, source.path, folder):
+            self._execute([*command, str(plain)], _run if self._is_clang else compile_as_clang)
         # Builds that only try a flag compile to /dev/null.
         if mode == ["-c"] and not relocatable and Path(output).is_file():
             device_symbols.keep_apart(Path(output), text)

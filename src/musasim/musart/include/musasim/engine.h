@@ -69,7 +69,8 @@ struct musasim_votes musasim_barrier(int predicate, const char* file, int line);
 /* What the lanes of a warp gave each other: slot[lane] is valid for the lanes in `lanes` alone. */
 struct musasim_round {
   unsigned int lanes;
-  unsigned int reserved[3];
+  unsigned int votes; /* of musasim_vote */
+  unsigned int reserved[2];
   unsigned char slot[MUSASIM_WARP_SIZE][16] __attribute__((aligned(16)));
 };
 
@@ -78,6 +79,9 @@ struct musasim_round {
    thread's next exchange or converge. `what` names the operation, as in "__shfl_sync". Lanes that name the same mask and
    another operation, and a mask without the calling lane, are faults. */
 const struct musasim_round* musasim_exchange(unsigned int mask, const void* value, size_t bytes, const char* what);
+
+/* The same for a bit of each lane, in `votes`. */
+const struct musasim_round* musasim_vote(unsigned int mask, int predicate, const char* what);
 
 /* The lanes that are together here: every lane of the warp that gets to this file:line before it must wait for something
    else. For __activemask() and coalesced groups. */
@@ -130,6 +134,7 @@ void musasim_launch_telling(struct musasim_kernel* kernel, const void* data, con
 
 /* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is
    read before it is written shall not look like a good value. */
+void musasim_declare_shared_at(void* address, size_t bytes, const char* file, int line);
 void musasim_declare_shared(void* address, size_t bytes);
 
 /* Whether the calling thread's block has this address in its shared memory, or the thread has it in its own. */

@@ -68,13 +68,14 @@ void tell(musasim_parameters* asked, const Parameters&... each) {
 // An error of the compiler, unless the call is in code that cannot be reached: there, a variable may have any size.
 [[gnu::error("too much shared data: a block has 48 KB for __shared__ variables of fixed size")]] void refuse_shared_data();
 
-// For a static __shared__ variable: once for each block.
+// For a static __shared__ variable: once for each block. The last two arguments are its place, so that a message can name it.
 template <class Variable>
-[[gnu::always_inline]] inline void declare_shared(Variable& variable, unsigned long long& seen) {
+[[gnu::always_inline]] inline void declare_shared(
+    Variable& variable, unsigned long long& seen, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
   if (sizeof(Variable) > 48 * 1024) refuse_shared_data();
   if (seen != musasim_block_serial) {
     seen = musasim_block_serial;
-    musasim_declare_shared(const_cast<std::remove_cv_t<Variable>*>(&variable), sizeof(variable));
+    musasim_declare_shared_at(const_cast<std::remove_cv_t<Variable>*>(&variable), sizeof(variable), file, line);
   }
 }
 

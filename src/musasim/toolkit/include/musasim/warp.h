@@ -165,16 +165,14 @@ static inline musasim::IfShuffled<T> __shfl_xor_sync(unsigned int mask, T value,
 }
 
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate) {
-  const auto votes = musasim::from_lanes(mask, predicate, "__ballot_sync");
-  return musasim::lanes_where(votes.lanes, [&](int lane) { return votes[lane] != 0; });
+  return musasim_vote(mask, predicate, "__ballot_sync")->votes;
 }
 static inline int __any_sync(unsigned int mask, int predicate) {
-  const auto votes = musasim::from_lanes(mask, predicate, "__any_sync");
-  return musasim::lanes_where(votes.lanes, [&](int lane) { return votes[lane] != 0; }) != 0;
+  return musasim_vote(mask, predicate, "__any_sync")->votes != 0;
 }
 static inline int __all_sync(unsigned int mask, int predicate) {
-  const auto votes = musasim::from_lanes(mask, predicate, "__all_sync");
-  return musasim::lanes_where(votes.lanes, [&](int lane) { return votes[lane] != 0; }) == votes.lanes;
+  const musasim_round* const round = musasim_vote(mask, predicate, "__all_sync");
+  return round->votes == round->lanes;
 }
 
 // Equal means equal bit by bit.
