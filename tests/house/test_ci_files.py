@@ -96,17 +96,14 @@ def test_the_files_for_copying_follow_their_schema(file: str, schema: str) -> No
 
 def test_all_ways_take_the_same_torch_and_the_same_variables() -> None:
     (version,) = re.findall(r'"torch==([\d.]+)"', (ROOT / "pyproject.toml").read_text())
-    files = [ACTION / "action.yml", ROOT / ".github" / "workflows" / "cuda-simulated.yml", *EXAMPLES.glob("*[!t].*")]
-    texts = {file.name: file.read_text() for file in files} | {"Dockerfile": (EXAMPLES / "Dockerfile").read_text()}
-    named = {
-        name: set(re.findall(r"torch(?:==|-|.*\n.*default: \")(\d+\.\d+\.\d+)", text)) for name, text in texts.items()
-    }
-    assert {name for name, versions in named.items() if versions} >= {"action.yml", "gitlab.yml", "Dockerfile"}
-    assert set().union(*named.values()) == {version}
+    workflow = ROOT / ".github" / "workflows" / f"{ACTION.name}.yml"
+    for file in (ACTION / "action.yml", workflow, EXAMPLES / "gitlab.yml", EXAMPLES / "Dockerfile"):
+        assert set(re.findall(r"\b2\.\d+\.\d+\b", file.read_text())) == {version}, file.name
     container = json.loads((EXAMPLES / "devcontainer.json").read_text())
-    for text in (texts["Dockerfile"], texts["gitlab.yml"], json.dumps(container["containerEnv"])):
-        assert "TORCHADA_SIMULATE" in text and "TORCHADA_SIMULATE_REQUIRED" in text
-    assert f" AS {container['build']['target']}\n" in texts["Dockerfile"]
+    image = (EXAMPLES / "Dockerfile").read_text()
+    for text in (image, (EXAMPLES / "gitlab.yml").read_text(), json.dumps(container["containerEnv"])):
+        assert {"TORCHADA_SIMULATE", "TORCHADA_SIMULATE_REQUIRED"} <= set(re.findall(r"TORCHADA_\w+", text))
+    assert f" AS {container['build']['target']}\n" in image
 
 
 def test_the_page_and_the_report_say_the_same_of_a_green_run() -> None:
@@ -155,5 +152,5 @@ def test_the_steps_for_a_kind_of_project(
     plain.cwd = folder
     done = plain.run(["-c", start], env={**offline, "PATH": path, "PYTHONPATH": str(site)}, timeout=900)
     assert re.search(rf"^=+ {passed} passed in", done.stdout, re.MULTILINE), done.stdout
-    if project != "plain":
+    if project in ("extension", "triton"):  # kernels of libraries that know nothing of torch are not counted
         assert re.search(r"kernels run: +1 \(1 launch\): ", done.stdout), done.stdout
