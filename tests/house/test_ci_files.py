@@ -150,7 +150,7 @@ def test_the_steps_for_a_kind_of_project(
     start = f"import os; os.execvp('bash', ['bash', '-euc', {chr(10).join(steps)!r}])"
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     plain.cwd = folder
-    done = plain.run(["-c", start], env={**offline, "PATH": path, "PYTHONPATH": str(site)}, timeout=900)
+    done = plain.run(["-c", start], env={**offline, "PATH": path, "PYTHONPATH": str(site)}, timeout=1800)
     assert re.search(rf"^=+ {passed} passed in", done.stdout, re.MULTILINE), done.stdout
     if project in ("extension", "triton"):  # kernels of libraries that know nothing of torch are not counted
         assert re.search(r"kernels run: +1 \(1 launch\): ", done.stdout), done.stdout

@@ -26,6 +26,10 @@ def test_on_the_gpu():
 def test_an_operator_that_torch_musa_lacks():
     torch.linalg.matrix_exp(torch.eye(3, device="cuda"))
 
+def test_an_operator_that_refuses_halves():
+    image = torch.rand(1, 1, 4, 4, device="cuda", dtype=torch.half, requires_grad=True)
+    torch.nn.functional.avg_pool2d(image, 2).sum().backward()
+
 @pytest.mark.requires_cuda(3)
 def test_marked(): pass
 
@@ -60,12 +64,13 @@ def outcome(done: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.full
 def test_a_projects_own_question_finds_the_gpus(run: Run) -> None:
     done = run(PROJECT, "-rs", "--cuda-simulated=3", "--cuda-capability=7.5", "--cuda-seed=5")
-    assert outcome(done) == "4 passed, 1 skipped", done.stdout + done.stderr
+    assert outcome(done) == "5 passed, 1 skipped", done.stdout + done.stderr
     assert "simulated CUDA: 3 GPUs, torch " in done.stdout and "--cuda-seed=5 repeats it (MUSASIM_SEED" in done.stdout
     assert "needs 4 CUDA device(s), and there are 3; --cuda-simulated=4 simulates them" in done.stdout
     section = done.stdout[done.stdout.index("= simulated CUDA =") :]
     assert re.search(r"operators on the device: +\d+ \(\d+ calls\): .*aten::", section)
     assert re.search(r"operators on the CPU: +1 \(1 call\): aten::linalg_matrix_exp 1\n", section)
+    assert re.search(r"operators mended: +1 \(1 call\): aten::avg_pool2d_backward 1\n", section)
     assert re.search(r"kernels run: +none\n", section) and "memory checker:           off" in section
 
 
@@ -73,7 +78,7 @@ def test_a_projects_own_question_finds_the_gpus(run: Run) -> None:
 @pytest.mark.full
 def test_each_worker_has_its_gpus_and_the_section_is_of_all(run: Run) -> None:
     done = run(PROJECT, "-n2", "--dist=each", "--cuda-simulated=3", "--cuda-capability=7.5")
-    assert outcome(done) == "8 passed, 2 skipped", done.stdout + done.stderr
+    assert outcome(done) == "10 passed, 2 skipped", done.stdout + done.stderr
     assert re.search(r"operators on the CPU: +1 \(2 calls\): aten::linalg_matrix_exp 2\n", done.stdout)
     assert done.stdout.count("= simulated CUDA =") == 1 and "not counted" not in done.stdout
 
@@ -83,7 +88,7 @@ def test_each_worker_has_its_gpus_and_the_section_is_of_all(run: Run) -> None:
 def test_a_plug_in_that_has_imported_torch_does_not_keep_the_gpus_away(run: Run, tmp_path: Path) -> None:
     (tmp_path / "early.py").write_text("import torch")
     done = run(PROJECT, "-p", "early", "--cuda-simulated=3", "--cuda-capability=7.5", PYTHONPATH=str(tmp_path))
-    assert outcome(done) == "4 passed, 1 skipped", done.stdout + done.stderr
+    assert outcome(done) == "5 passed, 1 skipped", done.stdout + done.stderr
 
 
 def test_a_run_that_asks_for_nothing_is_pytests_own(run: Run) -> None:
