@@ -50,19 +50,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker, unless the project has one of this name."""
     declared = (line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers"))
-    is_free = MARKER not in declared
-    config.stash[_MARKS] = is_free
-    if is_free:
+    if MARKER not in declared:
         config.addinivalue_line("markers", _MEANING)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that requires more devices than are there."""
     marker = item.get_closest_marker(MARKER)
-    if marker is not None and item.config.stash[_MARKS]:
+    if marker is not None and _MEANING in item.config.getini("markers"):
         from torchada.pytest_plugin import marker as requires_cuda
 
         requires_cuda.check(*marker.args, **marker.kwargs)
-
-
-_MARKS = pytest.StashKey[bool]()
