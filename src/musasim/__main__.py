@@ -22,6 +22,11 @@ def _toolkit(_: argparse.Namespace) -> int:
     return 0
 
 
+def _key(_: argparse.Namespace) -> int:
+    print(Target(find_torch()).folder)
+    return 0
+
+
 def _info(_: argparse.Namespace) -> int:
     print(f"cache folder:       {cache.cache_path()}")
     _describe_torch()
@@ -54,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, action, text in (
         ("build", _build, "compile for the installed torch, unless that has been done already"),
         ("toolkit", _toolkit, "make the simulated MUSA_HOME, unless it exists, and print its path"),
+        ("key", _key, "print what changes when it has to be compiled again, as a key for a cache in CI"),
         ("info", _info, "show the cache, the torch found, and the simulated hardware"),
         ("clean", _clean, "remove everything that was compiled"),
     ):

@@ -95,6 +95,8 @@ def load() -> ModuleType:
         loaded = _import(path)
         native_names.simulate(loaded)
         mccl.load(path.with_name(_RUNTIME))
+        if (tally := sys.modules.get("musasim.tally")) is not None:  # somebody wants to know what runs
+            tally.loaded(path.with_name(_PYTHON))
     return native_part(loaded)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from musasim import tally
 from musasim.triton.arguments import Pointer, Signature, base_of
 from musasim.triton.device import max_threads
 
@@ -67,6 +68,7 @@ class MusaLauncher:
         if x * y * z:
             pointers = {name: _without_tensors(value) for name, value in arguments.items()}
             grid = (int(x), int(y), int(z))
+            tally.count_triton(self._signature.name)
             _submit(
                 lambda: self._kernel.run(grid, pointers, device), [t for t in tensors if t.device.type != "cpu"], musa
             )

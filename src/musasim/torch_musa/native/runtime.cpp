@@ -18,6 +18,7 @@
 #include "runtime/launches.cpp"
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
+#include "runtime/tally.cpp"
 #include "runtime/trace.cpp"
 #include "runtime/unified_memory.cpp"
 // The functions for extensions, which use it.

@@ -76,6 +76,12 @@ class Gated:
         rest = self._below_gate or keys.remove(self._select)
         return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
 
+    def _count(self) -> None:
+        """The replacement computes a call."""
+        from torchada.redirect import replaced
+
+        replaced.COUNTS[f"aten::{self._operator_name}"] += 1
+
 
 class Kernel(Gated):
     """One operator: the backend's kernel where it is right, `replacement` elsewhere. Other devices' kernels are left alone.
@@ -142,7 +148,10 @@ class Kernel(Gated):
                 if not self.is_needed:
                     self._leave()
             verdict = verdict or (self._only_captured and not is_captured)
-        return own(*args, **kwargs) if verdict else self._replacement(*args, **kwargs)
+        if verdict:
+            return own(*args, **kwargs)
+        self._count()
+        return self._replacement(*args, **kwargs)
 
 
 class Refusing(Gated):
@@ -168,6 +177,7 @@ class Refusing(Gated):
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         if self._refused and self._types(args, kwargs) in self._refused:
+            self._count()
             return self._replacement(*args, **kwargs)
         try:
             return self._own(keys)(*args, **kwargs)
@@ -181,6 +191,7 @@ class Refusing(Gated):
         except Exception:
             # The data type was not the reason, or the replacement does not support it either.
             raise refusal from None
+        self._count()
         # Types that every kernel takes were refused for another reason, such as nine dimensions, and are tried again next time.
         if not self._common.issuperset(types[1:]):
             self._refused.add(types)

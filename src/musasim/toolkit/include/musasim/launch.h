@@ -8,6 +8,9 @@
 #include "musasim/engine.h"
 #include "vector_types.h"
 
+// Of the C++ part behind torch_musa, for the tally of a test run; a program without it has none.
+extern "C" [[gnu::weak]] void musasim_count_kernel(const char* name);
+
 namespace musasim {
 
 // kernel<<<grid, block, shared, stream>>>(arguments) becomes
@@ -55,6 +58,7 @@ void launch(musasim_kernel& kernel, const Body& body) {
       },
       [](const void* data) -> void* { return new Body(*static_cast<const Body*>(data)); },
       [](void* data) { delete static_cast<Body*>(data); }};
+  if (musasim_count_kernel != nullptr) musasim_count_kernel(kernel.name);
   musasim_launch_telling(
       &kernel, &body, &closure, [](void* data, musasim_parameters* asked) { (*static_cast<Body*>(data))(asked); });
 }

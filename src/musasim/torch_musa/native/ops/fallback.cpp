@@ -4,6 +4,7 @@
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
 #include "../runtime/launches.h"
+#include "../runtime/tally.h"
 #include "../runtime/trace.h"
 #include "alias.h"
 #include "record.h"
@@ -350,6 +351,7 @@ void compute(
     c10::Device device,
     bool dense,
     Stack* stack) {
+  count(Counted::Operator, op.schema().name().c_str());
   const TracedWork traced(Work::Kernel, op.schema().name().c_str(), device.index());
   Call(op, signature, device, *stack).run(kernel, dense && kernel == op);
 }

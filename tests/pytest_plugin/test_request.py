@@ -1,0 +1,107 @@
+"""What `pytest --cuda-simulated` and its companions accept. Anything else ends pytest with one line before a test is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from torchada.pytest_plugin import run
+from torchada.pytest_plugin.request import Request
+
+pytestmark = pytest.mark.once
+
+Asked = Callable[..., Request | None]
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """The request of a command line in an empty project, with some lines in its pytest.ini; no simulator is started."""
+    requests: list[Request] = []
+    monkeypatch.setattr(run, "begin", lambda config, request: requests.append(request))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("MUSASIM_DEVICE_COUNT", raising=False)
+    (tmp_path / "tests").mkdir()
+
+    def ask(*words: str, ini: str = "") -> Request | None:
+        (tmp_path / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+        config = ["-c", str(tmp_path / "pytest.ini"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
+        code = pytest.main([*config, "-p", "torchada", "-q", *words, str(tmp_path / "tests")])
+        if code == pytest.ExitCode.USAGE_ERROR:
+            return None
+        assert code == pytest.ExitCode.NO_TESTS_COLLECTED
+        return requests.pop() if requests else Request(0, False, "", "")
+
+    return ask
+
+
+NOTHING = Request(0, False, "", "")
+
+
+def test_nothing_is_asked_for_where_no_option_is_given(asked: Asked) -> None:
+    assert asked() == NOTHING
+    assert asked(ini="cuda_seed = 3\ncuda_memcheck = true") == NOTHING  # settings for runs that ask for the simulator
+    assert asked("--cuda-simulated=no", ini="cuda_simulated = 2") == NOTHING
+
+
+def test_a_number_is_given_by_the_option_or_the_configuration(asked: Asked) -> None:
+    assert asked("--cuda-simulated=3") == Request(3, False, "", "")
+    assert asked("--cuda-simulated", "3") == Request(3, False, "", "")
+    assert asked(ini="cuda_simulated = 3") == Request(3, False, "", "")
+    assert asked("--cuda-simulated=1", ini="cuda_simulated = 3") == Request(1, False, "", "")
+
+
+def test_without_a_number_it_is_the_simulators_own(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked("--cuda-simulated") == Request(2, False, "", "")  # the folder after it is no number
+    assert asked(ini="cuda_simulated = true") == Request(2, False, "", "")
+    monkeypatch.setenv("MUSASIM_DEVICE_COUNT", "4")
+    assert asked("--cuda-simulated", "-v") == Request(4, False, "", "")
+
+
+def test_the_other_options_and_settings(asked: Asked) -> None:
+    words = ("--cuda-simulated=1", "--cuda-memcheck", "--cuda-seed=7", "--cuda-capability=8.0")
+    assert asked(*words) == Request(1, True, "7", "8.0")
+    ini = "cuda_simulated = 1\ncuda_memcheck = true\ncuda_seed = 7\ncuda_capability = 8.0"
+    assert asked(ini=ini) == Request(1, True, "7", "8.0")
+
+
+def test_a_random_seed_is_a_number_that_can_be_given_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = asked("--cuda-simulated", "--cuda-seed=random")
+    assert drawn is not None and asked("--cuda-simulated", f"--cuda-seed={drawn.seed}") == drawn
+    monkeypatch.setenv("MUSASIM_SEED", "11")
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
+    of_a_worker = asked("--cuda-simulated", "--cuda-seed=random")
+    assert of_a_worker is not None and of_a_worker.seed == "11"
+
+
+@pytest.mark.parametrize(
+    ("words", "ini", "line"),
+    [
+        (["--cuda-simulated=two"], "", "--cuda-simulated=two: expected a number of GPUs from 1 to 64, or no"),
+        (["--cuda-simulated=0"], "", "--cuda-simulated=0: expected a number of GPUs from 1 to 64, or no"),
+        (["--cuda-simulated=65"], "", "--cuda-simulated=65: expected a number of GPUs from 1 to 64, or no"),
+        ([], "cuda_simulated = -1", "--cuda-simulated=-1: expected a number of GPUs from 1 to 64, or no"),
+        (["--cuda-simulated", "--cuda-seed=x"], "", "--cuda-seed=x: expected a number from 0 to"),
+        (["--cuda-simulated", "--cuda-capability=8"], "", "--cuda-capability=8: expected two numbers and a point"),
+        (
+            ["--cuda-memcheck"],
+            "",
+            "--cuda-memcheck is about simulated GPUs, and none are asked for: add --cuda-simulated",
+        ),
+        (["--cuda-seed=1", "--cuda-simulated=no"], "", "--cuda-seed is about simulated GPUs"),
+    ],
+)
+def test_bad_input_ends_pytest_with_a_line(
+    asked: Asked, capfd: pytest.CaptureFixture[str], words: list[str], ini: str, line: str
+) -> None:
+    assert asked(*words, ini=ini) is None
+    (said,) = capfd.readouterr().err.strip().splitlines()
+    assert said.startswith(f"ERROR: {line}")
+
+
+def test_a_bad_number_in_the_environment_is_named(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MUSASIM_DEVICE_COUNT", "many")
+    assert asked("--cuda-simulated") is None and "MUSASIM_DEVICE_COUNT=many" in capfd.readouterr().err
