@@ -8,6 +8,8 @@ AREAS = {
     "lightning_fabric.accelerators.cuda": ("lightning.older_fabric",),
     "ray.air._internal.device_manager": ("ray.loaders",),
     "ray.train.torch.config": ("ray.workers",),
+    "pynvml": ("pynvml.package",),
+    "vllm.third_party.pynvml": ("pynvml.of_vllm",),
     "triton": ("triton.driver", "triton.compiler", "triton.language"),
     "sglang.srt.layers.moe.moe_runner.triton_utils.fused_moe_triton_config": ("tuned_tables.sglang",),
     "vllm.model_executor.layers.fused_moe.fused_moe": ("tuned_tables.vllm",),
