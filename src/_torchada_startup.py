@@ -22,6 +22,8 @@ INSTRUMENTS = {"typeguard": "typeguard._importhook", "beartype": "beartype.claw"
 # torch, and the adapter modules that may be imported before it; True means that a simulator of it exists. Areas add their own
 # modules once torch has been imported.
 WATCHED_AT_START = {"torch": False, "torch_musa": True, "torch_npu": True, "torch_mlu": True}
+# Programs use these without torch: NVIDIA's management library, and what answers in its place.
+MANAGEMENT = ("pynvml", "pymtml")
 
 
 class HookFinder:
@@ -31,7 +33,7 @@ class HookFinder:
     """
 
     def __init__(self) -> None:
-        self.watched = dict(WATCHED_AT_START)
+        self.watched = {**WATCHED_AT_START, **dict.fromkeys(MANAGEMENT, False)}
         self.enabled = True
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":

@@ -26,7 +26,7 @@ from musasim.base.toolchain import (
     torch_extension,
 )
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.libraries import mccl
+from musasim.toolkit.libraries import by_name
 from musasim.vendors.face import native_part
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def load() -> ModuleType:
         path = build()
         loaded = _import(path)
         native_names.simulate(loaded)
-        mccl.load(path.with_name(_RUNTIME))
+        for library in by_name.ALL:
+            library.load(path.with_name(_RUNTIME))
         if (tally := sys.modules.get("musasim.tally")) is not None:  # somebody wants to know what runs
             tally.loaded(path.with_name(_PYTHON))
     return native_part(loaded)

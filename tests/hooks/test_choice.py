@@ -41,7 +41,8 @@ def installed(tmp_path: Path) -> Interpreter:
 def test_ask_changes_nothing(installed: Interpreter) -> None:
     unchanged, platform, watched, imported = installed.json(AROUND.format(call="ask()"))
     assert unchanged and platform == "musa" and not imported
-    assert watched == ["torch", "torch_mlu", "torch_musa", "torch_npu"]  # the adapters, which torch may load by itself
+    # the adapters, which torch may load by itself, and what manages devices without torch
+    assert watched == ["pymtml", "pynvml", "torch", "torch_mlu", "torch_musa", "torch_npu"]
 
 
 def test_choose_watches_modules_and_warns_of_the_environment(installed: Interpreter) -> None:

@@ -12,7 +12,7 @@ from _torchada_cache import compilers
 from musasim.base import cache
 from musasim.base.toolchain import SHARED_LIBRARY, find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.libraries import mccl
+from musasim.toolkit.libraries import by_name
 
 _RUNTIME = "libmusart.so"
 _PACKAGE = Path(__file__).parent
@@ -65,10 +65,16 @@ _PROGRAMS = {
 
 def home() -> Path:
     """Return the simulated MUSA_HOME. One process at a time makes it, if there is none yet for these sources."""
-    runtime = cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
-    files = [*_package_files(), *_library_files(), *mccl.files(), *_runtime_files()]
+    runtime = standalone_runtime()
+    named = [file for library in by_name.ALL for file in library.files()]
+    files = [*_package_files(), *_library_files(), *named, *_runtime_files()]
     libraries = cache.stored(f"libraries-{_digest(files)}", partial(_compile_libraries, runtime))
     return cache.stored(f"toolkit-{_digest(files, _identity())}", partial(_make, runtime, libraries))
+
+
+def standalone_runtime() -> Path:
+    """Return libmusart.so, for programs without PyTorch."""
+    return cache.stored(f"musart-{_digest(_runtime_files())}", _compile_runtime) / _RUNTIME
 
 
 def _identity() -> str:
@@ -125,8 +131,9 @@ def _make(runtime: Path, libraries: Path, place: Path) -> None:
     (place / "lib").mkdir()
     for library in (runtime, *libraries.glob("lib*.so")):
         shutil.copy2(library, place / "lib" / library.name)
-    shutil.copy2(mccl.library(runtime), place / "lib" / mccl.NAME)
-    (place / "lib" / "libmccl.so").symlink_to(mccl.NAME)
+    for named in by_name.ALL:
+        shutil.copy2(named.library(runtime), place / "lib" / named.name)
+        (place / "lib" / f"lib{named.stem}.so").symlink_to(named.name)
     (place / "bin").mkdir()
     for name, module in _PROGRAMS.items():
         _write_program(place / "bin" / name, module)

@@ -183,7 +183,7 @@ MUSA = Backend(
     collectives=Collectives(names={"nccl": "mccl"}, variables=_COLLECTIVE_VARIABLES),
     graphs=_GRAPHS,
     build=_BUILD,
-    management=Management("pymtml", "mthreads-ml-py"),
+    management=Management("pymtml", "mthreads-ml-py", command="mthreads-gmi"),
     allocator=_ALLOCATOR,
     variables=_VARIABLES,
     simulator="musasim",

@@ -167,7 +167,9 @@ class Management(Record):
 
     module: the module with pynvml's functions for these devices.
     package: the package that contains it, by its name for pip.
+    command: that counterpart itself; empty where none prints what torchada's nvidia-smi reads.
     """
 
     module: str
     package: str
+    command: str = ""

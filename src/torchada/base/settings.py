@@ -45,6 +45,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 FLAG = Kind(lambda text: text.lower() in ON, "1 or 0", lambda text: text.lower() in ON + OFF)
+LOWER = Kind(str.lower)
 NUMBER = Kind(int, "a number above 0", lambda text: text.isdecimal() and int(text) > 0)
 PLATFORM = Kind(
     str.lower,
@@ -138,6 +139,10 @@ class Settings:
     )
     cache = Variable("CACHE_DIR", FOLDER, None, "the folder that what torchada compiles is kept in")
     tuned_tables = Variable("TUNED_TABLES", TEXT, "~/.local/share/torchada/tuned", "tables for SGLang and vLLM")
+    triton_f32_default = Variable("TRITON_F32_DEFAULT", LOWER, "", "how tl.dot multiplies float32 by default")
+    triton_inplace_alias = Variable(
+        "TRITON_INPLACE_ALIAS", _choice("fix", "off", "vendor"), "fix", "what MUSA Triton 3.6 is told of equal pointers"
+    )
     exclude_dirs = Variable("EXCLUDE_DIRS", FOLDERS, (), "folders, or their names, with headers that are not ported")
 
     def __init__(
@@ -179,6 +184,7 @@ COLLECTIVES = Mark("MIRRORED_COLLECTIVES", TEXT, "", "the collective library's v
 VARIABLES: tuple[Variable[Any], ...] = (
     *(setting for setting in vars(Settings).values() if isinstance(setting, Variable)),
     Variable("TUNE_USE_GRAPH", FLAG, False, "was read by the tuner of torchada 0.1 and has no effect"),
+    Variable("TRITON_FAST_EXP", FLAG, False, "was read by torchada 0.1 for MUSA Triton 3.6 and has no effect"),
     VISIBLE_DEVICES,
     ALLOCATOR,
     RUNTIME,

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 
-from torchada.cli import device, unredirected
+from torchada.cli import commands_in_front, device, unredirected
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 
@@ -56,6 +56,9 @@ def run(options: argparse.Namespace) -> int:
     added = environment(options)
     os.environ.update(added)
     why = unredirected.check(options)
+    if not why:
+        added.update(_commands_in_front())
+        os.environ.update(added)
     _begin_reports(options, why)
     command = [sys.executable, *options.program]
     if options.verbosity > 0:
@@ -80,6 +83,11 @@ def environment(options: argparse.Namespace) -> dict[str, str]:
     if options.verbosity < 0:
         added["PYTHONWARNINGS"] = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), _NO_WARNINGS]))
     return added
+
+
+def _commands_in_front() -> dict[str, str]:
+    folder = commands_in_front.folder()
+    return {} if folder is None else {"PATH": os.pathsep.join(filter(None, [folder, os.environ.get("PATH")]))}
 
 
 def _begin_reports(options: argparse.Namespace, why: str) -> None:

@@ -206,5 +206,7 @@ def _record_calls(context: Context) -> None:
 
 
 def _leave_alone(backend: Backend) -> None:
+    for name in list(STATE.modules):  # areas that were applied before torch came
+        application.forget(name)
     choice.take_back(backend)
     STATE.finder.watched.clear()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torchada.hooks.area import Area
 from torchada.hooks.problems import report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE
 from torchada.redirect.engine import ENGINE
 
+if TYPE_CHECKING:
+    from torchada.redirect.context import Context
 
-def apply_areas(module: str) -> None:
-    """Apply the areas of `module` that are not applied yet."""
+
+def apply_areas(module: str, early: Context | None = None) -> None:
+    """Apply the areas of `module` that are not applied yet; `early` is the context where redirection has not begun."""
     for area in REGISTRY.areas_of(module):
         if STATE.claim(f"area {area.name}"):
-            _apply(area)
+            _apply(area, early or STATE.context)
     if STATE.telemetry is not None and module == "torch":
         ENGINE.apply("telemetry", list(STATE.telemetry.own_patches()))
 
@@ -25,8 +30,7 @@ def forget(module: str) -> None:
         STATE.release(f"area {area.name}")
 
 
-def _apply(area: Area) -> None:
-    context = STATE.context
+def _apply(area: Area, context: Context | None) -> None:
     assert context is not None
     STATE.areas[area.name] = area
     fault = area.apply(context, REGISTRY.current(context.settings.skip_areas), REGISTRY.replaced, STATE.telemetry)

@@ -23,9 +23,22 @@ def follow(name: str, execute: Callable[[], None], finder: Finder) -> None:
         finder.watched.clear()
         execute()
         return
+    if "torch" not in sys.modules and not name.startswith("torch"):
+        _follow_management(name, execute, finder)
+        return
     from torchada.hooks import activation
 
     activation.follow(name, execute, finder)
+
+
+def _follow_management(name: str, execute: Callable[[], None], finder: Finder) -> None:
+    """Handle the import of a module that manages devices, by a program that does without torch."""
+    if _deserves_a_closer_look(finder):
+        from torchada.hooks import management
+
+        management.follow(name, execute, finder)
+    else:
+        execute()
 
 
 def simulated_spec(name: str) -> ModuleSpec:
@@ -52,5 +65,5 @@ def _deserves_a_closer_look(finder: Finder) -> bool:
     """Whether an adapter is installed or a variable of ours is set; this decides on most machines, in well under a millisecond."""
     if any(name.startswith("TORCHADA_") for name in os.environ):
         return True
-    adapters = [name for name in list(finder.watched) if name != "torch"]  # areas watch no modules yet
+    adapters = [name for name in list(finder.watched) if name.startswith("torch_")]  # areas watch no modules yet
     return any(name in sys.modules or getattr(finder.ask_remaining(name), "loader", None) for name in adapters)

@@ -73,3 +73,15 @@ class Context:
         views = Views(settings, backend.adapter, backend, PROCESS)
         devices = DeviceNames(torch, backend.computes_on or backend.device_type)
         return cls(backend, settings, torch, namespace, devices, mechanism, views)
+
+
+class EarlyContext(Context):
+    """What areas of modules that need no torch are given where torch has not been imported: nothing else is known yet."""
+
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        self.backend = backend
+        self.settings = settings
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        return self.backend, self.settings

@@ -1,7 +1,6 @@
 """Which backend the installed Triton has, by the module that says so in torchada 0.1 after 0.1.103.
 
-Its repairs of MUSA Triton 3.6 and the variables that choose among them (TORCHADA_TRITON_INPLACE_ALIAS, _FAST_EXP, _F32_DEFAULT) are
-not part of this release.
+What it changes in Triton, by TORCHADA_TRITON_INPLACE_ALIAS and TORCHADA_TRITON_F32_DEFAULT, areas do here.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import pytest
 import torch
@@ -11,11 +12,13 @@ from support.interpreter import STAND_INS
 
 
 @pytest.fixture
-def management(monkeypatch: pytest.MonkeyPatch) -> None:
+def management(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The library's Python module, in which device n is one more of everything than device 0."""
     monkeypatch.syspath_prepend(STAND_INS)
     monkeypatch.delitem(sys.modules, "pymtml", raising=False)
     torch.cuda._device_count_nvml()
+    yield
+    sys.modules.pop("pymtml", None)
 
 
 @pytest.mark.usefixtures("management")

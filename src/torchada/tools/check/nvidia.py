@@ -56,7 +56,7 @@ PACKAGES = {
         NOTE, "its ranges are shown by NVIDIA's tools alone; torch.cuda.nvtx records them with torch.profiler"
     ),
     "pycuda": Need(ERROR, _PYTHON),
-    "pynvml": Need(WARNING, "it asks NVIDIA's driver; the vendor's library is pymtml (pip install mthreads-ml-py)"),
+    "pynvml": Need(WARNING, "it finds devices where the vendor's pymtml is installed (pip install mthreads-ml-py)"),
     "rmm": Need(ERROR, _RAPIDS),
     "tensorrt": Need(ERROR, _TENSORRT),
     "tensorrt_llm": Need(ERROR, _TENSORRT),
