@@ -48,6 +48,7 @@ def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     _program(new / "bin" / LAUNCHER, "host_compiler", record)
     _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
+    (new / "version.txt").write_text(f"CUDA Version {VERSION}.0\n")  # which Meson reads
     _headers(new / "include", toolkit)
     (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from torchada.cli.command import Command
 
 _OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--print-env")
+_SIMULATED = {"TORCHADA_SIMULATE": "1"}
 # A program that sees CUDA is told what stands in for it.
 _ASKED = """
 import json, torch
@@ -55,7 +56,7 @@ def build(options: argparse.Namespace) -> int:
     if not options.program and not options.print_env:
         options.parser.error("nothing to build with: expected cmake, make, meson or pip, and its arguments")
     if options.simulate:
-        os.environ["TORCHADA_SIMULATE"] = "1"
+        os.environ.update(_SIMULATED)
     try:
         added = environment()
     except ValueError as error:
