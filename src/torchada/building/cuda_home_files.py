@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shlex
 import sys
 import sysconfig
@@ -53,6 +54,10 @@ def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)
     (new / "lib").symlink_to("lib64")
+    target = new / "targets" / f"{platform.machine()}-linux"  # where Meson looks
+    target.mkdir(parents=True)
+    (target / "include").symlink_to("../../include")
+    (target / "lib").symlink_to("../../lib64")
 
 
 def _program(file: Path, module: str, record: Path) -> None:
