@@ -217,6 +217,29 @@ def test_find_package_torch_refuses_another_compiler_for_cuda(build: Interpreter
     assert f"the language CUDA is compiled by {nvcc}" in told and f"CUDACXX={home}/bin/nvcc" in told
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "backend"), [("by_scikit_build", "scikit_build_core"), ("by_meson", "mesonpy")])
+def test_by_other_build_backends(name: str, backend: str, build: Interpreter, tmp_path: Path) -> None:
+    """Both find CUDA by what `torchada build` says in the environment, the first one PyTorch's package too."""
+    pytest.importorskip(backend)
+    folder, target = copied(name, tmp_path), tmp_path / "installed"
+    before = checksums(folder)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+    ]
+    build.run(["-m", "torchada", "build", *pip, str(folder)])
+    assert checksums(folder) == before
+    check(built(target, f"lib{name}"))
+
+
 @pytest.mark.full
 def test_a_build_that_finds_no_cuda_says_what_to_do(build: Interpreter, tmp_path: Path) -> None:
     """Where it sees MUSA, the project builds without its kernels, and is not left without a word."""
