@@ -60,6 +60,16 @@ def test_the_folder_lies_where_the_variable_of_torchada_says(toolkit: Toolkit, c
     assert "torchada" in version(made(toolkit))
 
 
+def test_every_place_in_which_builds_look_for_the_version_has_the_same(toolkit: Toolkit) -> None:
+    """CMake asks nvcc, and Meson reads a file: without it, it took a toolkit of NVIDIA's that lay on the machine."""
+    home = made(toolkit)
+    assert "release 11.8, V11.8.0" in version(home)
+    assert (home / "version.txt").read_text() == "CUDA Version 11.8.0\n"
+    assert '"version": "11.8.0"' in (home / "version.json").read_text()
+    (target,) = (home / "targets").glob("*-linux")
+    assert (target / "include").samefile(home / "include") and (target / "lib").samefile(home / "lib64")
+
+
 def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolkit, tmp_path: Path) -> None:
     (tmp_path / "x.cu").touch()
 

@@ -32,6 +32,7 @@ def toolkit(home: str | None = "/opt/musa", devices: tuple[str, ...] = ("31",)) 
         ("--compiler-options -fPIC -Xcompiler -Wall,-fopenmp", "-fPIC -Wall -fopenmp"),
         ("--compiler-options '-fPIC'", "-fPIC"),
         ("-Xcompiler=-fno-strict-aliasing", "-fno-strict-aliasing"),
+        ("-isystem=include -isystem inner -I=a -L=b", "-isystem include -isystem inner -Ia -Lb"),
         ("-rdc=true -dc", "-fgpu-rdc -fgpu-rdc -c"),
         ("--relocatable-device-code true", "-fgpu-rdc"),
         ("-rdc=false", ""),

@@ -9,6 +9,7 @@ import ctypes
 import hashlib
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -181,6 +182,62 @@ def test_by_cmake(build: Interpreter, tmp_path: Path) -> None:
     assert checksums(folder) == before
     assert subprocess.run([out / "program"], capture_output=True, text=True, check=True).stdout == "0 3 5 7\n"
     check(built(out, "libby_cmake"))
+
+
+CMAKE = "import subprocess, sys; sys.exit(subprocess.call(['cmake', *sys.argv[1:]]))"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_by_cmake_with_find_package_torch(build: Interpreter, tmp_path: Path) -> None:
+    """As vLLM builds: PyTorch's package says that there is CUDA, and C++ with PyTorch's names for it is ported as kernels are."""
+    folder, out, target = copied("torch_by_cmake", tmp_path), tmp_path / "out", tmp_path / "installed"
+    before = checksums(folder)
+    python = f"-DPython_EXECUTABLE={sys.executable}"
+    configure = ["-S", str(folder), "-B", str(out), python, f"-DCMAKE_INSTALL_PREFIX={target}"]
+    for arguments in (configure, ["--build", str(out), "--target", "install"]):
+        build.run(["-c", CMAKE, *arguments], env={"CXXFLAGS": "-g0"})
+    assert checksums(folder) == before
+    check(built(out, "libtorch_by_cmake"))
+    assert built(target, "libtorch_by_cmake").parent == target / "lib"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_find_package_torch_refuses_another_compiler_for_cuda(build: Interpreter, tmp_path: Path) -> None:
+    """Its objects would be NVIDIA's: the message names both programs, before anything is compiled."""
+    folder, nvcc = copied("torch_by_cmake", tmp_path), tmp_path / "nvcc"
+    home = build.run("from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)").stdout.split()[-1]
+    nvcc.write_text(f'#!/bin/sh\nexec {home}/bin/nvcc "$@"\n')
+    nvcc.chmod(0o755)
+    arguments = ["-S", str(folder), "-B", str(tmp_path / "out"), f"-DPython_EXECUTABLE={sys.executable}"]
+    failed = build.run(["-c", CMAKE, *arguments], env={"CUDACXX": str(nvcc)}, check=False)
+    told = " ".join(failed.stderr.split())
+    assert failed.returncode != 0
+    assert f"the language CUDA is compiled by {nvcc}" in told and f"CUDACXX={home}/bin/nvcc" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "backend"), [("by_scikit_build", "scikit_build_core"), ("by_meson", "mesonpy")])
+def test_by_other_build_backends(name: str, backend: str, build: Interpreter, tmp_path: Path) -> None:
+    """Both find CUDA by what `torchada build` says in the environment, the first one PyTorch's package too."""
+    pytest.importorskip(backend)
+    folder, target = copied(name, tmp_path), tmp_path / "installed"
+    before = checksums(folder)
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        str(target),
+    ]
+    build.run(["-m", "torchada", "build", *pip, str(folder)])
+    assert checksums(folder) == before
+    check(built(target, f"lib{name}"))
 
 
 @pytest.mark.full

@@ -87,6 +87,24 @@ def comparison(name: str, kind: str) -> tuple[str, Reference]:
     )
 
 
+def shift(
+    name: str, mode: str, kinds: str, parts: tuple[str, str], sat: str = "", second: str = ""
+) -> tuple[str, Reference]:
+    """A shift of the video instructions, and what it gives; the number of bits is not signed."""
+    a, b = (f".{part}" if part else "" for part in parts)
+    modifiers = "".join([*(f".{kind}32" for kind in f"{kinds}u"), sat, f".{mode}", second])
+
+    def reference(x: int, y: int, z: int) -> int:
+        bits = taken(y, parts[1], False)
+        bits = min(bits, 32) if mode == "clamp" else bits & 31
+        number = taken(x, parts[0], kinds[1] == "s")
+        value = number << bits if name == "vshl" else number >> bits
+        value = clamped(value, 32, kinds[0] == "s") if sat else value
+        return (value + z if second else value) & 0xFFFFFFFF
+
+    return f"{name}{modifiers} %0, %1{a}, %2{b}" + (", %3;" if second else ";"), reference
+
+
 ON_INTEGERS: list[tuple[str, Reference]] = [
     *(
         video(name, "".join(kinds), ("", a, b), sat, "")
@@ -107,6 +125,14 @@ ON_INTEGERS: list[tuple[str, Reference]] = [
         for name, kind, second in product(("vmin", "vmax"), ("uuu", "sss"), SECOND)
     ),
     video("vadd", "uuu", ("", "", ""), False, "add"),
+    *(
+        shift(name, mode, kinds, parts, "", second)
+        for name, mode, kinds, parts, second in product(
+            ("vshl", "vshr"), ("clamp", "wrap"), ("uu", "ss"), [("", ""), ("h1", "b0")], ("", ".add")
+        )
+    ),
+    shift("vshr", "clamp", "us", ("", "b0"), ".sat"),
+    shift("vshr", "wrap", "su", ("", ""), ".sat"),
     ("vmad.u32.u32.u32 %0, %1.b2, %2, %3;", lambda a, b, c: ((a >> 16 & 255) * b + c) & 0xFFFFFFFF),
     (
         "vmad.s32.s32.s32 %0, %1.h1, %2.b3, %3;",
@@ -231,7 +257,9 @@ def test_every_instruction_gives_what_the_manual_says(tmp_path: Path) -> None:
         "vadd.u32.u32.u32.sat.sat %0, %1, %2;",
         "vmad.u32.u32.u32.sat %0, %1, %2, %3;",
         "vmad.u32.u32.u32.po %0, %1, %2, %3;",
-        "vshl.u32.u32.u32.clamp %0, %1, %2;",
+        "vshl.u32.u32.u32 %0, %1, %2;",
+        "vshl.u32.u32.u32.sat.clamp %0, %1, %2;",
+        "vshr.u32.u32.s32.clamp %0, %1, %2;",
         "vadd2.u32.u32.u32 %0, %1, %2, %3;",
         "set.ge.and.u32.s32 %0, %1, %2, p;",
         "set.lo.u32.u32 %0, %1, %2;",

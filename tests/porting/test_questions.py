@@ -36,8 +36,22 @@ def test_the_header_of_these_functions_is_the_one_that_has_them() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["torch::cuda::manual_seed(1)", "torch::cuda::synchronize(1)", "torch::cuda::cudnn_is_available()"]
+    ("name", "said", "header"),
+    [
+        ("manual_seed", "getDefaultMUSAGenerator()", "aten/musa/MUSAGeneratorImpl.h"),
+        ("manual_seed_all", "getDefaultMUSAGenerator(at)", "aten/musa/MUSAGeneratorImpl.h"),
+        ("synchronize", "c10::musa::device_synchronize()", "core/MUSAGuard.h"),
+    ],
 )
+def test_what_is_called_with_an_argument_is_said_in_its_place(name: str, said: str, header: str) -> None:
+    result = port_source(f"f(1), torch::cuda::{name} (g(x, 2));".encode())
+    new = result.text.decode()
+    assert new.startswith("f(1), ([](") and new.endswith("}) (g(x, 2));") and said in new
+    assert result.lost == (f"torch_musa/csrc/{header}",) and not result.findings
+    assert port_source(result.text).text == result.text
+
+
+@pytest.mark.parametrize("asked", ["&torch::cuda::manual_seed", "torch::cuda::cudnn_is_available()"])
 def test_a_function_without_counterpart_stays_and_is_reported(asked: str) -> None:
     result = port_source(asked.encode())
     assert result.text.decode() == asked and [each.kind for each in result.findings] == [UNPORTED]

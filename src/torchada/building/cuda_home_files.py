@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shlex
 import sys
 import sysconfig
@@ -17,7 +18,11 @@ from torchada.porting.versions import REACHED
 
 VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
 """The version of CUDA that the accelerator's toolkit counts as, in guards of sources and here."""
+LAUNCHER = "port-and-compile"
+"""The program beside nvcc that CMake starts before the host's compiler (`host_compiler`)."""
 _PACKAGES = Path(__file__).resolve().parents[2]
+# Headers of CUDA's toolkit that are not for its devices, and that the accelerator's toolkit does not have.
+_MORE_HEADERS = Path(__file__).with_name("cuda_include")
 # CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same. Of
 # mma.h, a toolkit may have nothing; many sources include it and use none of it, and the others fail where they do.
 _PLAIN_HEADERS = (
@@ -34,23 +39,33 @@ _PLAIN_HEADERS = (
     "vector_types.h",
 )
 # It imports only our own modules and the standard library, because it is started for every source that is compiled.
-_PROGRAM = "import sys; {paths}; from torchada.building.nvcc import main; sys.exit(main({record!r}))"
+_PROGRAM = "import sys; {paths}; from torchada.building.{module} import main; sys.exit(main({record!r}))"
 
 
 def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     """Write the folder. `record` is where its file of the toolkit's values will be."""
     (new / "bin").mkdir()
-    program = _PROGRAM.format(paths=_paths(), record=str(record))
-    python = shlex.quote(sys.executable or "python3")
-    nvcc = new / "bin" / "nvcc"
-    nvcc.write_text(f'#!/bin/sh\nexec {python} -I -S -c {shlex.quote(program)} "$@"\n', encoding="utf-8")
-    nvcc.chmod(0o755)
+    _program(new / "bin" / "nvcc", "nvcc", record)
+    _program(new / "bin" / LAUNCHER, "host_compiler", record)
     _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
+    (new / "version.txt").write_text(f"CUDA Version {VERSION}.0\n")  # which Meson reads
     _headers(new / "include", toolkit)
     (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)
     (new / "lib").symlink_to("lib64")
+    target = new / "targets" / f"{platform.machine()}-linux"  # where Meson looks
+    target.mkdir(parents=True)
+    (target / "include").symlink_to("../../include")
+    (target / "lib").symlink_to("../../lib64")
+
+
+def _program(file: Path, module: str, record: Path) -> None:
+    """Write a program that calls a module of ours."""
+    program = _PROGRAM.format(paths=_paths(), module=module, record=str(record))
+    python = shlex.quote(sys.executable or "python3")
+    file.write_text(f'#!/bin/sh\nexec {python} -I -S -c {shlex.quote(program)} "$@"\n', encoding="utf-8")
+    file.chmod(0o755)
 
 
 def _paths() -> str:
@@ -76,6 +91,11 @@ def _headers(include: Path, toolkit: Toolkit) -> None:
     for name in _PLAIN_HEADERS:
         if not (include / name).exists():
             (include / name).write_text(f"#pragma once\n#include <{runtime}>\n")
+    for header in _MORE_HEADERS.rglob("*.h*"):
+        copy = include / header.relative_to(_MORE_HEADERS)
+        if not copy.exists():
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(header.read_bytes())
     cuda_headers.write(include)
 
 

@@ -67,8 +67,10 @@ def _spelled(flag: str, name: str, value: str, has_sign: bool, rest: Iterator[st
     """A flag that is passed on, as clang spells it, with the value that follows it."""
     short = table.SPELLINGS.get(name)
     if short is None:
-        if flag in table.PASSED_WITH_VALUE:
-            short = flag
+        if name in table.PASSED_WITH_VALUE and (
+            has_sign or flag == name
+        ):  # nvcc takes -isystem=folder, as CMake writes it
+            short = name
         else:
             return [flag]
     if short == "-x":

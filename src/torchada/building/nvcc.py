@@ -39,6 +39,10 @@ _ASKS_ALONE = frozenset(
 # A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
 # project's.
 _HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
+_NOT_COMPILED = (
+    "torchada: not compiled, with names of CUDA's that have no counterpart. Give these lines another form where __MUSA__ is "
+    "defined, or leave the source out of the build; `torchada port --report report.html FOLDER` shows each with its reason"
+)
 
 
 def main(record: str) -> int:
@@ -79,7 +83,7 @@ def _answer(asked: str, toolkit: Toolkit) -> str:
 
 
 @dataclass(frozen=True)
-class _Line:
+class Line:
     """A parsed command line: `inputs` are positions in `flags`, `output` is the file to make."""
 
     flags: list[str]
@@ -87,7 +91,7 @@ class _Line:
     output: str | None
 
     @classmethod
-    def of(cls, flags: list[str]) -> _Line:
+    def of(cls, flags: list[str]) -> Line:
         inputs, output, before = [], None, ""
         for at, flag in enumerate(flags):
             if before == "-o":
@@ -121,7 +125,7 @@ class _Line:
 def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
     translated = translate(arguments, toolkit)
     say(translated.notices)
-    line = _Line.of(translated.flags)
+    line = Line.of(translated.flags)
     if not line.inputs:
         raise BuildError("no input files")
     if macros := cmake.identity(arguments):
@@ -130,8 +134,8 @@ def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
         return _compile_ported(line, translated.asked, toolkit, home, line.folder() or for_nothing_else)
 
 
-def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: str, folder: str) -> int:
-    copies = _ported(line, home, toolkit, folder)
+def _compile_ported(line: Line, asked: Sequence[str], toolkit: Toolkit, home: str, folder: str) -> int:
+    copies = ported(line, home, toolkit, folder)
     flags = line.flags
     if copies is not None:
         say(copies.notices)
@@ -142,7 +146,7 @@ def _compile_ported(line: _Line, asked: Sequence[str], toolkit: Toolkit, home: s
 
 
 def _call(
-    copies: Copies | None, flags: list[str], line: _Line, asked: Sequence[str], toolkit: Toolkit, home: str
+    copies: Copies | None, flags: list[str], line: Line, asked: Sequence[str], toolkit: Toolkit, home: str
 ) -> int:
     """Call the compiler with `flags`, in which inputs are the `copies` of those of `line`, and tell CMake what it asks."""
     if not any(names_architecture(flag, toolkit) for flag in flags):
@@ -153,7 +157,7 @@ def _call(
         if "-v" in flags:
             inputs = [line.flags[at] for at in line.inputs]
             print(*cmake.told(home, toolkit, inputs, line.output), sep="\n", file=sys.stderr)
-    return _run([toolkit.compiler_path(), *flags], copies, flags)
+    return run([toolkit.compiler_path(), *flags], copies, flags)
 
 
 def _with_system_headers(flags: Sequence[str], folders: Sequence[str]) -> list[str]:
@@ -163,7 +167,7 @@ def _with_system_headers(flags: Sequence[str], folders: Sequence[str]) -> list[s
     return [*kept, *(word for folder in folders[:1] for word in ("-isystem", folder))]
 
 
-def _ported(line: _Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:
+def ported(line: Line, home: str, toolkit: Toolkit, folder: str) -> Copies | None:
     """Port the inputs that are sources of a project; None where there are none, or where they have been ported already."""
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
     if not sources or all(map(_is_ported, sources)):
@@ -185,7 +189,7 @@ def _is_ported(source: str) -> bool:
     return any((folder / MANIFEST).is_file() for folder in folders)
 
 
-def _run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:
+def run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:
     sys.stdout.flush()
     if copies is None:
         return subprocess.run(command, check=False).returncode
@@ -196,6 +200,8 @@ def _run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int
     for file in _dependency_files(flags):
         if os.path.isfile(file):
             _rewrite(file, copies)
+    if done.returncode != 0 and copies.notices:
+        print(f"{_NOT_COMPILED}: {len(copies.notices)} of them are listed above", file=sys.stderr)
     return done.returncode
 
 

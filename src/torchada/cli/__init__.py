@@ -13,7 +13,7 @@ from torchada.base.version import __version__
 from torchada.cli.command import Command
 
 # Adding one takes a file here with a COMMAND, and its name in this line.
-COMMANDS = ("run", "port", "check", "verify", "bench", "doctor", "info", "explain", "status", "views")
+COMMANDS = ("run", "port", "check", "build", "verify", "bench", "doctor", "info", "explain", "status", "views")
 _AFTER = """\
 -q prints less and -v more; the help of each command says what.
 Exit code 2: the arguments are wrong, or something failed; each command describes its others.

@@ -10,7 +10,7 @@ from torchada.porting.dpx import FUNCTIONS as DPX
 from torchada.porting.rules.dispatch import AUTOCAST_ARGUMENTS, AUTOCAST_OF_CUDA, AUTOCAST_WORDS, DISPATCH_NAMES
 from torchada.porting.rules.namespaces import HOLDERS, MEMBERS
 from torchada.porting.rules.runtime import DEPENDENCIES, HOPPER
-from torchada.porting.rules.torch import ASKED_OF_CUDA, HAS_CUDA, OF_DEVICES
+from torchada.porting.rules.torch import ASKED_OF_CUDA, CALLED_WITH_ARGUMENTS, HAS_CUDA, OF_DEVICES
 from torchada.porting.source import Position, ending_word, statement
 from torchada.porting.versions import ARCH_MACRO, VERSION_MACROS, guard
 
@@ -25,6 +25,7 @@ _OF_CONTEXT = re.compile(
     rb"(?<![\w:])(?:(?:::\s*)?at\s*::\s*)?globalContext\s*\(\s*\)\s*\.\s*\Z|(?<![\w:])(?:::\s*)?at\s*::\s*\Z"
 )
 _COMPONENT = re.compile(rb"(?<!\w)BackendComponent\s*::\s*\Z")
+_OPENED_BRACKET = re.compile(rb"\s*\(")
 _NOTHING_GIVEN = re.compile(rb"\s*\(\s*\)")
 _NO_COUNTERPART = "torch_musa has no function of this name"
 _FALSE_HERE = "PyTorch's own, which is false on MUSA; at::hasCUDA() is translated"
@@ -85,11 +86,14 @@ def _asked_of_torch(position: Position) -> Change | None:
     asked, torch = _ASKED.match(position.text, position.end), _OF_TORCH.search(position.before)
     if asked is None or torch is None:
         return None
-    new, takes_brackets = ASKED_OF_CUDA.get(asked[1].decode(), (None, True))
-    if new is None or (takes_brackets and asked[2] is None):
-        return Change(position.start, position.end, None, f"{_NO_COUNTERPART}: torch::cuda::{asked[1].decode()}")
-    start = position.start - len(position.before) + torch.start()
-    return Change(start, asked.end() if takes_brackets else asked.end(1), new.encode(), header=OF_DEVICES)
+    start, name = position.start - len(position.before) + torch.start(), asked[1].decode()
+    new, takes_brackets = ASKED_OF_CUDA.get(name, (None, True))
+    if new is not None and (asked[2] is not None or not takes_brackets):
+        return Change(start, asked.end() if takes_brackets else asked.end(1), new.encode(), header=OF_DEVICES)
+    if name in CALLED_WITH_ARGUMENTS and _OPENED_BRACKET.match(position.text, asked.end(1)):
+        new, header = CALLED_WITH_ARGUMENTS[name]
+        return Change(start, asked.end(1), new.encode(), header=header)
+    return Change(position.start, position.end, None, f"{_NO_COUNTERPART}: torch::cuda::{name}")
 
 
 def _has_cuda(word: str, position: Position) -> Change | None:

@@ -44,6 +44,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.device.tp_*": ("table", "as torch.device.type"),
     "torch.version.cuda, by who asks *": ("table", "as torch.device.type"),
     "builtins.module.cuda": ("table", "torch.version.cuda; as torch.device.type"),
+    "torch.utils.cmake_prefix_path, by who asks *": ("process", "where builds look for files"),
+    "builtins.module.cmake_prefix_path": ("process", "torch.utils.cmake_prefix_path; where builds look for files"),
     "torch.cuda.is_available": ("table", "as torch.device.type"),
     "torch.backends.cudnn.is_*": ("table", "as torch.device.type"),
     "torch.backends.cudnn.version": ("table", "as torch.device.type"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from musasim.base.toolchain import find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.compiler import device_symbols, host_flags
+from musasim.toolkit.compiler import cpu_library, device_symbols, host_flags
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
 from musasim.toolkit.compiler.precompiled import compile_with_headers
@@ -103,7 +103,7 @@ class _Driver:
         library = _home() / "lib"
         words = [objects.get(word, word) for word in self._options.link]
         # Programs find the runtime in the toolkit. A process that has loaded one already keeps it.
-        search = [f"-L{library}", f"-Wl,-rpath,{library}"]
+        search = [f"-L{library}", f"-Wl,-rpath,{library}", *cpu_library.needed_by(words)]
         self._execute([*self._compiler, *words, *search, *_to(self._options.output)])
 
     def _link_device(self, folder: Path) -> None:

@@ -1,8 +1,12 @@
-"""torch.version.cuda: the version of CUDA that the backend's toolkit stands for, in code that sees CUDA.
+"""What builds ask torch: the version of CUDA, and where CMake's find_package(Torch) looks.
+
+torch.version.cuda is the version of CUDA that the backend's toolkit stands for, in code that sees CUDA.
 
 Builds compare it with the output of `nvcc -V`, so it is the version that torchada's replacement for nvcc prints. Other code gets
 torch's own: None, or the version that torch was built for. In a setup.py that finds a version in any case (torch was built for
 CUDA, or TORCHADA_FORCE_CUDA_AVAILABLE=1 is set), torch's own code has to find the same.
+
+torch.utils.cmake_prefix_path is a folder in which torch's package for CMake has the backend in the place of CUDA.
 """
 
 from __future__ import annotations
@@ -25,6 +29,51 @@ def patches(context: Context) -> Iterator[Patch]:
         viewed = type("module", (ModuleType,), {"__module__": "builtins"})
         yield Patch(_ClassOf(version), "__class__", viewed, None, note="torch.version.cuda, by who asks")
         yield Patch(viewed, "cuda", _by_view(context), "torch.version.cuda", kind="emulated", to="the version of nvcc")
+    if type(context.torch.utils) is ModuleType and context.backend.build is not None:
+        yield from _prefix(context)
+
+
+def _prefix(context: Context) -> Iterator[Patch]:
+    name, viewed = "cmake_prefix_path", type("module", (ModuleType,), {"__module__": "builtins"})
+    yield Patch(_ClassOf(context.torch.utils), "__class__", viewed, None, note=f"torch.utils.{name}, by who asks")
+    place = f"torch.utils.{name}"
+    yield Patch(viewed, name, _prefix_by_view(context, name), place, kind="emulated", to="a package for the backend")
+
+
+def _prefix_by_view(context: Context, name: str) -> property:
+    """What the program assigns is what it reads."""
+
+    def own(self: ModuleType) -> object:
+        return vars(self)[name]
+
+    def of_backend(self: ModuleType) -> object:
+        is_torchs = vars(self)[name] == torchs_own
+        return _package(context, torchs_own) if is_torchs else vars(self)[name]
+
+    def assign(self: ModuleType, value: object) -> None:
+        vars(self)[name] = torchs_own if value == _made.get(torchs_own) else value
+
+    torchs_own = str(vars(context.torch.utils)[name])
+    return property(by_view(context.views, of_backend, own), assign)
+
+
+_made: dict[str, str] = {}
+
+
+def _package(context: Context, torchs_own: str) -> str:
+    """The folder of the package; torch's own where it cannot be made, with a warning, because a program may only look at it."""
+    if torchs_own not in _made:
+        from torchada.building.errors import BuildError
+        from torchada.building.torch_package import of_backend
+
+        try:
+            _made[torchs_own] = of_backend(context.backend, context.namespace, torchs_own, context.settings.cache)
+        except (BuildError, OSError) as error:
+            from torchada.base.warnings import warn_once
+
+            warn_once(f"torch.utils.cmake_prefix_path is torch's own: {error}", error)
+            return torchs_own
+    return _made[torchs_own]
 
 
 def _is_one_for_all(context: Context) -> bool:

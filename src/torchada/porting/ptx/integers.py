@@ -32,6 +32,10 @@ _OPERATIONS = {
     b"vabsdiff": b"a < b ? b - a : a - b",
     b"vmin": b"a < b ? a : b",
     b"vmax": b"a > b ? a : b",
+    b"vshl.clamp": b"(long long)((unsigned long long)a << (b > 32 ? 32 : b))",
+    b"vshl.wrap": b"(long long)((unsigned long long)a << (b & 31))",
+    b"vshr.clamp": b"a >> (b > 32 ? 32 : b)",
+    b"vshr.wrap": b"a >> (b & 31)",
 }
 
 
@@ -76,6 +80,20 @@ def _video(operation: bytes) -> Rule:
         sources = [_extended(operands[1], kinds[1], values), _extended(operands[2], kinds[2], values)]
         sources += [values.input(operand, b"r") for operand in operands[3:]]
         return _called(values.output(name, b"r"), body, sources, _PARTS[_SIGNED[kinds[0]], b""])
+
+    return rule
+
+
+def _shift(name: bytes) -> Rule:
+    """A shift of the video instructions: the same, with a mode that says what a number of bits above 31 means."""
+
+    def rule(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
+        at = 4 if modifiers[3:4] == [b"sat"] else 3
+        operation = b".".join([name, *modifiers[at : at + 1]])
+        # PTX does not say with how many bits it saturates what was shifted to the left.
+        if operation not in _OPERATIONS or modifiers[2] != b"u32" or (at == 4 and name == b"vshl"):
+            return None
+        return _video(operation)([*modifiers[:at], *modifiers[at + 1 :]], operands, values)
 
     return rule
 
@@ -130,7 +148,12 @@ _COMPARISONS = {b"eq": b"==", b"ne": b"!=", b"lt": b"<", b"le": b"<=", b"gt": b"
 _HIGHEST = b"[](unsigned int a) { return 31 - __clz((int)a); }"
 
 # Rules by the instruction's name.
-RULES: dict[bytes, Rule] = {**{operation: _video(operation) for operation in _OPERATIONS}, b"vmad": _multiply}
+RULES: dict[bytes, Rule] = {
+    **{operation: _video(operation) for operation in _OPERATIONS if b"." not in operation},
+    b"vshl": _shift(b"vshl"),
+    b"vshr": _shift(b"vshr"),
+    b"vmad": _multiply,
+}
 # Tables as those of arithmetic.py, by the instruction's name.
 FUNCTIONS: dict[bytes, Functions] = {
     b"cvt": _converted(),

@@ -8,6 +8,8 @@ from torchada.porting.rules.library import Library
 
 _CSRC = "torch_musa/csrc"
 OF_DEVICES = f"{_CSRC}/core/MUSAFunctions.h"
+OF_GUARDS = f"{_CSRC}/core/MUSAGuard.h"
+OF_GENERATORS = f"{_CSRC}/aten/musa/MUSAGeneratorImpl.h"
 _IS_THERE = "(c10::musa::device_count() > 0)"
 # What PyTorch's C++ has for a program to ask about CUDA, and torch_musa has by other names or not at all: torch::cuda's functions,
 # with whether the call's empty brackets belong to it.
@@ -15,6 +17,24 @@ ASKED_OF_CUDA = {
     "is_available": (_IS_THERE, True),
     "device_count": ("c10::musa::device_count", False),
     "synchronize": ("c10::musa::device_synchronize()", True),
+}
+# The same for those that take arguments: what is called in their place, and the header that has what it names.
+_SEEDED = "{{ std::lock_guard<std::mutex> lock({0}.mutex()); {0}.set_current_seed(seed); }}"
+CALLED_WITH_ARGUMENTS = {
+    "manual_seed": (
+        f"([](uint64_t seed) {{ auto own = at::musa::detail::getDefaultMUSAGenerator(); {_SEEDED.format('own')} }})",
+        OF_GENERATORS,
+    ),
+    "manual_seed_all": (
+        "([](uint64_t seed) { int all = 0; (void)musaGetDeviceCount(&all); for (int at = 0; at < all; ++at) "
+        f"{{ auto own = at::musa::detail::getDefaultMUSAGenerator(at); {_SEEDED.format('own')} }} }})",
+        OF_GENERATORS,
+    ),
+    "synchronize": (
+        "([](int64_t device) { c10::musa::OptionalMUSAGuard on; if (device >= 0) on.set_index(device); "
+        "c10::musa::device_synchronize(); })",
+        OF_GUARDS,
+    ),
 }
 HAS_CUDA = _IS_THERE
 _ATEN = {
