@@ -1,4 +1,4 @@
-"""ThreadSanitizer finds no race in the simulated runtime while threads use its memory, streams, events and copies at the same time."""
+"""ThreadSanitizer finds no race in the simulated runtime while threads use its memory, streams, events and copies."""
 
 from __future__ import annotations
 
