@@ -35,6 +35,8 @@ class HookFinder:
     def __init__(self) -> None:
         self.watched = {**WATCHED_AT_START, **dict.fromkeys(MANAGEMENT, False)}
         self.enabled = True
+        # Modules whose own code has run, and whose import was interrupted after that. Torch cannot be executed twice.
+        self.executed: dict[str, Any] = {}
 
     def find_spec(self, name: str, path: "Any" = None, target: "Any" = None) -> "Any":
         if name not in self.watched or not self.enabled:
@@ -102,6 +104,8 @@ class ChainedLoader:
         return ChainedLoader, (self._torchada_loader,)
 
     def create_module(self, spec: "Any") -> "Any":
+        if spec.name in FINDER.executed:
+            return FINDER.executed[spec.name]
         create = getattr(self._torchada_loader, "create_module", None)
         return create(spec) if create else None
 
@@ -114,6 +118,7 @@ class ChainedLoader:
             module.__spec__.loader = loader
         execute = Execution(loader, module)
         try:
+            leave_instruments_out()
             from torchada.hooks.importer import follow
 
             follow(module.__name__, execute, FINDER)
@@ -121,24 +126,33 @@ class ChainedLoader:
             if execute.failed:
                 raise  # the module's own error
             not_started(error)
+        except BaseException:  # an interrupt: the import system throws the module away
+            if execute.is_complete:
+                FINDER.executed[module.__name__] = module
+            raise
         if not execute.begun:
             execute()
 
 
 class Execution:
-    """The execution of a module by its own loader, once. It takes place whatever goes wrong in torchada before or after."""
+    """The execution of a module by its own loader, once. It takes place whatever goes wrong in torchada before or after.
+
+    One that has been executed is not executed again where its import was interrupted afterwards.
+    """
 
     def __init__(self, loader: "Any", module: "Any") -> None:
         self._loader, self._module = loader, module
-        self.begun = self.failed = False
+        self.begun = self.failed = self.is_complete = False
 
     def __call__(self) -> None:
         self.begun = True
-        try:
-            self._loader.exec_module(self._module)
-        except BaseException:
-            self.failed = True
-            raise
+        if FINDER.executed.pop(self._module.__name__, None) is not self._module:
+            try:
+                self._loader.exec_module(self._module)
+            except BaseException:
+                self.failed = True
+                raise
+        self.is_complete = True
 
 
 class SimulatedLoader:
@@ -175,7 +189,10 @@ def is_disabled() -> bool:
 def install() -> None:
     """Put the hook in force. Idempotent (a venv runs each .pth line twice); never raises, unless TORCHADA_STRICT=1."""
     try:
-        if FINDER in sys.meta_path or is_disabled():
+        if is_disabled():
+            return
+        leave_instruments_out()
+        if FINDER in sys.meta_path:
             return
         sys.meta_path.insert(0, FINDER)
         if not FINDER.watched.keys().isdisjoint(sys.modules):
@@ -193,13 +210,15 @@ def not_started(error: Exception) -> None:
         raise error
     if sys.stderr is not None:
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        sys.stderr.write(f"torchada: not started: {text}{checkers()}\n")
+        sys.stderr.write(f"torchada: not started: {text}\n")
 
 
-def checkers() -> str:
-    """Who may be the reason: names in our annotations are there for type checkers that read, and not for those that evaluate."""
-    hooks = [name for name, module in INSTRUMENTS.items() if module in sys.modules]
-    return f" ({' and '.join(hooks)} may check torchada's own code: leave it out of the import hook)" if hooks else ""
+def leave_instruments_out() -> None:
+    """Let no hook that evaluates annotations read our modules: names in them are there for type checkers alone."""
+    if hooks := [name for name, module in INSTRUMENTS.items() if module in sys.modules]:
+        from torchada.hooks import uninstrumented
+
+        uninstrumented.leave_out(hooks)
 
 
 def pass_on_interrupt(error: BaseException) -> None:

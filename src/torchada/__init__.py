@@ -7,6 +7,7 @@ process in which that file was not read, also after torch has been imported. Imp
 from __future__ import annotations
 
 from _torchada_startup import install as _install
+from _torchada_startup import leave_instruments_out as _leave_instruments_out
 
 TYPE_CHECKING = False  # importing typing would cost more than this package does
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def _resolve(name: str) -> object:
         return getattr(import_module(_OF_TORCH[name]), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _leave_instruments_out()  # their hooks may have come after ours
     if _LAZY[name] == __name__:  # a module of this package
         return import_module(f"{__name__}.{name}")
     value = getattr(import_module(_LAZY[name]), name)

@@ -381,14 +381,6 @@ def test_an_import_hook_that_instruments_us_does_not_break_the_import(plain: Int
     assert done.startswith("torchada: not started: NameError: name 'Callable' is not defined")
 
 
-def test_a_hook_that_is_known_to_evaluate_annotations_is_named(plain: Interpreter, fake: Fake) -> None:
-    done = fake.run(
-        plain, INSTRUMENT + "sys.modules['typeguard._importhook'] = sys\nimport torch\nassert torch.runs == 1\n"
-    )
-    (line,) = done.splitlines()
-    assert line.startswith("torchada: not started: NameError") and "typeguard may check torchada's own code" in line
-
-
 @pytest.mark.parametrize("executes", [True, False])
 def test_our_own_fault_around_the_execution_does_not_break_the_import(
     plain: Interpreter, fake: Fake, executes: bool

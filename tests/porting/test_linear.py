@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.growth import FACTOR, LIMIT, enough, growth, numbered, repeated
+from support.steps import grow
 from torchada.porting import port_source
 
 pytestmark = pytest.mark.once
@@ -116,6 +117,11 @@ def _compiled() -> None:
 def test_eight_times_an_adverse_text_takes_about_eight_times_as_long(name: str) -> None:
     size = enough(port_source, TEXTS[name], MOST // 16)
     assert growth(port_source, TEXTS[name], size) < LIMIT
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_each_byte_of_a_larger_text_takes_as_many_steps(name: str) -> None:
+    assert not grow(port_source, TEXTS[name], 2000)
 
 
 MARKS = rb"""" ' \" \' \\ // /* */ R"( R"a( )" )a" # < > ( ) , : :: . -> ; { } 1 @p"""

@@ -1,6 +1,7 @@
 """Random arguments of torch.device, and what comes of them, for a comparison between plain torch and a redirected one.
 
-As a program it reads a seed and a number from its command line, and prints what came of each input as one line of JSON.
+As a program it reads a seed and a number from its command line, and prints what came of each input as one line of JSON. A third
+argument says that it sees the backend, so that a device of CUDA's that was left in place is not taken for the backend's.
 """
 
 from __future__ import annotations
@@ -100,15 +101,18 @@ def outcome(torch: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[o
         device = torch.device(*args, **kwargs)
     except Exception as error:
         return [type(error).__name__, str(error).split("\n")[0]]
-    # Where the name of the type that stands in for CUDA shows is not the subject here.
-    return ["device", "cuda" if device.type == "musa" else device.type, device.index]
+    return ["device", device.type, device.index]
 
 
 def main() -> None:
     """Print the outcomes."""
     import torch
 
-    seed, count = map(int, sys.argv[1:])
+    seed, count, *sees_backend = map(int, sys.argv[1:])
+    if sees_backend:
+        import torchada
+
+        torchada.set_view("__main__", "backend")
     for args, kwargs in inputs(seed, count):
         print(json.dumps(outcome(torch, args, kwargs)))
 

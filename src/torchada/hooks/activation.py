@@ -34,6 +34,7 @@ from torchada.hooks.problems import end, report
 from torchada.hooks.registry import REGISTRY
 from torchada.hooks.state import STATE, Finder, is_complete
 from torchada.redirect.context import Context
+from torchada.redirect.engine import ENGINE
 
 
 def follow(name: str, execute: Callable[[], None], finder: Finder) -> None:
@@ -91,6 +92,7 @@ def _arrived_late(name: str) -> None:
 
 def _arrived(name: str, *, again: bool = False) -> None:
     STATE.arrived(name)
+    is_beginning = STATE.context is None
     try:
         if again:
             _show_in_parent(name)
@@ -104,6 +106,21 @@ def _arrived(name: str, *, again: bool = False) -> None:
         raise
     except Exception as error:
         report(f"reacting to the import of {name}", error)
+    except BaseException:  # Ctrl-C: the next import of the module begins anew
+        _take_back(name, everything=is_beginning)
+        raise
+
+
+def _take_back(name: str, *, everything: bool) -> None:
+    """Put back what the arrival of a module has changed so far."""
+    STATE.modules.discard(name)
+    if not everything:
+        application.forget(REGISTRY.home_of(name))
+        return
+    ENGINE.revert_all()
+    if STATE.context is not None:
+        choice.take_back(STATE.context.backend)
+    STATE.reset()
 
 
 def _show_in_parent(name: str) -> None:

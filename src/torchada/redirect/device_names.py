@@ -8,20 +8,9 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# c10::DeviceIndex is an int8, and torch's parser takes no leading zeros: these are all the names that torch accepts.
-_SUFFIXES = ("", *(f":{index}" for index in range(128)))
-
-
-def _by_text(table: dict[Any, Any]) -> Callable[..., Any]:
-    """The look-up in `table`, where a string of a class of its own counts as its text, as for torch, whatever it says it equals."""
-    known = table.get
-
-    def get(device: Any, default: Any = None) -> Any:
-        if type(device) is not str and isinstance(device, str):
-            device = str.__str__(device)
-        return known(device, default)
-
-    return get
+# The names of all indices of c10::DeviceIndex, an int8: torch takes no leading zeros, and a number from 128 on as another one,
+# modulo 256.
+_SUFFIXES = ("", *(f":{index}" for index in range(256)))
 
 
 class DeviceNames:
@@ -38,7 +27,7 @@ class DeviceNames:
         # Device objects of type cuda exist if they were made before redirection, or by a parser that the hook does not reach.
         objects = {torch.device(cuda): torch.device(name) for cuda, name in names.items()}
         self.table: dict[Any, Any] = {**names, **objects}
-        self.get = _by_text(self.table)
+        self.get = self._look_up(self.table.get)
         self.device_type = device_type
         self.torch_device = torch.device
 
@@ -49,3 +38,24 @@ class DeviceNames:
         except TypeError:
             return device
         return own
+
+    def _look_up(self, known: Callable[..., Any]) -> Callable[..., Any]:
+        """The look-up in the table, where a string of a class of its own counts as its text, as for torch, whatever it equals."""
+
+        def get(device: Any, default: Any = None) -> Any:
+            if type(device) is not str and isinstance(device, str):
+                device = str.__str__(device)
+            own = known(device)
+            if own is not None:
+                return own
+            return self._of_large_index(device, default) if type(device) is str and device[:5] == "cuda:" else default
+
+        return get
+
+    def _of_large_index(self, name: str, default: Any) -> Any:
+        """The counterpart of "cuda:256" and the like: torch says which index that is, or refuses it in its own words."""
+        try:
+            device = self.torch_device(name)
+        except RuntimeError:
+            return default
+        return self.table.get(device, device)

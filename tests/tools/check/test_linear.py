@@ -10,11 +10,12 @@ from functools import partial
 import pytest
 
 from support.growth import LIMIT, Input, enough, growth, numbered, repeated
+from support.steps import grow
 from torchada.tools.check import collect
 from torchada.tools.check.session import READERS
 from torchada.tools.check.whole_project import WholeProject
 
-pytestmark = [pytest.mark.once, pytest.mark.full]
+pytestmark = pytest.mark.once
 
 MOST = 128 * 1024
 
@@ -93,6 +94,8 @@ PYTHON: dict[str, Input] = {
     "devices in a tuple": repeated(b"'cuda',", b"x = ("),
     "devices that differ": numbered(b"x = 'cuda:%d'\n"),
     "imports": numbered(b"import cupy as c%06x\n"),
+    "names that are imported": numbered(b"from torch.cuda import x%06x\n"),
+    "imports in a try": lambda size: b"try:\n" + b"    import cupy\n" * (size // 16) + b"except ImportError: pass\n",
     "aliases": numbered(b"a%06x = torch.cuda\n", b"import torch\n"),
     "an alias of an alias": chained,
     "functions": numbered(b"def f%06x(x): return x.cuda()\n"),
@@ -119,6 +122,26 @@ NOTEBOOKS: dict[str, Input] = {
         b'"",', b'{"a":[', b'""],"cells":[{"cell_type":"code","source":["x.cuda()"]}]}'
     ),
 }
+CMAKE: dict[str, Input] = {
+    "commands": repeated(b"find_package(CUDA)\n"),
+    "commands that nothing closes": repeated(b"find_package(CUDA "),
+    "brackets of comments": repeated(b"#[[\n"),
+    "words in a command": repeated(b"cuda ", b"target_link_libraries(a ", b")"),
+    "projects that nothing closes": repeated(b"project("),
+}
+SHELL: dict[str, Input] = {
+    "beginnings of commands": repeated(b"do/"),
+    "variables of a command": repeated(b"do a="),
+    "variables before a command": repeated(b"a=b "),
+    "exports": repeated(b"export "),
+}
+COMPOSE: dict[str, Input] = {
+    "devices": repeated(b"    - driver: nvidia\n"),
+    "images in a line": repeated(b"image:"),
+    "names of an image": repeated(b"cuda", b"image:", b" x"),
+    "quotes of images": repeated(b"image:'cuda "),
+    "deep indents": lambda size: b"".join(b" " * at + b"a:\n" for at in range(int((2 * size) ** 0.5))),
+}
 KINDS: dict[str, tuple[str, dict[str, Input]]] = {
     "a.py": (collect.PYTHON, {**ANYWHERE, **PYTHON}),
     "setup.py": (collect.PYTHON, {"requirements of setup.py": PYTHON["requirements of setup.py"]}),
@@ -130,6 +153,9 @@ KINDS: dict[str, tuple[str, dict[str, Input]]] = {
     "Pipfile": (collect.REQUIREMENTS, ANYWHERE),
     "environment.yml": (collect.REQUIREMENTS, ANYWHERE),
     "Dockerfile": (collect.REQUIREMENTS, ANYWHERE),
+    "build.sh": (collect.SCRIPT, {**ANYWHERE, **SHELL}),
+    "CMakeLists.txt": (collect.CMAKE, {**ANYWHERE, **CMAKE}),
+    "compose.yaml": (collect.CONTAINERS, {**ANYWHERE, **COMPOSE}),
 }
 CASES = [(name, kind, text) for name, (kind, texts) in KINDS.items() for text in texts]
 
@@ -144,7 +170,17 @@ def _read(file: collect.File, data: bytes) -> None:
         pass
 
 
-@pytest.mark.parametrize(("name", "kind", "text"), CASES, ids=[f"{name} {text}" for name, _, text in CASES])
+EACH = pytest.mark.parametrize(("name", "kind", "text"), CASES, ids=[f"{name} {text}" for name, _, text in CASES])
+
+
+@pytest.mark.full
+@EACH
 def test_eight_times_a_hostile_file_takes_about_eight_times_as_long(name: str, kind: str, text: str) -> None:
     read, data = reader(name, kind), KINDS[name][1][text]
     assert growth(read, data, enough(read, data, MOST)) < LIMIT
+
+
+@pytest.mark.full
+@EACH
+def test_each_byte_of_a_larger_file_takes_as_many_steps(name: str, kind: str, text: str) -> None:
+    assert not grow(reader(name, kind), KINDS[name][1][text], 2000)

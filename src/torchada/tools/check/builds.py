@@ -12,19 +12,21 @@ from torchada.tools.check.collect import File
 from torchada.tools.check.findings import BUILD, PROGRAM, Finding
 from torchada.tools.check.whole_project import WholeProject
 
+# Every look ahead ends somewhere: from each of many beginnings in one line, it would go to the end of the line.
 _COMMAND = re.compile(
-    rf"(?:^|[;&|(`]|\b(?:then|do|else|exec|sudo|time))\s*(?:\w+=\S*\s+)*(?:\S*/)?({'|'.join(nvidia.PROGRAMS)})(?=\s|$|[;&|)`])"
+    r"(?:^|[;&|(`]|\b(?:then|do|else|exec|sudo|time))\s*(?:\w{1,99}=\S{0,300}\s{1,80}){0,20}(?:\S{0,300}/)?"
+    rf"({'|'.join(nvidia.PROGRAMS)})(?=\s|$|[;&|)`])"
 )
 _EXPORT = re.compile(rf"(?:^|[;&]|\bexport)\s*({variables.NAME.pattern})=")
 _CMAKE = (
     re.compile(r"\benable_language\s*\(\s*CUDA\b", re.IGNORECASE),
-    re.compile(r"\bproject\s*\([^)]*\bCUDA\b", re.IGNORECASE),
+    re.compile(r"\bproject\s*\([^)]{0,500}\bCUDA\b", re.IGNORECASE),
     re.compile(r"\bfind_package\s*\(\s*CUDA(?:Toolkit)?\b", re.IGNORECASE),
 )
 _CMAKE_ADVICE = f"it takes the nvcc that stands in for the vendor's compiler ({address('how-to/extensions.md#cmake')})"
 _OF_CONTAINERS = (
     (
-        re.compile(r"\bimage:\s*[\"']?(\S*(?:nvidia|cuda)\S*?)[\"']?\s*$"),
+        re.compile(r"\bimage:\s*[\"']?((?=\S{0,400}?(?:nvidia|cuda))[^\s\"']{1,400})[\"']?\s*$"),
         "an image with CUDA; the container needs one of the vendor's",
     ),
     (re.compile(r"\b(runtime:\s*[\"']?nvidia)\b"), "NVIDIA's runtime of containers; the vendor has one of its own"),

@@ -155,8 +155,9 @@ class Verdicts:
     @property
     def findings(self) -> list[Finding]:
         """In the order of the source. What is imported and not used by that name counts where it is imported."""
+        used = sorted(self._used)
         for path, node in self._imports.items():
-            if not any(used == path or used.startswith(f"{path}.") for used in self._used):
+            if not (_begins_with(used, path, "") or _begins_with(used, path, ".")):
                 self._api(node, path)
         for attribute, answer, place in self._attributes:
             if place not in self._projects_own:
@@ -447,3 +448,9 @@ def _shown(node: ast.expr) -> str:
 def _operator(node: ast.Compare) -> str:
     signs = {ast.Eq: "==", ast.NotEq: "!=", ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}
     return signs.get(type(node.ops[0]), "?")
+
+
+def _begins_with(paths: Sequence[str], path: str, separator: str) -> bool:
+    """Whether one of the sorted `paths` is `path`, or begins with it and the separator."""
+    at = bisect_left(paths, path + separator)
+    return at < len(paths) and (paths[at].startswith(path + separator) if separator else paths[at] == path)

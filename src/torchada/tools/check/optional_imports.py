@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "OSError", "Exception", "BaseException"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -11,6 +12,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _HOLDERS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 
+@lru_cache(maxsize=1)  # asked for each import of a source
 def optional(tree: ast.Module) -> frozenset[int]:
     """The `id` of each import statement that may fail, or is executed only where it is needed."""
     return frozenset(map(id, _optional(tree)))
