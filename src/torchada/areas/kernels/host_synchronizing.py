@@ -55,6 +55,11 @@ class _Multinomial(Kernel):
         self._seeded = Kernel(context, name, replacement, partial(sampling.follows, has_out="out" in name), verdicts)
         self._seeded.name = f"{name}, with a generator"
 
+    def opened(self, below: DispatchKeySet, leave: Callable[[], None]) -> None:
+        """Both kernels are behind the one gate. What is right with a generator says nothing of the other calls, so it stays."""
+        super().opened(below, leave)
+        self._seeded.opened(below, lambda: None)
+
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         num_samples, replacement = args[1], args[2] if len(args) > 2 else False
         if num_samples == 1 and not replacement and kwargs.get("generator") is not None:
