@@ -38,7 +38,9 @@ _NAMESPACES = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "tor
 
 def table() -> dict[str, Any]:
     """The table, read from a process that torchada redirects."""
-    environment = {"TORCHADA_SIMULATE": "1", "TORCHADA_NATIVE": "0", "PYTHONWARNINGS": "ignore"}
+    # Of the oldest release: what it answers, later ones answer too.
+    release = {"TORCHADA_SIMULATE": "1", "MUSASIM_RELEASE": "2.7.1"}
+    environment = {**release, "TORCHADA_NATIVE": "0", "PYTHONWARNINGS": "ignore"}
     code = "import sys; sys.path.insert(0, sys.argv[1]); import cuda_apis; cuda_apis.tell()"
     done = subprocess.run(
         [sys.executable, "-c", code, str(Path(__file__).parent)],

@@ -22,7 +22,10 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "support.toml"
 READMES = ("README.md", "docs/README_CN.md")  # in the order of the languages in the data
 PAGE = "docs/reference/tried.md"
-TITLES = (("torch", "CPython", "tried how"), ("torch", "CPython", "尝试方式"))
+TITLES = (
+    ("torch", "torch_musa, simulated", "CPython", "tried how"),
+    ("torch", "torch_musa（模拟）", "CPython", "尝试方式"),
+)
 SLOW_TAIL = ("the slow tests", "耗时较长的测试")
 NOT_YET = ("not run yet", "尚未运行")
 LAST_RUN = (
@@ -42,18 +45,19 @@ torch was there: nothing has been run on a Moore Threads GPU. `python scripts/su
 
 def summary(data: dict[str, Any], language: int) -> str:
     """The table of a README: a row for each version of torch, what was never run, and the slow tests."""
-    never = [[row[2 * language], "-", row[2 * language + 1]] for row in data["never"]]
-    slow = [SLOW_TAIL[language], "-", _slow_tail(data, language)]
+    never = [[row[2 * language], "-", "-", row[2 * language + 1]] for row in data["never"]]
+    slow = [SLOW_TAIL[language], "-", "-", _slow_tail(data, language)]
     return _table([TITLES[language], *_versions(data, language), slow, *never])
 
 
 def _versions(data: dict[str, Any], language: int) -> Iterator[list[str]]:
     for version in _sorted({version for run in data["run"] for version in run["torch"]}):
         runs = [run for run in data["run"] if version in run["torch"]]
+        adapters = _sorted({run["adapter"] for run in runs})
         pythons = _sorted({python for run in runs for python in run["python"]})
         levels = {run.get("level") for run in runs}
         texts = [text[language] for level, text in data["levels"].items() if level in levels]
-        yield [version, ", ".join(pythons), ("; ", "；")[language].join(texts)]
+        yield [version, ", ".join(adapters), ", ".join(pythons), ("; ", "；")[language].join(texts)]
 
 
 def _slow_tail(data: dict[str, Any], language: int) -> str:
@@ -70,6 +74,7 @@ def page(data: dict[str, Any]) -> str:
     rows = [
         [
             ", ".join(run["torch"]) or "none",
+            run["adapter"] or "none",
             run["build"],
             ", ".join(run["python"]) or "none",
             run["processor"],
@@ -77,7 +82,7 @@ def page(data: dict[str, Any]) -> str:
         ]
         for run in data["run"]
     ]
-    return INTRO + _table([("torch", "build", "CPython", "processor", "tried how"), *rows])
+    return INTRO + _table([("torch", "torch_musa", "build", "CPython", "processor", "tried how"), *rows])
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

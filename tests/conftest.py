@@ -34,6 +34,7 @@ for _argument in sys.argv:
 VENDOR_PYTHON = os.environ.get(vendor_python.VARIABLE)
 if VENDOR_PYTHON:
     sys.path.insert(0, VENDOR_PYTHON)
+    os.environ["MUSASIM_RELEASE"] = vendor_python.RELEASE
     vendor_python.provide_toolkit()
 os.environ["TORCHADA_STRICT"] = "1"
 # Workers share few cores, and threads of OpenMP that wait for one that has no core took three times the processor time.

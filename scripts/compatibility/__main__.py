@@ -10,6 +10,7 @@ from pathlib import Path
 # Before torch is imported. The management library needs a driver, so a stand-in of the tests takes its place.
 os.environ.setdefault("TORCHADA_SIMULATE", "1")
 os.environ.setdefault("TORCHADA_STRICT", "1")
+os.environ["MUSASIM_RELEASE"] = "2.7.1"  # the page speaks of the oldest: what it has, later ones have too
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support" / "stand_ins"))
 import torchada  # noqa: F401  (the hook, where no start-up file is in force)
 

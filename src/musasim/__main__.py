@@ -9,6 +9,7 @@ import sys
 from musasim.base import cache, release
 from musasim.base.toolchain import find_torch
 from musasim.build import MusasimBuildError, Target, build
+from musasim.errors import MusasimReleaseError
 from musasim.toolkit import home
 
 
@@ -30,7 +31,6 @@ def _key(_: argparse.Namespace) -> int:
 def _info(_: argparse.Namespace) -> int:
     print(f"cache folder:       {cache.cache_path()}")
     _describe_torch()
-    print(f"torch_musa:         {os.environ.get(release.VARIABLE) or release.DEFAULT}")
     print(f"devices:            {os.environ.get('MUSASIM_DEVICE_COUNT') or 2}")
     print(f"visible devices:    {os.environ.get('MUSA_VISIBLE_DEVICES', 'all')}")
     print(f"memory per device:  {os.environ.get('MUSASIM_MEMORY_BYTES') or 16 << 30} bytes")
@@ -45,6 +45,7 @@ def _describe_torch() -> None:
         print(f"torch:              {error}")
         return
     print(f"torch:              {target.torch.version} ({target.torch.folder})")
+    print(f"torch_musa:         {release.asked() or release.belonging_to(target.torch.version)}")
     print(f"built:              {target.path if target.path.exists() else 'no'}")
 
 
@@ -72,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.action(options)
-    except MusasimBuildError as error:
+    except (MusasimBuildError, MusasimReleaseError) as error:
         print(error, file=sys.stderr)
         return 1
     return status

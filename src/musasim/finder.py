@@ -27,7 +27,7 @@ def find_spec(name: str) -> ModuleSpec | None:
     face = chosen()
     if name != (face.package if face is not None else _PACKAGE):
         return None
-    release.chosen()  # an error comes before the import changes anything
+    release.asked()  # an error comes before the import changes anything
     path = _FOLDER / "__init__.py"
     loader = FaceLoader(name, str(path), face) if face is not None else None
     return importlib.util.spec_from_file_location(name, path, loader=loader, submodule_search_locations=[str(_FOLDER)])

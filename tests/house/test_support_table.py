@@ -61,17 +61,19 @@ def test_check_reports_a_changed_row_and_the_script_writes_it(copy: Path) -> Non
     assert _check(copy, "--check").returncode == 0
 
 
-def test_a_version_of_torch_has_one_row_with_every_python_and_level(copy: Path) -> None:
+def test_a_version_of_torch_has_one_row_with_every_release_python_and_level(copy: Path) -> None:
     data = copy / "docs" / "support.toml"
-    old = '{torch = ["2.7.1"], build = "CUDA build, no GPU", python = ["3.10"]'
+    old = '{torch = ["2.7.1"], adapter = "2.7.1", build = "CUDA build, no GPU", python = ["3.10"]'
     assert old in data.read_text()
     data.write_text(
-        data.read_text().replace(old, '{torch = ["2.7.1"], build = "", level = "138-programs", python = ["3.9"]', 1)
+        data.read_text().replace(
+            old, '{torch = ["2.7.1"], adapter = "2.9.1", build = "", level = "138-programs", python = ["3.9"]', 1
+        )
     )
     data.write_text(re.sub(r'(python = \["3.9"\].*?), level = "once"', r"\1", data.read_text()))
     assert _check(copy).returncode == 0
     row = _row((copy / "README.md").read_text(), "2.7.1")
-    assert row == "| 2.7.1 | 3.9, 3.11 | all tests that are not slow, once; 138 of 140 sample programs |"
+    assert row == "| 2.7.1 | 2.7.1, 2.9.1 | 3.9, 3.11 | all tests that are not slow, once; 138 of 140 sample programs |"
 
 
 @pytest.mark.parametrize("readme", WRITTEN[:2])

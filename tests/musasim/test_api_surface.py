@@ -75,12 +75,6 @@ LEFT_OUT_BELOW: dict[str, str] = {
 _TOOLS = {"torch_musa.profiler._pattern_matcher", "torch_musa.profiler._utils"}
 #: Modules that change what torch 2.15 has no more.
 WITHOUT_TARGET = set() if importlib.util.find_spec("torch.profiler._pattern_matcher") else _TOOLS
-LAZY = "copies that the vendor's patched torch makes when they are needed"
-SINCE_2_9_1 = {
-    "torch_musa.core.module_attrs._lazy_to": LAZY,
-    "torch_musa.core.tensor_attrs._lazy_musa": LAZY,
-    "torch_musa.core.tensor_attrs._lazy_to": LAZY,
-}
 #: Subjects of which a later release's own facts are not written down, and those of 2.7.1 do not hold.
 NOT_RECORDED = release.of({"2.7.1": (), "2.9.1": ("torch_musa.distributed",)})
 _OVERLAP = "torch_musa.distributed._composable.fsdp.custom_overlap_patch"
@@ -102,7 +96,6 @@ NAMES_LEFT_OUT: dict[str, str] = {
         COPY_ENGINE,
     ),
     "torch_musa.distributed._composable.fsdp.patch.foreach_all_gather_non_overlap": "takes what each torch's own takes",
-    **release.of({"2.7.1": {}, "2.9.1": SINCE_2_9_1}),
 }
 
 #: Names in torch.musa that the real package lacks, and modules and functions below it that differ there.

@@ -14,6 +14,8 @@ import torch
 import torch_musa
 from torch_musa.core._utils import _get_musa_arch, _get_musa_device_index
 
+from musasim import native_names
+from musasim.base import release
 from support.plain_torch import plain_torch  # noqa: F401
 
 pytestmark = pytest.mark.once
@@ -99,7 +101,10 @@ def test_negative_index_in_a_block_is_an_error_as_in_torch_musa() -> None:
 def test_properties() -> None:
     properties = torch.musa.get_device_properties(1)
     fields = {name for name in dir(properties) if not name.startswith("_")}
-    assert fields == {
+    later = {
+        name.partition(".")[2] for name in native_names.ADDED["2.11.0"] if name.startswith("_MusaDeviceProperties.")
+    }
+    assert fields == (later if release.since("2.11.0") else set()) | {
         "name",
         "major",
         "minor",
@@ -110,8 +115,11 @@ def test_properties() -> None:
     }
     assert torch.musa.get_device_name(1) == properties.name
     assert torch.musa.get_device_capability() == (properties.major, properties.minor)
-    with pytest.raises(TypeError):
-        torch.musa.get_device_properties()
+    if release.since("2.11.0"):
+        assert torch.musa.get_device_properties() is torch.musa.get_device_properties(0)
+    else:
+        with pytest.raises(TypeError):
+            torch.musa.get_device_properties()
     with pytest.raises(AssertionError, match="Invalid device id"):
         torch.musa.get_device_properties(2)
 

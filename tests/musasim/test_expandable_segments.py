@@ -84,7 +84,7 @@ tell(before=before, kept=kept, reserved=reserved, offset=offset, usable=usable, 
 @pytest.mark.full
 def test_maps_and_unmaps_are_in_the_history() -> None:
     found = told("""
-torch.musa._record_memory_history("all")
+torch.musa.memory._record_memory_history("all")
 held = take(12)
 del held
 torch.musa.empty_cache()

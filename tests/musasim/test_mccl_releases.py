@@ -23,6 +23,7 @@ def test_2_7_1_has_no_such_names_and_finds_no_nan() -> None:
     out = run(
         f"{GROUP}print(sorted({NAMES} & set(dir(group))))\ndist.all_reduce(bad)\nprint(bad.isnan().tolist())",
         TORCH_MCCL_NAN_CHECK="1",
+        MUSASIM_RELEASE="2.7.1",
     )
     assert out.splitlines() == ["[]", "[False, True]"]
 
@@ -83,5 +84,6 @@ if hasattr(dist.Work, "block_current_stream"):
         assert "StreamBlock" in str(error)
     else:
         raise SystemExit("a work of 2.7.1 has blocked a stream")
-"""
+""",
+        MUSASIM_RELEASE="2.7.1",
     )

@@ -70,7 +70,7 @@ def test_import_loads_few_modules_and_initialises_no_device() -> None:
         assert not torch.musa.is_initialized()
         heavy = {"torch._dynamo", "torch._inductor", "torch.distributed.distributed_c10d", "torch.fx", "sympy", "numpy"}
         assert not heavy & (set(sys.modules) - before)
-        assert len(set(sys.modules) - before) < 100
+        assert len(set(sys.modules) - before) < 120
     """)
 
 

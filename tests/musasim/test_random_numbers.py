@@ -237,7 +237,8 @@ def test_torch_rng_align_names_the_gpu_whose_grid_is_used(musa: Interpreter) -> 
     assert first_of_the_second_turn(musa, **later, TORCH_RNG_ALIGN="h100-pcie") == 114 * 2048
     explicit = {"TORCH_ARCH_MP_COUNT": "10", "TORCH_ARCH_MAXTHREADS_PER_MP": "1024"}
     assert first_of_the_second_turn(musa, **later, **explicit, TORCH_RNG_ALIGN="A100") == 10 * 1024
-    assert first_of_the_second_turn(musa, TORCH_RNG_ALIGN="A100") == DEVICE, "2.7.1 does not read it"
+    older = {"MUSASIM_RELEASE": "2.7.1"}
+    assert first_of_the_second_turn(musa, **older, TORCH_RNG_ALIGN="A100") == DEVICE, "2.7.1 does not read it"
 
 
 @pytest.mark.full
@@ -258,5 +259,6 @@ def test_a_gpu_that_is_not_in_the_table_is_named_in_the_error(musa: Interpreter)
     )
 
 
-def test_2_7_1_has_no_such_names() -> None:
-    assert not hasattr(torch.musa, "align_rng_to_nv_gpu") and not hasattr(torch.musa, "NV_GPU_REGISTRY")
+def test_2_7_1_has_no_such_names(musa: Interpreter) -> None:
+    code = "import torch\nassert not hasattr(torch.musa, 'align_rng_to_nv_gpu') and not hasattr(torch.musa, 'NV_GPU_REGISTRY')"
+    musa.run(code, env={"MUSASIM_RELEASE": "2.7.1"}, forked=True)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
+import torch
 
 from musasim.base import release
 from musasim.errors import MusasimReleaseError
@@ -13,7 +18,7 @@ pytestmark = pytest.mark.once
 IMPORT = "import torch, torch_musa\n"
 
 
-@pytest.mark.parametrize(("name", "expected"), [("", (2, 7, 1)), ("2.9.1", (2, 9, 1)), ("2.11.0", (2, 11, 0))])
+@pytest.mark.parametrize(("name", "expected"), [("2.7.1", (2, 7, 1)), ("2.9.1", (2, 9, 1)), ("2.11.0", (2, 11, 0))])
 def test_the_variable_names_the_release(monkeypatch: pytest.MonkeyPatch, name: str, expected: tuple[int, ...]) -> None:
     monkeypatch.setenv("MUSASIM_RELEASE", name)
     assert release.chosen() == expected
@@ -23,6 +28,33 @@ def test_an_unknown_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUSASIM_RELEASE", "2.8.0")
     with pytest.raises(MusasimReleaseError, match=r"MUSASIM_RELEASE='2.8.0': expected 2.7.1, 2.9.1 or 2.11.0"):
         release.chosen()
+
+
+@pytest.mark.parametrize("torch_version", ["2.7.1", "2.10.0+cpu", "2.13.0"])
+def test_without_the_variable_the_release_belongs_to_torch(monkeypatch: pytest.MonkeyPatch, torch_version: str) -> None:
+    monkeypatch.setenv("MUSASIM_RELEASE", "")
+    monkeypatch.setattr("torch.__version__", torch_version)
+    assert release.name() == release.belonging_to(torch_version)
+
+
+def test_torch_is_not_imported_to_learn_its_version() -> None:
+    code = """
+        import sys
+        from importlib.metadata import version
+        from musasim.base import release
+        assert release.name() == release.belonging_to(version("torch")) and "torch" not in sys.modules
+        """
+    run(code, install=False)
+
+
+@pytest.mark.full
+def test_the_simulator_tells_the_release_or_what_is_wrong_with_it() -> None:
+    command = [sys.executable, "-m", "musasim", "info"]
+    for name, line in (("", f"torch_musa:         {release.belonging_to(torch.__version__)}"), ("2.7.1", "2.7.1")):
+        told = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": name}, capture_output=True, text=True)
+        assert line in told.stdout and told.returncode == 0
+    failed = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": "3"}, capture_output=True, text=True)
+    assert (failed.returncode, failed.stderr) == (1, "MUSASIM_RELEASE='3': expected 2.7.1, 2.9.1 or 2.11.0\n")
 
 
 TABLE = {"2.7.1": "first", "2.11.0": "last"}
@@ -51,7 +83,7 @@ def test_a_table_tells_what_a_release_has(
         ("2.5.1", "2.7.1"),
         ("2.7.1+cu126", "2.7.1"),
         ("2.8.0", "2.7.1"),
-        ("2.9.0", "2.9.1"),
+        ("2.9.0", "2.7.1"),
         ("2.9.1+cpu", "2.9.1"),
         ("2.10.0", "2.9.1"),
         ("2.11.0", "2.11.0"),
@@ -109,7 +141,8 @@ def test_an_unknown_release_is_refused_before_torch_is_changed() -> None:
 def test_2_7_1_has_one_switch_for_tf32() -> None:
     run(
         f"{IMPORT}assert not hasattr(torch.backends, 'musa') and not hasattr(torch.musa, 'matmul')\n"
-        "assert not hasattr(torch_musa._MUSAC, '_get_mublas_allow_tf32') and torch.backends.mudnn.allow_tf32"
+        "assert not hasattr(torch_musa._MUSAC, '_get_mublas_allow_tf32') and torch.backends.mudnn.allow_tf32",
+        MUSASIM_RELEASE="2.7.1",
     )
 
 

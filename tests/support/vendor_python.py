@@ -17,6 +17,9 @@ from pathlib import Path
 #: Where conftest.py keeps the folder, for the workers of pytest-xdist and for fresh interpreters.
 VARIABLE = "VENDOR_PYTHON_FOLDER"
 
+#: What the simulated native part stands for: the newest release whose Python is public as a whole.
+RELEASE = "2.7.1"
+
 #: For tests on the simulator's Python: its torch_musa imports torch.utils.cpp_extension as well, as the vendor's does.
 IMPORTS_THE_BUILDER = """
 import sys
@@ -117,7 +120,7 @@ def completed(environment: Mapping[str, str], *, simulated: bool | None = None) 
         simulated = environment.get("TORCHADA_SIMULATE") == "1" and "MUSASIM_FACE" not in environment
     if not folder or not simulated or folder in path.split(os.pathsep):
         return dict(environment)
-    return {**environment, "PYTHONPATH": path_with(folder, path)}
+    return {**environment, "PYTHONPATH": path_with(folder, path), "MUSASIM_RELEASE": RELEASE}
 
 
 def path_with(folder: str, before: str | None) -> str:

@@ -1,4 +1,4 @@
-"""The release of torch_musa that the simulator stands for, as MUSASIM_RELEASE asks.
+"""The release of torch_musa that the simulator stands for: what MUSASIM_RELEASE names, or what belongs to the installed torch.
 
 What differs between releases is a table, `{release: what it has, or what it changes}`, which lies where the difference is and is
 asked by the functions here: nothing else compares releases. What is in no table is as in 2.7.1.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -16,11 +17,10 @@ from musasim.errors import MusasimReleaseError
 T = TypeVar("T")
 
 VARIABLE = "MUSASIM_RELEASE"
-DEFAULT = "2.7.1"
 #: What MUSASIM_RELEASE may be, and the version that it stands for: the newest of its line whose sources are public. Oldest first.
 VERSIONS = {"2.7.1": "2.7.1", "2.9.1": "2.9.1.post1", "2.11.0": "2.11.0.post2"}
-#: The first version of torch that a release belongs to.
-_SINCE_TORCH = {"2.7.1": (0, 0), "2.9.1": (2, 9), "2.11.0": (2, 11)}
+#: The oldest torch that a release can be imported on: that for which the vendor built it.
+OLDEST_TORCH = {"2.7.1": "2.7.1", "2.9.1": "2.9.1", "2.11.0": "2.11.0"}
 
 
 def _number(name: str) -> tuple[int, int, int]:
@@ -31,13 +31,18 @@ def _number(name: str) -> tuple[int, int, int]:
 RELEASES = {name: _number(name) for name in VERSIONS}
 
 
-def name() -> str:
-    """The chosen release. Raises MusasimReleaseError for one that is not in VERSIONS."""
-    chosen_name = os.environ.get(VARIABLE) or DEFAULT
-    if chosen_name not in VERSIONS:
+def asked() -> str | None:
+    """The release that MUSASIM_RELEASE names, or None. Raises MusasimReleaseError for one that is not in VERSIONS."""
+    asked_name = os.environ.get(VARIABLE) or None
+    if asked_name is not None and asked_name not in VERSIONS:
         *others, last = VERSIONS
-        raise MusasimReleaseError(f"{VARIABLE}={chosen_name!r}: expected {', '.join(others)} or {last}")
-    return chosen_name
+        raise MusasimReleaseError(f"{VARIABLE}={asked_name!r}: expected {', '.join(others)} or {last}")
+    return asked_name
+
+
+def name() -> str:
+    """The chosen release: the one that is asked for, or that belongs to the installed torch."""
+    return asked() or belonging_to(_torch_version())
 
 
 def chosen() -> tuple[int, int, int]:
@@ -66,9 +71,23 @@ def to_come(table: Mapping[str, T]) -> dict[str, T]:
 
 
 def belonging_to(torch_version: str) -> str:
-    """The release that belongs to a version of torch: the vendor builds each for one, and the next one follows from there."""
-    numbers = re.match(r"(\d+)\.(\d+)", torch_version)
+    """The newest release that takes this version of torch; the oldest where none does, whose import then says so."""
+    taking = [name for name in VERSIONS if takes(name, torch_version)]
+    return taking[-1] if taking else next(iter(VERSIONS))
+
+
+def takes(name: str, torch_version: str) -> bool:
+    """Whether the release can be imported on this version of torch."""
+    numbers = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", torch_version)
     if numbers is None:
         raise ValueError(f"expected a version of torch such as 2.9.1, but got {torch_version!r}")
-    major_minor = int(numbers[1]), int(numbers[2])
-    return [release for release, first in _SINCE_TORCH.items() if major_minor >= first][-1]
+    return tuple(int(number or 0) for number in numbers.groups()) >= _number(OLDEST_TORCH[name])
+
+
+def _torch_version() -> str:
+    """Of the torch that is imported, or that would be."""
+    if "torch" in sys.modules:
+        return str(sys.modules["torch"].__version__)
+    from importlib.metadata import version
+
+    return version("torch")

@@ -30,7 +30,7 @@ torch_musa: Any = sys.modules[__name__]
 
 from musasim.base import release as _release
 
-TORCH_MIN_VERSION = Version(_release.of({"2.7.1": "2.7.1", "2.9.1": "2.9.1", "2.11.0": "2.11.0"}))
+TORCH_MIN_VERSION = Version(_release.OLDEST_TORCH[_release.name()])
 del _release
 TORCH_VERSION = Version(torch.__version__).base_version
 
@@ -67,7 +67,11 @@ _vendor_torch.legacy_tensors.add_types(globals(), _tensor_classes)
 # The real package does not have this name, so it must not stay visible here.
 del _vendor_torch
 
-from . import _releases, core, distributed, musa_graph, profiler, utils, version
+from . import _releases
+
+_releases.put_back()
+
+from . import core, distributed, musa_graph, profiler, utils, version
 from .core import amp, current_blas_handle, current_blaslt_handle, mccl, memory
 from .core._lazy_init import (
     MusaError,

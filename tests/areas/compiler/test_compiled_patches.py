@@ -57,7 +57,7 @@ pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 def _start(spelling: str, backend: str, *names: str) -> subprocess.Popen[str]:
     """`python -m support.compiled`; the native programs run as if torchada were not installed."""
-    env = clean_environment()
+    env = {**clean_environment(), "MUSASIM_RELEASE": "2.7.1"}  # the release that needs every patch
     path = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT)]
     if spelling == "cuda":
         env |= {"TORCHADA_STRICT": "1", "TORCHADA_SIMULATE": "1"}

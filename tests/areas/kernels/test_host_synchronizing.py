@@ -196,3 +196,17 @@ def test_a_given_generator_decides_what_is_drawn() -> None:
     other = torch.multinomial(weights, 1, generator=torch.Generator("cuda").manual_seed(4))
     assert torch.equal(*draws) and torch.equal(draws[0], out) and not torch.equal(draws[0], other)
     assert torch.equal(torch.cuda.get_rng_state(), state)
+
+
+@pytest.mark.full
+def test_the_backends_own_draw_is_used_where_it_follows_the_generator(musa: Interpreter) -> None:
+    """torch_musa 2.11.0's does. Behind a gate in C++, the call came back to the gate for ever."""
+    code = """
+    import torch
+    from torchada.areas.kernels._verdicts import Verdicts
+    known = Verdicts.known
+    Verdicts.known = lambda self, name: name == "multinomial, with a generator" or known(self, name)
+    weights = torch.ones(16, 64, device="cuda")
+    assert torch.multinomial(weights, 1, generator=torch.Generator("cuda").manual_seed(3)).shape == (16, 1)
+    """
+    musa.run(code, env={"TORCHADA_CPP_GATES": "1"}, forked=True)

@@ -16,6 +16,8 @@ from musasim.base import release
 
 from . import names
 
+_taken: list[tuple[Any, str, Any]] = []
+
 
 def publish(package: ModuleType) -> None:
     """Bring the modules of `package` to the chosen release."""
@@ -25,8 +27,17 @@ def publish(package: ModuleType) -> None:
     for removals in release.so_far(names.REMOVED).values():
         for path, entries in removals.items():
             for entry in entries:
-                delattr(_owner(package, path), entry)
+                owner = _owner(package, path)
+                _taken.append((owner, entry, vars(owner)[entry]))
+                delattr(owner, entry)
     _list_public_names(package)
+
+
+def put_back() -> None:
+    """What an earlier import of the package has taken away, for importlib.reload: its modules are those of 2.7.1 again."""
+    for owner, entry, value in _taken:
+        setattr(owner, entry, value)
+    _taken.clear()
 
 
 def _change(package: ModuleType, release_name: str, path: str, entries: Iterable[str]) -> None:

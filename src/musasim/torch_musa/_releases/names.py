@@ -30,8 +30,10 @@ CHANGED: dict[str, Names] = {
             "use_mem_pool",
         ),
         "core.memory:MemPool": ("__init__", "snapshot", "use_count"),
+        "core.module_attrs": ("_lazy_to", "set_module_attributes"),
         "core.stream": ("get_stream_from_external",),
         "core.stream:Event": ("__new__", "record", "wait"),
+        "core.tensor_attrs": ("_lazy_musa", "_lazy_to", "set_torch_attributes"),
         "musa_graph.graphs": ("graph_pool_handle", "make_graphed_callables", "update_musa_graph_with_profile"),
         "musa_graph.graphs:MUSAGraph": (
             "__new__",

@@ -10,8 +10,9 @@ package, so the rest of torch_musa reads as if the vendor's torch were installed
 - `collectives`: the function that says whether MCCL is available;
 - `profiling`: the device among the profiler's activities;
 - `compiler`: torch.compile, through `late_import`, when this package is complete, and `traced_autocast`: autocast in it;
-- `unified`: storages in unified memory that are moved between host and device;
+- `unified`: storages in unified memory that are moved between host and device, and `lazy_copies`: tensors;
 - `convolution`: the memory format of a convolution's result (the real torch_musa itself does this);
+- `flash`: fused attention by the name that programs for MUSA call;
 - `gated`: the activations swish_glu and gated_silu;
 - `rope`: rotary position embedding;
 - `rms_norm`: operators of that name that PyTorch's own torch does not declare;
@@ -29,7 +30,9 @@ from . import (
     collectives,
     convolution,
     exit,
+    flash,
     gated,
+    lazy_copies,
     lazy_import,
     legacy_tensors,
     parallel,
@@ -53,7 +56,9 @@ def complete_torch() -> None:
     collectives.install()
     profiling.install()
     convolution.install()
+    flash.install()
     gated.install()
     rms_norm.install()
     rope.install()
+    lazy_copies.install()
     exit.install()

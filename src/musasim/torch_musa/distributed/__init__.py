@@ -15,25 +15,33 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from musasim.base import release
+
 from .._vendor_torch.late_import import Action, after_import
 from . import _composable, fsdp  # noqa: F401
 
-#: Modules of torch, and the modules here that change them when they are imported.
+#: Modules of torch, and the modules here that change them when they are imported, by the release that began to do so.
 _CHANGES = {
-    "torch.distributed.device_mesh": "device_mesh",
-    "torch.distributed.fsdp._runtime_utils": "fsdp._runtime_utils",
-    "torch.distributed.fsdp": "_composable.fsdp.patch",
-    "torch.distributed._state_dict_utils": "_state_dict_utils",
-    "torch.distributed.checkpoint.utils": "dist_wrapper_patch",
-    "torch.distributed.tensor": "tensor",
+    "2.7.1": {
+        "torch.distributed.device_mesh": "device_mesh",
+        "torch.distributed.fsdp._runtime_utils": "fsdp._runtime_utils",
+        "torch.distributed.fsdp": "_composable.fsdp.patch",
+        "torch.distributed._state_dict_utils": "_state_dict_utils",
+        "torch.distributed.checkpoint.utils": "dist_wrapper_patch",
+        "torch.distributed.tensor": "tensor",
+    },
+    "2.9.1": {"torch.distributed._symmetric_memory": "_symmetric_memory"},
 }
 
 _RULES = ("tensor", "fused_rmsnorm_strategy", "fused_rmsnorm_bwd_strategy")
 
 
 def _apply_distributed_patch() -> None:
-    for module, part in _CHANGES.items():
-        after_import(module, _import(part))
+    if release.since("2.11.0"):
+        import_module(f"{__name__}.numa_binding").apply_torchrun_numa_patch()
+    for changes in release.so_far(_CHANGES).values():
+        for module, part in changes.items():
+            after_import(module, _import(part))
 
 
 def _apply_sharded_grad_scaler_patch() -> None:

@@ -56,8 +56,9 @@ class _Multinomial(Kernel):
         self._seeded.name = f"{name}, with a generator"
 
     def opened(self, below: DispatchKeySet, leave: Callable[[], None]) -> None:
+        """Both kernels are behind the one gate. What is right with a generator says nothing of the other calls, so it stays."""
         super().opened(below, leave)
-        self._seeded.opened(below, lambda: None)  # whatever comes of it, other calls go on to need the gate
+        self._seeded.opened(below, lambda: None)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         num_samples, replacement = args[1], args[2] if len(args) > 2 else False
