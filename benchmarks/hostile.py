@@ -36,9 +36,10 @@ def cases() -> Iterator[tuple[str, Any, Any]]:
 
 
 def nanoseconds(read: Any, data: bytes) -> float:
-    from support.growth import seconds
+    from support.growth import seconds  # type: ignore[import-not-found]  # of the tests
 
-    return 1e9 * min(seconds(read, data) for _ in range(2)) / max(len(data), 1)
+    spent: float = min(seconds(read, data) for _ in range(2))
+    return 1e9 * spent / max(len(data), 1)
 
 
 def main() -> None:
