@@ -69,6 +69,9 @@ def test_the_other_options_and_settings(asked: Asked) -> None:
 def test_a_random_seed_is_a_number_that_can_be_given_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = asked("--cuda-simulated", "--cuda-seed=random")
     assert drawn is not None and asked("--cuda-simulated", f"--cuda-seed={drawn.seed}") == drawn
+    monkeypatch.setenv("MUSASIM_SEED", "random")
+    of_the_environment = asked("--cuda-simulated")
+    assert of_the_environment is not None and of_the_environment.seed.isdecimal()
     monkeypatch.setenv("MUSASIM_SEED", "11")
     monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw1")
     of_a_worker = asked("--cuda-simulated", "--cuda-seed=random")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # The fault, and the lines that say where.
-_FINDING = re.compile(r"^musasim: memcheck: (kernel .*(?:\n    (?:at|and) .*)*)", re.MULTILINE)
+_FINDING = re.compile(r"^musasim: memcheck: (.+\n    at .*(?:\n    and .*)?)", re.MULTILINE)
 _STDERR = 2
 
 

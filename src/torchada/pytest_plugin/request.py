@@ -94,14 +94,16 @@ def _devices(text: str) -> int:
 
 
 def _seed(text: str | None) -> str:
-    if text == "random":
-        # Workers of pytest-xdist inherit what their controller has drawn.
-        inherited = os.environ.get(SEED_VARIABLE) if "PYTEST_XDIST_WORKER" in os.environ else None
-        return inherited or str(random.SystemRandom().randrange(2**31))
+    named = f"--cuda-seed={text}"
     if text is None:
         text = os.environ.get(SEED_VARIABLE) or ""
-    elif not (text.isascii() and text.isdecimal() and int(text) <= _LARGEST_SEED):
-        raise pytest.UsageError(f"--cuda-seed={text}: expected a number from 0 to {_LARGEST_SEED}, or random")
+        named = f"{SEED_VARIABLE}={text}"
+    if text == "random":
+        # Workers of pytest-xdist inherit what their controller has drawn.
+        inherited = os.environ.get(SEED_VARIABLE, "") if "PYTEST_XDIST_WORKER" in os.environ else ""
+        return inherited if inherited.isdecimal() else str(random.SystemRandom().randrange(2**31))
+    if text and not (text.isascii() and text.isdecimal() and int(text) <= _LARGEST_SEED):
+        raise pytest.UsageError(f"{named}: expected a number from 0 to {_LARGEST_SEED}, or random")
     return text
 
 
