@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from torchada.redirect.backend_words import as_cuda
 from torchada.redirect.by_view import by_view
 from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch
+from torchada.redirect.owners import is_immutable
+from torchada.redirect.slots import TP_REPR, TP_STR, Slot, check_layout
 
 if TYPE_CHECKING:
     from torchada.redirect.types import P, R
@@ -27,10 +29,11 @@ def name_by_view(context: Context, original: Callable[P, R]) -> Callable[P, R]:
 
 def text_by_view(context: Context, original: Callable[P, str]) -> Callable[P, str]:
     """`original`, which returns a text that may name the device."""
-    renamed = as_cuda(context.backend)
 
     def cuda(*args: P.args, **kwargs: P.kwargs) -> str:
-        return renamed(original(*args, **kwargs))
+        from torchada.redirect.backend_words import as_cuda  # no text is read at the start
+
+        return as_cuda(context.backend)(original(*args, **kwargs))
 
     return by_view(context.views, cuda, original)
 
@@ -63,3 +66,28 @@ def kept_name(context: Context, owner: type, name: str, to: object = "cuda", own
 
     answer = by_view(context.views, cuda, honest)
     return property(answer) if property_of_torch is not None else property(answer, keep, drop)
+
+
+_SLOTS = {"__str__": TP_STR, "__repr__": TP_REPR}
+
+
+class _Generic:
+    """What CPython gives a class that has such methods: slots whose function looks the method up and calls it."""
+
+    def __str__(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        return ""
+
+
+def text_patches(kind: type, texts: Mapping[str, Callable[..., str]]) -> Iterator[Patch]:
+    """Patches of `kind` by the names of its methods. Raises Skip where its slots cannot be changed."""
+    is_of_c = is_immutable(kind)
+    if is_of_c:
+        check_layout(kind)
+    for name, text in texts.items():
+        note = f"{name} of {kind.__name__} by who asks"
+        yield Patch(kind, name, text, None, note=note)
+        if is_of_c:
+            yield Patch(Slot(kind, _SLOTS[name]), name, Slot(_Generic, _SLOTS[name]).read(), None, note=note)

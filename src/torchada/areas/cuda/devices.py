@@ -12,10 +12,9 @@ from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.kept_names import text_by_view
+from torchada.redirect.kept_names import text_by_view, text_patches
 from torchada.redirect.mirrors.visible_devices import visible_devices
 from torchada.redirect.namespaces import modules_with
-from torchada.redirect.text_patches import text_patches
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:

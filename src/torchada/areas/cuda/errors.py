@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from torchada.redirect.backend_words import as_cuda
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 from torchada.redirect.native import error_texts
@@ -31,7 +30,7 @@ def of_torch(context: Context) -> Iterator[Patch]:
 def of_python(context: Context) -> Iterator[Patch]:
     if not context.mechanism.native:
         raise Skip("this is done by the native mechanism")
-    renamed, views, here = as_cuda(context.backend), context.views, globals()
+    renamed, views, here = _renamed(context), context.views, globals()
 
     def rename(error: BaseException) -> None:
         if type(error).__module__ != "builtins":
@@ -40,11 +39,11 @@ def of_python(context: Context) -> Iterator[Patch]:
         if others != error.args and views.sees_cuda(here):
             error.args = others
 
-    yield error_texts.patch(rename)
+    yield error_texts(rename)
 
 
 def _entries(context: Context, kind: Any) -> dict[str, object]:
-    renamed, is_told = as_cuda(context.backend), _is_told_cuda(context)
+    renamed, is_told = _renamed(context), _is_told_cuda(context)
 
     def shown(original: Callable[[Any], str]) -> Callable[[Any], str]:
         def text(self: Any) -> str:
@@ -66,6 +65,15 @@ def _entries(context: Context, kind: Any) -> dict[str, object]:
         "__repr__": shown(kind.__repr__),
         "args": property(args, own_args.__set__),
     }
+
+
+def _renamed(context: Context) -> Callable[[str], str]:
+    def renamed(text: str) -> str:
+        from torchada.redirect.backend_words import as_cuda  # no error is read at the start
+
+        return as_cuda(context.backend)(text)
+
+    return renamed
 
 
 def _is_told_cuda(context: Context) -> Callable[[], bool]:

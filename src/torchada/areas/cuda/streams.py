@@ -10,8 +10,7 @@ from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.kept_names import text_by_view
-from torchada.redirect.text_patches import text_patches
+from torchada.redirect.kept_names import text_by_view, text_patches
 from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from torchada.redirect.engine import Patch
+from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.owners import MISSING
 
 
 class Mechanism(NamedTuple):
@@ -120,3 +121,34 @@ def _refusal(torch: Any, name: str) -> str:
 def _expect(actual: str, expected: str) -> None:
     if actual != expected:
         raise RuntimeError(f"self-check: PyTorch answers {actual!r} where {expected!r} was expected")
+
+
+Rename = Callable[[BaseException], object]
+
+
+def error_texts(rename: Rename) -> Patch:
+    """A patch that calls `rename` with each error that PyTorch raises from C++. Raises Skip where the C part was not built."""
+    try:
+        from torchada.redirect.native import _error_texts as module
+    except ImportError as error:
+        raise Skip(f"the extension for texts of errors was not built: {error}") from None
+    return Patch(_ErrorTexts(module), "rename", rename, None, note="texts of errors that PyTorch raises from C++")
+
+
+class _ErrorTexts:
+    __torchada_owner__ = True
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._armed: Any = MISSING
+
+    def get(self, name: str) -> Any:
+        return self._armed
+
+    def set(self, name: str, value: Rename) -> None:
+        self._module.arm(value)
+        self._armed = value
+
+    def delete(self, name: str) -> None:
+        self._module.disarm()
+        self._armed = MISSING
