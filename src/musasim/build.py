@@ -121,7 +121,7 @@ def _import(path: Path) -> ModuleType:
 
 def _way_out(path: Path, error: str) -> str:
     if "failed to map segment" in error and os.statvfs(path).f_flag & os.ST_NOEXEC:
-        return f"Its file system is mounted without the right to execute (noexec); set MUSASIM_CACHE_DIR to a folder on another one."
+        return "Its file system is mounted without the right to execute (noexec); set MUSASIM_CACHE_DIR to a folder on another one."
     return "It may have been compiled for another build of this torch. Run `python -m musasim clean`, so that it is compiled again."
 
 
