@@ -116,11 +116,16 @@ def _import(path: Path) -> ModuleType:
         loader.exec_module(module)
     except ImportError as error:
         raise MusasimBuildError(
-            f"musasim's C++ part cannot be loaded: {error}. It may have been compiled for another build of this torch. Run "
-            "`python -m musasim clean`, so that it is compiled again."
+            f"musasim's C++ part cannot be loaded: {error}. {_way_out(path, str(error))}"
         ) from error
     sys.modules[_MODULE] = module
     return module
+
+
+def _way_out(path: Path, error: str) -> str:
+    if "failed to map segment" in error and os.statvfs(path).f_flag & os.ST_NOEXEC:
+        return "Its file system is mounted without the right to execute (noexec); set MUSASIM_CACHE_DIR to a folder on another one."
+    return "It may have been compiled for another build of this torch. Run `python -m musasim clean`, so that it is compiled again."
 
 
 def _source_hash() -> str:
