@@ -184,6 +184,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch_musa.is_available": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
     "torch_musa.device_count": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
     "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
+    "pynvml.*": ("process", "asks the management library: areas/cuda/test_pynvml.py"),
 }
 # Those of them that some versions of torch, or one of the mechanisms, do not have, or that belong to a library.
 NOT_EVERYWHERE = frozenset(
@@ -205,5 +206,6 @@ NOT_EVERYWHERE = frozenset(
         "the device of each sub-process of max-autotune *",
         "what Inductor knows of the CPU, *",
         "*lightning*.accelerators.cuda.CUDAAccelerator.*",
+        "pynvml.*",
     }
 )
