@@ -201,6 +201,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda.tunable._*": ("process", "there are no tunable GEMMs: areas/cuda/test_absent.py"),
     "sys.excepthook": ("process", "called where a program ends with an error: areas/cuda/test_hints.py"),
     "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
+    "pynvml.*": ("process", "asks the management library: areas/cuda/test_pynvml.py"),
 }
 # Those of them that some versions of torch, or one of the mechanisms, do not have, or that belong to a library.
 NOT_EVERYWHERE = frozenset(
@@ -223,5 +224,6 @@ NOT_EVERYWHERE = frozenset(
         "the device of each sub-process of max-autotune *",
         "what Inductor knows of the CPU, *",
         "*lightning*.accelerators.cuda.CUDAAccelerator.*",
+        "pynvml.*",
     }
 )
