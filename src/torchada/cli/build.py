@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from torchada.base.processes import NOT_FROM_HERE
 from torchada.cli.command import Command
 
 _OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--print-env")
@@ -113,7 +114,9 @@ def _before(name: str, folder: str) -> str:
 
 def _told() -> tuple[str, str]:
     """CUDA_HOME and the folder of PyTorch's package for CMake, as a program gets them."""
-    done = subprocess.run([sys.executable, "-c", _ASKED], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", NOT_FROM_HERE + _ASKED], stdout=subprocess.PIPE, text=True, check=False
+    )
     if done.returncode != 0:
         raise ValueError("torch.utils.cpp_extension cannot be imported; the error is above")
     home, package = json.loads(done.stdout.splitlines()[-1])
