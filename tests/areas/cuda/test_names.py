@@ -31,7 +31,6 @@ SAME = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
-    "memory_summary",
     "reset_peak_memory_stats",
     "set_device",
     "set_rng_state",

@@ -5,6 +5,8 @@ The simulator's are right there. So each is replaced, before the device is used,
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.interpreter import Interpreter
@@ -147,8 +149,10 @@ for case in ((2.0, 0, 0), (2.0, 2, 0), (2.0, 2, 1), (3e38, 2, 0), (3e38, 1, 1)):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_at_the_edge_the_result_is_cudas(musa: Interpreter, case: str) -> None:
-    musa.run(PLANTED + CASES[case], forked=True)
+def test_at_the_edge_the_result_is_cudas(musa: Interpreter, tmp_path: Path, case: str) -> None:
+    """With a cache of its own: what probes of planted kernels find must not be remembered for the simulator's."""
+    env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_CPP_GATES": "0"}
+    musa.run(PLANTED + CASES[case], env=env, forked=True)
 
 
 REFUSED = """
@@ -182,6 +186,7 @@ assert torch.equal(F.pad(x.cuda(), (1, 2, 0, 1), mode="replicate").cpu(), F.pad(
 """
 
 
-def test_what_is_refused_is_computed(musa: Interpreter) -> None:
+def test_what_is_refused_is_computed(musa: Interpreter, tmp_path: Path) -> None:
     """With gates in Python, because those in C++ take an error of the kernel that is planted for one of the program."""
-    musa.run(PLANTED + REFUSED, env={"TORCHADA_CPP_GATES": "0", "TORCHADA_CPU_FALLBACK": "silent"})
+    env = {"TORCHADA_CPP_GATES": "0", "TORCHADA_CPU_FALLBACK": "silent", "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
+    musa.run(PLANTED + REFUSED, env=env)

@@ -23,7 +23,7 @@ def patches(context: Context) -> Iterator[Patch]:
     if work is None or _NAME not in vars(work):
         raise Skip("this torch's works do not block streams")
     api, to = f"torch.distributed.Work.{_NAME}", "torch.distributed.Work.wait"
-    yield Patch(work, _NAME, _blocking(vars(work)[_NAME]), api, to=to, until="torch_musa 2.7.1")
+    yield Patch(work, _NAME, _blocking(vars(work)[_NAME]), api, to=to)
 
 
 def _blocking(original: Callable[[Work], None]) -> Callable[[Work], None]:

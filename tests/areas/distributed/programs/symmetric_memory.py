@@ -30,6 +30,7 @@ def peers(rank: int, group: str) -> dict[str, Any]:
     theirs.fill_(10 * (rank + 1))
     handle.barrier(channel=1)
     written = mine.tolist()
+    handle.barrier()
     if rank == 0:
         theirs.fill_(42)
         handle.put_signal(dst_rank=1)

@@ -1,13 +1,12 @@
 """Functions of torch.distributed._symmetric_memory that torch_musa replaces: three since 2.9.1.post1, six since 2.11.0.
 
-Each begins with memory that all devices of the group share. The simulator has no such memory, so torch refuses to give it, in its
-own words, and what the real ones do with it is not here.
+Each moves its data through memory that all devices of the group share, in the order of the current stream: nothing here overlaps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch.distributed import _symmetric_memory
@@ -23,21 +22,42 @@ _Tensors = list[torch.Tensor]
 
 def musa_get_symm_mem_workspace(group_name: str, min_size: int) -> Any:
     """Memory of at least this many bytes that the devices of the group share, kept for the next call."""
-    device = torch.device("musa", torch.musa.current_device())  # type: ignore[attr-defined]
-    memory = _module._SymmetricMemory
-    return memory.rendezvous(memory.empty_strided_p2p((min_size,), [1], torch.uint8, device, group_name))
+    memory, kept = _module._SymmetricMemory, _module._group_name_to_workspace_tensor
+    if group_name not in kept or kept[group_name].nbytes < min_size:
+        device = torch.device("musa", torch.musa.current_device())  # type: ignore[attr-defined]
+        kept[group_name] = memory.empty_strided_p2p((min_size,), [1], torch.uint8, device, group_name)
+    return memory.rendezvous(kept[group_name])
 
 
 def _low_contention_all_gather(tensor: torch.Tensor, group_name: str) -> torch.Tensor:
-    _share([tensor], group_name)
+    return torch.cat(_parts_of_all(tensor, group_name))
 
 
 def _low_contention_reduce_scatter(tensor: torch.Tensor, reduce_op: str, group_name: str) -> torch.Tensor:
-    _share([tensor], group_name)
+    memory = _workspace([tensor], group_name)
+    mine: torch.Tensor = _reduced(tensor, reduce_op, group_name).chunk(memory.world_size)[memory.rank]
+    return mine.contiguous()
 
 
 def _low_contention_allreduce(tensor: torch.Tensor, reduce_op: str, group_name: str) -> torch.Tensor:
-    _share([tensor], group_name)
+    return tensor.copy_(_reduced(tensor, reduce_op, group_name))
+
+
+def _reduced(tensor: torch.Tensor, reduce_op: str, group_name: str) -> torch.Tensor:
+    if reduce_op not in ("sum", "avg"):
+        raise ValueError(f"reduce_op ({reduce_op}) is not supported")
+    parts = torch.stack(_parts_of_all(tensor, group_name))
+    return parts.sum(0) if reduce_op == "sum" else parts.mean(0)
+
+
+def _parts_of_all(tensor: torch.Tensor, group_name: str) -> _Tensors:
+    """What each rank gave."""
+    memory = _workspace([tensor], group_name)
+    memory.get_buffer(memory.rank, tensor.shape, tensor.dtype).copy_(tensor)
+    memory.barrier()
+    parts = [memory.get_buffer(rank, tensor.shape, tensor.dtype).clone() for rank in range(memory.world_size)]
+    memory.barrier()
+    return parts
 
 
 def _musa_pipelined_multi_all_gather_and_consume(
@@ -47,18 +67,29 @@ def _musa_pipelined_multi_all_gather_and_consume(
     group_name: str,
     ag_out_needed: bool = True,
 ) -> None:
-    _share(shard, group_name)
+    gathered = [_parts_of_all(part, group_name) for part in shard]
+    for rank in range(_workspace(shard, group_name).world_size):
+        for out, parts in zip(ag_out, gathered):
+            out.chunk(len(parts))[rank].copy_(parts[rank])
+        shard_consumer([parts[rank] for parts in gathered], rank)
 
 
 def _musa_pipelined_produce_and_all2all(
-    chunk_producer: Callable[[int, torch.Tensor], None], output: torch.Tensor, group_name: str
+    chunk_producer: Callable[[int, torch.Tensor], None], output: torch.Tensor, group_name: str, out_chunk_dim: int = 0
 ) -> None:
-    _share([output], group_name)
+    memory = _workspace([output], group_name)
+    chunks = output.chunk(memory.world_size, out_chunk_dim)
+    shape, dtype, numel = chunks[0].shape, chunks[0].dtype, chunks[0].numel()
+    for rank in range(memory.world_size):
+        chunk_producer(rank, memory.get_buffer(memory.rank, shape, dtype, rank * numel))
+    memory.barrier()
+    for rank, chunk in enumerate(chunks):
+        chunk.copy_(memory.get_buffer(rank, shape, dtype, memory.rank * numel))
+    memory.barrier()
 
 
-def _share(tensors: _Tensors, group_name: str) -> NoReturn:
-    musa_get_symm_mem_workspace(group_name, sum(tensor.numel() * tensor.element_size() for tensor in tensors))
-    raise NotImplementedError("musasim has no memory that the devices of a group share")
+def _workspace(tensors: _Tensors, group_name: str) -> Any:
+    return musa_get_symm_mem_workspace(group_name, sum(tensor.numel() * tensor.element_size() for tensor in tensors))
 
 
 _COLLECTIVES = {
