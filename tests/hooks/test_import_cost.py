@@ -117,11 +117,11 @@ print(json.dumps({"calls": counts["call"], "modules": len(ours), "fallbacks": fa
 """
 
 
-@pytest.mark.parametrize(("native", "calls"), [("1", 41_000), ("0", 51_000)])
+@pytest.mark.parametrize(("native", "calls"), [("1", 43_000), ("0", 53_000)])
 def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
     """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
     work = musa.json(WORK, env={"TORCHADA_NATIVE": native})
-    assert work["modules"] <= 191 and work["calls"] <= calls and work["fallbacks"] == []
+    assert work["modules"] <= 200 and work["calls"] <= calls and work["fallbacks"] == []
 
 
 WAITING = """

@@ -200,6 +200,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     "torch.cuda.green_contexts._*": ("process", "ask NVIDIA's driver: areas/cuda/test_absent.py"),
     "torch.cuda.tunable._*": ("process", "there are no tunable GEMMs: areas/cuda/test_absent.py"),
     "sys.excepthook": ("process", "called where a program ends with an error: areas/cuda/test_hints.py"),
+    "torch_musa.is_available": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
+    "torch_musa.device_count": ("process", "asked before a device is used: areas/cuda/test_backend_questions.py"),
     "*lightning*.accelerators.cuda.CUDAAccelerator.*": ("process", "prepares a device before the model is there"),
     "pynvml.*": ("process", "asks the management library: areas/cuda/test_pynvml.py"),
 }
