@@ -58,6 +58,7 @@ def test_the_page_of_a_run(tmp_path: Path) -> None:
         "folder": "/",
         "started": 0.0,
         "ended": 1.0,
+        "cpu_fallbacks": {},
     }
     where = {
         "backend": "musa",

@@ -24,7 +24,8 @@ IS_NATIVE = os.environ.get("TORCHADA_NATIVE") != "0"
 # Where the backend's name is said all the same, and why; each of these texts begins so or says so.
 ALLOWED = {
     "__init__()": "Python says how a class is called that torch.cuda shows under another name",
-    "Invoked with: device(": "pybind11 shows the arguments of a call",
+    ".__new__() takes": "as above",
+    "incompatible function arguments": "pybind11 shows how a function is called, and the arguments of the call",
     f"Expected a {OWN} device": "Python code of torch makes this text, as the next five, of a device that it was given",
     f"but got:{OWN}": "as above",
     "invalid value of debug_mode": "as above",
