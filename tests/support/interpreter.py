@@ -51,7 +51,7 @@ class Interpreter:
         `forked`: the test is not about the start of the interpreter, the import of torch or the interpreter's end. So a child of a
         process that has imported torch may run the code, which costs a twentieth.
         """
-        environment = vendor_python.completed({**clean_environment(), **self.env, **(env or {})})
+        environment = vendor_python.completed(_frugal({**clean_environment(), **self.env, **(env or {})}))
         server = FORK_SERVERS.get(self.executable, environment) if forked and CAN_FORK else None
         if server is not None:
             assert isinstance(code, str), "a fork server runs code, not arguments"
@@ -90,6 +90,13 @@ def _run(
             os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, errors)
+
+
+def _frugal(environment: dict[str, str]) -> dict[str, str]:
+    """With gates in Python where the cache is a test's own: the first process there would compile them, for a minute."""
+    if "TORCHADA_CACHE_DIR" in environment and "CXX" not in environment:
+        environment.setdefault("TORCHADA_CPP_GATES", "0")
+    return environment
 
 
 def clean_environment() -> dict[str, str]:
