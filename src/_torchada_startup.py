@@ -174,6 +174,7 @@ class SimulatedLoader:
 
 
 FINDER = HookFinder()
+TOLD: "set[str]" = set()  # why torchada did not start
 
 
 def is_on(variable: str) -> bool:
@@ -208,8 +209,9 @@ def not_started(error: Exception) -> None:
     pass_on_interrupt(error)
     if is_on(STRICT):
         raise error
-    if sys.stderr is not None:
-        text = f"{type(error).__name__}: {error}".partition("\n")[0]
+    text = f"{type(error).__name__}: {error}".partition("\n")[0]
+    if sys.stderr is not None and text not in TOLD:  # each module that is watched would say it again
+        TOLD.add(text)
         sys.stderr.write(f"torchada: not started: {text}\n")
 
 
