@@ -41,7 +41,7 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
         ("torch.backends.cudnn.benchmark = True", (API, "torch.backends.cudnn.benchmark", "own")),
         ("torch.cuda.Stream.wait_event", (API, "torch.cuda.Stream", "same")),
         ("x.cuda(non_blocking=True)", (API, "Tensor.cuda()", "adapted")),
-        ("x.type('torch.cuda.FloatTensor')", (API, "torch.cuda.FloatTensor", "same")),
+        ("x.type('torch.cuda.FloatTensor')", (API, "torch.cuda.FloatTensor", "adapted")),
         ("torch.zeros(3, device='cuda')", (API, 'torch.zeros(device="cuda")', "adapted")),
         ("torch.device('cuda:1')", (API, 'torch.device("cuda")', "adapted")),
         ("torch.device(f'cuda:{rank}')", (API, 'torch.device("cuda")', "adapted")),
