@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib.abc
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -41,11 +44,20 @@ class _Loader(importlib.abc.Loader):
         self._action(module)
 
 
+def _when_executed(name: str, action: Action) -> None:
+    with suppress(ImportError):  # which the thread that imports it has been told
+        action(import_module(name))
+
+
 def after_import(name: str, action: Action) -> None:
     """Call `action(module)` for the module `name`: now, if it is imported already, otherwise right after its import."""
     module = sys.modules.get(name)
     if module is not None:
-        action(module)
+        if getattr(module.__spec__, "_initializing", False):
+            # Whoever executes it may be waiting for the import that we are in, so that nothing but another thread can wait for it.
+            Thread(target=_when_executed, args=(name, action), daemon=True).start()
+        else:
+            action(module)
         return
     _ACTIONS[name] = action
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
