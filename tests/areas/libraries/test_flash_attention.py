@@ -68,7 +68,7 @@ except RuntimeError as error:
 else:
     raise AssertionError
 """
-    packages.run(START + code)
+    packages.run(START + code, env={"TORCHADA_STRICT": "0"})
 
 
 def test_ring_attention_gets_the_forward_with_its_sums(packages: Interpreter) -> None:
