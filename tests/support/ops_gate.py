@@ -53,11 +53,11 @@ def check(op: Any, sample: Any, number: int, gradients: bool, device: str) -> bo
         raise NoReference(str(error)) from error
     except Exception as error:
         raise NoReference(str(error)) from error
-    values = _repeatable(op, expected, call, sample)
+    tolerance = LOOSER.get(op.name, 1.0) if _repeatable(op, expected, call, sample) else None
     there = _on(device, sample)
     if op.name in HOST_INDICES:
         there = (there[0], *sample[1:])
-    _compare(expected, call(op, there), what, values=values, device=device)
+    _compare(expected, call(op, there), what, tolerance, device=device)
     return True
 
 
@@ -65,13 +65,14 @@ def has_backward(op: Any, dtype: torch.dtype = torch.float32, device: str = "cpu
     return bool(op.supports_autograd) and dtype in op.supported_backward_dtypes(device)
 
 
-# Uninitialised memory, random choices among so few values that two calls may agree, and a random projection whose luck decides
-# how much of the result is rounding.
+# Uninitialised memory, and random choices among so few values that two calls may agree.
 NO_VALUES = {
     "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided",
     "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d", "multinomial", "bernoulli",
-    "randint", "randint_like", "svd_lowrank",
+    "randint", "randint_like",
 }  # fmt: skip
+# By a random projection, whose luck decides how much of the result is rounding: how many times as far it may be off.
+LOOSER = {"svd_lowrank": 20.0}
 
 
 def _repeatable(op: Any, expected: Any, call: Callable[[Any, Any], Any], sample: Any) -> bool:
@@ -83,7 +84,7 @@ def _repeatable(op: Any, expected: Any, call: Callable[[Any, Any], Any], sample:
     with mock.patch("torch.manual_seed", lambda seed: manual_seed(seed + 1)):
         again = call(op, _on("cpu", sample))
     try:
-        _compare(expected, again, "again", values=True, device="cpu")
+        _compare(expected, again, "again", 1.0, device="cpu")
     except Mismatch:
         return False
     return True
@@ -149,33 +150,38 @@ def _weights(output: torch.Tensor) -> torch.Tensor:
     return ramp.to(output.dtype).to(output.device)
 
 
-def _compare(expected: Any, actual: Any, what: str, *, values: bool, device: str) -> None:
+def _compare(expected: Any, actual: Any, what: str, tolerance: float | None, *, device: str) -> None:
+    """With values where there is a tolerance, which is a factor."""
     wanted, got = tree_leaves(expected), tree_leaves(actual)
     if len(wanted) != len(got):
         raise Mismatch(f"{what}: {len(got)} results instead of {len(wanted)}")
     for number, (one, other) in enumerate(zip(wanted, got)):
         if isinstance(one, torch.Tensor):
-            _compare_tensors(one, other, f"{what}, result {number}", values, device)
-        elif type(one) is not type(other) or (values and not isinstance(one, torch.device) and one != other):
+            _compare_tensors(one, other, f"{what}, result {number}", tolerance, device)
+        elif type(one) is not type(other) or (tolerance and not isinstance(one, torch.device) and one != other):
             raise Mismatch(f"{what}, result {number}: {other!r} instead of {one!r}")
 
 
-def _compare_tensors(expected: torch.Tensor, actual: torch.Tensor, what: str, values: bool, device: str) -> None:
+def _compare_tensors(
+    expected: torch.Tensor, actual: torch.Tensor, what: str, tolerance: float | None, device: str
+) -> None:
     if actual.device != torch.empty(0, device=device).device:
         raise Mismatch(f"{what}: on {actual.device}")
     if actual.dtype != expected.dtype or actual.layout != expected.layout or actual.shape != expected.shape:
         raise Mismatch(f"{what}: {actual.dtype} {actual.layout} {actual.shape}, not {expected.dtype} {expected.shape}")
     if expected.layout is torch.strided and actual.stride() != expected.stride():
         raise Mismatch(f"{what}: strides {actual.stride()} instead of {expected.stride()}")
-    if values:
-        _compare_values(expected, actual, what)
+    if tolerance:
+        _compare_values(expected, actual, what, tolerance)
 
 
-def _compare_values(expected: torch.Tensor, actual: torch.Tensor, what: str) -> None:
+def _compare_values(expected: torch.Tensor, actual: torch.Tensor, what: str, tolerance: float) -> None:
     # Much faster, and mostly so; of complex halves there is no such kernel.
     if actual.layout is torch.strided and actual.dtype != torch.complex32 and torch.equal(actual.cpu(), expected):
         return
     try:
-        torch.testing.assert_close(actual.cpu(), expected.detach(), rtol=1e-5, atol=1e-6, equal_nan=True)
+        torch.testing.assert_close(
+            actual.cpu(), expected.detach(), rtol=1e-5 * tolerance, atol=1e-6 * tolerance, equal_nan=True
+        )
     except AssertionError as error:
         raise Mismatch(f"{what}: {error}") from error
