@@ -45,7 +45,8 @@ def _describe_torch() -> None:
         print(f"torch:              {error}")
         return
     print(f"torch:              {target.torch.version} ({target.torch.folder})")
-    print(f"torch_musa:         {release.name()}")
+    newest = release.belonging_to(target.torch.version)
+    print(f"torch_musa:         {release.name()} (the newest that takes this torch: {newest})")
     print(f"built:              {target.path if target.path.exists() else 'no'}")
 
 

@@ -37,7 +37,7 @@ def test_without_the_variable_it_is_2_7_1(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.full
 def test_the_simulator_tells_the_release_or_what_is_wrong_with_it() -> None:
     command = [sys.executable, "-m", "musasim", "info"]
-    for name, line in (("", "torch_musa:         2.7.1"), ("2.7.1", "2.7.1")):
+    for name, line in (("", "torch_musa:         2.7.1 (the newest "), ("2.7.1", "2.7.1")):
         told = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": name}, capture_output=True, text=True)
         assert line in told.stdout and told.returncode == 0
     failed = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": "3"}, capture_output=True, text=True)
