@@ -155,6 +155,16 @@ def test_at_the_edge_the_result_is_cudas(musa: Interpreter, tmp_path: Path, case
     musa.run(PLANTED + CASES[case], env=env, forked=True)
 
 
+@pytest.mark.slow
+@pytest.mark.once
+def test_gates_in_cpp_decide_alike(musa: Interpreter, tmp_path: Path) -> None:
+    """In one cache, where the first process compiles the gates for about a minute."""
+    env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_CPP_GATES": "1"}
+    state = '\nfrom torchada.areas.kernels._gates.gates import GATES\nassert GATES.state == "gates in C++", GATES.state'
+    for case in CASES.values():
+        musa.run(PLANTED + case + state, env=env, timeout=600)
+
+
 REFUSED = """
 @plant("embedding_dense_backward")
 def gradient(grad, indices, number, padding, scales):
