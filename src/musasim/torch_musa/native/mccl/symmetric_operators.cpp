@@ -53,6 +53,19 @@ void check_alike(const char* operation, const at::Tensor& output, const at::Tens
       output.scalar_type(), output.sizes());
 }
 
+// The memory that all ranks have, for a sum into `output`; null where there is nothing to add up.
+SymmetricPtr memory_of_a_sum(
+    const char* operation, const at::Tensor& input, const std::string& op, const std::string& group, const at::Tensor& output) {
+  check_sum(operation, input, op);
+  check_alike(operation, output, input);
+  if (input.numel() == 0) {
+    return nullptr;
+  }
+  auto memory = meet(operation, input, group);
+  check_atomic(operation, input);
+  return memory;
+}
+
 // Each rank begins with its own part, in the type of the tensors, as the copy engine's additions do.
 void add_up(const SymmetricPtr& memory, const at::Tensor& input, const at::Tensor& output) {
   memory->barrier(0, 0);
@@ -67,13 +80,10 @@ void add_up(const SymmetricPtr& memory, const at::Tensor& input, const at::Tenso
 at::Tensor one_shot_into(
     const at::Tensor& input, const std::optional<at::Tensor>& local, const std::string& op, const std::string& group, at::Tensor output) {
   constexpr const char* kName = "one_shot_all_reduce";
-  check_sum(kName, input, op);
-  check_alike(kName, output, input);
-  if (input.numel() == 0) {
+  const auto memory = memory_of_a_sum(kName, input, op, group, output);
+  if (memory == nullptr) {
     return output;
   }
-  const auto memory = meet(kName, input, group);
-  check_atomic(kName, input);
   TORCH_CHECK(output.data_ptr() != input.data_ptr(), kName, ": the output must not be the input; use two_shot_all_reduce_");
   if (local.has_value()) {
     TORCH_CHECK(local->is_contiguous() && local->scalar_type() == input.scalar_type() && local->numel() == input.numel(),
@@ -102,14 +112,10 @@ at::Tensor one_shot_copy_out(
 }
 
 at::Tensor two_shot_out(at::Tensor input, std::string op, std::string group, at::Tensor output) {
-  constexpr const char* kName = "two_shot_all_reduce";
-  check_sum(kName, input, op);
-  check_alike(kName, output, input);
-  if (input.numel() == 0) {
+  const auto memory = memory_of_a_sum("two_shot_all_reduce", input, op, group, output);
+  if (memory == nullptr) {
     return output;
   }
-  const auto memory = meet(kName, input, group);
-  check_atomic(kName, input);
   add_up(memory, input, output);
   return output;
 }
