@@ -43,6 +43,7 @@ _FORGOTTEN = "graphs for autograd forget that a precision was set, on the CPU fr
 IN_GRAPHS_FOR_AUTOGRAD = {
     "current_device": _LEFT,
     "device_context_by_name": _LEFT,
+    "device_that_is_not_there": "the errors of operators that are called as torch.ops are made by pybind11, and keep MUSA's words",
     "default_tensor_type": "graphs for autograd forget the default dtype, on the CPU of torch 2.7 too",
     "precision": _FORGOTTEN,
 }
