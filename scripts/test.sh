@@ -10,6 +10,8 @@
 # VENV names the environment's folder (default .venv); TORCHADA_NATIVE=0 or 1 runs the tests under that mechanism only.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Thousands of interpreters import our modules, and each would compile them anew.
+unset PYTHONDONTWRITEBYTECODE
 
 venv=${VENV:-.venv}
 python3 -m venv "$venv"
