@@ -3,6 +3,8 @@
 The start-up files name `install`. Everything else waits until a watched module is executed, because sys.path may still grow at
 start-up. The finder imports nothing at all: the import system holds its global lock while it asks finders, and a finder that
 waits for another thread's import under that lock never returns. The loaders do whatever needs an import.
+
+PYTEST_DONT_REWRITE: pytest would warn in every run that this module was imported before it.
 """
 
 import os

@@ -2,6 +2,8 @@
 
 ``install()`` lets ``import torch_musa`` find the simulation where no real torch_musa is installed. Nothing in this package
 imports torch before that.
+
+PYTEST_DONT_REWRITE: pytest would warn in every run that this module was imported before it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Installing the package is all that is needed: a start-up file puts the import hook in place. Importing it does the same for a
 process in which that file was not read, also after torch has been imported. Importing torchada never imports torch.
+
+PYTEST_DONT_REWRITE: pytest would warn in every run that this module was imported before it.
 """
 
 from __future__ import annotations

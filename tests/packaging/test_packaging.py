@@ -201,6 +201,14 @@ def test_torch_without_hardware_is_left_alone(venv: Venv) -> None:
 # ---------------------------------------------------------------- what else is installed
 
 
+@pytest.mark.parametrize("before", ["", "import torchada, musasim; "])
+def test_pytest_warns_of_nothing_that_was_imported_before_it(venv: Venv, tmp_path: Path, before: str) -> None:
+    """It rewrites the modules of a package that has a plug-in, and warns of each that it has come too late for."""
+    (tmp_path / "test_of_a_user.py").write_text("def test():\n    pass\n")
+    program = f"{before}import pytest, sys; sys.exit(pytest.main(['-q', '-W', 'error', 'test_of_a_user.py']))"
+    assert "1 passed" in venv.run("-c", program, cwd=tmp_path)
+
+
 def test_console_script_runs_programs_as_python_does(venv: Venv, tmp_path: Path) -> None:
     script = str(venv.folder / "bin" / "torchada")
     assert call([script, "--version"]) == f"torchada {__version__}"
