@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Chooses the platform of the tests' own process and of the interpreters they start.
-VARIABLE = "TORCHADA_TEST_PLATFORM"
+VARIABLE = "PLATFORM_OF_TESTS"
 
 ENVIRONMENT = {
     "musa": {"TORCHADA_SIMULATE": "1"},

@@ -13,6 +13,7 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
 if TYPE_CHECKING:
+    import torch
     from torch.distributed import ProcessGroup
 
 
@@ -26,7 +27,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _barrier(context: Context, distributed: Any, original: Callable[..., Any]) -> Callable[..., Any]:
     backend, namespace = context.backend, context.namespace
-    device_type = backend.computes_on or backend.device_type
+    device_type = backend.device_type
 
     def options_of(opts: Any = None, timeout: Any = None) -> Any:
         """The second way of calling it, which newer torch has, gives only a timeout."""
@@ -37,16 +38,22 @@ def _barrier(context: Context, distributed: Any, original: Callable[..., Any]) -
             made.timeout = timeout
         return made
 
+    def device_for(group: ProcessGroup, given: torch.device | None) -> torch.device:
+        chosen = None if backend.computes_on else given or group.bound_device_id  # C++ allocates on it
+        device: torch.device = chosen or context.torch.device(
+            backend.computes_on or device_type, namespace.current_device()
+        )
+        return device
+
     def barrier(self: ProcessGroup, *args: Any, **kwargs: Any) -> Any:
         if self.name() != "nccl":
             return original(self, *args, **kwargs)
         options = options_of(*args, **kwargs)
-        if options.device is not None:
-            return original(self, options)
-        options.device = self.bound_device_id or context.torch.device(device_type, namespace.current_device())
+        given = options.device
+        options.device = device_for(self, given)
         try:
             return original(self, options)
         finally:
-            options.device = None  # the program may use them again, with another device
+            options.device = given  # the program may use them again, with another device
 
     return disguise(barrier, original)
