@@ -45,8 +45,7 @@ def _describe_torch() -> None:
         print(f"torch:              {error}")
         return
     print(f"torch:              {target.torch.version} ({target.torch.folder})")
-    newest = release.belonging_to(target.torch.version)
-    print(f"torch_musa:         {release.name()} (the newest that takes this torch: {newest})")
+    print(f"torch_musa:         {release.asked() or release.belonging_to(target.torch.version)}")
     print(f"built:              {target.path if target.path.exists() else 'no'}")
 
 

@@ -227,6 +227,22 @@ def test_names_leave_torch_musa_and_stay_in_its_memory(release: str) -> None:
     run(release, f"RELEASE = {release!r}\n{GONE}")
 
 
+@pytest.mark.parametrize("release", LATER)
+def test_the_vendors_own_root_mean_square_normalisation_is_gone(release: str) -> None:
+    """Operators and the rules by which DTensor split them; torch's own operator is in their place."""
+    code = """
+import torch.distributed.tensor
+from torch_musa import distributed
+for name in ("_fused_rmsnorm_forward", "_fused_rmsnorm_backward"):
+    assert not hasattr(torch.ops.aten, name), name
+assert not hasattr(distributed, "fused_rmsnorm_strategy") and distributed.tensor.__all__ == []
+x = torch.ones(2, 3, device="musa", requires_grad=True)
+torch.nn.functional.rms_norm(x, (3,)).sum().backward()
+assert x.grad.abs().max() < 1e-5
+"""
+    run(release, code)
+
+
 def test_a_face_has_the_names_of_the_release() -> None:
     """One of those that a face takes away left torch_musa with 2.11.0."""
     code = """

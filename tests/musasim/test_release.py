@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from musasim.base import release
 from musasim.errors import MusasimReleaseError
@@ -29,15 +30,27 @@ def test_an_unknown_release_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         release.chosen()
 
 
-def test_without_the_variable_it_is_2_7_1(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("torch_version", ["2.7.1", "2.10.0+cpu", "2.13.0"])
+def test_without_the_variable_the_release_belongs_to_torch(monkeypatch: pytest.MonkeyPatch, torch_version: str) -> None:
     monkeypatch.setenv("MUSASIM_RELEASE", "")
-    assert release.name() == release.DEFAULT == "2.7.1"
+    monkeypatch.setattr("torch.__version__", torch_version)
+    assert release.name() == release.belonging_to(torch_version)
+
+
+def test_torch_is_not_imported_to_learn_its_version() -> None:
+    code = """
+        import sys
+        from importlib.metadata import version
+        from musasim.base import release
+        assert release.name() == release.belonging_to(version("torch")) and "torch" not in sys.modules
+        """
+    run(code, install=False)
 
 
 @pytest.mark.full
 def test_the_simulator_tells_the_release_or_what_is_wrong_with_it() -> None:
     command = [sys.executable, "-m", "musasim", "info"]
-    for name, line in (("", "torch_musa:         2.7.1 (the newest "), ("2.7.1", "2.7.1")):
+    for name, line in (("", f"torch_musa:         {release.belonging_to(torch.__version__)}"), ("2.7.1", "2.7.1")):
         told = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": name}, capture_output=True, text=True)
         assert line in told.stdout and told.returncode == 0
     failed = subprocess.run(command, env={**os.environ, "MUSASIM_RELEASE": "3"}, capture_output=True, text=True)

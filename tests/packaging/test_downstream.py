@@ -267,11 +267,12 @@ def test_megatron_musa_patch_finds_nothing_left_to_mend(musa: Interpreter) -> No
         except torch.OutOfMemoryError:
             assert len(seen) == 1 and len(seen[0]) == 4
 
-        assert torch.get_float32_matmul_precision() == "highest" and not torch.backends.mudnn.allow_tf32
+        products = torch.backends.musa.matmul if hasattr(torch.backends, "musa") else torch.backends.mudnn
+        assert torch.get_float32_matmul_precision() == "highest" and not products.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = True
-        assert torch.backends.mudnn.allow_tf32
+        assert products.allow_tf32
         torch.set_float32_matmul_precision("highest")
-        assert not torch.backends.mudnn.allow_tf32
+        assert not products.allow_tf32
 
         class Subclass(torch.Tensor):
             pass

@@ -1,4 +1,4 @@
-"""The release of torch_musa that the simulator stands for: what MUSASIM_RELEASE names, or 2.7.1.
+"""The release of torch_musa that the simulator stands for: what MUSASIM_RELEASE names, or what belongs to the installed torch.
 
 What differs between releases is a table, `{release: what it has, or what it changes}`, which lies where the difference is and is
 asked by the functions here: nothing else compares releases. What is in no table is as in 2.7.1.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping
 from typing import TypeVar
 
@@ -18,8 +19,6 @@ T = TypeVar("T")
 VARIABLE = "MUSASIM_RELEASE"
 #: What MUSASIM_RELEASE may be, and the version that it stands for: the newest of its line whose sources are public. Oldest first.
 VERSIONS = {"2.7.1": "2.7.1", "2.9.1": "2.9.1.post1", "2.11.0": "2.11.0.post2"}
-#: What holds without MUSASIM_RELEASE, on every torch: the release that the whole suite of tests is run on.
-DEFAULT = "2.7.1"
 #: The oldest torch that a release can be imported on: that for which the vendor built it.
 OLDEST_TORCH = {"2.7.1": "2.7.1", "2.9.1": "2.9.1", "2.11.0": "2.11.0"}
 
@@ -42,8 +41,8 @@ def asked() -> str | None:
 
 
 def name() -> str:
-    """The chosen release: the one that is asked for, or the default."""
-    return asked() or DEFAULT
+    """The chosen release: the one that is asked for, or that belongs to the installed torch."""
+    return asked() or belonging_to(_torch_version())
 
 
 def chosen() -> tuple[int, int, int]:
@@ -83,3 +82,12 @@ def takes(name: str, torch_version: str) -> bool:
     if numbers is None:
         raise ValueError(f"expected a version of torch such as 2.9.1, but got {torch_version!r}")
     return tuple(int(number or 0) for number in numbers.groups()) >= _number(OLDEST_TORCH[name])
+
+
+def _torch_version() -> str:
+    """Of the torch that is imported, or that would be."""
+    if "torch" in sys.modules:
+        return str(sys.modules["torch"].__version__)
+    from importlib.metadata import version
+
+    return version("torch")

@@ -20,6 +20,10 @@ pytestmark = pytest.mark.once
 cuda: Any = torch.backends.cuda
 cudnn: Any = torch.backends.cudnn
 mudnn: Any = torch.backends.mudnn  # type: ignore[attr-defined]
+#: The backend's switch for matrix products: torch_musa 2.7.1 has one for these and convolutions.
+products: Any = torch.backends.musa.matmul if hasattr(torch.backends, "musa") else mudnn
+ONE_FOR_BOTH = products is mudnn
+PRODUCTS = 'products = torch.backends.musa.matmul if hasattr(torch.backends, "musa") else torch.backends.mudnn'
 NEW_PRECISION = pytest.mark.skipif(
     not hasattr(torch._C, "_set_fp32_precision_setter"), reason="this torch has no fp32_precision"
 )
@@ -33,7 +37,7 @@ def _switches_as_they_were() -> Iterator[None]:
             torch._C._set_fp32_precision_setter("cuda", operator, "none")
         torch._C._set_fp32_precision_setter("generic", "all", "none")
     torch.set_float32_matmul_precision("highest")
-    cudnn.allow_tf32 = mudnn.allow_tf32 = True
+    cudnn.allow_tf32 = products.allow_tf32 = mudnn.allow_tf32 = True
     cuda.matmul.allow_tf32 = False
     cudnn.benchmark = cudnn.deterministic = False
     cudnn.enabled = True
@@ -134,12 +138,21 @@ def test_torch_itself_goes_on_under_force(musa: Interpreter) -> None:
 # --- TF32 ------------------------------------------------------------------------------------------------------------
 
 
+def backends_switches(products: bool, convolutions: bool) -> tuple[bool, bool]:
+    """The backend's two switches, where CUDA's allow this to each. One for both is on while neither is refused."""
+    return (products and convolutions,) * 2 if ONE_FOR_BOTH else (products, convolutions)
+
+
+def switches() -> tuple[bool, bool]:
+    return products.allow_tf32, mudnn.allow_tf32
+
+
 def test_matmul_allow_tf32_is_the_backends_switch() -> None:
     for wanted in (False, True):
         cuda.matmul.allow_tf32 = wanted
-        assert cuda.matmul.allow_tf32 is wanted and mudnn.allow_tf32 is wanted
-    mudnn.allow_tf32 = False
-    assert cuda.matmul.allow_tf32 is False and cudnn.allow_tf32 is False
+        assert cuda.matmul.allow_tf32 is wanted and switches() == backends_switches(wanted, True)
+    products.allow_tf32 = False
+    assert cuda.matmul.allow_tf32 is False and cudnn.allow_tf32 is not ONE_FOR_BOTH
 
 
 def test_cudnn_allow_tf32_is_the_backends_switch() -> None:
@@ -148,23 +161,21 @@ def test_cudnn_allow_tf32_is_the_backends_switch() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             cudnn.allow_tf32 = wanted
-        assert cudnn.allow_tf32 is wanted and mudnn.allow_tf32 is wanted
+        assert cudnn.allow_tf32 is wanted and switches() == backends_switches(True, wanted)
 
 
 def test_a_refusal_of_tf32_is_kept() -> None:
-    """CUDA has two switches, the backend one: it is on only while neither is off, and each reads as it was set."""
-    cuda.matmul.allow_tf32, cudnn.allow_tf32 = False, True
-    assert (cuda.matmul.allow_tf32, cudnn.allow_tf32, mudnn.allow_tf32) == (False, True, False)
-    cuda.matmul.allow_tf32, cudnn.allow_tf32 = True, False
-    assert (cuda.matmul.allow_tf32, cudnn.allow_tf32, mudnn.allow_tf32) == (True, False, False)
-    cudnn.allow_tf32 = True
-    assert mudnn.allow_tf32
+    """CUDA has two switches. Where the backend has one, it is on only while neither is off; each reads as it was set."""
+    for allowed in ((False, True), (True, False), (True, True)):
+        cuda.matmul.allow_tf32, cudnn.allow_tf32 = allowed
+        assert (cuda.matmul.allow_tf32, cudnn.allow_tf32) == allowed and switches() == backends_switches(*allowed)
 
 
-STARTS = """
+STARTS = f"""
 import json, torch
-from torch.backends import cuda, cudnn, mudnn
-print(json.dumps([cuda.matmul.allow_tf32, torch.get_float32_matmul_precision(), cudnn.allow_tf32, mudnn.allow_tf32]))
+from torch.backends import cuda, cudnn
+{PRODUCTS}
+print(json.dumps([cuda.matmul.allow_tf32, torch.get_float32_matmul_precision(), cudnn.allow_tf32, products.allow_tf32]))
 """
 
 
@@ -174,7 +185,8 @@ def test_precision_starts_as_on_cuda(musa: Interpreter) -> None:
 
 
 def test_precision_starts_as_the_vendors_by_the_variable(musa: Interpreter) -> None:
-    assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}) == [True, "high", True, True]
+    expected = [True, "high", True, True] if ONE_FOR_BOTH else [False, "highest", True, False]
+    assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}) == expected
 
 
 @pytest.mark.full
@@ -185,15 +197,15 @@ def test_a_program_that_allows_tf32_gets_it(musa: Interpreter) -> None:
 
 
 def test_undo_gives_the_vendors_switch_back(musa: Interpreter) -> None:
-    code = "import torch, torchada; torchada.disable(); print(torch.backends.mudnn.allow_tf32)"
-    assert musa.run(code, forked=True).stdout.strip() == "True"
+    code = f"import torch, torchada; torchada.disable(); {PRODUCTS}; print(products.allow_tf32)"
+    assert musa.run(code, forked=True).stdout.strip() == str(ONE_FOR_BOTH)
 
 
 def test_float32_matmul_precision_follows() -> None:
     for precision, allowed in (("highest", False), ("high", True), ("medium", True)):
         torch.set_float32_matmul_precision(precision)
         assert torch.get_float32_matmul_precision() == precision
-        assert cuda.matmul.allow_tf32 is allowed and mudnn.allow_tf32 is allowed
+        assert cuda.matmul.allow_tf32 is allowed and products.allow_tf32 is allowed
     torch.set_float32_matmul_precision("highest")  # from "medium", torch itself refuses what follows
     cuda.matmul.allow_tf32 = True
     assert torch.get_float32_matmul_precision() == "high"
@@ -201,14 +213,15 @@ def test_float32_matmul_precision_follows() -> None:
 
 def test_saving_and_setting_the_precision_again_changes_nothing(musa: Interpreter) -> None:
     musa.run(
-        """
+        f"""
         import torch
-        before = torch.backends.mudnn.allow_tf32
+        {PRODUCTS}
+        before = products.allow_tf32
         saved = torch.get_float32_matmul_precision()
         torch.set_float32_matmul_precision("highest")
-        assert not torch.backends.mudnn.allow_tf32
+        assert not products.allow_tf32
         torch.set_float32_matmul_precision(saved)
-        assert torch.backends.mudnn.allow_tf32 == before == torch.backends.cuda.matmul.allow_tf32
+        assert products.allow_tf32 == before == torch.backends.cuda.matmul.allow_tf32
         """,
         forked=True,
     )
@@ -218,7 +231,7 @@ def test_saving_and_setting_the_precision_again_changes_nothing(musa: Interprete
 def test_fp32_precision() -> None:
     for value, allowed in (("ieee", False), ("tf32", True), ("ieee", False), ("none", False)):
         cuda.matmul.fp32_precision = value
-        assert cuda.matmul.fp32_precision == value and mudnn.allow_tf32 is allowed
+        assert cuda.matmul.fp32_precision == value and products.allow_tf32 is allowed
     cuda.matmul.fp32_precision = "tf32"
     cudnn.conv.fp32_precision = "ieee"
     assert cudnn.conv.fp32_precision == "ieee" and not mudnn.allow_tf32
@@ -244,14 +257,15 @@ def test_older_and_newer_settings_are_not_mixed() -> None:
 @NEW_PRECISION
 def test_fp32_precision_of_everything(musa: Interpreter) -> None:
     musa.run(
-        """
+        f"""
         import torch
+        {PRODUCTS}
         torch.backends.fp32_precision = "ieee"
-        assert not torch.backends.mudnn.allow_tf32
+        assert not products.allow_tf32
         torch.backends.fp32_precision = "tf32"
-        assert torch.backends.mudnn.allow_tf32
+        assert products.allow_tf32
         torch.backends.fp32_precision = "none"
-        assert not torch.backends.mudnn.allow_tf32
+        assert not products.allow_tf32
         """
     )
 
@@ -276,17 +290,17 @@ def test_cudnn_flags() -> None:
     cuda.matmul.allow_tf32 = True
     with cudnn.flags(enabled=False, benchmark=True, deterministic=True, allow_tf32=False):
         assert (cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32) == (False, True, True, False)
-        assert not mudnn.allow_tf32
+        assert switches() == backends_switches(True, False)
     assert (cudnn.enabled, cudnn.benchmark, cudnn.deterministic, cudnn.allow_tf32) == (True, False, False, True)
-    assert mudnn.allow_tf32
+    assert switches() == (True, True)
 
 
 def test_cudnn_flags_give_no_precision_away() -> None:
     """allow_tf32=True is only the default of flags()."""
     cuda.matmul.allow_tf32 = False
     with cudnn.flags(enabled=False):
-        assert not mudnn.allow_tf32
-    assert not mudnn.allow_tf32
+        assert switches() == backends_switches(False, True)
+    assert switches() == backends_switches(False, True)
     cuda.matmul.allow_tf32 = True
     mudnn.allow_tf32 = False
     with cudnn.flags(enabled=False):
@@ -315,8 +329,9 @@ def test_cudnn_rnn_says_what_is_missing() -> None:
 @pytest.mark.full
 def test_frozen_flags(musa: Interpreter) -> None:
     musa.run(
-        """
+        f"""
         import pytest, torch
+        {PRODUCTS}
         torch.backends.disable_global_flags()
         for name in ("allow_tf32", "benchmark"):
             with pytest.raises(RuntimeError, match="disable_global_flags"):
@@ -326,9 +341,9 @@ def test_frozen_flags(musa: Interpreter) -> None:
         assert torch.backends.cudnn.allow_tf32
         # What is no context property in torch can still be set, and torch.compile sets such flags back.
         torch.backends.cuda.matmul.allow_tf32 = False
-        assert not torch.backends.cuda.matmul.allow_tf32 and not torch.backends.mudnn.allow_tf32
+        assert not torch.backends.cuda.matmul.allow_tf32 and not products.allow_tf32
         torch.set_float32_matmul_precision("high")
-        assert torch.backends.cuda.matmul.allow_tf32 and torch.backends.mudnn.allow_tf32
+        assert torch.backends.cuda.matmul.allow_tf32 and products.allow_tf32
         x = torch.ones(2, device="cuda")
         assert torch.compile(lambda x: x + 1, backend="eager", fullgraph=True)(x).tolist() == [2, 2]
         with pytest.raises(RuntimeError, match="disable_global_flags"):
@@ -459,14 +474,15 @@ def test_switches_under_compile() -> None:
 def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
     """dynamo saves and restores the switch of matrix products, and checks that torch's flags are what they were."""
     musa.run(
-        """
+        f"""
         import torch
+        {PRODUCTS}
         compiled = torch.compile(lambda x: x + 1, backend="eager")
         assert compiled(torch.ones(2, device="cuda")).tolist() == [2, 2]
-        assert not torch.backends.mudnn.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
+        assert not products.allow_tf32 and not torch.backends.cuda.matmul.allow_tf32
         torch.backends.cuda.matmul.allow_tf32 = True
         assert torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2, device="cuda")).tolist() == [3, 3]
-        assert torch.backends.mudnn.allow_tf32
+        assert products.allow_tf32
         """
     )
 

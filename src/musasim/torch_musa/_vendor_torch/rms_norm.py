@@ -1,12 +1,15 @@
-"""Two operators that the vendor's torch declares: root mean square normalisation in one kernel, and its backward.
+"""Two operators that the vendor's torch declares up to 2.7.1: root mean square normalisation in one kernel, and its backward.
 
-What tensors without values give is told by torch_musa itself, in `core.ops`.
+Since 2.9.1, torch's own operator of that kind is in their place. What tensors without values give is told by torch_musa itself, in
+`core.ops`.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from musasim.base import release
 
 from .operators import declared
 
@@ -62,7 +65,9 @@ def _spread(factors: Tensor, normalized_shape: list[int]) -> Tensor:
 
 
 def install() -> None:
-    """Declare the operators, unless this torch has them."""
+    """Declare the operators where the release has them, unless this torch does."""
+    if release.since("2.9.1"):
+        return
     for schema, kernel in zip(_SCHEMAS, (forward, backward)):
         name = schema.split("(")[0]
         if not hasattr(torch.ops.aten, name):

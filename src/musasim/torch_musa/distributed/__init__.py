@@ -7,6 +7,7 @@ Not simulated, because PyPI's torch has nothing there to change:
 
 - `dtensor_patches` turns off the vendor's fused cross entropy under loss parallelism, an operator of the vendor's torch alone;
 - `fsdp._init_utils` puts this device where torch asked for CUDA's; torch asks for the accelerator now, which is this device;
+- rules by which DTensor splits the fused attention of 2.9.1 and newer: PyPI's torch does not call that operator;
 - `fsdp._runtime_utils._reduce_grad` waits for a stream if a variable is set that is read only where all streams are one.
 """
 
@@ -33,7 +34,8 @@ _CHANGES = {
     "2.9.1": {"torch.distributed._symmetric_memory": "_symmetric_memory"},
 }
 
-_RULES = ("tensor", "fused_rmsnorm_strategy", "fused_rmsnorm_bwd_strategy")
+#: What the real package imports from `tensor` with a star.
+_RULES = release.of({"2.7.1": ("fused_rmsnorm_strategy", "fused_rmsnorm_bwd_strategy"), "2.9.1": ()})
 
 
 def _apply_distributed_patch() -> None:
@@ -57,8 +59,8 @@ def _import(part: str) -> Action:
 
 
 def __getattr__(name: str) -> Any:
-    """`tensor`, and its names, which the real package imports with a star."""
-    if name not in _RULES:
+    """`tensor`, and its names."""
+    if name not in ("tensor", *_RULES):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     rules = import_module(f"{__name__}.tensor")
     return rules if name == "tensor" else getattr(rules, name)

@@ -1,9 +1,11 @@
-"""The shapes and types of results, for tensors without values (FakeTensor)."""
+"""The shapes and types of results, for tensors without values (FakeTensor), of operators that 2.9.1 no longer has."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from musasim.base import release
 
 
 def _forward(
@@ -24,5 +26,6 @@ def _backward(
     return torch.empty_like(input), input.new_empty(0) if weight is None else torch.empty_like(weight)
 
 
-torch.library.register_fake("aten::_fused_rmsnorm_forward", _forward)
-torch.library.register_fake("aten::_fused_rmsnorm_backward", _backward)
+if not release.since("2.9.1"):
+    torch.library.register_fake("aten::_fused_rmsnorm_forward", _forward)
+    torch.library.register_fake("aten::_fused_rmsnorm_backward", _backward)
