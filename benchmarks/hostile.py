@@ -14,6 +14,7 @@ import importlib.util
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=32 * 1024)
     parser.add_argument("--most", type=int, default=20)
     options = parser.parse_args()
+    warnings.simplefilter("ignore")  # of damaged manifests
     with tempfile.TemporaryDirectory() as folder:
         costs = [
             (nanoseconds(read, make(8 * options.size)), nanoseconds(read, make(options.size)), name)
