@@ -10,6 +10,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 CXX = ("c++", "g++", "clang++")
+# What a compiler says where the machine, and not the source, is at fault. In C's locale, and in lower case.
+_OF_THE_MACHINE = (
+    "no space left on device",
+    "disk quota exceeded",
+    "read-only file system",
+    "input/output error",
+    "file too large",
+    "stale file handle",
+    "too many open files",
+    "resource temporarily unavailable",
+    "cannot allocate memory",
+    "memory exhausted",
+    "out of memory",
+    "killed signal",
+)
 
 
 def find_cxx(wanted: str) -> list[str] | None:
@@ -45,8 +60,22 @@ class Ran:
         lines = self.output.splitlines()
         return "\n".join(([line for line in lines if "error" in line.lower()] or lines)[:most])
 
+    def fault_of_the_machine(self) -> str | None:
+        """Why it failed, where the same source may compile at another time: a full disk, a quota, no memory, a signal."""
+        if self.status < 0:
+            return f"the compiler was ended by signal {-self.status}"
+        lines = self.output.splitlines() if self.status else []
+        return next((line.strip() for line in lines if any(part in line.lower() for part in _OF_THE_MACHINE)), None)
+
 
 def run(command: Sequence[str]) -> Ran:
-    """Run a compiler to its end; its messages stay in the order in which it wrote them."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    """Run a compiler to its end; its messages are English, and stay in the order in which it wrote them."""
+    done = subprocess.run(
+        command,
+        env={**os.environ, "LC_ALL": "C"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     return Ran(done.returncode, done.stdout)

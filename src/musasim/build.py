@@ -141,7 +141,7 @@ def _source_hash() -> str:
 def _run_ninja(ninja: str, workspace: Path, torch: Torch) -> None:
     progress = _Progress(torch.version)
     command = [ninja, f"-j{min(len(_UNITS), os.cpu_count() or 1)}"]
-    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] "}
+    environment = {**os.environ, "NINJA_STATUS": "[%f/%t] ", "LC_ALL": "C"}
     output: list[str] = []
     with subprocess.Popen(
         command, cwd=workspace, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -163,6 +163,10 @@ def _explain_output(output: str, torch: Torch) -> str:
     advice = "Please report this, with the output above."
     if "No space left on device" in output:
         advice = "The disk is full: free some space, or set MUSASIM_CACHE_DIR and TMPDIR to another disk."
+    elif "Disk quota exceeded" in output:
+        advice = "Your quota is used up: free some space, or set MUSASIM_CACHE_DIR and TMPDIR to another disk."
+    elif any(text in output for text in ("Killed signal", "Cannot allocate memory", "memory exhausted")):
+        advice = "There was not enough memory: end other programs, or give the machine or container more."
     elif "Python.h" in output:
         advice = "Python's headers are missing. Install them (Debian, Ubuntu: `apt install python3-dev`)."
     elif "-std=c++20" in output.split("error:", 1)[-1]:

@@ -232,6 +232,8 @@ class TestBuilding:
         ("output", "advice"),
         [
             ("fatal error: error writing to x.s: No space left on device", "The disk is full"),
+            ("x.s: Fatal error: can't write 32 bytes: Disk quota exceeded", "Your quota is used up"),
+            ("g++: fatal error: Killed signal terminated program cc1plus", "not enough memory"),
             ("fatal error: Python.h: No such file or directory", "python3-dev"),
             ("g++: error: unrecognized command line option '-std=c++20'", "does not support C\\+\\+20"),
         ],

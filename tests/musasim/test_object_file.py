@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 from pathlib import Path
 
@@ -43,3 +44,19 @@ def test_another_file_is_refused_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "text.o").write_text("no object file")
     with pytest.raises(MusasimBuildError, match=r"text\.o: expected an object file of a 64-bit"):
         ObjectFile(tmp_path / "text.o")
+
+
+def test_half_an_object_file_is_not_left_for_a_build_to_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.c").write_text("int a;")
+    subprocess.run([*find_compiler(), "-c", "a.c", "-o", "a.o"], cwd=tmp_path, check=True, timeout=120)
+    compiled = ObjectFile(tmp_path / "a.o")
+
+    def until_the_disk_is_full(path: Path, data: bytes) -> int:
+        with path.open("wb") as file:
+            file.write(data[:100])
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_bytes", until_the_disk_is_full)
+    with pytest.raises(OSError, match="No space left"):
+        compiled.write(tmp_path / "a.o")
+    assert not (tmp_path / "a.o").exists()

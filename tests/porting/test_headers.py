@@ -117,3 +117,10 @@ def test_what_is_left_of_thc_is_where_torch_musas_tool_puts_it(name: str) -> Non
     assert port_source(f"#include <THC/{name}.cuh>".encode()).text == f"#include <THC/{name}.muh>".encode()
     place = ROOT / "src/musasim/torch_musa/share/generated_cuda_compatible/aten/src/THC" / f"{name}.muh"
     assert "#include <ATen/musa/" in place.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", [b"ATen/cuda/\xff.cuh", b"c10/cuda/\xe9\xa0\x80.h", b"cudnn/\xff.h"])
+def test_a_path_that_is_no_text_keeps_its_bytes(path: bytes) -> None:
+    """The folder's name changes all the same."""
+    renamed = path.replace(b"cuda/", b"musa/").replace(b".cuh", b".muh")
+    assert port_source(b"#include <%b>" % path).text == b"#include <%b>" % renamed

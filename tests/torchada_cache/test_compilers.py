@@ -44,3 +44,32 @@ def test_the_first_errors_are_what_a_person_looks_for() -> None:
     assert ran.status == 3 and "note: x" in ran.output
     assert ran.first_errors() == "\n".join(["x.cpp:1: error: no"] * 3)
     assert compilers.Ran(1, "killed\n").first_errors() == "killed"
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "x.cpp:1: error: no\n{tmp}.s: fatal error: error writing to {tmp}.s: No space left on device",
+        "{tmp}.s: Fatal error: can't write 32 bytes to section .text of x.o: 'Disk quota exceeded'",
+        "/usr/bin/ld: final link failed: No space left on device",
+        "g++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated.",
+        "cc1plus: out of memory allocating 65536 bytes after a total of 1 bytes",
+        "cc1plus: fatal error: cannot open 'x.s' for writing: Read-only file system",
+    ],
+)
+def test_a_fault_of_the_machine_is_told_from_one_of_the_source(output: str) -> None:
+    fault = compilers.Ran(1, output).fault_of_the_machine()
+    assert fault is not None and fault in output
+    assert compilers.Ran(0, output).fault_of_the_machine() is None
+    assert compilers.Ran(1, "x.cpp:1: error: 'memory' is not a member of 'std'").fault_of_the_machine() is None
+
+
+def test_a_compiler_that_is_killed_says_nothing_of_the_source() -> None:
+    ran = compilers.run([sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
+    assert ran.fault_of_the_machine() == "the compiler was ended by signal 9"
+
+
+def test_messages_are_in_english_whoever_runs_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they mean is read from them."""
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert compilers.run([sys.executable, "-c", "import os; print(os.environ['LC_ALL'])"]).output == "C\n"

@@ -87,7 +87,11 @@ class Translator:
             meaning = name
         else:
             answer = self.names.identifier(name)
-            meaning = answer.name.encode() if answer and answer.name is not None and not answer.reason else answer
+            meaning = (
+                answer.name.encode("utf-8", "surrogateescape")
+                if answer and answer.name is not None and not answer.reason
+                else answer
+            )
         if len(self._memory) >= _MOST_WORDS:
             self._memory.clear()
         self._memory[word] = meaning
@@ -170,7 +174,7 @@ class _Pass:
             if change is not None:
                 self._change(change, answer)
         elif isinstance(answer, Answer):
-            new = None if answer.name is None else answer.name.encode()
+            new = None if answer.name is None else answer.name.encode("utf-8", "surrogateescape")
             self._change(Change(start, end, new, answer.reason), word.decode("utf-8", "surrogateescape"))
 
     def _change(self, change: Change, name: str) -> None:
@@ -263,7 +267,7 @@ class _Pass:
         if local is not None:
             self._change(Change(start + 1, start + len(literal) - 1, local.encode("utf-8", "surrogateescape")), path)
         elif answer is not None:
-            new = None if answer.name is None else answer.name.encode()
+            new = None if answer.name is None else answer.name.encode("utf-8", "surrogateescape")
             self._change(Change(start + 1, start + len(literal) - 1, new, answer.reason), path)
             self.lost.update(dict.fromkeys(lost().get(path, ())))
 

@@ -178,12 +178,12 @@ def declared_names(tokens: list[Token]) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def name_position(tokens: list[Token]) -> int:
-    """Return where the name of an unnamed parameter would be."""
+def name_position(tokens: list[Token]) -> int | None:
+    """Return where the name of an unnamed parameter would be; None where no type precedes it."""
     declared = _declarator(tokens)
     while declared and declared[-1].text == "]":
         declared = declared[: _bracket_begin(declared)]
     for index in range(len(declared) - 1):
         if declared[index].text == "(" and declared[index + 1].text in ("*", "&"):
             return declared[index + 1].end
-    return declared[-1].end
+    return declared[-1].end if declared else None

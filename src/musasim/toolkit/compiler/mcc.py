@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> int:
         return _Driver(options).run()
     except (UsageError, RewriteError, MusasimBuildError) as error:
         print(error, file=sys.stderr)
+    except OSError as error:
+        print(f"mcc: error: {error}", file=sys.stderr)
     except subprocess.CalledProcessError as error:  # the compiler has printed the reason
         return 1 if error.returncode >= 0 else 128 - error.returncode
     except KeyboardInterrupt:

@@ -146,4 +146,9 @@ class ObjectFile:
         _SECTION.pack_into(self._data, place, *(getattr(moved, name) for name in _Section.__dataclass_fields__))
 
     def write(self, path: Path) -> None:
-        path.write_bytes(self._data)
+        """Write all of it, or leave no file: half of one would be newer than its source, and builds would take it."""
+        try:
+            path.write_bytes(self._data)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise

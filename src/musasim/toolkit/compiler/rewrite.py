@@ -218,7 +218,7 @@ class _Rewriter:
 
     def _kernel(self, begin: int, end: int) -> None:
         signature = self._signature(end)
-        if signature is None:
+        if signature is None or not signature[0]:
             raise self._error(begin, "'__global__' attribute only applies to functions")
         head, parameters, body = signature
         name = head[-1] if head[-1].text not in (">", ">>>") else head[template_begin(head) - 1]
@@ -318,6 +318,8 @@ class _Rewriter:
         for bounds in self._bounds:
             if begin <= bounds.position < end:
                 pieces = split_text(bounds.arguments)
+                if not pieces:
+                    raise self._error(bounds.position, "'__launch_bounds__' attribute takes at least 1 argument")
                 most = f"static_cast<unsigned>({pieces[0]})"
                 return f"{most}, static_cast<unsigned>({pieces[1]})" if len(pieces) > 1 else f"{most}, 0"
         return "0, 0"
@@ -332,8 +334,12 @@ class _Rewriter:
                 raise self._error(piece[0].begin, f"variadic kernel function '{kernel}' is not supported")
             name = declared_name(piece)
             if name is None:
-                name = f"musasim_parameter_{number}"
-                self._insert(name_position(piece), f" {name} ")
+                name, position = f"musasim_parameter_{number}", name_position(piece)
+                if position is None:
+                    raise self._error(
+                        tokens[0].begin, f"expected a type for each parameter of kernel function '{kernel}'"
+                    )
+                self._insert(position, f" {name} ")
             pack = "..." if any(token.text == "..." for token in piece) else ""
             names.append((name, pack))
         return names
@@ -463,7 +469,10 @@ class _Rewriter:
             if token.text in ("{", "[", "="):  # behind these stand members and values
                 break
             if token.text == "alignas":
-                end = statement[closing(statement, index + 1)].end
+                close = closing(statement, index + 1)
+                if close == len(statement):
+                    raise self._error(token.begin, "expected '(' and ')' after 'alignas'")
+                end = statement[close].end
                 alignments.append(joined(self._source.text[token.begin : end]) + " ")
                 self._replace(token.begin, end, "")
         return "".join(alignments)

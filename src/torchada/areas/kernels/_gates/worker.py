@@ -35,8 +35,8 @@ def _compile(job: Job, place: Path) -> None:
 
     (place / _SOURCE).write_text(job.source, encoding="utf-8")
     done = compilers.run([*job.before, str(place / _SOURCE), "-o", str(place / LIBRARY), *job.behind])
-    if done.status < 0:  # it was killed
-        raise OSError(f"the compiler was ended by signal {-done.status}")
+    if fault := done.fault_of_the_machine():
+        raise OSError(fault)
     if done.status:
         (place / LIBRARY).unlink(missing_ok=True)
         (place / ERRORS).write_text(done.output, encoding="utf-8")
