@@ -1,4 +1,6 @@
-"""The report: a document to which every process adds its part, stored as JSON or in a page of HTML. It does not need torch.
+"""The report: a document to which every process adds its part, stored as JSON, in a page of HTML, or in a statement in Markdown.
+
+It does not need torch.
 
 Its schema is torchada/report/schemas/run.json, which docs/reference/json.md explains.
 """
@@ -21,7 +23,7 @@ from torchada.report import schemas
 if TYPE_CHECKING:
     from torchada.telemetry.recorder import Counts
 
-SUFFIXES = (".json", ".html")
+SUFFIXES = (".json", ".html", ".md")
 Document = dict[str, Any]
 _LONGEST_SOURCE = 200
 
@@ -72,8 +74,9 @@ def totals(used: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def merge(paths: Sequence[str], process: Mapping[str, Any], used: Sequence[Mapping[str, Any]]) -> None:
     """Add the part of one process to the report at each of `paths`, which have the same contents. A lock serialises processes."""
+    fullest = min(paths, key=lambda path: path.endswith(".md"))  # a statement leaves out what is nobody's business
     with _turn(Path(paths[0]).parent):
-        document = load(paths[0])
+        document = load(fullest)
         add(document, process, used)
         store(paths, document)
 
@@ -86,6 +89,10 @@ def load(path: str) -> Document:
             from torchada.report.pages import data_of
 
             text = data_of(text)
+        elif path.endswith(".md"):
+            from torchada.telemetry import statement
+
+            text = statement.data_of(text)
         document: Document = json.loads(text)
         if schemas.is_current(document, "run"):
             return document
@@ -97,16 +104,23 @@ def load(path: str) -> Document:
 def store(paths: Sequence[str], document: Document) -> None:
     """Write the report to each path, in the format of its suffix, so that a reader finds either the old or the new one complete."""
     for path in paths:
-        if path.endswith(".html"):
-            from torchada.telemetry.page import page
-
-            text = page(document)
-        else:
-            text = json.dumps(document, indent=1) + "\n"
+        text = _text(path, document)
         partial = f"{path}.{os.getpid()}.tmp"
         # A file name may contain bytes that are not text.
         Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))
         os.replace(partial, path)
+
+
+def _text(path: str, document: Document) -> str:
+    if path.endswith(".html"):
+        from torchada.telemetry.page import page
+
+        return page(document)
+    if path.endswith(".md"):
+        from torchada.telemetry.statement import markdown
+
+        return markdown(document)
+    return json.dumps(document, indent=1) + "\n"
 
 
 def _place(use: Mapping[str, object]) -> tuple[object, ...]:
@@ -116,7 +130,7 @@ def _place(use: Mapping[str, object]) -> tuple[object, ...]:
 def _process_index(processes: list[dict[str, Any]], process: Mapping[str, Any]) -> int:
     identity = ("pid", "host", "started")
     for index, known in enumerate(processes):
-        if all(known[name] == process[name] for name in identity):
+        if all(known[name] in (process[name], "") for name in identity):  # a statement does not say which host
             known.update(process)
             return index
     processes.append(dict(process))
