@@ -169,7 +169,12 @@ def test_the_faults_are_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "html", ['<p style="color:#999">pale</p>', '<button disabled style="color:#000">dead</button>']
+    "html",
+    [
+        '<p style="color:#999">pale</p>',
+        '<p style="opacity:.5">faded</p>',
+        '<button disabled style="color:#000">dead</button>',
+    ],
 )
 def test_what_cannot_be_read_or_reached_is_seen(html: str, tmp_path: Path) -> None:
     assert all(browser.faults(f"<!DOCTYPE html>{html}", tmp_path).values())

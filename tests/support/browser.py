@@ -30,6 +30,11 @@ function ground(element) {
   }
   return 1;
 }
+function faded(element) {
+  var opacity = 1;
+  for (; element; element = element.parentElement) opacity *= element.ownerDocument.defaultView.getComputedStyle(element).opacity;
+  return opacity < .75;
+}
 function contrast(element) {
   var own = light(element.ownerDocument.defaultView.getComputedStyle(element).color), behind = ground(element);
   return (Math.max(own, behind) + .05) / (Math.min(own, behind) + .05);
@@ -37,8 +42,9 @@ function contrast(element) {
 function measure(frame) {
   var page = frame.contentDocument, faults = [], width = page.documentElement.scrollWidth;
   boxes(page, "h1, h2, h3, p, small, code, td, th, button, .chip, .number").forEach(function (text) {
-    if (text.textContent.trim() && text.getBoundingClientRect().width && contrast(text) < 4.5)
-      faults.push("too pale: " + text.textContent.slice(0, 40) + " " + contrast(text).toFixed(2));
+    if (!text.textContent.trim() || !text.getBoundingClientRect().width) return;
+    if (contrast(text) < 4.5 || faded(text))
+      faults.push("too pale: " + contrast(text).toFixed(2) + " " + text.textContent.slice(0, 40));
   });
   boxes(page, "summary, button, input").forEach(function (part) {
     part.focus();

@@ -182,8 +182,9 @@ def test_the_page_adds_up_how_processes_computed() -> None:
     for number, counts in ((2, {"aten::clamp": 2}), (3, {"aten::clamp": 1, "aten::histc": 5000})):
         report.add(made, {**process(number), "cpu_fallbacks": counts}, [use()])
     words = Page(page.page(made)).words
-    assert "operators on the device: none" in words
-    assert "copies there and back: 2, run 5,003 times name runs aten::histc 5,000 aten::clamp 3" in words
+    assert "operators on the device 0 0" in words
+    assert "copies there and back 2 5,003 aten::histc 5,000, aten::clamp 3" in words
+    assert "copies there and back name runs aten::histc 5,000 aten::clamp 3" in words
     assert "rounding and the order of sums are those of the CPU's kernels" in words
 
 
@@ -191,7 +192,7 @@ def test_the_page_of_hardware_says_that_the_device_does_not_count() -> None:
     made = report.empty(["train.py"], "/x")
     report.add(made, {**process(), "simulated": False, "on_device": None, "kernels": None}, [use()])
     words = Page(page.page(made)).words
-    assert "operators on the device: not counted on hardware" in words and "not simulated" not in words
+    assert "operators on the device - - not counted on hardware" in words and "not simulated" not in words
 
 
 def test_the_page_says_that_nothing_was_recorded() -> None:
@@ -254,6 +255,8 @@ def test_what_was_computed_on_the_cpu_is_in_the_report_of_each_process(musa: Int
     run(musa, "--report", "out.json", code=inspect.cleandoc(code), env={"TORCHADA_CPU_FALLBACK": "silent"})
     counts = {found["parent"]: found["cpu_fallbacks"] for found in loaded(musa)["processes"]}
     assert sorted(counts.values(), key=len) == [{}, {"aten::_logcumsumexp": 2}], "a child has none of its parent's"
+    on_device = sorted((found["on_device"] for found in loaded(musa)["processes"]), key=len)
+    assert on_device[0] == {} and on_device[1]["aten::fill_"] == 1
 
 
 @pytest.mark.parametrize(

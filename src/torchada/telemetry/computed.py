@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 Counts = dict[str, Counter[str]]
 #: Where in a process of a report the counts are. Only the simulator counts what its device computes, so the first two may be None.
@@ -12,18 +14,23 @@ ON_DEVICE, KERNELS, MENDED, ON_THE_CPU = "on_device", "kernels", "mended", "cpu_
 
 
 class Computed:
-    """Counts from now on. `simulated`: the device is the simulator's, which can count as well."""
+    """Counts from now on. `simulator` is that of the device, which can count as well; None on hardware."""
 
-    def __init__(self, simulated: bool) -> None:
-        self._simulated = simulated
-        if simulated:
-            from musasim import tally
+    def __init__(self, simulator: str | None) -> None:
+        self._tally = None if simulator is None else _tally(simulator)
+        self._device_is_used = False
+        if self._tally is not None:
+            self._tally.begin()
+        self._inherited = self._read()
 
-            tally.begin()
-        self.begin_anew()
+    def before_fork(self) -> None:
+        """Note whether the device has been used: a child cannot use it then, and a thread may hold the lock of its tally."""
+        self._device_is_used = self._tally is not None and bool(self._tally.read().operators)
 
     def begin_anew(self) -> None:
-        """Leave out what has been counted so far: a forked child inherits the counts of its parent."""
+        """In a forked child: leave out what has been counted so far, by its parent."""
+        if self._device_is_used:
+            self._tally = _Nothing()
         self._inherited = self._read()
 
     def counts(self) -> dict[str, dict[str, int] | None]:
@@ -35,12 +42,29 @@ class Computed:
     def _read(self) -> Counts:
         on_the_cpu = _counted_by("torchada.redirect.cpu_fallbacks")
         counts = {ON_THE_CPU: on_the_cpu, MENDED: _counted_by("torchada.redirect.replaced") - on_the_cpu}
-        if self._simulated:
-            from musasim import tally
-
-            tallied = tally.read()
+        if self._tally is not None:
+            tallied = self._tally.read()
             counts |= {ON_DEVICE: tallied.operators, KERNELS: tallied.kernels}
         return counts
+
+
+class _Nothing:
+    """The tally of a process that cannot use the device."""
+
+    operators: Counter[str] = Counter()
+    kernels: Counter[str] = Counter()
+
+    def read(self) -> _Nothing:
+        """The counts."""
+        return self
+
+
+def _tally(simulator: str) -> Any:
+    """The simulator's module that counts, if it has one."""
+    try:
+        return import_module(f"{simulator}.tally")
+    except ModuleNotFoundError:
+        return None
 
 
 def _counted_by(module: str) -> Counter[str]:

@@ -134,17 +134,17 @@ def _computed(processes: list[Mapping[str, object]]) -> str:
     meaning = parts.table(
         ("", "what this run shows"), fidelity.meaning(any(process["simulated"] for process in processes))
     )
-    ways = "".join(_way(title, computed.total(processes, name)) for name, title in statement.WAYS.items())
-    return f'<h2>How it was computed</h2><section class="card">{ways}{meaning}</section>'
+    ways = parts.table(("", "different", "runs", "most often"), statement.rows(processes))
+    every = "".join(_way(title, computed.total(processes, name)) for name, title in statement.WAYS.items())
+    return f'<h2>How it was computed</h2><section class="card">{ways}{every}{meaning}</section>'
 
 
 def _way(title: str, counts: Counter[str] | None) -> str:
-    """One way, which opens where something was computed so."""
+    """All that was computed in one way, in a row that opens; nothing where nothing was, or nobody has counted."""
     if not counts:
-        return f"<p>{escape(title)}: {'not counted on hardware' if counts is None else 'none'}</p>"
-    head = f"{title}: {len(counts):,}, run {counts.total():,} times"
+        return ""
     table = parts.table(("name", "runs"), [(name, f"{count:,}") for name, count in counts.most_common()])
-    return f"<details><summary>{escape(head)}</summary>{table}</details>"
+    return f"<details><summary>All {escape(title.partition(':')[0])}</summary>{table}</details>"
 
 
 def _processes(processes: Sequence[Document]) -> str:

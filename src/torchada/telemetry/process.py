@@ -39,7 +39,7 @@ class Telemetry:
         self._settings, self._complain = context.settings, complain
         self._started = time.time()
         self._process = _describe(context)
-        self._computed = Computed(bool(self._process["simulated"]))
+        self._computed = Computed(context.backend.simulator if self._process["simulated"] else None)
         self._told = self._computed.counts()
         backend = frozenset(filter(None, (context.backend.adapter, context.backend.simulator)))
         announce = _announce if self._settings.log == "calls" else None
@@ -78,6 +78,10 @@ class Telemetry:
         except Exception as error:
             self._complain("reporting which APIs of CUDA were used", error)
 
+    def before_fork(self) -> None:
+        """In the parent of a child that is about to be forked."""
+        self._computed.before_fork()
+
     def begin_anew(self) -> None:
         """In a forked child: discard the counts, which belong to its parent."""
         self._recorder.clear()
@@ -94,7 +98,7 @@ def begin(context: Context, complain: Complain) -> Telemetry:
     """Recording for a redirection that starts; the record of an earlier one in this process is written first."""
     if not _TELEMETRY:  # once per process, because neither registration can be undone
         atexit.register(_tell)
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(before=_before_fork, after_in_child=_forked)
     _tell()
     for earlier in _TELEMETRY:
         if earlier.context == context:
@@ -106,6 +110,11 @@ def begin(context: Context, complain: Complain) -> Telemetry:
 def _tell() -> None:
     for telemetry in _TELEMETRY:
         telemetry.tell()
+
+
+def _before_fork() -> None:
+    for telemetry in _TELEMETRY:
+        telemetry.before_fork()
 
 
 def _forked() -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.base.private import masked_command
 from torchada.report import schemas
+from torchada.telemetry import program
 
 if TYPE_CHECKING:
     from torchada.telemetry.recorder import Counts
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 SUFFIXES = (".json", ".html", ".md")
 Document = dict[str, Any]
 _LONGEST_SOURCE = 200
+_UNPUBLISHED: Document = {"host": "", "folder": "", "command": []}
+_NOWHERE: Document = {"file": "", "line": 0, "function": "", "package": "", "through": "", "source": ""}
 
 
 def uses(counts: Counts) -> list[dict[str, Any]]:
@@ -119,8 +122,23 @@ def _text(path: str, document: Document) -> str:
     if path.endswith(".md"):
         from torchada.telemetry.statement import markdown
 
-        return markdown(document)
+        return markdown(document, published(document))
     return json.dumps(document, indent=1) + "\n"
+
+
+def published(document: Document) -> Document:
+    """The report without what says where and by whom the program was run. Uses from different lines come together."""
+    name = os.path.basename(program.name(document["program"]))
+    made = {**empty([name], "", document["inactive"]), "created": document["created"], "totals": document["totals"]}
+    made["processes"] = [{**process, **_UNPUBLISHED} for process in document["processes"]]
+    together: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for use in document["uses"]:
+        api, kind, to = use["api"], use["kind"], use["to"]
+        new = {"api": api, "kind": kind, "to": to, "count": 0, **_NOWHERE, "processes": []}
+        entry = together.setdefault((api, kind, to), new)
+        entry["count"] += use["count"]
+        entry["processes"] = sorted({*entry["processes"], *use["processes"]})
+    return {**made, "uses": list(together.values())}
 
 
 def _place(use: Mapping[str, object]) -> tuple[object, ...]:

@@ -7,7 +7,6 @@ can add to them.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,19 +26,18 @@ WAYS = {
 }
 _FEW = 5
 _DATA = re.compile(r"^<!-- torchada-run (.*) -->$", re.MULTILINE)
-_LEFT_OUT = {"host": "", "folder": "", "command": []}
 
 
-def markdown(document: Document) -> str:
-    """The statement of a report."""
+def markdown(document: Document, published: Document) -> str:
+    """The statement of a report; `published` is what of it the comment has."""
     processes = document["processes"]
     lines = [f"### How `{_plain(program.name(document['program']))}` was computed", "", _surroundings(document), ""]
     if processes:
-        lines += [*_table(("", "different", "runs", "most often"), _rows(processes)), ""]
+        lines += [*_table(("", "different", "runs", "most often"), map(_marked, rows(processes))), ""]
         simulated = any(process["simulated"] for process in processes)
         lines += [*_table(("", "what this run shows"), fidelity.meaning(simulated)), ""]
         lines += [*_refused(document["uses"]), *_everything(processes)]
-    data = json.dumps(_published(document)).replace("-", "\\u002d").replace(">", "\\u003e")
+    data = json.dumps(published).replace("-", "\\u002d").replace(">", "\\u003e")
     return "\n".join([*lines, f"<!-- torchada-run {data} -->", ""])
 
 
@@ -62,14 +60,19 @@ def _surroundings(document: Document) -> str:
     return f"{_plain(versions)}; {counted(len(document['processes']), 'process')}; {calls}."
 
 
-def _rows(processes: list[Mapping[str, object]]) -> Iterator[tuple[str, ...]]:
+def rows(processes: list[Mapping[str, object]]) -> Iterator[tuple[str, ...]]:
+    """For each way: its name, how many different operators or kernels, how many runs, and those that were run most often."""
     for name, title in WAYS.items():
         counts = computed.total(processes, name)
         if counts is None:
             yield title, "-", "-", "not counted on hardware"
         else:
-            most = ", ".join(f"`{_plain(of)}` {number:,}" for of, number in counts.most_common(_FEW))
+            most = ", ".join(f"{of} {number:,}" for of, number in counts.most_common(_FEW))
             yield title, f"{len(counts):,}", f"{counts.total():,}", most
+
+
+def _marked(row: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(map(_plain, row))
 
 
 def _refused(uses: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -95,20 +98,3 @@ def _table(head: Sequence[str], rows: Any) -> list[str]:
 def _plain(text: str) -> str:
     """Text that means nothing to Markdown or HTML."""
     return re.sub(r"[`|<>\s]+", " ", text)
-
-
-def _published(document: Document) -> Document:
-    """The report without what says where and by whom the program was run. Uses from different lines come together."""
-    from torchada.telemetry import report
-
-    name = os.path.basename(program.name(document["program"]))
-    made = {**report.empty([name], "", document["inactive"]), "created": document["created"]}
-    made["processes"] = [{**process, **_LEFT_OUT} for process in document["processes"]]
-    place = {"file": "", "line": 0, "function": "", "package": "", "through": "", "source": ""}
-    together: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for use in document["uses"]:
-        answer = {name: use[name] for name in ("api", "kind", "to")}
-        entry = together.setdefault(tuple(answer.values()), {**answer, "count": 0, **place, "processes": []})
-        entry["count"] += use["count"]
-        entry["processes"] = sorted({*entry["processes"], *use["processes"]})
-    return {**made, "uses": list(together.values()), "totals": document["totals"]}

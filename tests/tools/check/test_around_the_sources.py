@@ -186,13 +186,14 @@ def test_lines_are_counted_as_wc_counts_them(project: Project, text: str, lines:
 
 def test_a_shell_variable_of_the_scripts_own_is_none_of_cudas(project: Project) -> None:
     own, known = "CUDA_SHORT=10.1\n", "CUDA_HOME=/usr/local/cuda\n"
-    script = f"{own}{known}export CUDA_MINE=1\nexport TORCH_CUDA_ARCH_LIST=8.0\nNCCL_DEBUG=INFO python a.py\n"
+    exported = "export CUDA_MINE=1\nexport CUDA_CACHE_PATH=/c\nexport TORCH_CUDA_ARCH_LIST=8.0\n"
+    script = f"{own}{known}{exported}NCCL_DEBUG=INFO python a.py\n"
     findings = project({"env.sh": script}).findings
     assert told(findings, "cuda-variable") == [
         ("note", "CUDA_HOME", 2),
-        ("note", "CUDA_MINE", 3),
-        ("ok", "TORCH_CUDA_ARCH_LIST", 4),
-        ("ok", "NCCL_DEBUG", 5),
+        ("note", "CUDA_CACHE_PATH", 4),
+        ("ok", "TORCH_CUDA_ARCH_LIST", 5),
+        ("ok", "NCCL_DEBUG", 6),
     ]
     assert "handed on as TORCH_MUSA_ARCH_LIST" in [finding.message for finding in findings]
 

@@ -52,22 +52,13 @@ class Dependencies:
         if tree is None:
             return
         lines = code.split("\n")
-        uses = called.uses(tree, lambda top: self._is_other(top, project))
-        for path, node in uses.items():
+        for path, node in called.uses(tree, lambda top: self._is_other(top, project)).items():
+            line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0) + 1
+            here = Finding(
+                DEPENDENCY, WARNING, "", "", file.path, line, column, column + 1, source=beginning(lines[line - 1])
+            )
             for place, finding in self._faults(path):
-                line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-                message = f"{path} leads to {place}: {finding.message}"
-                yield Finding(
-                    DEPENDENCY,
-                    WARNING,
-                    finding.name,
-                    message,
-                    file.path,
-                    line,
-                    column + 1,
-                    column + 2,
-                    source=beginning(lines[line - 1]),
-                )
+                yield here._replace(name=finding.name, message=f"{path} leads to {place}: {finding.message}")
 
     def _is_other(self, top: str, project: WholeProject) -> bool:
         is_known = top in _KNOWN or top in nvidia.PACKAGES or top in sys.stdlib_module_names
@@ -97,8 +88,8 @@ class Dependencies:
     def _from(self, module: Module, node: Definition) -> list[Reached]:
         """What the names in a function or class lead to, within its package."""
         if id(node) not in self._reached:
-            paths = dict.fromkeys(_names(module, node))
-            self._reached[id(node)] = [found for path in paths if (found := self._packages.lead(path)) is not None]
+            leads = map(self._packages.lead, dict.fromkeys(_names(module, node)))
+            self._reached[id(node)] = [reached for reached in leads if reached is not None]
         return self._reached[id(node)]
 
 

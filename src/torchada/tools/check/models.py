@@ -37,8 +37,8 @@ class Model(NamedTuple):
 
 def stated(tree: ast.Module, lines: Sequence[str]) -> Iterator[tuple[ast.AST, Finding]]:
     """Each model that a program states, with the node where it does."""
-    signs = [sign.decode() for sign in SIGNS]
-    if not any(sign in line for line in lines for sign in signs):
+    text = "\n".join(lines)
+    if not any(sign.decode() in text for sign in SIGNS):
         return
     for node in ast.walk(tree):
         model = _of_call(node) if isinstance(node, ast.Call) else None

@@ -41,14 +41,18 @@ class Module:
         """What the imports among `nodes` bind."""
         for node in nodes:
             if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield (
-                        (alias.asname or alias.name.partition(".")[0]),
-                        alias.name if alias.asname else alias.name.partition(".")[0],
-                    )
+                tops = (alias.name.partition(".")[0] for alias in node.names if not alias.asname)
+                yield from ((top, top) for top in tops)
+                yield from ((alias.asname, alias.name) for alias in node.names if alias.asname)
             elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    yield alias.asname or alias.name, f"{self._absolute(node)}.{alias.name}"
+                module = self._absolute(node)
+                yield from ((alias.asname or alias.name, f"{module}.{alias.name}") for alias in node.names)
+
+    @cached_property
+    def stars(self) -> list[str]:
+        """The modules whose names are all imported at its top."""
+        imports = (node for node in _top(self.tree) if isinstance(node, ast.ImportFrom))
+        return [self._absolute(node) for node in imports if node.names[0].name == "*"]
 
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
@@ -65,9 +69,10 @@ def _top(tree: ast.Module) -> Iterator[ast.AST]:
         node = pending.pop()
         yield node
         if not isinstance(node, _DEFINITIONS):
-            pending += [
+            children = (
                 child for child in ast.iter_child_nodes(node) if isinstance(child, (ast.stmt, ast.ExceptHandler))
-            ][::-1]
+            )
+            pending += reversed(list(children))
 
 
 class Packages:
@@ -94,8 +99,7 @@ class Packages:
         target = module.imported.get(names[0])
         if target is not None and target.partition(".")[0] == module.name.partition(".")[0]:
             return self.lead(".".join([target, *names[1:]]), steps - 1)
-        stars = [path.removesuffix(".*") for name, path in module.imported.items() if name == "*"]
-        return next(filter(None, (self.lead(".".join([star, *names]), steps - 1) for star in stars)), None)
+        return next(filter(None, (self.lead(".".join([star, *names]), steps - 1) for star in module.stars)), None)
 
     def module(self, name: str) -> Module | None:
         """The module of a dotted name; None where it is not installed, or is no Python source."""

@@ -13,6 +13,9 @@ from torchada.tools.check.findings import VARIABLE, Finding
 
 NAME = re.compile(r"(?:CUDA|NCCL|CUBLAS|CUBLASLT|CUDNN|NVIDIA|TORCH_NCCL|TORCH_CUDA)_[A-Z0-9_]+|PYTORCH_\w*CUDA_\w+")
 _OF_BUILDS = frozenset({"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_BIN_PATH", "CUDA_TOOLKIT_ROOT_DIR"})
+_OF_NVIDIA = re.compile(
+    r"(?:NVIDIA|CUDNN|CUBLAS|CUBLASLT)_\w+|CUDA_(?:AUTO|CACHE|DISABLE|ENABLE|FORCE|INJECTION64|LOG|MANAGED|MPS|SCALE)_\w+"
+)
 _FUNCTIONS = frozenset({"get", "getenv", "setdefault", "pop", "putenv", "setenv", "unsetenv"})
 
 
@@ -40,7 +43,8 @@ def of(name: str) -> Finding:
 
 def is_known(name: str) -> bool:
     """Whether a name is that of a variable that software reads; a script may call its own variables CUDA_FILE."""
-    return name in _OF_BUILDS or name in MUSA.variables.absent or _counterpart(name) is not None
+    is_ours = name in _OF_BUILDS or name in MUSA.variables.absent or _counterpart(name) is not None
+    return is_ours or _OF_NVIDIA.fullmatch(name) is not None
 
 
 def _counterpart(name: str) -> str | None:
