@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torchada.control.platforms import detect_platform as detect_platform
     from torchada.control.platforms import get_backend as get_backend
     from torchada.control.platforms import get_device_name as get_device_name
+    from torchada.control.platforms import get_device_type as get_device_type
     from torchada.control.platforms import get_platform as get_platform
     from torchada.control.platforms import get_torch_device_module as get_torch_device_module
     from torchada.control.platforms import get_version as get_version
@@ -58,6 +59,7 @@ _LAZY = {
     "detect_platform": "torchada.control.platforms",
     "get_backend": "torchada.control.platforms",
     "get_device_name": "torchada.control.platforms",
+    "get_device_type": "torchada.control.platforms",
     "get_platform": "torchada.control.platforms",
     "get_version": "torchada.control.platforms",
     "is_cpu_platform": "torchada.control.platforms",

@@ -17,7 +17,7 @@ device = torch.device("cuda")
 print(json.dumps([
     torchada.detect_platform().value,
     torchada.get_platform() is torchada.Platform("toy"),
-    torchada.get_device_name(),
+    torchada.get_device_type(),
     torchada.get_backend() is torchada.get_torch_device_module() is torch.toy,
     [torchada.is_musa_platform(), torchada.is_cuda_platform(), torchada.is_cpu_platform()],
     [torchada.is_gpu_device(each) for each in (device, "cuda:0", "toy:0", "musa", torch.zeros(1, device="cuda"))],
@@ -32,7 +32,8 @@ assert toy is Platform("toy") and toy.name == "TOY" and toy.value == "toy" and i
 assert repr(toy) == "<Platform.TOY: 'toy'>" and str(toy) == "Platform.TOY"
 assert pickle.loads(pickle.dumps(toy)) is toy and copy.deepcopy(toy) is toy and {toy: 1}[Platform("toy")] == 1
 assert toy != Platform.MUSA and toy not in (Platform.CUDA, Platform.CPU)
-assert [each.value for each in Platform] == ["cuda", "musa", "cpu"] and Platform("musa") is Platform.MUSA
+assert [each.value for each in Platform] == ["cuda", "musa", "cpu", "toy"] and len(Platform) == 4
+assert Platform("musa") is Platform.MUSA and "TOY" not in Platform.__members__
 for nobody in ("nobody", "", 7, None):
     try:
         Platform(nobody)

@@ -86,9 +86,8 @@ def test_a_port_that_is_interrupted_writes_nothing(
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.cu").write_text("cudaFree(0);")
     assert main(["port", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 130
-    assert (
-        capsys.readouterr().err == f"torchada port: writes the folder {tmp_path / 'out'}\ntorchada port: interrupted\n"
-    )
+    begun = f"torchada port: writes the folder {tmp_path / 'out'}: 1 source ported\n"
+    assert capsys.readouterr().err == f"{begun}torchada port: interrupted\n"
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 

@@ -32,7 +32,23 @@ def test_one_source_becomes_the_file_that_is_named(source: str, capsys: pytest.C
 
 def test_any_other_name_is_a_folder(source: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["port", source, "-o", "out"]) == 0
-    assert os.listdir("out") and capsys.readouterr().err == "torchada port: writes the folder out\n"
+    assert os.listdir("out") and capsys.readouterr().err == "torchada port: writes the folder out: 1 source ported\n"
+
+
+def test_what_will_be_written_is_said_before_anything_is(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tree").mkdir()
+    for name in ("a.cu", "b.cu", "notes.md"):
+        Path("tree", name).write_text("int x;\n")
+    Path("out").mkdir()
+    Path("out", "mine").write_text("a folder that the command has not made")
+    assert cli.main(["port", "tree", "-o", "out"]) == 2
+    said = capsys.readouterr().err
+    assert (
+        said.startswith("torchada port: writes the folder out: 2 sources ported, 1 file copied\n")
+        and "was not made by" in said
+    )
+    assert os.listdir("out") == ["mine"]
+    assert cli.main(["port", "tree", "-q", "-o", "new"]) == 0 and capsys.readouterr().err == ""
 
 
 def test_a_file_that_is_there_is_replaced_by_force_alone(source: str, capsys: pytest.CaptureFixture[str]) -> None:

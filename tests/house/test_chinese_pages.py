@@ -14,8 +14,20 @@ pytestmark = pytest.mark.once
 DOCS = ROOT / "docs"
 LEVEL = {
     "zh/first-steps.md": "tutorial/first-steps.md",
-    "zh/check.md": "how-to/check.md",
-    "zh/verify.md": "how-to/verify.md",
+    **{
+        f"zh/{name}.md": f"how-to/{name}.md"
+        for name in (
+            "check",
+            "extensions",
+            "install",
+            "monitoring",
+            "move-from-0.1",
+            "porting",
+            "run",
+            "troubleshooting",
+            "verify",
+        )
+    },
 }
 
 
@@ -55,3 +67,19 @@ def test_each_page_links_to_the_other_language() -> None:
     for chinese, english in LEVEL.items():
         assert f"[English](../{english}) | 中文" in (DOCS / chinese).read_text()
         assert f"({Path(chinese).name})" in (DOCS / "zh" / "index.md").read_text()
+
+
+def test_links_within_chinese_pages_lead_to_headings() -> None:
+    links = [
+        (page.name, page.parent / (path or page.name), anchor)
+        for page in sorted((DOCS / "zh").glob("*.md"))
+        for path, anchor in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", prose(page))
+    ]
+    missing = [f"{page}: {target.name}#{anchor}" for page, target, anchor in links if anchor not in anchors(target)]
+    assert links and not missing
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as the hosting site makes them."""
+    titles = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}

@@ -12,6 +12,7 @@ import pytest
 
 import torchada
 from support.interpreter import ROOT
+from torchada import cli
 from torchada.base import settings
 
 pytestmark = pytest.mark.once
@@ -110,3 +111,8 @@ def test_generated_reference_pages_are_up_to_date() -> None:
 def test_every_public_name_is_documented() -> None:
     page = (ROOT / "docs" / "reference" / "python.md").read_text()
     assert not [name for name in (*torchada.__all__, "CUDA_HOME") if f"`torchada.{name}" not in page]
+
+
+def test_the_first_page_names_every_tool() -> None:
+    page = (ROOT / "docs" / "index.md").read_text()
+    assert not [name for name in cli.COMMANDS if f"`torchada {name}`" not in page]

@@ -58,6 +58,7 @@ from torchada.utils.cpp_extension import BuildExtension, CppExtension, CUDAExten
 
 assert_type(torchada.__version__, str)
 assert_type(torchada.get_version(), str)
+assert_type(torchada.get_device_type(), str)
 assert_type(torchada.CUDA_HOME, str | None)
 platform: torchada.Platform = torchada.detect_platform()
 assert_type(torchada.get_platform(), Platform)

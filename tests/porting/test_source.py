@@ -402,3 +402,22 @@ def test_a_wait_for_the_kernel_before_becomes_nothing(name: str) -> None:
     for left in (f"auto f = &{name};", f"::{name}();"):
         ported = port_source(left.encode())
         assert ported.text == left.encode() and [finding.kind for finding in ported.findings] == [UNPORTED]
+
+
+def test_code_under_every_macro_is_ported_in_one_pass() -> None:
+    """A build that compiles a file several times, with other macros each time, needs one port of it."""
+    source = """#if defined(WITH_HALF)
+cudaMalloc(&a, n); __nv_newest();
+#elif WITH_DOUBLE
+cudaFree(a);
+#else
+# ifdef __CUDACC__
+cudaStream_t s; wgmma_of_mine();
+# endif
+asm volatile("cp.async.wait_all;");
+#endif
+"""
+    text = ported(source)
+    assert [name in text for name in ("musaMalloc", "musaFree", "musaStream_t", "__MUSACC__")] == [True] * 4
+    assert [line for _, _, line in found(source)] == [9], "what has no counterpart is reported in each branch"
+    assert text.count("\n") == source.count("\n")

@@ -22,13 +22,14 @@ from torchada.telemetry import page, report
 pytestmark = pytest.mark.once
 
 RUN = ["-m", "torchada", "run"]
+COMPUTED: dict[str, dict[str, int]] = {"on_device": {}, "kernels": {}, "mended": {}, "cpu_fallbacks": {}}
 VOID = {"meta", "input", "link", "br", "img"}
 
 
 def process(pid: int = 1) -> dict[str, Any]:
     names = ("host", "python", "torch", "torchada", "adapter", "folder")
     numbers: dict[str, Any] = {"pid": pid, "parent": 0, "started": 1.0, "ended": 2.0, "simulated": True}
-    return {**dict.fromkeys(names, "x"), **numbers, "backend": "musa", "command": ["train.py"], "cpu_fallbacks": {}}
+    return {**dict.fromkeys(names, "x"), **numbers, "backend": "musa", "command": ["train.py"], **COMPUTED}
 
 
 def use(**fields: Any) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def test_a_stored_report_is_loaded_unchanged(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "<html>", '{"schema": "torchada-run", "version": 99}'])
-@pytest.mark.parametrize("name", ["out.json", "out.html"])
+@pytest.mark.parametrize("name", ["out.json", "out.html", "out.md"])
 def test_a_file_that_is_no_report_is_begun_anew(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     report.merge([str(tmp_path / name)], process(), [use()])
@@ -176,13 +177,22 @@ def test_the_page_shows_calls_by_kind() -> None:
     assert files == ["/x/train.py"] * 5
 
 
-def test_the_page_adds_up_what_processes_computed_on_the_cpu() -> None:
+def test_the_page_adds_up_how_processes_computed() -> None:
     made = document(use())
-    assert "Computed on the CPU" not in Page(page.page(made)).words
     for number, counts in ((2, {"aten::clamp": 2}), (3, {"aten::clamp": 1, "aten::histc": 5000})):
         report.add(made, {**process(number), "cpu_fallbacks": counts}, [use()])
     words = Page(page.page(made)).words
-    assert "Computed on the CPU operator calls aten::histc 5,000 aten::clamp 3 Processes" in words
+    assert "operators on the device 0 0" in words
+    assert "copies there and back 2 5,003 aten::histc 5,000, aten::clamp 3" in words
+    assert "copies there and back name runs aten::histc 5,000 aten::clamp 3" in words
+    assert "rounding and the order of sums are those of the CPU's kernels" in words
+
+
+def test_the_page_of_hardware_says_that_the_device_does_not_count() -> None:
+    made = report.empty(["train.py"], "/x")
+    report.add(made, {**process(), "simulated": False, "on_device": None, "kernels": None}, [use()])
+    words = Page(page.page(made)).words
+    assert "operators on the device - - not counted on hardware" in words and "not simulated" not in words
 
 
 def test_the_page_says_that_nothing_was_recorded() -> None:
@@ -245,12 +255,14 @@ def test_what_was_computed_on_the_cpu_is_in_the_report_of_each_process(musa: Int
     run(musa, "--report", "out.json", code=inspect.cleandoc(code), env={"TORCHADA_CPU_FALLBACK": "silent"})
     counts = {found["parent"]: found["cpu_fallbacks"] for found in loaded(musa)["processes"]}
     assert sorted(counts.values(), key=len) == [{}, {"aten::_logcumsumexp": 2}], "a child has none of its parent's"
+    on_device = sorted((found["on_device"] for found in loaded(musa)["processes"]), key=len)
+    assert on_device[0] == {} and on_device[1]["aten::fill_"] == 1
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("out.txt", "ends in .json or .html"),
+        ("out.txt", "ends in .json or .html or .md"),
         ("nowhere/out.json", "--report nowhere/out.json: there is no folder nowhere"),
         (".json/", "ends in .json"),
         ("a:b.json", "without ':'"),

@@ -40,6 +40,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}", metavar="CODE", action="append", default=[], help=f"{meaning}, as in cuda-api,not-read"
         )
+    parser.add_argument(
+        "--dependencies",
+        action="store_true",
+        help="judge the installed packages as well, through what the project calls of them",
+    )
     parser.add_argument("--baseline", metavar="FILE", help="leave out the findings that the file has")
     parser.add_argument("--write-baseline", metavar="FILE", help="write all findings into the file, to accept them")
     parser.add_argument(
@@ -52,6 +57,7 @@ def check(options: argparse.Namespace) -> int:
     """Check; returns the exit code."""
     from torchada.tools.check import baseline, configuration, report
     from torchada.tools.check import check as check_project
+    from torchada.tools.check.dependencies import Dependencies
 
     check_reports(options, _SUFFIXES)
     for path in options.paths:
@@ -63,7 +69,8 @@ def check(options: argparse.Namespace) -> int:
         accepted = baseline.read(known) if known and not options.write_baseline else None
     except (configuration.ConfigurationError, baseline.BaselineError) as error:
         options.parser.error(str(error))
-    result = check_project(options.paths, configuration=wanted)
+    dependencies = Dependencies() if options.dependencies else None
+    result = check_project(options.paths, configuration=wanted, dependencies=dependencies)
     if options.write_baseline:
         return _write_baseline(options, baseline.write(result.findings))
     if accepted is not None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torchada.cli.command import Command, check_reports, positive
 from torchada.cli.output import write_bytes_whole, write_whole
+
+if TYPE_CHECKING:
+    from torchada.porting.port import Plan
 
 _SUFFIXES = (".json", ".html")
 
@@ -50,7 +54,10 @@ def port(options: argparse.Namespace) -> int:
         if _names_file(options):
             tree = _port_file(options)
         else:
-            tree = port_tree(options.sources, options.output, processes=options.jobs, force=options.force)
+            announce = None if options.verbosity < 0 else partial(_announce, options.output)
+            tree = port_tree(
+                options.sources, options.output, processes=options.jobs, force=options.force, announce=announce
+            )
         if options.diff:
             _print_diff(port_tree(options.sources, None, keep_texts=True))
         for file in options.report:
@@ -66,7 +73,7 @@ def port(options: argparse.Namespace) -> int:
 
 
 def _check_output(options: argparse.Namespace) -> None:
-    """Exit with the usage where the output could not be written; otherwise say what will be, before it begins."""
+    """Exit with the usage where the output could not be written; of a file say that it will be, before it begins."""
     if options.output is None:
         return
     folder = os.path.dirname(os.path.abspath(options.output))
@@ -74,9 +81,16 @@ def _check_output(options: argparse.Namespace) -> None:
         options.parser.error(f"--output {options.output}: there is no folder {folder}")
     if _names_file(options) and os.path.exists(options.output) and not options.force:
         options.parser.error(f"--output {options.output}: this file exists; --force replaces it")
-    if options.verbosity >= 0:
-        kind = "file" if _names_file(options) else "folder"
-        print(f"torchada port: writes the {kind} {options.output}", file=sys.stderr)
+    if options.verbosity >= 0 and _names_file(options):
+        print(f"torchada port: writes the file {options.output}", file=sys.stderr)
+
+
+def _announce(output: str, plan: Plan) -> None:
+    from torchada.report.text import counted
+
+    copied = f", {counted(plan.copies, 'file')} copied" if plan.copies else ""
+    text = f"torchada port: writes the folder {output}: {counted(plan.sources, 'source')} ported{copied}"
+    print(text, file=sys.stderr, flush=True)
 
 
 def _names_file(options: argparse.Namespace) -> bool:

@@ -38,7 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         action="append",
         default=[],
-        help="write which APIs of CUDA were used, from where, and what answered: .json or .html; may be given more than once",
+        help="write which APIs of CUDA were used, from where, and what answered: .json or .html; or how operators were computed, "
+        "to attach to a pull request: .md; may be given more than once",
     )
     parser.add_argument(
         "words",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from types import ModuleType
 
 from torchada.backends import select
@@ -16,6 +17,7 @@ __all__ = [
     "detect_platform",
     "get_backend",
     "get_device_name",
+    "get_device_type",
     "get_platform",
     "get_torch_device_module",
     "get_version",
@@ -27,11 +29,22 @@ __all__ = [
 ]
 
 
-class Platform(enum.Enum):
+class _Members(enum.EnumMeta):
+    """Members that are written, and those that have been asked for since."""
+
+    def __iter__(cls) -> Iterator[Platform]:  # type: ignore[override]
+        yield from (Platform.CUDA, Platform.MUSA, Platform.CPU)
+        yield from tuple(_THIRD_PARTIES.values())
+
+    def __len__(cls) -> int:
+        return 3 + len(_THIRD_PARTIES)
+
+
+class Platform(enum.Enum, metaclass=_Members):
     """The accelerator that CUDA code meets.
 
     A backend of another package adds a member: `Platform("toy")` where a backend of that name is installed, the same object each
-    time. Iterating over the class yields only the members that are written here.
+    time. Iterating over the class yields the members that are written here, and those that somebody has got.
     """
 
     CUDA = "cuda"
@@ -99,10 +112,13 @@ def is_cpu_platform() -> bool:
     return detect_platform() is Platform.CPU
 
 
-def get_device_name() -> str:
+def get_device_type() -> str:
     """The device type that tensors of this platform have: "cuda", "cpu", or the backend's, such as "musa"."""
     backend = _selection().backend
     return detect_platform().value if backend is None else backend.device_type
+
+
+get_device_name = get_device_type  # the name of torchada 0.1; torch.cuda.get_device_name answers "MTT S5000"
 
 
 def get_backend() -> ModuleType:

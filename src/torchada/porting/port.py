@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -62,6 +62,20 @@ class Tree:
         return [pair for pair in self.findings if pair[1].kind == UNPORTED]
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a run is about to write: the folder, how many sources it ports, and how many other files it copies."""
+
+    output: Path
+    sources: int
+    copies: int
+
+
+def _plan(inputs: Sequence[Entry], folder: Path) -> Plan:
+    sources = sum(entry.is_source for entry in inputs)
+    return Plan(folder, sources, len(inputs) - sources)
+
+
 def port_source(
     data: bytes, project: Project | None = None, resolve: Resolve | None = None, origin: str | None = None
 ) -> Ported:
@@ -106,6 +120,7 @@ def port_tree(
     most_bytes: int = MOST_BYTES,
     keep_texts: bool = False,
     force: bool = False,
+    announce: Callable[[Plan], None] | None = None,
 ) -> Tree:
     """Port the trees, or files, at `roots` into the folder `output`; with None nothing is written and the result only told.
 
@@ -113,8 +128,8 @@ def port_tree(
     as a whole or not at all; what has not changed since the last time is taken over. Of several roots, each gets a folder of its
     name. `project` has the rules of the project itself; by default they are read at the first root. With `lines`, every ported
     source begins with a #line directive. `keep_texts` keeps originals and results in `texts`. Files in the folder that are not as
-    we wrote them are kept; where they would have to be replaced they are an error, unless with `force`. PortingError for what
-    cannot be ported.
+    we wrote them are kept; where they would have to be replaced they are an error, unless with `force`. `announce` is told what
+    will be written, before anything is. PortingError for what cannot be ported.
     """
     started, when = time.perf_counter(), time.time_ns()
     given = [Path(root) for root in ([roots] if isinstance(roots, (str, Path)) else roots)]
@@ -125,6 +140,8 @@ def port_tree(
     if folder is None:
         tree = _told(inputs, rules, lines, keep_texts)
     else:
+        if announce is not None:
+            announce(_plan(inputs, folder))
         tree = _written(inputs, rules, folder, processes or os.cpu_count() or 1, lines, when, force)
     return Tree(tree.files, folder, time.perf_counter() - started, tree.size, tree.texts)
 

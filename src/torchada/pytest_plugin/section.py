@@ -10,17 +10,9 @@ from pathlib import Path
 
 from torchada.pytest_plugin.record import Record
 from torchada.pytest_plugin.request import SEED_VARIABLE, Request
+from torchada.report import fidelity
 from torchada.report.text import counted
 
-#: What a green run means. docs/how-to/ci.md says the same, and explains it.
-MEANING = (
-    (
-        "exact",
-        "which devices, types and sizes are accepted, CUDA's errors, indexing, and what a kernel's threads do together",
-    ),
-    ("the CPU's", "the numbers: rounding and the order of sums are those of the CPU's kernels, not of a GPU's"),
-    ("not simulated", "speed, work that overlaps (a missing synchronisation stays unseen), NVIDIA's closed libraries"),
-)
 _FEW = 5
 _WIDTH = 26
 
@@ -41,7 +33,7 @@ def lines(request: Request, record: Record, lost: int, everything: bool) -> Iter
     if lost:
         yield f"not counted: {counted(lost, 'worker')} ended without a report"
     yield "What a green run means:"
-    for what, meaning in MEANING:
+    for what, meaning in fidelity.OF_SIMULATOR:
         yield f"  {what + ':':<15} {meaning}"
 
 

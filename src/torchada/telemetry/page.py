@@ -5,16 +5,16 @@ The page also contains its data as JSON, so that the next process can add to it.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from torchada.report import pages
+from torchada.report import fidelity, pages
 from torchada.report.answers import EMULATED, MEANINGS, OF_CALLS, UNSUPPORTED, UNTOUCHED, title
 from torchada.report.pages import parts
 from torchada.report.text import counted, moment
+from torchada.telemetry import computed, program, statement
 from torchada.telemetry.places import shown
 
 Document = dict[str, Any]
@@ -35,13 +35,13 @@ _CALM = '<p class="card calm">Nothing that was called is unsupported, and nothin
 def page(document: Document) -> str:
     """The page for a report (see `report` for its schema)."""
     uses, folder = document["uses"], document["folder"]
-    program = _name(document["program"])
+    called = program.name(document["program"])
     apis = _grouped(uses, lambda use: (use["api"], use["kind"]))
     return pages.page(
-        f"CUDA in {program}",
+        f"CUDA in {called}",
         document,
         eyebrow="CUDA as this program used it, and what answered",
-        name=program,
+        name=called,
         surroundings=_surroundings(document),
         question=_numbers(document),
         shares=_shares(document["totals"]),
@@ -50,24 +50,9 @@ def page(document: Document) -> str:
         rows=(_attention(apis, folder) if apis else _why_nothing(document)) + (_apis(apis, folder) or _NOTHING),
         aside_title="Who called",
         aside=_packages(uses),
-        below=_on_the_cpu(document["processes"]) + _processes(document["processes"]),
+        below=_computed(document["processes"]) + _processes(document["processes"]),
         footer=_FOOTER,
     )
-
-
-def _name(program: Sequence[str]) -> str:
-    """What was run, without its arguments: the name of a script, a module, or that it was code."""
-    words = iter(program)
-    for word in words:
-        if word == "-m":
-            return next(words, word)
-        if word == "-c":
-            return "code"
-        if word in ("-X", "-W"):  # options of python with a value
-            next(words, None)
-        elif not word.startswith("-"):
-            return os.path.basename(word)
-    return "a program"
 
 
 def _surroundings(document: Document) -> str:
@@ -142,15 +127,24 @@ def _packages(uses: Sequence[Use]) -> str:
     return parts.filters(counts, {kind: title(kind) for kind in OF_CALLS})
 
 
-def _on_the_cpu(processes: Sequence[Document]) -> str:
-    """What was computed on the CPU in the device's place, in all processes; nothing where nothing was."""
-    counts: Counter[str] = Counter()
-    for process in processes:
-        counts.update(process["cpu_fallbacks"])
+def _computed(processes: list[Mapping[str, object]]) -> str:
+    """How operators were computed in all processes together, and what that shows; nothing where no process is."""
+    if not processes:
+        return ""
+    meaning = parts.table(
+        ("", "what this run shows"), fidelity.meaning(any(process["simulated"] for process in processes))
+    )
+    ways = parts.table(("", "different", "runs", "most often"), statement.rows(processes))
+    every = "".join(_way(title, computed.total(processes, name)) for name, title in statement.WAYS.items())
+    return f'<h2>How it was computed</h2><section class="card">{ways}{every}{meaning}</section>'
+
+
+def _way(title: str, counts: Counter[str] | None) -> str:
+    """All that was computed in one way, in a row that opens; nothing where nothing was, or nobody has counted."""
     if not counts:
         return ""
-    table = parts.table(("operator", "calls"), [(name, f"{count:,}") for name, count in counts.most_common()])
-    return f'<h2>Computed on the CPU</h2><section class="card">{table}</section>'
+    table = parts.table(("name", "runs"), [(name, f"{count:,}") for name, count in counts.most_common()])
+    return f"<details><summary>All {escape(title.partition(':')[0])}</summary>{table}</details>"
 
 
 def _processes(processes: Sequence[Document]) -> str:

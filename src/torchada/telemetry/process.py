@@ -12,16 +12,15 @@ import platform
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from torchada.base.private import masked_command
 from torchada.base.version import __version__
-from torchada.redirect import cpu_fallbacks
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 from torchada.telemetry import report, summary
+from torchada.telemetry.computed import Computed
 from torchada.telemetry.observe import Observer
 from torchada.telemetry.recorder import Recorder, Use
 from torchada.telemetry.sites import Callers, Site
@@ -39,8 +38,9 @@ class Telemetry:
         self.context = context
         self._settings, self._complain = context.settings, complain
         self._started = time.time()
-        self._inherited: Counter[str] = Counter()
         self._process = _describe(context)
+        self._computed = Computed(context.backend.simulator if self._process["simulated"] else None)
+        self._told = self._computed.counts()
         backend = frozenset(filter(None, (context.backend.adapter, context.backend.simulator)))
         announce = _announce if self._settings.log == "calls" else None
         self._recorder = Recorder(Callers(backend), complain, announce)
@@ -65,11 +65,11 @@ class Telemetry:
     def tell(self) -> None:
         """Print and write what has been counted since the last time."""
         try:
-            counts = self._recorder.drain()
-            if not counts:
+            counts, computed = self._recorder.drain(), self._computed.counts()
+            if not counts and computed == self._told:
                 return
-            on_the_cpu = dict(cpu_fallbacks.COUNTS - self._inherited)
-            process = {**self._process, **_identity(), "started": self._started, "cpu_fallbacks": on_the_cpu}
+            self._told = computed
+            process = {**self._process, **_identity(), "started": self._started, **computed}
             uses = report.uses(counts)
             if self._settings.log == "summary":
                 _write(summary.text(process, uses))
@@ -78,11 +78,16 @@ class Telemetry:
         except Exception as error:
             self._complain("reporting which APIs of CUDA were used", error)
 
+    def before_fork(self) -> None:
+        """In the parent of a child that is about to be forked."""
+        self._computed.before_fork()
+
     def begin_anew(self) -> None:
         """In a forked child: discard the counts, which belong to its parent."""
         self._recorder.clear()
         self._started = time.time()
-        self._inherited = cpu_fallbacks.COUNTS.copy()
+        self._computed.begin_anew()
+        self._told = self._computed.counts()
 
 
 # One for each redirection of another kind in this process; functions of an earlier one may still be called.
@@ -93,7 +98,7 @@ def begin(context: Context, complain: Complain) -> Telemetry:
     """Recording for a redirection that starts; the record of an earlier one in this process is written first."""
     if not _TELEMETRY:  # once per process, because neither registration can be undone
         atexit.register(_tell)
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(before=_before_fork, after_in_child=_forked)
     _tell()
     for earlier in _TELEMETRY:
         if earlier.context == context:
@@ -105,6 +110,11 @@ def begin(context: Context, complain: Complain) -> Telemetry:
 def _tell() -> None:
     for telemetry in _TELEMETRY:
         telemetry.tell()
+
+
+def _before_fork() -> None:
+    for telemetry in _TELEMETRY:
+        telemetry.before_fork()
 
 
 def _forked() -> None:

@@ -1,4 +1,6 @@
-"""The report: a document to which every process adds its part, stored as JSON or in a page of HTML. It does not need torch.
+"""The report: a document to which every process adds its part, stored as JSON, in a page of HTML, or in a statement in Markdown.
+
+It does not need torch.
 
 Its schema is torchada/report/schemas/run.json, which docs/reference/json.md explains.
 """
@@ -17,13 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.base.private import masked_command
 from torchada.report import schemas
+from torchada.telemetry import program
 
 if TYPE_CHECKING:
     from torchada.telemetry.recorder import Counts
 
-SUFFIXES = (".json", ".html")
+SUFFIXES = (".json", ".html", ".md")
 Document = dict[str, Any]
 _LONGEST_SOURCE = 200
+_UNPUBLISHED: Document = {"host": "", "folder": "", "command": []}
+_NOWHERE: Document = {"file": "", "line": 0, "function": "", "package": "", "through": "", "source": ""}
 
 
 def uses(counts: Counts) -> list[dict[str, Any]]:
@@ -72,8 +77,9 @@ def totals(used: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def merge(paths: Sequence[str], process: Mapping[str, Any], used: Sequence[Mapping[str, Any]]) -> None:
     """Add the part of one process to the report at each of `paths`, which have the same contents. A lock serialises processes."""
+    fullest = min(paths, key=lambda path: path.endswith(".md"))  # a statement leaves out what is nobody's business
     with _turn(Path(paths[0]).parent):
-        document = load(paths[0])
+        document = load(fullest)
         add(document, process, used)
         store(paths, document)
 
@@ -86,6 +92,10 @@ def load(path: str) -> Document:
             from torchada.report.pages import data_of
 
             text = data_of(text)
+        elif path.endswith(".md"):
+            from torchada.telemetry import statement
+
+            text = statement.data_of(text)
         document: Document = json.loads(text)
         if schemas.is_current(document, "run"):
             return document
@@ -97,16 +107,38 @@ def load(path: str) -> Document:
 def store(paths: Sequence[str], document: Document) -> None:
     """Write the report to each path, in the format of its suffix, so that a reader finds either the old or the new one complete."""
     for path in paths:
-        if path.endswith(".html"):
-            from torchada.telemetry.page import page
-
-            text = page(document)
-        else:
-            text = json.dumps(document, indent=1) + "\n"
+        text = _text(path, document)
         partial = f"{path}.{os.getpid()}.tmp"
         # A file name may contain bytes that are not text.
         Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))
         os.replace(partial, path)
+
+
+def _text(path: str, document: Document) -> str:
+    if path.endswith(".html"):
+        from torchada.telemetry.page import page
+
+        return page(document)
+    if path.endswith(".md"):
+        from torchada.telemetry.statement import markdown
+
+        return markdown(document, published(document))
+    return json.dumps(document, indent=1) + "\n"
+
+
+def published(document: Document) -> Document:
+    """The report without what says where and by whom the program was run. Uses from different lines come together."""
+    name = os.path.basename(program.name(document["program"]))
+    made = {**empty([name], "", document["inactive"]), "created": document["created"], "totals": document["totals"]}
+    made["processes"] = [{**process, **_UNPUBLISHED} for process in document["processes"]]
+    together: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for use in document["uses"]:
+        api, kind, to = use["api"], use["kind"], use["to"]
+        new = {"api": api, "kind": kind, "to": to, "count": 0, **_NOWHERE, "processes": []}
+        entry = together.setdefault((api, kind, to), new)
+        entry["count"] += use["count"]
+        entry["processes"] = sorted({*entry["processes"], *use["processes"]})
+    return {**made, "uses": list(together.values())}
 
 
 def _place(use: Mapping[str, object]) -> tuple[object, ...]:
@@ -116,7 +148,7 @@ def _place(use: Mapping[str, object]) -> tuple[object, ...]:
 def _process_index(processes: list[dict[str, Any]], process: Mapping[str, Any]) -> int:
     identity = ("pid", "host", "started")
     for index, known in enumerate(processes):
-        if all(known[name] == process[name] for name in identity):
+        if all(known[name] in (process[name], "") for name in identity):  # a statement does not say which host
             known.update(process)
             return index
     processes.append(dict(process))

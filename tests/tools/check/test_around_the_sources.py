@@ -182,3 +182,27 @@ def test_repositories_and_lock_files_are_requirements(project: Project, name: st
 @pytest.mark.parametrize(("text", "lines"), [("", 0), ("a = 1", 1), ("a = 1\n", 1), ("a = 1\n\n", 2)])
 def test_lines_are_counted_as_wc_counts_them(project: Project, text: str, lines: int) -> None:
     assert project({"a.py": text}).lines == lines
+
+
+def test_a_shell_variable_of_the_scripts_own_is_none_of_cudas(project: Project) -> None:
+    own, known = "CUDA_SHORT=10.1\n", "CUDA_HOME=/usr/local/cuda\n"
+    exported = "export CUDA_MINE=1\nexport CUDA_CACHE_PATH=/c\nexport TORCH_CUDA_ARCH_LIST=8.0\n"
+    script = f"{own}{known}{exported}NCCL_DEBUG=INFO python a.py\n"
+    findings = project({"env.sh": script}).findings
+    assert told(findings, "cuda-variable") == [
+        ("note", "CUDA_HOME", 2),
+        ("note", "CUDA_CACHE_PATH", 4),
+        ("ok", "TORCH_CUDA_ARCH_LIST", 5),
+        ("ok", "NCCL_DEBUG", 6),
+    ]
+    assert "handed on as TORCH_MUSA_ARCH_LIST" in [finding.message for finding in findings]
+
+
+def test_what_a_function_installs_is_optional(project: Project) -> None:
+    call = "check_requirements(('onnx', 'onnxruntime-gpu' if x else 'paddlepaddle-gpu'))"
+    code = f"check_requirements('tensorrt')\ndef export():\n    {call}\n"
+    assert told(project({"a.py": code}).findings, "nvidia-requirement") == [
+        ("error", "tensorrt", 1),
+        ("warning", "onnxruntime-gpu", 3),
+        ("warning", "paddlepaddle-gpu", 3),
+    ]

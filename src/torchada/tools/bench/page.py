@@ -7,7 +7,7 @@ from torchada.report.pages import parts
 from torchada.report.severity import ERROR, OK
 from torchada.report.text import moment
 from torchada.tools.bench.report import Document
-from torchada.tools.bench.text import NO_MEANING, speed
+from torchada.tools.bench.text import NO_MEANING, speed, times
 from torchada.tools.runner import environment_text
 
 _FOOTER = (
@@ -51,10 +51,8 @@ def _row(row: Document) -> str:
         )
     ratio = row["ratio"]
     share = ratio["median"] / (1 + ratio["median"])
-    remark = (
-        f"{row['what']}; CPU: {speed(row, 'cpu')}; {ratio['low']:.3g} to {ratio['high']:.3g} times as fast as the CPU"
-    )
-    return parts.row(OK, row["name"], remark, speed(row, "device"), f"{ratio['median']:.3g}x", _times(row), share)
+    remark = f"{row['what']}; CPU: {speed(row, 'cpu')}; {times(ratio['low'])} to {times(ratio['high'])} times as fast as the CPU"
+    return parts.row(OK, row["name"], remark, speed(row, "device"), f"{times(ratio['median'])}x", _times(row), share)
 
 
 def _times(row: Document) -> str:
@@ -63,6 +61,6 @@ def _times(row: Document) -> str:
         for name, side in (("device", "device"), ("CPU", "cpu"))
     ]
     ratio = row["ratio"]
-    rows.append(("ratio", "", *(f"{ratio[part]:.3g}" for part in ("median", "low", "high"))))
+    rows.append(("ratio", "", *(times(ratio[part]) for part in ("median", "low", "high"))))
     size = f'<p class="soft">size {row["size"]:,}, {row["device"]["samples"]} samples, times in ms</p>'
     return parts.table(("", "speed", "median", "least", "most"), rows) + size

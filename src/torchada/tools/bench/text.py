@@ -7,7 +7,7 @@ from torchada.report.terminal import Terminal
 from torchada.tools.bench.report import Document
 from torchada.tools.runner import environment_text
 
-NO_MEANING = "The device is simulated, so these figures say nothing about hardware: both columns are times of the CPU."
+NO_MEANING = "The device is simulated, so these figures say nothing about hardware: both sides are times of the CPU."
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _HEAD = ("", "device", "CPU", "ratio (range)", "size")
 
@@ -38,8 +38,13 @@ def cells(row: Document) -> tuple[str, ...]:
     if row["outcome"] != "measured":
         return row["name"], row["outcome"], "", "", row["detail"]
     ratio = row["ratio"]
-    spread = f"{ratio['median']:.3g} ({ratio['low']:.3g} to {ratio['high']:.3g})"
+    spread = f"{times(ratio['median'])} ({times(ratio['low'])} to {times(ratio['high'])})"
     return row["name"], speed(row, "device"), speed(row, "cpu"), spread, f"{row['size']:,}"
+
+
+def times(ratio: float) -> str:
+    """How many times as fast, to three digits, or to a whole number."""
+    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.3g}"
 
 
 def speed(row: Document, side: str) -> str:

@@ -17,7 +17,7 @@ _COMMAND = re.compile(
     r"(?:^|[;&|(`]|\b(?:then|do|else|exec|sudo|time))\s*(?:\w{1,99}=\S{0,300}\s{1,80}){0,20}(?:\S{0,300}/)?"
     rf"({'|'.join(nvidia.PROGRAMS)})(?=\s|$|[;&|)`])"
 )
-_EXPORT = re.compile(rf"(?:^|[;&]|\bexport)\s*({variables.NAME.pattern})=")
+_ASSIGNED = re.compile(rf"(?:^|[;&]|\bexport)\s*({variables.NAME.pattern})=")
 _CMAKE = (
     re.compile(r"\benable_language\s*\(\s*CUDA\b", re.IGNORECASE),
     re.compile(r"\bproject\s*\([^)]{0,500}\bCUDA\b", re.IGNORECASE),
@@ -41,8 +41,9 @@ def read_script(file: File, data: bytes, project: WholeProject) -> Iterator[Find
         for match in _COMMAND.finditer(line):
             need = nvidia.PROGRAMS[match[1]]
             yield _at(file, number, line, match, Finding(PROGRAM, need.severity, match[1], need.advice, ""))
-        for match in _EXPORT.finditer(line):
-            yield _at(file, number, line, match, variables.of(match[1]))
+        for match in _ASSIGNED.finditer(line):
+            if variables.is_known(match[1]):
+                yield _at(file, number, line, match, variables.of(match[1]), 1)
     yield from requirements.of_commands(file, text, project)
 
 

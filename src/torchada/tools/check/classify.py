@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from torchada.report.answers import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.report.severity import ERROR, NOTE, OK, WARNING
-from torchada.tools.check import capabilities, nvidia, optional_imports, variables, vendor_operators
+from torchada.tools.check import capabilities, models, nvidia, optional_imports, variables, vendor_operators
 from torchada.tools.check.apis import Answer, table
 from torchada.tools.check.device_strings import (
     DEVICE_NAME,
@@ -168,6 +168,12 @@ class Verdicts:
     def _optional(self) -> frozenset[int]:
         return optional_imports.optional(self._tree)
 
+    @cached_property
+    def _functions(self) -> list[tuple[int, int]]:
+        """The first and last lines of functions: what they ask for is needed only where they are called."""
+        nodes = (node for node in ast.walk(self._tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        return [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
+
     # What a reader tells
 
     def imported(self, node: ast.stmt, path: str) -> None:
@@ -245,7 +251,10 @@ class Verdicts:
         for side in devices:
             self._settle(side)
         if asked is not None and _is_of_a_device(asked):
-            self._question(node, f'{_shown(asked)} {_operator(node)} "cuda"')
+            shown, operator = [_shown(asked), '"cuda"'], _operator(node)
+            if asked is not node.left and operator in ("in", "not in"):
+                shown.reverse()
+            self._question(node, f" {operator} ".join(shown))
 
     def text(self, node: ast.Constant | ast.JoinedStr) -> None:
         if id(node) in self._settled:
@@ -265,7 +274,7 @@ class Verdicts:
     def module(self, tree: ast.Module) -> None:
         """Look at a module as a whole, before it is read."""
         self._tree = tree
-        for look in (capabilities.comparisons, variables.uses):
+        for look in (capabilities.comparisons, variables.uses, models.stated):
             for node, finding in look(tree, self._source.lines):
                 self._add(node, finding)
         if any("cuda" in line or "nccl" in line for line in self._source.lines):
@@ -353,13 +362,13 @@ class Verdicts:
     def _requirements(self, node: ast.Call) -> None:
         """Packages that a program asks for, or installs, while it runs."""
         for part in (part for argument in node.args for part in ast.walk(argument)):
-            need = (
-                nvidia.of_distribution(re.split(r"[\s=<>!~;@\[]", text_of(part), maxsplit=1)[0])
-                if text_of(part)
-                else None
-            )
-            if need is not None:
-                self._add(part, Finding(REQUIREMENT, need.severity, text_of(part), need.advice, ""))
+            name = re.split(r"[\s=<>!~;@\[]", text_of(part), maxsplit=1)[0]
+            need = nvidia.of_distribution(name) if name else None
+            if need is None:
+                continue
+            optional = need.severity == ERROR and any(first <= node.lineno <= last for first, last in self._functions)
+            severity, advice = (WARNING, f"optional: {need.advice}") if optional else need
+            self._add(part, Finding(REQUIREMENT, severity, text_of(part), advice, ""))
 
     def _is_of_others(self, paths: Paths) -> bool:
         return any(path.partition(".")[0] in nvidia.OTHERS or path.startswith("torch.") for path in paths)

@@ -13,7 +13,7 @@ from torchada.report.severity import NOTE, WARNING
 from torchada.tools.check.findings import UNREADABLE, Finding
 
 PYTHON, NOTEBOOK, CUDA, REQUIREMENTS = "python", "notebook", "cuda", "requirements"
-SCRIPT, CMAKE, CONTAINERS = "script", "cmake", "containers"
+SCRIPT, CMAKE, CONTAINERS, MODEL = "script", "cmake", "containers", "model"
 MOST_BYTES = 16 << 20
 HAS_NUL = "it is not a text, for it has a NUL byte"
 _PYTHON = (".py", ".pyw", ".pyx", ".pxd")
@@ -26,6 +26,7 @@ _BY_NAME = (
     (SCRIPT, ("*.sh", "*.bash", "*.slurm", "*.sbatch")),
     (CMAKE, ("CMakeLists.txt", "*.cmake")),
     (CONTAINERS, ("*compose*.yml", "*compose*.yaml")),
+    (MODEL, ("config.json",)),
 )
 _SKIPPED = SKIPPED | {".venv", ".nox", ".eggs", "node_modules", ".ipynb_checkpoints", ".idea", ".vscode"}
 

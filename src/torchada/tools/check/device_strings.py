@@ -12,7 +12,7 @@ _NO_DEVICES = frozenset(
     {"impl", "method", "mode", "name", "language", "help", "reason", "extra", "id", "prefix", "suffix"}
 )
 # The same as the last word of a longer name, for what is a string and no more: weight_sync_mode.
-_CHOICES = frozenset({"impl", "method", "mode", "prefix", "suffix"})
+_CHOICES = frozenset({"impl", "method", "mode", "prefix", "suffix", "suffixes", "suffices"})
 # What stands beside "cuda" in a list of things that are no devices of PyTorch: kernels, platforms, providers, packages, methods.
 _NEIGHBOURS = frozenset(
     {

@@ -21,6 +21,7 @@ IMPORT, REQUIREMENT, PROGRAM = "nvidia-import", "nvidia-requirement", "nvidia-pr
 SOURCE, KERNEL, UNREADABLE = "cuda-source", "triton-kernel", "not-read"
 CAPABILITY, OPERATOR, VARIABLE = "capability-comparison", "vendor-operator", "cuda-variable"
 OTHERS, BUILD, SUPPRESSION = "nvidia-use", "cuda-build", "suppression"
+DEPENDENCY, MODEL = "dependency-use", "model-memory"
 
 # The codes that users write into comments and settings: a rule keeps its name, and one that is given up keeps being accepted.
 RULES = {
@@ -84,6 +85,16 @@ RULES = {
         "A build that asks for CUDA: CMake, images and runtimes of containers",
         "See the message for what the vendor has in its place.",
         "The compiler, image or runtime is NVIDIA's.",
+    ),
+    DEPENDENCY: Rule(
+        "A call of an installed package that leads to what does not work there, or is to be looked at (`--dependencies`)",
+        "Look whether the call takes that way; an option of the package, or another version, may take another.",
+        "The project itself names nothing of CUDA's there, and its dependency does.",
+    ),
+    MODEL: Rule(
+        "A model that the program states by its name or its numbers",
+        "Compare it with the memory of the device, for as many devices as share the model.",
+        "Its weights, gradients and the optimizer's state take memory before the first activation does.",
     ),
     SUPPRESSION: Rule(
         "A comment `torchada: ignore` that suppresses nothing, or names no rule",

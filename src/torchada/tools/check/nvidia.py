@@ -96,6 +96,7 @@ _PATTERNS = (
     ),
     (re.compile(r"onnxruntime-gpu|onnxruntime-gpu-.*"), Need(ERROR, "onnxruntime does without NVIDIA's libraries")),
     (re.compile(r"(spconv|cumm)-cu\d+"), Need(ERROR, _KERNELS)),
+    (re.compile(r"paddlepaddle-gpu.*"), Need(ERROR, "this build is for NVIDIA's devices; paddlepaddle does without")),
     (re.compile(r"tensorflow-gpu|jax-cuda.*|jaxlib-cuda.*"), Need(ERROR, "this build is for NVIDIA's devices alone")),
     (
         re.compile(r"pytorch-cuda|cudatoolkit(-dev)?|cuda-(toolkit|nvcc|cudart|runtime|libraries|cccl).*|cudnn|nccl"),

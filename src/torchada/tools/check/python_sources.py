@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from torchada.report.answers import MEANINGS, SEVERITIES
 from torchada.report.severity import NOTE
-from torchada.tools.check import decode, nvidia, requirements, vendor_operators
+from torchada.tools.check import decode, models, nvidia, requirements, vendor_operators
 from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS, Source, Verdicts
 from torchada.tools.check.collect import File, unread
@@ -19,7 +19,8 @@ from torchada.tools.check.whole_project import WholeProject
 
 # What has none of these cannot name CUDA, whatever it is called by: then its syntax is checked, and no more.
 _SIGNS = (
-    b"cuda", b"nccl", b"faiss", *vendor_operators.SIGNS, b"triton", b"nv", b"cu", b"nsys", b"torch2trt", b"tensorrt", b"rmm",
+    b"cuda", b"nccl", b"faiss", *vendor_operators.SIGNS, *models.SIGNS,
+    b"triton", b"nv", b"cu", b"nsys", b"torch2trt", b"tensorrt", b"rmm",
     *(name.encode() for name in nvidia.PACKAGES),
 )  # fmt: skip
 _CYTHON = (".pyx", ".pxd")

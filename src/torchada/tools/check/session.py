@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from torchada.report.text import counted
-from torchada.tools.check import builds, collect, cuda_sources, python_sources, requirements, suppressions
+from torchada.tools.check import builds, collect, cuda_sources, model_files, python_sources, requirements, suppressions
 from torchada.tools.check.configuration import Configuration
+from torchada.tools.check.dependencies import Dependencies
 from torchada.tools.check.findings import Finding
 from torchada.tools.check.views import View
 from torchada.tools.check.whole_project import WholeProject
 
-READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Finding]]] = {
+_Reader = Callable[[collect.File, bytes, WholeProject], Iterable[Finding]]
+READERS: dict[str, _Reader] = {
     collect.PYTHON: python_sources.read,
     collect.NOTEBOOK: python_sources.read_notebook,
     collect.CUDA: cuda_sources.read,
@@ -21,6 +23,7 @@ READERS: dict[str, Callable[[collect.File, bytes, WholeProject], Iterable[Findin
     collect.SCRIPT: builds.read_script,
     collect.CMAKE: builds.read_cmake,
     collect.CONTAINERS: builds.read_containers,
+    collect.MODEL: model_files.read,
 }
 
 _FAULT = "its reader failed, which is a fault of torchada"
@@ -49,19 +52,26 @@ class Result:
         self.findings = left
 
 
-def check(roots: Sequence[str], exclude: Sequence[str] = (), configuration: Configuration | None = None) -> Result:
+def check(
+    roots: Sequence[str],
+    exclude: Sequence[str] = (),
+    configuration: Configuration | None = None,
+    dependencies: Dependencies | None = None,
+) -> Result:
     """Check the folders and files `roots`, which must exist; `exclude` are patterns of paths to leave out.
 
-    `configuration` says which findings count; all of them, where there is none.
+    `configuration` says which findings count; all of them, where there is none. `dependencies` are installed packages that are
+    judged as well, through what the project calls of them.
     """
     wanted = configuration or Configuration()
     started = time.perf_counter()
     files, problems = collect.collect(roots, [*exclude, *wanted.exclude])
     project = WholeProject(files)
+    readers = [_own, *([dependencies.findings] if dependencies is not None else [])]
     result = Result(list(roots), list(problems))
     try:
         for file in files:
-            _read(file, project, wanted, result)
+            _read(file, project, wanted, result, readers)
             result.files[file.kind] = result.files.get(file.kind, 0) + 1
     except KeyboardInterrupt:
         done = sum(result.files.values())
@@ -75,20 +85,28 @@ def check(roots: Sequence[str], exclude: Sequence[str] = (), configuration: Conf
     return result
 
 
-def _read(file: collect.File, project: WholeProject, wanted: Configuration, result: Result) -> None:
-    """Add what the file's reader finds and no comment in the file accepts."""
+def _read(
+    file: collect.File, project: WholeProject, wanted: Configuration, result: Result, readers: Sequence[_Reader]
+) -> None:
+    """Add what the readers find in the file and no comment in it accepts."""
     data = collect.read(file)
     if isinstance(data, Finding):
         result.findings.append(data)
         return
-    counting = filter(wanted.counts, _findings(file, data, project))
+    findings = (finding for reader in readers for finding in _findings(reader, file, data, project))
+    counting = filter(wanted.counts, findings)
     left, accepted = suppressions.apply(file.path, data, counting)
     result.findings += left
     result.accepted += accepted
 
 
-def _findings(file: collect.File, data: bytes, project: WholeProject) -> Iterator[Finding]:
+def _own(file: collect.File, data: bytes, project: WholeProject) -> Iterable[Finding]:
+    """What the reader for the file's kind finds."""
+    return READERS[file.kind](file, data, project)
+
+
+def _findings(reader: _Reader, file: collect.File, data: bytes, project: WholeProject) -> Iterator[Finding]:
     try:
-        yield from READERS[file.kind](file, data, project)
+        yield from reader(file, data, project)
     except Exception as error:  # one file must not hide what there is in the others
         yield collect.unread(file.path, f"{_FAULT}: {type(error).__name__}: {str(error)[:200]}")

@@ -12,6 +12,10 @@ from torchada.report.severity import NOTE, OK, WARNING
 from torchada.tools.check.findings import VARIABLE, Finding
 
 NAME = re.compile(r"(?:CUDA|NCCL|CUBLAS|CUBLASLT|CUDNN|NVIDIA|TORCH_NCCL|TORCH_CUDA)_[A-Z0-9_]+|PYTORCH_\w*CUDA_\w+")
+_OF_BUILDS = frozenset({"CUDA_HOME", "CUDA_PATH", "CUDA_ROOT", "CUDA_BIN_PATH", "CUDA_TOOLKIT_ROOT_DIR"})
+_OF_NVIDIA = re.compile(
+    r"(?:NVIDIA|CUDNN|CUBLAS|CUBLASLT)_\w+|CUDA_(?:AUTO|CACHE|DISABLE|ENABLE|FORCE|INJECTION64|LOG|MANAGED|MPS|SCALE)_\w+"
+)
 _FUNCTIONS = frozenset({"get", "getenv", "setdefault", "pop", "putenv", "setenv", "unsetenv"})
 
 
@@ -30,9 +34,17 @@ def of(name: str) -> Finding:
     own = _counterpart(name)
     if own:
         return Finding(VARIABLE, OK, name, f"handed on as {own}", "", kind=ADAPTED, to=own)
+    if name in _OF_BUILDS:
+        return Finding(VARIABLE, NOTE, name, "builds by torchada take the vendor's toolkit, whatever it says", "")
     if own == "" or name in MUSA.variables.absent:
         return Finding(VARIABLE, WARNING, name, "it has no counterpart on MUSA, and no effect", "")
     return Finding(VARIABLE, NOTE, name, "it is read by NVIDIA's software alone, or by the program itself", "")
+
+
+def is_known(name: str) -> bool:
+    """Whether a name is that of a variable that software reads; a script may call its own variables CUDA_FILE."""
+    is_ours = name in _OF_BUILDS or name in MUSA.variables.absent or _counterpart(name) is not None
+    return is_ours or _OF_NVIDIA.fullmatch(name) is not None
 
 
 def _counterpart(name: str) -> str | None:
@@ -41,6 +53,8 @@ def _counterpart(name: str) -> str | None:
         return MUSA.visible_devices
     if name == "PYTORCH_CUDA_ALLOC_CONF" and MUSA.allocator is not None:
         return MUSA.allocator.variable
+    if name == "TORCH_CUDA_ARCH_LIST" and MUSA.build is not None:
+        return MUSA.build.compiler.arch_variable
     return MUSA.variables.renames.get(name) or MUSA.collectives.variables.own_name(name)
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from torchada.porting.workers import Porter
 from torchada.tools.check.classify import Source
-from torchada.tools.check.collect import CUDA, File
+from torchada.tools.check.collect import CUDA, PYTHON, File
 from torchada.tools.check.views import Views
 
 
 class WholeProject:
-    """One project while it is checked. `porters` are those that have been made, by the root whose rules they follow."""
+    """One project while it is checked. `modules` are its own packages and the names of its files.
+
+    `porters` are those that have been made, by the root whose rules they follow.
+    """
 
     def __init__(self, files: Sequence[File]) -> None:
         self.views = Views(files)
         self.cuda_sources = [file for file in files if file.kind == CUDA]
         self.porters: dict[str, Porter] = {}
         self.python_lines = 0
+        scripts = (os.path.splitext(os.path.basename(file.file))[0] for file in files if file.kind == PYTHON)
+        self.modules = self.views.own | frozenset(scripts)
 
     def has(self, distribution: str) -> bool:
         """Whether a distribution is a package of the project itself."""

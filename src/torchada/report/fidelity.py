@@ -1,0 +1,24 @@
+"""What a run on a device shows and what it does not, in words. docs/how-to/ci.md and docs/how-to/reports.md say the same."""
+
+from __future__ import annotations
+
+OF_SIMULATOR = (
+    (
+        "exact",
+        "which devices, types and sizes are accepted, CUDA's errors, indexing, and what a kernel's threads do together",
+    ),
+    ("the CPU's", "the numbers: rounding and the order of sums are those of the CPU's kernels, not of a GPU's"),
+    ("not simulated", "speed, work that overlaps (a missing synchronisation stays unseen), NVIDIA's closed libraries"),
+)
+OF_HARDWARE = (
+    ("on the device", "every operator that is not listed; torch_musa does not count them"),
+    (
+        "the device's",
+        "the numbers: rounding and the order of sums differ from those of another GPU, and from the CPU's",
+    ),
+)
+
+
+def meaning(simulated: bool) -> tuple[tuple[str, str], ...]:
+    """Pairs of what is meant, and what is said of it."""
+    return OF_SIMULATOR if simulated else OF_HARDWARE
