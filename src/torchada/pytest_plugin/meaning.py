@@ -1,0 +1,50 @@
+"""What a green run means, said of the run that there was. docs/how-to/ci.md explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from torchada.pytest_plugin.record import Record
+from torchada.pytest_plugin.request import Request
+from torchada.report.text import counted
+
+NOTHING = "nothing about CUDA code: no test has used a simulated GPU in this process or a worker"
+EXACT = "which devices, types and sizes are accepted, CUDA's errors, and indexing"
+THREADS = f"{EXACT}, and what a kernel's threads do together"
+OF_THE_CPU = "the numbers: rounding and the order of sums are those of the CPU's kernels, not of a GPU's"
+NOT_SIMULATED = "speed, work that overlaps (a missing synchronisation stays unseen), NVIDIA's closed libraries"
+
+
+def of_run(request: Request, record: Record, skipped: int) -> Iterator[tuple[str, str]]:
+    """What is exact, what is the CPU's, what is not simulated, and what this run could have looked at and has not."""
+    if record.operators or record.on_the_cpu or record.mended or record.kernels:
+        yield "exact", THREADS if record.kernels else EXACT
+        yield from _of_the_cpu(record)
+        yield "not simulated", NOT_SIMULATED
+    else:
+        yield "shown", NOTHING
+    not_looked_at = [*_of_kernels(request, record), *_of_tests(skipped)]
+    if not_looked_at:
+        yield "not looked at", "; ".join(not_looked_at)
+
+
+def _of_the_cpu(record: Record) -> Iterator[tuple[str, str]]:
+    if record.operators or record.on_the_cpu or record.mended:
+        yield "the CPU's", OF_THE_CPU
+
+
+def _of_kernels(request: Request, record: Record) -> Iterator[str]:
+    """Only where kernels have run."""
+    if not record.kernels:
+        return
+    if not request.memcheck:
+        yield "what kernels do to memory (--cuda-memcheck)"
+    elif record.unchecked:
+        yield f"what the kernels of {', '.join(record.unchecked)} do to memory"
+    if not request.seed:
+        yield "another order of blocks and warps (--cuda-seed=random)"
+
+
+def _of_tests(skipped: int) -> Iterator[str]:
+    if skipped:
+        yield counted(skipped, "test") + (" that was skipped" if skipped == 1 else " that were skipped")
