@@ -12,7 +12,7 @@ from pathlib import Path
 
 from musasim.base.toolchain import find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.compiler import cpu_library, device_symbols, host_flags
+from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
 from musasim.toolkit.compiler.precompiled import compile_with_headers
@@ -134,14 +134,23 @@ class _Driver:
         text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable)
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
-        written = [] if self._options.mode == "check" else ["-o", output]
-        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, *written]
-        plainly = mode != ["-c"] or self._is_clang or self._options.verbose
+        counting = (
+            None
+            if self._is_clang or mode != ["-c"] or output == os.devnull
+            else counted.object_file(source.path, output)
+        )
+        made = output if counting is None else str(counting)
+        written = [] if self._options.mode == "check" else ["-o", made]
+        more = [] if counting is None else [counted.OPTION]
+        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *more, *mode, *written]
+        plainly = mode != ["-c"] or self._is_clang or self._options.verbose or counting is not None
         if plainly or not compile_with_headers(command, text, source.path, folder):
             self._execute([*command, str(plain)], _run if self._is_clang else compile_as_clang)
         # Builds that only try a flag compile to /dev/null.
-        if mode == ["-c"] and not relocatable and Path(output).is_file():
-            device_symbols.keep_apart(Path(output), text)
+        if mode == ["-c"] and not relocatable and Path(made).is_file():
+            device_symbols.keep_apart(Path(made), text)
+        if counting is not None:
+            counted.finish(self._compiler, counting, output)
 
     def _is_checked(self) -> bool:
         return _memcheck() and not self._is_clang
