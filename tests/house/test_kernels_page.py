@@ -37,7 +37,7 @@ def _run(folder: Path, commands: list[str], words: str = "") -> str:
     script = "\n".join(["set -e", programs, *commands])
     command = ["bash", "--noprofile", "--norc", "-c", script]
     done = subprocess.run(
-        command, cwd=folder, env=clean_environment(), input=words, capture_output=True, text=True, timeout=300
+        command, cwd=folder, env=clean_environment(), input=words, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -14,8 +14,8 @@ from pathlib import Path
 
 VARIABLE = "MUSASIM_COVERAGE"
 OPTION = "--coverage"
-# What libgcov shows to the files that it is linked with, and has in each process once.
-_OF_PROCESS = "__gcov_master"
+# What libgcov shows to others; two object files of a library have it twice.
+_SHOWN = ("--wildcard", "--localize-symbol=__gcov_*", "--localize-symbol=mangle_path")
 
 
 def object_file(source: str, output: str) -> Path | None:
@@ -35,6 +35,5 @@ def object_file(source: str, output: str) -> Path | None:
 def finish(compiler: Sequence[str], file: Path, output: str) -> None:
     """Make `output` of the compiled file and what counts."""
     subprocess.run([*compiler, "-r", "-nostdlib", str(file), "-lgcov", "-o", output], check=True)
-    hide = ["--localize-hidden", f"--localize-symbol={_OF_PROCESS}"]
-    subprocess.run(["objcopy", *hide, output], check=True)
+    subprocess.run(["objcopy", "--localize-hidden", *_SHOWN, output], check=True)
     file.unlink()
