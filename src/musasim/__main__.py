@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
 
+from musasim import coverage
 from musasim.base import cache, release
 from musasim.base.toolchain import find_torch
 from musasim.build import MusasimBuildError, Target, build
@@ -54,6 +56,16 @@ def _clean(_: argparse.Namespace) -> int:
     return 0
 
 
+def _coverage(options: argparse.Namespace) -> int:
+    root = Path.cwd()
+    files = coverage.counts(options.folder, root)
+    for line in coverage.table(files):
+        print(line)
+    if options.output:
+        options.output.write_text(coverage.tracefile(files, root), encoding="utf-8")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m musasim", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="command")
@@ -65,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         ("clean", _clean, "remove everything that was compiled"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(action=action)
+    text = "show which lines of kernels below the current folder have run"
+    lines = commands.add_parser("coverage", help=text, description=text)
+    lines.set_defaults(action=_coverage)
+    lines.add_argument("folder", type=Path, help="what MUSASIM_COVERAGE named when the kernels were built")
+    lines.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a tracefile of lcov (.info)")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_without_a_number_it_is_the_simulators_own(asked: Asked, monkeypatch: py
 def test_the_other_options_and_settings(asked: Asked) -> None:
     words = ("--cuda-simulated=1", "--cuda-memcheck", "--cuda-seed=7", "--cuda-capability=8.0")
     assert asked(*words) == Request(1, True, "7", "8.0")
+    sarif = asked("--cuda-simulated=1", "--cuda-sarif=out.sarif")
+    assert sarif == Request(1, True, "", "", os.path.abspath("out.sarif"))
     ini = "cuda_simulated = 1\ncuda_memcheck = true\ncuda_seed = 7\ncuda_capability = 8.0"
     assert asked(ini=ini) == Request(1, True, "7", "8.0")
 
@@ -86,6 +89,11 @@ def test_a_random_seed_is_a_number_that_can_be_given_again(asked: Asked, monkeyp
         (["--cuda-simulated=65"], "", "--cuda-simulated=65: expected a number of GPUs from 1 to 64, or no"),
         ([], "cuda_simulated = -1", "--cuda-simulated=-1: expected a number of GPUs from 1 to 64, or no"),
         (["--cuda-simulated", "--cuda-seed=x"], "", "--cuda-seed=x: expected a number from 0 to"),
+        (
+            ["--cuda-simulated", "--cuda-sarif=no/such/f"],
+            "",
+            "--cuda-sarif=no/such/f: expected a file in a folder that",
+        ),
         (["--cuda-simulated", "--cuda-capability=8"], "", "--cuda-capability=8: expected two numbers and a point"),
         (
             ["--cuda-memcheck"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import Interpreter
+from support.memcheck import compiled, planted
 
 pytestmark = pytest.mark.once
 
@@ -115,21 +117,62 @@ def test_the_marker_skips_without_a_gpu_and_leaves_a_projects_own_alone(run: Run
     assert outcome(run(source, "--strict-markers", TORCHADA_PLATFORM="cpu")) == "1 passed"
 
 
-FINDING = """musasim: memcheck: kernel blur, block (0, 0, 0), thread (31, 0, 0): read out of bounds: read of 4 bytes
-    at blur.cu:7
+KERNELS = """
+import ctypes, pytest, torch
+
+library = ctypes.CDLL({library!r})
+
+def launch(name, shift):
+    x, y = (torch.ones(64, device="cuda") for _ in range(2))
+    kernel = getattr(library, "launch_" + name)
+    kernel(ctypes.c_void_p(x.data_ptr()), ctypes.c_void_p(y.data_ptr()), ctypes.c_long(shift))
+
+def test_right():
+    launch("read_past_end", 0)
+
+def test_wrong():
+    launch("read_past_end", 1)
+
+@pytest.mark.requires_cuda
+def test_race():
+    launch("race_missing_barrier", 32)
 """
 
 
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kernels with planted faults, compiled for the checker."""
+    return compiled("memcheck.mu", tmp_path_factory.mktemp("checked"))
+
+
 @pytest.mark.musa
-@pytest.mark.parametrize("capture", ["fd", "no"])
-def test_what_the_checker_finds_fails_the_test_that_ran_the_kernel(run: Run, capture: str) -> None:
-    """The checker's own findings are in tests/musasim/test_memcheck.py; here, what it writes is written by the test."""
-    source = f"import os\n\ndef test_wrong():\n    os.write(2, {FINDING.encode()!r})\n\ndef test_right(): pass\n"
-    done = run(source, f"--capture={capture}", "--cuda-simulated", "--cuda-memcheck")
-    assert outcome(done) == "1 failed, 1 passed", done.stdout + done.stderr
-    assert re.search(r"memory checker: +1 finding\n +test_project.py::test_wrong: kernel blur,", done.stdout)
-    assert done.stdout.count("    at blur.cu:7") >= 2 and FINDING in done.stdout + done.stderr
-    assert outcome(run(source, "--cuda-simulated")) == "2 passed"
+@pytest.mark.full
+@pytest.mark.parametrize("words", [["--capture=fd"], ["--capture=no"], ["-n2"]])
+def test_what_the_checker_finds_fails_the_test_that_ran_the_kernel(
+    run: Run, checked: Path, tmp_path: Path, words: list[str]
+) -> None:
+    done = run(KERNELS.format(library=str(checked)), *words, "--cuda-simulated", "--cuda-sarif=found.sarif")
+    assert outcome(done) == "2 failed, 1 passed", done.stdout + done.stderr
+    line = planted("memcheck.mu", "read_past_end", "read out of bounds")
+    assert re.search(
+        rf"memcheck\.mu:{line}: read out of bounds: read of 4 bytes, .*\n +by kernel read_past_end, block", done.stdout
+    )
+    assert re.search(r"memory checker: +2 findings\n", done.stdout)
+    results = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
+    by_test = {result["properties"]["test"]: result for result in results}
+    assert sorted(by_test) == ["test_project.py::test_race", "test_project.py::test_wrong"]
+    places = [
+        *by_test["test_project.py::test_race"]["locations"],
+        *by_test["test_project.py::test_race"]["relatedLocations"],
+    ]
+    race = planted("memcheck.mu", "race_missing_barrier", "race")
+    assert sorted(place["physicalLocation"]["region"]["startLine"] for place in places) == [race - 2, race]
+
+
+@pytest.mark.musa
+@pytest.mark.full
+def test_without_the_option_nothing_is_looked_at(run: Run, checked: Path) -> None:
+    assert outcome(run(KERNELS.format(library=str(checked)), "--cuda-simulated")) == "3 passed"
 
 
 def _refused(done: subprocess.CompletedProcess[str]) -> str:

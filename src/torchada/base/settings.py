@@ -138,6 +138,9 @@ class Settings:
         "CPP_GATES", _choice("auto", "0", "1"), "auto", "gates of operators in C++, once compiled; 1: wait for it"
     )
     cache = Variable("CACHE_DIR", FOLDER, None, "the folder that what torchada compiles is kept in")
+    precompiled_headers = Variable(
+        "PRECOMPILED_HEADERS", FLAG, False, "builds keep <torch/extension.h> compiled, for sources that begin with it"
+    )
     tuned_tables = Variable("TUNED_TABLES", TEXT, "~/.local/share/torchada/tuned", "tables for SGLang and vLLM")
     triton_f32_default = Variable("TRITON_F32_DEFAULT", LOWER, "", "how tl.dot multiplies float32 by default")
     triton_inplace_alias = Variable(

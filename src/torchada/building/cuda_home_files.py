@@ -20,6 +20,8 @@ VERSION = f"{REACHED // 1000}.{REACHED % 1000 // 10}"
 """The version of CUDA that the accelerator's toolkit counts as, in guards of sources and here."""
 LAUNCHER = "port-and-compile"
 """The program beside nvcc that CMake starts before the host's compiler (`host_compiler`)."""
+WITH_HEADERS = "with-precompiled-headers"
+"""The program beside nvcc that ninja starts before the host's compiler (`precompiled`)."""
 _PACKAGES = Path(__file__).resolve().parents[2]
 # Headers of CUDA's toolkit that are not for its devices, and that the accelerator's toolkit does not have.
 _MORE_HEADERS = Path(__file__).with_name("cuda_include")
@@ -47,6 +49,7 @@ def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     (new / "bin").mkdir()
     _program(new / "bin" / "nvcc", "nvcc", record)
     _program(new / "bin" / LAUNCHER, "host_compiler", record)
+    _program(new / "bin" / WITH_HEADERS, "precompiled", record)
     _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
     (new / "version.txt").write_text(f"CUDA Version {VERSION}.0\n")  # which Meson reads

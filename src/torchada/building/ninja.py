@@ -1,8 +1,9 @@
-"""Ninja files written by torch, completed by what their rule for CUDA sources lacks where torch was built without CUDA."""
+"""Ninja files written by torch, completed: by what the rule for CUDA sources lacks without CUDA, and by precompiled headers."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from torchada.building.environment import variable
@@ -20,12 +21,22 @@ def with_dependencies(text: str) -> str:
     return text[: rule.start()] + new + text[rule.end() :]
 
 
-def complete(path: str) -> None:
-    """Do so for the file at `path`, unless the user has a compiler cache that does not support dependencies, and has said so."""
-    if variable("TORCH_EXTENSION_SKIP_NVCC_GEN_DEPENDENCIES") == "1":
-        return
+def with_program(text: str, program: str) -> str:
+    """`text` with `program` started before the host's compiler, in the rule for C++ sources."""
+    started = shlex.quote(program).replace("$", "$$")
+    return text.replace("rule compile\n  command = $cxx ", f"rule compile\n  command = {started} $cxx ", 1)
+
+
+def complete(path: str, program: str | None) -> None:
+    """Do both for the file at `path`.
+
+    A user who has a compiler cache that does not support dependencies, and has said so, gets none; there may be no `program`.
+    """
     file = Path(path)
-    text = file.read_text()
-    new = with_dependencies(text)
+    text = new = file.read_text()
+    if variable("TORCH_EXTENSION_SKIP_NVCC_GEN_DEPENDENCIES") != "1":
+        new = with_dependencies(new)
+    if program is not None:
+        new = with_program(new, program)
     if new != text:
         file.write_text(new)

@@ -8,7 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 OWN_WITH_VALUE = ("--platform", "--on", "--view", "--report")
-OWN = ("-h", "--help", "-q", "--quiet", "-v", "--verbose", "--simulate", "--honest", "--force", *OWN_WITH_VALUE)
+OWN = (
+    "-h",
+    "--help",
+    "-q",
+    "--quiet",
+    "-v",
+    "--verbose",
+    "--simulate",
+    "--honest",
+    "--force",
+    "--gdb",
+    *OWN_WITH_VALUE,
+)
 _FLAGS = frozenset("bBdEhiIOPRsStuVx?")  # python's options, as are those below
 _WITH_VALUE = frozenset("WX")
 _PROGRAM = frozenset("cm")

@@ -10,7 +10,7 @@ import os
 import shlex
 import sys
 
-from torchada.cli import commands_in_front, device, unredirected
+from torchada.cli import commands_in_front, device, gdb, unredirected
 from torchada.cli.command import Command, check_reports
 from torchada.cli.program import split
 
@@ -41,6 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write which APIs of CUDA were used, from where, and what answered: .json or .html; or how operators were computed, "
         "to attach to a pull request: .md; may be given more than once",
     )
+    gdb.argument(parser)
     parser.add_argument(
         "words",
         nargs="*",
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.program:
         options.parser.error("nothing to run: expected script.py, -m module or -c code")
     device.check(options)
+    gdb.check(options)
     added = environment(options)
     os.environ.update(added)
     why = unredirected.check(options)
@@ -61,18 +63,18 @@ def run(options: argparse.Namespace) -> int:
         added.update(_commands_in_front())
         os.environ.update(added)
     _begin_reports(options, why)
-    command = [sys.executable, *options.program]
+    command = gdb.command(options, [sys.executable, *options.program])
     if options.verbosity > 0:
         assignments = [f"{name}={shlex.quote(value)}" for name, value in added.items()]
         print("torchada run:", *assignments, shlex.join(command), file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, command)
+    os.execvp(command[0], command)
 
 
 def environment(options: argparse.Namespace) -> dict[str, str]:
     """The variables that the program gets besides those it inherits."""
-    added = device.environment(options)
+    added = {**device.environment(options), **gdb.environment(options)}
     if options.simulate:
         added["TORCHADA_SIMULATE_REQUIRED"] = "1"
     if options.view:
@@ -115,7 +117,7 @@ def _begin_reports(options: argparse.Namespace, why: str) -> None:
 COMMAND = Command(
     summary="run a program as python would, on the MUSA device",
     usage="torchada run [-h] [-q | -v] [--on cpu] [--simulate] [--platform P] [--view V | --honest | --force]\n"
-    "                    [--report FILE] [options of python] (script.py | -m module | -c code) [args...]",
+    "                    [--report FILE] [--gdb[=PLACE]] [options of python] (script.py | -m module | -c code) [args...]",
     description="Run a program as python would, on the MUSA device. The exit code is the program's.",
     quiet="do not show torchada's warnings in the program",
     verbose="print the command and the variables that are set for it first",

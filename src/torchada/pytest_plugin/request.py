@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from torchada.base import settings
-from torchada.pytest_plugin import CAPABILITY, HELP, MEMCHECK, SEED, SIMULATED
+from torchada.pytest_plugin import CAPABILITY, HELP, MEMCHECK, SARIF, SEED, SIMULATED
 
 _OPTION = "--cuda-simulated"
 _OFF = ("no", "off", "false")
@@ -29,6 +29,7 @@ class Request(NamedTuple):
     memcheck: bool
     seed: str
     capability: str
+    sarif: str = ""
 
     def variables(self) -> dict[str, str]:
         """The environment of the run, and of what its tests start. A simulator that cannot start ends a process."""
@@ -51,8 +52,9 @@ def read(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> Reque
         return None
     devices = _devices(simulated)
     given = config.known_args_namespace
-    memcheck = bool(config.getini(MEMCHECK) if getattr(given, MEMCHECK) is None else True)
-    return Request(devices, memcheck, _seed(_value(config, SEED)), _capability(_value(config, CAPABILITY)))
+    sarif = _file(_value(config, SARIF), str(config.invocation_params.dir))
+    memcheck = bool(sarif or (config.getini(MEMCHECK) if getattr(given, MEMCHECK) is None else True))
+    return Request(devices, memcheck, _seed(_value(config, SEED)), _capability(_value(config, CAPABILITY)), sarif)
 
 
 def _part_from_files(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
@@ -91,6 +93,16 @@ def _devices(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_DEVICES):
         raise pytest.UsageError(f"{named}: expected a number of GPUs from 1 to {_MOST_DEVICES}, or no")
     return int(text)
+
+
+def _file(text: str | None, folder: str) -> str:
+    """The path of a file that can be written; empty where none is asked for."""
+    if not text:
+        return ""
+    path = os.path.join(folder, text)
+    if os.path.isdir(path) or not os.access(os.path.dirname(path), os.W_OK):
+        raise pytest.UsageError(f"--cuda-sarif={text}: expected a file in a folder that can be written to")
+    return path
 
 
 def _seed(text: str | None) -> str:

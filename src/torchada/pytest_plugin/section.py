@@ -8,9 +8,9 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from torchada.pytest_plugin import meaning
 from torchada.pytest_plugin.record import Record
 from torchada.pytest_plugin.request import SEED_VARIABLE, Request
-from torchada.report import fidelity
 from torchada.report.text import counted
 
 _FEW = 5
@@ -22,7 +22,7 @@ def header(request: Request) -> str:
     return f"simulated CUDA: {_described(request)}"
 
 
-def lines(request: Request, record: Record, lost: int, everything: bool) -> Iterator[str]:
+def lines(request: Request, record: Record, lost: int, skipped: int, everything: bool) -> Iterator[str]:
     """What ran, what the checker has found, and what that means."""
     yield _described(request)
     yield _line("operators on the device", record.operators, everything)
@@ -33,8 +33,8 @@ def lines(request: Request, record: Record, lost: int, everything: bool) -> Iter
     if lost:
         yield f"not counted: {counted(lost, 'worker')} ended without a report"
     yield "What a green run means:"
-    for what, meaning in fidelity.OF_SIMULATOR:
-        yield f"  {what + ':':<15} {meaning}"
+    for what, means in meaning.of_run(request, record, skipped):
+        yield f"  {what + ':':<15} {means}"
 
 
 def _described(request: Request) -> str:

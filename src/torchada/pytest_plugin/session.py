@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from torchada.pytest_plugin import checker, record, section
+from torchada.pytest_plugin import checker, record, sarif, section
+from torchada.pytest_plugin.finding import Finding
 from torchada.pytest_plugin.request import Request
 
 _OUTPUT = "torchada"  # the key under which a worker of pytest-xdist hands its record on
@@ -51,14 +53,22 @@ class Session:
         finally:
             self._findings += [(item.nodeid, finding) for finding in said]
         if said:
-            pytest.fail("\n".join(["the memory checker has found:", *said]), pytrace=False)
+            shown = [Finding.of(text).shown(str(self._config.rootpath)) for text in said]
+            pytest.fail("\n".join(["the memory checker has found:", *shown]), pytrace=False)
         return result
 
     def pytest_sessionfinish(self) -> None:
-        """A worker hands its record on."""
+        """A worker hands its record on; whoever has no controller writes the file that was asked for."""
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
-            output[_OUTPUT] = record.of_process(self._findings, self._request.memcheck).plain()
+            output[_OUTPUT] = self._own().plain()
+        elif self._request.sarif:
+            findings = record.total([self._own(), *self._workers]).findings
+            text = sarif.as_sarif(findings, str(self._config.rootpath))
+            Path(self._request.sarif).write_text(text, encoding="utf-8")
+
+    def _own(self) -> record.Record:
+        return record.of_process(self._findings, self._request.memcheck)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -71,8 +81,8 @@ class Session:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """The section at the end."""
-        own = record.of_process(self._findings, self._request.memcheck)
-        whole = record.total([own, *self._workers])
+        whole = record.total([self._own(), *self._workers])
         terminalreporter.section("simulated CUDA")
-        for line in section.lines(self._request, whole, self._lost, self._config.get_verbosity() > 0):
+        skipped = len(terminalreporter.stats.get("skipped", ()))
+        for line in section.lines(self._request, whole, self._lost, skipped, self._config.get_verbosity() > 0):
             terminalreporter.line(line)

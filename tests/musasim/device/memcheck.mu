@@ -151,3 +151,7 @@ extern "C" int launch_read_past_end(float* x, float* y, long shift) {
   read_past_end<<<1, kCount>>>(x, y, static_cast<int>(shift));
   return finished();
 }
+extern "C" int launch_race_missing_barrier(float* x, float* y, long shift) {
+  race_missing_barrier<<<1, kCount>>>(x, y, static_cast<int>(shift));
+  return finished();
+}

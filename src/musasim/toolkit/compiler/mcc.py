@@ -12,7 +12,7 @@ from pathlib import Path
 
 from musasim.base.toolchain import find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.compiler import cpu_library, device_symbols, host_flags
+from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
 from musasim.toolkit.compiler.precompiled import compile_with_headers
@@ -135,15 +135,31 @@ class _Driver:
         relocatable = self._options.relocatable
         text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable)
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
+        counting = self._counting(source, output)
+        made = str(counting or output)
+        self._compile_rewritten(plain, text, source, made, [] if counting is None else [counted.OPTION])
+        # Builds that only try a flag compile to /dev/null.
+        if self._makes_object() and not relocatable and Path(made).is_file():
+            device_symbols.keep_apart(Path(made), text)
+        if counting is not None:
+            counted.finish(self._compiler, counting, output)
+
+    def _compile_rewritten(self, plain: Path, text: str, source: Input, output: str, more: list[str]) -> None:
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])
         written = [] if self._options.mode == "check" else ["-o", output]
-        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *mode, *written]
-        plainly = mode != ["-c"] or self._is_clang or self._options.verbose
-        if plainly or not compile_with_headers(command, text, source.path, folder):
+        command = [*self._compiler, "-x", "c++-cpp-output", *self._flags(), *more, *mode, *written]
+        plainly = not self._makes_object() or self._is_clang or self._options.verbose or more
+        if plainly or not compile_with_headers(command, text, source.path, plain.parent):
             self._execute([*command, str(plain)], _run if self._is_clang else compile_as_clang)
-        # Builds that only try a flag compile to /dev/null.
-        if mode == ["-c"] and not relocatable and Path(output).is_file():
-            device_symbols.keep_apart(Path(output), text)
+
+    def _makes_object(self) -> bool:
+        return self._options.mode not in ("assemble", "check")
+
+    def _counting(self, source: Input, output: str) -> Path | None:
+        """The object file that counts lines, from which `output` is made; None where nobody counts."""
+        if self._is_clang or not self._makes_object() or output == os.devnull:
+            return None
+        return counted.object_file(source.path, output)
 
     def _is_checked(self) -> bool:
         return _memcheck() and not self._is_clang

@@ -62,7 +62,7 @@ def patches(context: Context) -> Iterator[Patch]:
         "_get_cuda_arch_flags": partial(_arch_flags, in_use),
         "_get_build_directory": partial(_build_directory, context, cpp_extension),
         "_is_cuda_file": _is_cuda_file,
-        "_write_ninja_file": _write_ninja_file,
+        "_write_ninja_file": partial(_write_ninja_file, context, in_use),
         "_write_ninja_file_and_build_library": partial(_build_library, in_use, others),
         "_prepare_ldflags": partial(_ldflags, in_use),
     }
@@ -189,12 +189,15 @@ def _is_cuda_file(original: Callable[[str], bool]) -> Callable[[str], bool]:
     return is_cuda_file
 
 
-def _write_ninja_file(original: Callable[..., None]) -> Callable[..., None]:
+def _write_ninja_file(context: Context, in_use: ToolkitInUse, original: Callable[..., None]) -> Callable[..., None]:
     def write_ninja_file(*args: object, **kwargs: object) -> None:
+        from torchada.building.cuda_home_files import WITH_HEADERS
         from torchada.building.ninja import complete
 
         original(*args, **kwargs)
-        complete(inspect.signature(original).bind(*args, **kwargs).arguments["path"])
+        wanted = context.settings.precompiled_headers and in_use.home is not None
+        program = in_use.join("bin", WITH_HEADERS) if wanted else None
+        complete(inspect.signature(original).bind(*args, **kwargs).arguments["path"], program)
 
     return write_ninja_file
 
