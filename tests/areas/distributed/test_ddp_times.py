@@ -1,4 +1,4 @@
-"""The times that DistributedDataParallel measures on the device, without the warning that PyTorch prints for a device it has no clock for."""
+"""DistributedDataParallel measures its times on the device, without the warning that PyTorch has no clock for it."""
 
 from __future__ import annotations
 
