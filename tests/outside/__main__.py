@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
-from outside import headers, running, scoring
+from outside import headers, libraries, running, scoring
 from outside.parts import Part
 from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
 
@@ -18,11 +18,13 @@ from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
 def main() -> int:
     """Run a suite and compare; 1 if something fails that is not on the list, or otherwise than the list says."""
     options = _parse()
+    if options.suite == libraries.NAME:
+        return _libraries(options)
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
     torch, suite = version("torch"), _suite(options)
     name = options.suite if suite is None else suite.name
     results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{name}-{torch}"
-    bounds = running.Bounds(options.memory, options.seconds, options.sample, options.smallest)
+    bounds = _bounds(options)
     print(f"verdicts are kept in {results}", flush=True)
     verdicts = running.recorded(results) if options.score else []
     if options.score:
@@ -49,6 +51,27 @@ def main() -> int:
     return 1 if made.new or made.gone else 0
 
 
+def _libraries(options: argparse.Namespace) -> int:
+    """Run the libraries whose names contain what `--only` says; 1 if one of them is not as its list says, or if none can be run."""
+    chosen = [library for library in libraries.read() if options.only in library.name]
+    results = (
+        options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{libraries.NAME}-{version('torch')}"
+    )
+    print(f"verdicts are kept in {results}", flush=True)
+    runs = libraries.run(chosen, options.checkout, results, _bounds(options), version("torch"), options.score)
+    outcomes = list(runs)
+    report = libraries.report(outcomes, version("torch"))
+    results.mkdir(parents=True, exist_ok=True)
+    (results / "score.md").write_text(report, encoding="utf-8")
+    print(report)
+    was_run = any(outcome.score is not None for outcome in outcomes)
+    return 0 if was_run and not any(outcome.differs for outcome in outcomes) else 1
+
+
+def _bounds(options: argparse.Namespace) -> running.Bounds:
+    return running.Bounds(options.memory, options.seconds, options.sample, options.smallest)
+
+
 def _suite(options: argparse.Namespace) -> Suite | None:
     """None for the headers, which are no tests."""
     if options.suite == OP_DB:
@@ -64,11 +87,18 @@ def _version_of(checkout: Path) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB])
-    parser.add_argument("checkout", type=Path, nargs="?", help=f"a checkout, or an archive of one; {OP_DB} has none")
+    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME])
+    parser.add_argument(
+        "checkout",
+        type=Path,
+        nargs="?",
+        help=f"a checkout, or an archive of one; {OP_DB} has none, {libraries.NAME} a folder of them",
+    )
     parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
     parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")
-    parser.add_argument("--only", default="", help=f"files whose path contains this; tests of {OP_DB}")
+    parser.add_argument(
+        "--only", default="", help=f"files whose path contains this; tests of {OP_DB}; {libraries.NAME} by their names"
+    )
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
     parser.add_argument(
         "--smallest", type=int, default=0, metavar="N", help="of each test the N with the smallest sizes"

@@ -24,7 +24,7 @@ class Suite:
     files: tuple[str, ...]
     #: Modules of `outside.harness` that are loaded before the tests are.
     harness: str
-    #: More arguments of pytest.
+    #: More arguments of pytest; {root} in them is the folder of the tests.
     arguments: tuple[str, ...] = ()
     #: Folders of the checkout from which its tests import, besides `root`.
     sources: tuple[str, ...] = ()
@@ -54,7 +54,8 @@ class Suite:
         if self.own:
             return [f"--vendor-python={checkout}", *self.arguments, str(path)]
         plain = ["-c", os.devnull, "--rootdir", str(path.parent), "-W", "default"]
-        return [*plain, *self.arguments, str(path)]
+        arguments = (argument.replace("{root}", str(self.folder(checkout))) for argument in self.arguments)
+        return [*plain, *arguments, str(path)]
 
     def paths(self, checkout: Path) -> list[Path]:
         """The files of the suite, or an error that says what is missing."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outside import headers, running, scoring
+from outside import headers, libraries, running, scoring
 from outside.parts import Part
 from outside.projects import memcheck, testing
 from outside.running import Bounds, Verdict
@@ -82,6 +82,68 @@ def test_a_file_that_cannot_be_imported_is_one_failure(suite: tuple[Suite, Path]
     (suite[1] / "tests" / "test_any.py").write_text("import a_module_that_is_not_there")
     ((_, verdicts),) = running.run(*suite, tmp_path / "results", Bounds(gibibytes=4, seconds=60))
     assert [each.verdict for each in verdicts] == ["failed"] and "a_module_that_is_not_there" in verdicts[0].error
+
+
+LIBRARY = """
+[[library]]
+name = "there"
+github = "somebody/there"
+commit = "0123456789"
+root = "tests"
+files = ["test_*.py"]
+sources = ["."]
+needs = ["json"]
+env = {THERE = "yes"}
+
+[[library]]
+name = "lacking"
+github = "somebody/lacking"
+commit = "0123456789"
+root = "tests"
+files = ["test_*.py"]
+needs = ["a_module_that_is_not_there"]
+
+[[library]]
+name = "elsewhere"
+github = "somebody/elsewhere"
+commit = "0123456789"
+root = "tests"
+files = ["test_*.py"]
+"""
+ITS_TESTS = """
+import os
+import there
+
+def test_environment(): assert os.environ["THERE"] == "yes" and there.VALUE == 1
+def test_its_own(): assert there.VALUE == 2
+"""
+
+
+def test_libraries_are_run_as_far_as_they_can_be(tmp_path: Path) -> None:
+    (tmp_path / "table.toml").write_text(LIBRARY)
+    for name in ("there", "lacking"):
+        (tmp_path / name / "tests").mkdir(parents=True)
+    (tmp_path / "there" / "there.py").write_text("VALUE = 1")
+    (tmp_path / "there" / "tests" / "test_it.py").write_text(ITS_TESTS)
+    rows = libraries.read(tmp_path / "table.toml")
+    bounds = Bounds(gibibytes=8, seconds=60)
+    outcomes = list(libraries.run(rows, tmp_path, tmp_path / "results", bounds, "2.13.0"))
+    there, lacking, elsewhere = outcomes
+    assert there.score is not None and there.score.counts == {"passed": 1, "failed": 1} and there.differs
+    assert "a_module_that_is_not_there" in lacking.why and "https://github.com/somebody/elsewhere" in elsewhere.why
+    text = libraries.report(outcomes, "2.13.0")
+    assert "there: not on the list: test_it.py::test_its_own" in text and text.count("not run") == 2
+    again = libraries.run(rows, tmp_path, tmp_path / "results", bounds, "2.13.0", score_only=True)
+    assert [outcome.score is not None for outcome in again] == [True, False, False]
+
+
+def test_every_library_names_its_commit_and_has_known_causes() -> None:
+    rows = libraries.read()
+    assert len({row.name for row in rows}) == len(rows) and all(len(row.commit) == 40 for row in rows)
+    kept = {path.stem for path in (HERE / "kept" / libraries.NAME).glob("*.toml")}
+    assert kept <= {row.name for row in rows}
+    for name in kept:
+        scoring.read(HERE / "kept" / libraries.NAME / f"{name}.toml", "2.13.0")
 
 
 SIZES = """

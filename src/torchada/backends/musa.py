@@ -183,7 +183,9 @@ MUSA = Backend(
     collectives=Collectives(names={"nccl": "mccl"}, variables=_COLLECTIVE_VARIABLES),
     graphs=_GRAPHS,
     build=_BUILD,
-    management=Management("pymtml", "mthreads-ml-py", command="mthreads-gmi"),
+    management=Management(
+        "pymtml", "mthreads-ml-py", command="mthreads-gmi", library=("libmtml.so.2", "libmtml.so"), prefix="mtml"
+    ),
     allocator=_ALLOCATOR,
     variables=_VARIABLES,
     simulator="musasim",

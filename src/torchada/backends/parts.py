@@ -168,8 +168,12 @@ class Management(Record):
     module: the module with pynvml's functions for these devices.
     package: the package that contains it, by its name for pip.
     command: that counterpart itself; empty where none prints what torchada's nvidia-smi reads.
+    library: names of the driver's C library under that module. It counts devices where the module is not installed.
+    prefix: what the functions of that library begin with ("mtml": mtmlLibraryInit, mtmlLibraryCountDevice, mtmlDeviceGetUUID).
     """
 
     module: str
     package: str
     command: str = ""
+    library: tuple[str, ...] = ()
+    prefix: str = ""

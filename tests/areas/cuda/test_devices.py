@@ -58,14 +58,20 @@ def test_a_runtime_that_numbers_attributes_otherwise_is_not_believed(monkeypatch
 
 def test_a_field_nobody_can_tell_is_a_missing_attribute(musa: Interpreter) -> None:
     code = """
-    import sys, torch, torchada
+    import ctypes, sys, torch, torchada
+    torch.zeros(1, device="cuda")
     sys.modules["pymtml"] = None
+
+    def missing(name):
+        raise OSError(name)
+
+    ctypes.CDLL = missing
     properties = torch.cuda.get_device_properties()
     assert getattr(properties, "uuid", "unknown") == "unknown"
     try:
         properties.uuid
     except torchada.UnsupportedError as error:
-        assert "mthreads-ml-py" in str(error), error
+        assert "libmtml.so.2" in str(error), error
     else:
         raise SystemExit("the field has been told")
     """

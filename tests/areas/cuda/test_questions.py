@@ -30,7 +30,19 @@ def is_initialized():
 def asked():
     return [stateless_count(), torch.cuda.device_count(), is_initialized(), torch.cuda.is_available()]
 """
-WITHOUT_LIBRARY = 'import sys; sys.modules["pymtml"] = None\n'
+WITHOUT_MODULE = 'import sys; sys.modules["pymtml"] = None\n'
+WITHOUT_LIBRARY = (
+    WITHOUT_MODULE
+    + """
+import ctypes
+class Library(ctypes.CDLL):
+    def __init__(self, name, *args, **kwargs):
+        if str(name).startswith("libmtml"):  # by its name: the simulator loads its own by a path
+            raise OSError(f"{name}: cannot open shared object file")
+        super().__init__(name, *args, **kwargs)
+ctypes.CDLL = Library
+"""
+)
 IN_A_CHILD = """
 def in_a_child(ask):
     reader, writer = os.pipe()
@@ -43,24 +55,24 @@ def in_a_child(ask):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("has_library", [False, True])
-def test_the_questions_of_servers_before_and_after_a_fork(musa: Interpreter, has_library: bool) -> None:
+@pytest.mark.parametrize("has_module", [False, True])
+def test_the_questions_of_servers_before_and_after_a_fork(musa: Interpreter, has_module: bool) -> None:
     code = (
-        ("" if has_library else WITHOUT_LIBRARY)
+        ("" if has_module else WITHOUT_LIBRARY)
         + STATELESS
         + IN_A_CHILD
         + """
 print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item(), asked(), in_a_child(asked)]))
 """
     )
-    env = {"PYTHONPATH": str(STAND_INS)} if has_library else {}
+    env = {"PYTHONPATH": str(STAND_INS)} if has_module else {}
     fresh, used = [2, 2, False, True], [2, 2, True, True]
     assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
 
 
 @pytest.mark.full
 def test_questions_by_the_management_library_leave_forked_children_the_device(musa: Interpreter) -> None:
-    """Without the library the runtime has to be asked, as on CUDA, and children cannot use a device then."""
+    """Without the Python module the driver's library is asked; without both, the runtime, and children cannot use a device then."""
     code = (
         STATELESS
         + IN_A_CHILD
@@ -75,11 +87,48 @@ print(json.dumps([stateless_count(), torch.cuda.device_count(), in_a_child(use)]
 """
     )
     assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 2, 2.0]
+    assert musa.json(WITHOUT_MODULE + code) == [2, 2, 2.0]
     assert musa.json(WITHOUT_LIBRARY + code) == [
         2,
         2,
         f"Cannot re-initialize {'MUSA' if os.environ.get('TORCHADA_NATIVE') == '0' else 'CUDA'} in forked subprocess",
     ]
+
+
+ASK_AND_USE = """
+import multiprocessing, os, torch
+{ask}
+
+def child(queue):
+    try:
+        queue.put(torch.ones(2, device="cuda").sum().item())
+    except RuntimeError as error:
+        queue.put(str(error).partition(".")[0])
+
+context = multiprocessing.get_context("fork")
+queue = context.SimpleQueue()
+process = context.Process(target=child, args=(queue,))
+process.start()
+process.join()
+print(queue.get())
+"""
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("ask", "keeps"),
+    [
+        ('os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"; assert torch.cuda.is_available()', True),
+        ("assert torch.cuda.device_count() == 2 and torch.cuda._device_count_nvml() == 2", True),
+        ("assert torch.musa.is_available() and torch.musa.device_count() == 2", True),
+        ("assert torch.cuda.is_available()", False),
+    ],
+)
+def test_children_keep_the_devices_where_nvml_would_be_asked(musa: Interpreter, ask: str, keeps: bool) -> None:
+    """As accelerate's notebook_launcher does, which forks. is_available() asks the runtime unless the variable says otherwise."""
+    program = (WITHOUT_MODULE if keeps else "") + ASK_AND_USE.format(ask=ask)
+    answer = musa.run(program).stdout.strip()
+    assert answer == "2.0" if keeps else answer.startswith("Cannot re-initialize")
 
 
 @pytest.mark.full

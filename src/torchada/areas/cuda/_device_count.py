@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from torchada.redirect.calls import disguise
+from torchada.redirect.calls import disguise, original_of
 
 if TYPE_CHECKING:
     from torchada.redirect.context import Context
@@ -20,8 +20,14 @@ class DeviceCount:
 
     def __init__(self, context: Context) -> None:
         cuda, self._namespace = context.torch.cuda, context.namespace
+        # The backend's own: its namespace's function asks here, once it is adapted.
+        self._by_runtime: Callable[[], int] = original_of(context.namespace.device_count)
         self._by_management: Callable[[], int] | None = cuda._device_count_nvml if context.backend.management else None
         self.final: int | None = None
+
+    def known(self) -> int:
+        """The number, which is not asked for again once it is final."""
+        return self.ask() if self.final is None else self.final
 
     def ask(self) -> int:
         """The number; `final` is set once it cannot change any more."""
@@ -29,7 +35,7 @@ class DeviceCount:
             count = self._by_management()
             if count >= 0:
                 return count
-        self.final = int(self._namespace.device_count())
+        self.final = int(self._by_runtime())
         return self.final
 
 
@@ -38,6 +44,6 @@ def device_count(context: Context) -> Callable[[], int]:
     count = DeviceCount(context)
 
     def device_count() -> int:
-        return count.ask() if count.final is None else count.final
+        return count.ask() if count.final is None else count.final  # not known(): this is asked often
 
     return disguise(device_count, context.torch.cuda.device_count)

@@ -5,6 +5,7 @@ It is imported at its first use, because few programs use it.
 
 from __future__ import annotations
 
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from torchada.redirect.context import Context
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
 if TYPE_CHECKING:
+    from torchada.areas.cuda._driver_library import DriverLibrary
     from torchada.redirect.types import DeviceLike
 
 
@@ -54,18 +56,39 @@ class Management:
 
     def count(self) -> int:
         """The number of devices, visible or not."""
+        if not self._has_module:
+            return self._driver.count
         self.start()
         return int(self.module().nvmlDeviceGetCount())
 
     def uuids(self) -> list[str]:
         """The identities of all devices, as the library writes them."""
+        if not self._has_module:
+            return self._driver.uuids
         module = self.module()
         return [module.nvmlDeviceGetUUID(module.nvmlDeviceGetHandleByIndex(index)) for index in range(self.count())]
+
+    @cached_property
+    def _has_module(self) -> bool:
+        """Whether the module can be imported, which is tried once: a failed import takes long."""
+        try:
+            self.module()
+        except ImportError:
+            return False
+        return True
+
+    @cached_property
+    def _driver(self) -> DriverLibrary:
+        from torchada.areas.cuda._driver_library import DriverLibrary
+
+        library = self._context.backend.management
+        return DriverLibrary(library.library, library.prefix) if library else DriverLibrary((), "")
 
     def uuid(self, properties: object) -> UUID:
         """The identity of the device that has these properties of torch's."""
         try:
-            text = self.module().nvmlDeviceGetUUID(self.handle(index_of(properties, self._context)))
+            index = self._context.torch.cuda._get_nvml_device_index(index_of(properties, self._context))
+            text = self.uuids()[index]
         except (ImportError, RuntimeError) as missing:
             api = "torch.cuda.get_device_properties().uuid"
             raise UnsupportedAttributeError(error(self._context, api, str(missing))) from missing

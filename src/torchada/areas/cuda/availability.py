@@ -1,6 +1,7 @@
 """torch.cuda.is_available(): code that knows CUDA alone gets the device's answer, and other code the honest one, False.
 
-torch's own function would count the backend's devices, because it asks functions that answer for these (`questions`).
+torch's own function would count the backend's devices, because it asks functions that answer for these (`device_queries`).
+With PYTORCH_NVML_BASED_CUDA_CHECK=1 the management library is asked, as CUDA asks NVML: forked children keep the devices then.
 With TORCHADA_FORCE_CUDA_AVAILABLE=1, everybody gets the device's answer.
 """
 
@@ -38,5 +39,16 @@ def _no() -> bool:
 
 
 def _the_devices(context: Context) -> Callable[[], bool]:
-    namespace = context.namespace
-    return getattr(namespace, "is_available", lambda: namespace.device_count() > 0)
+    cuda, namespace = context.torch.cuda, context.namespace
+    by_runtime = getattr(namespace, "is_available", lambda: namespace.device_count() > 0)
+    asked_for_library = getattr(cuda, "_nvml_based_avail", _no)
+    has_asked_runtime = False
+
+    def is_available() -> bool:
+        nonlocal has_asked_runtime
+        if not has_asked_runtime and asked_for_library():
+            return bool(cuda.device_count() > 0)
+        has_asked_runtime = True  # the library would spare forked children nothing from now on
+        return by_runtime()
+
+    return is_available

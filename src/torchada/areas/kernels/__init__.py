@@ -18,6 +18,7 @@ AREAS = {
         "cumulative",
         "masked_fills",
         "loss_scale",
+        "ddp_timer",
         "cross_entropy",
         "flash_attention",
         "nested",

@@ -49,6 +49,11 @@ class Gates:
             return "gates open when the device is first used"
         return "gates in C++" if self._found.library is not None else f"gates in Python: {self._found.why}"
 
+    @property
+    def library(self) -> Library | None:
+        """The library, once it has been looked for."""
+        return None if self._found is None else self._found.library
+
     def found(self, context: Context) -> Found:
         if self._found is None:
             from torchada.areas.kernels._gates import build
@@ -68,9 +73,7 @@ class Gate:
         self._handle: Any = None
         self._library: Library | None = None
         self._waiting = f"gate of {kernel.name}"
-        if deferred.defer(self._waiting, self._open):
-            # A namespace without this is not initialised, so that its device may be in use.
-            getattr(context.namespace, "_lazy_call", _call)(deferred.begin_all)
+        when_used(context, self._waiting, self._open)
 
     def reset(self) -> None:
         deferred.forget(self._waiting)
@@ -92,6 +95,13 @@ class Gate:
         library.open(kernel.name, kernel.rule)
         self._library = library
         kernel.opened(keys, lambda: library.leave(kernel.name))
+
+
+def when_used(context: Context, key: str, do: Callable[[], None]) -> None:
+    """Let `do` wait, by the name `key`, until the program first uses the device."""
+    if deferred.defer(key, do):
+        # A namespace without this is not initialised, so that its device may be in use.
+        getattr(context.namespace, "_lazy_call", _call)(deferred.begin_all)
 
 
 def _call(do: Callable[[], None]) -> None:

@@ -26,6 +26,12 @@ class Library:
         if problem is not None:
             raise RuntimeError(f"no gate for aten::{name}: {problem.decode(errors='replace')}")
 
+    def time_ddp(self, on: bool) -> None:
+        """Whether reducers of DistributedDataParallel that are made from now on measure times on the device."""
+        function = getattr(self._functions, "torchada_time_ddp", None)
+        if function is not None:
+            function(int(on))
+
     def leave(self, name: str) -> None:
         """Every call is the device's from now on."""
         self._functions.torchada_gate_leave(name.encode())

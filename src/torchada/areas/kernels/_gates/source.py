@@ -8,6 +8,7 @@ from typing import Any
 from torchada.areas.kernels._gates.operators import OPERATORS
 
 HEADERS = Path(__file__).parent / "csrc"
+_TIMER = Path("torch", "csrc", "distributed", "c10d", "reducer_timer.hpp")
 
 
 def write(torch: Any) -> str:
@@ -18,6 +19,8 @@ def write(torch: Any) -> str:
         if header is not None and has_operator(f"aten::{name}"):
             includes.add(f"#include <ATen/ops/{header}>")
             lines.append(f'  torchada::add<at::_ops::{name.replace(".", "_")}>("{name}"),')
+    if torch.distributed.is_available() and (folder.parents[1] / _TIMER).is_file():
+        includes.add('#include "ddp_timer.h"')
     return "\n".join(['#include "gate.h"', *sorted(includes), "static const bool gates[] = {", *lines, "};", ""])
 
 
