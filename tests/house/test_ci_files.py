@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT, Interpreter, clean_environment
-from torchada.pytest_plugin import meaning
+from torchada.report import fidelity
 
 pytestmark = [pytest.mark.once, pytest.mark.musa]
 
@@ -108,7 +108,7 @@ def test_all_ways_take_the_same_torch_and_the_same_variables() -> None:
 
 def test_the_page_and_the_report_say_the_same_of_a_green_run() -> None:
     rows = dict(re.findall(r"^\| (exact|the CPU's|not simulated) \| (.*) \|$", PAGE, re.MULTILINE))
-    assert rows == {"exact": meaning.THREADS, "the CPU's": meaning.OF_THE_CPU, "not simulated": meaning.NOT_SIMULATED}
+    assert rows == {"exact": fidelity.EXACT, "the CPU's": fidelity.OF_THE_CPU, "not simulated": fidelity.NOT_SIMULATED}
     for option in re.findall(
         r"--cuda-[a-z=]+", (ROOT / "src" / "torchada" / "pytest_plugin" / "meaning.py").read_text()
     ):

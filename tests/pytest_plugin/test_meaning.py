@@ -9,6 +9,7 @@ import pytest
 from torchada.pytest_plugin import meaning
 from torchada.pytest_plugin.record import Record
 from torchada.pytest_plugin.request import Request
+from torchada.report import fidelity
 
 pytestmark = pytest.mark.once
 
@@ -26,12 +27,12 @@ def test_a_run_without_a_gpu_says_nothing_of_cuda() -> None:
 
 
 def test_threads_are_exact_where_kernels_have_run() -> None:
-    assert said(PLAIN, OPERATORS)["exact"] == meaning.EXACT
-    assert said(PLAIN, KERNELS)["exact"] == meaning.THREADS
+    assert said(PLAIN, OPERATORS)["exact"] == fidelity.WITHOUT_KERNELS
+    assert said(PLAIN, KERNELS)["exact"] == fidelity.EXACT
 
 
 def test_numbers_are_the_cpus_where_operators_have_run() -> None:
-    assert said(PLAIN, OPERATORS)["the CPU's"] == meaning.OF_THE_CPU
+    assert said(PLAIN, OPERATORS)["the CPU's"] == fidelity.OF_THE_CPU
     assert "the CPU's" not in said(PLAIN, KERNELS)
 
 
