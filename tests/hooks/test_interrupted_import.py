@@ -42,7 +42,9 @@ assert not torchada.is_patched()
 
 def check(musa: Interpreter, number: int, before: bool, statement: str = "import torch", first: str = "") -> None:
     done = musa.run(PROGRAM.format(number=number, before=before, statement=statement, first=first))
-    assert done.stdout == "interrupted\n" and done.stderr == ""
+    # What a build of torch for CUDA says wherever there is no GPU of NVIDIA's.
+    errors = [line for line in done.stderr.splitlines() if "No CUDA runtime is found" not in line]
+    assert done.stdout == "interrupted\n" and errors == []
 
 
 @pytest.mark.musa
