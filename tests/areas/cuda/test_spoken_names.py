@@ -137,7 +137,7 @@ def test_pythons_own_classes_of_errors_are_left_alone() -> None:
         assert type(vars(kind).get("__str__", object.__str__)).__name__ == "wrapper_descriptor"
         assert "args" not in vars(kind) or kind is BaseException
     with pytest.raises(RuntimeError, match="has no counterpart on MUSA"):
-        torch.cuda.jiterator._create_jit_fn("")
+        torch.cuda.gds.gds_register_buffer(torch.ones(1).untyped_storage())
 
 
 def test_streams_and_architectures_have_cudas_names() -> None:
