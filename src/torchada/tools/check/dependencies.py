@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from torchada.report.severity import ERROR, WARNING
-from torchada.tools.check import called, decode, nvidia
+from torchada.tools.check import called, decode, nvidia, python_sources
 from torchada.tools.check.classify import Source, Verdicts
 from torchada.tools.check.collect import PYTHON, File
 from torchada.tools.check.findings import (
@@ -115,6 +115,8 @@ def _is_chain(node: ast.expr) -> bool:
 @lru_cache(maxsize=256)
 def _judged(module: Module) -> list[Finding]:
     """What does not work in a module, or is to be looked at."""
+    if not python_sources.may_name_cuda("\n".join(module.lines).encode("utf-8", "surrogatepass")):
+        return []
     verdicts = Verdicts(Source(module.path, module.lines, True, ""))
     try:
         verdicts.module(module.tree)

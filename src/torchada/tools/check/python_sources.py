@@ -46,9 +46,14 @@ def read(file: File, data: bytes, project: WholeProject) -> Iterator[Finding]:
         return
     if os.path.basename(file.path) == "setup.py":
         yield from _of_setup(file.path, module, lines)
-    lower = data.lower()
-    if any(sign in lower for sign in _SIGNS):
+    if may_name_cuda(data):
         yield from _by_syntax(project.source(file, lines), module)
+
+
+def may_name_cuda(data: bytes) -> bool:
+    """Whether a source has anything by which it could name CUDA."""
+    lower = data.lower()
+    return any(sign in lower for sign in _SIGNS)
 
 
 def _of_setup(path: str, module: ast.Module, lines: list[str]) -> list[Finding]:
