@@ -121,7 +121,7 @@ print(json.dumps({"calls": counts["call"], "modules": len(ours), "fallbacks": fa
 def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
     """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
     work = musa.json(WORK, env={"TORCHADA_NATIVE": native})
-    assert work["modules"] <= 200 and work["calls"] <= calls and work["fallbacks"] == []
+    assert work["modules"] <= 205 and work["calls"] <= calls and work["fallbacks"] == []
 
 
 WAITING = """

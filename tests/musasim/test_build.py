@@ -12,9 +12,7 @@ import stat
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,6 +21,7 @@ from musasim import __main__ as command_line
 from musasim import build
 from musasim.base import cache, toolchain
 from musasim.errors import MusasimBuildError
+from support.waiting import wait_for
 
 pytestmark = pytest.mark.once
 
@@ -77,13 +76,6 @@ def start_build(**env: str) -> subprocess.Popen[str]:
         # A shell's background job and its children ignore interrupts.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-
-
-def wait_for(condition: Any) -> None:
-    deadline = time.monotonic() + 600  # a busy machine may take long, and what never happens need not end soon
-    while not condition():
-        assert time.monotonic() < deadline, "timed out"
-        time.sleep(0.02)
 
 
 class TestCacheFolder:

@@ -9,6 +9,7 @@ import textwrap
 
 from support import vendor_python
 from support.interpreter import CAN_FORK, FORK_SERVERS
+from support.releases import skip_on_older_torch
 
 INSTALL = "import musasim; musasim.install()\n"
 
@@ -21,6 +22,7 @@ def run(code: str, *, install: bool = True, ok: bool = True, forked: bool = Fals
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     without = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environment = vendor_python.completed({**clean, **without, **env}, simulated=install)
+    skip_on_older_torch(environment)
     code = INSTALL * install + textwrap.dedent(code)
     server = FORK_SERVERS.get(sys.executable, environment) if forked and CAN_FORK else None
     if server is not None:
@@ -30,4 +32,9 @@ def run(code: str, *, install: bool = True, ok: bool = True, forked: bool = Fals
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False
         )
     assert (done.returncode == 0) == ok, done.stdout + done.stderr
-    return done.stdout if ok else done.stderr
+    return without_gloo(done.stdout) if ok else done.stderr
+
+
+def without_gloo(text: str) -> str:
+    """Gloo of torch 2.9 writes to stdout whom it has connected to."""
+    return "".join(line for line in text.splitlines(keepends=True) if not line.startswith("[Gloo] Rank "))

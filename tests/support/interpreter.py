@@ -18,6 +18,7 @@ import pytest
 
 from support import vendor_python
 from support.fork_server import ForkServers
+from support.releases import skip_on_older_torch
 
 # The version of the torch under test, for comparisons: (2, 13).
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
@@ -52,6 +53,7 @@ class Interpreter:
         process that has imported torch may run the code, which costs a twentieth.
         """
         environment = vendor_python.completed(_frugal({**clean_environment(), **self.env, **(env or {})}))
+        skip_on_older_torch(environment)
         server = FORK_SERVERS.get(self.executable, environment) if forked and CAN_FORK else None
         if server is not None:
             assert isinstance(code, str), "a fork server runs code, not arguments"

@@ -13,6 +13,8 @@ from datetime import timedelta
 from multiprocessing.connection import Connection
 from typing import Any
 
+from support.releases import skip_on_older_torch
+
 #: Seconds for one function on all ranks; a loaded machine is slow.
 PATIENCE = 120
 _ENVIRONMENT = {
@@ -121,6 +123,7 @@ class Ranks:
     def _start(self) -> None:
         if self._processes:
             return
+        skip_on_older_torch(self._environment)
         context = mp.get_context("spawn")
         rendezvous = meeting_point()
         with _environment(self._environment):

@@ -13,6 +13,7 @@ import pytest
 
 from support.interpreter import TORCH
 from support.launch import PROGRAMS
+from support.releases import skip_on_older_torch
 
 pytestmark = [
     pytest.mark.full,
@@ -23,6 +24,7 @@ pytestmark = [
 
 def ranks(folder: Path, release: str, *arguments: str) -> list[dict[str, Any]]:
     env = {**os.environ, "MUSASIM_RELEASE": release, "OMP_NUM_THREADS": "1"}
+    skip_on_older_torch(env)
     call = [sys.executable, "-W", "ignore", str(PROGRAMS / "symmetric_memory.py"), str(folder), *arguments]
     done = subprocess.run(call, env=env, capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TypeGuard
 
 # Builds of torch without CUDA have classes made by torch._utils._dummy_type in the place of C classes; calling one raises an error.
@@ -44,8 +44,9 @@ class Missing:
             return name in self._absent
         if name.startswith(_FUNCTIONS):
             native = self._native.get(name)
-            # A replacement is a function of Python.
-            return isinstance(native, (BuiltinFunctionType, NoneType)) or _is_nvidias(native)
+            # A replacement is a function of Python, or the backend's own in C, which has another name.
+            is_torchs = isinstance(native, BuiltinFunctionType) and native.__name__ == name
+            return native is None or is_torchs or _is_nvidias(native)
         if name in self._native:
             return _is_nvidias(self._native[name])
         return self.stops(function.__globals__.get(name))
