@@ -157,16 +157,15 @@ def test_what_the_checker_finds_fails_the_test_that_ran_the_kernel(
     assert re.search(
         rf"memcheck\.mu:{line}: read out of bounds: read of 4 bytes, .*\n +by kernel read_past_end, block", done.stdout
     )
-    assert re.search(r"memory checker: +2 findings\n", done.stdout)
+    assert re.search(r"memory checker: +4 findings\n", done.stdout)
     results = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
-    by_test = {result["properties"]["test"]: result for result in results}
-    assert sorted(by_test) == ["test_project.py::test_race", "test_project.py::test_wrong"]
-    places = [
-        *by_test["test_project.py::test_race"]["locations"],
-        *by_test["test_project.py::test_race"]["relatedLocations"],
-    ]
-    race = planted("memcheck.mu", "race_missing_barrier", "race")
-    assert sorted(place["physicalLocation"]["region"]["startLine"] for place in places) == [race - 2, race]
+    said = sorted((result["properties"]["test"].partition("::")[2], result["ruleId"]) for result in results)
+    kinds = ["race", "race", "uninitialised-read"]
+    assert said == [*(("test_race", kind) for kind in kinds), ("test_wrong", "read-out-of-bounds")]
+    race = next(result for result in results if result["ruleId"] == "race")
+    places = [place["physicalLocation"] for place in (*race["locations"], *race["relatedLocations"])]
+    second = planted("memcheck.mu", "race_missing_barrier", "race")
+    assert sorted(place["region"]["startLine"] for place in places) == [second - 2, second]
 
 
 @pytest.mark.musa
