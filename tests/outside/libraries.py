@@ -60,7 +60,7 @@ def read(path: Path = TABLE) -> list[Library]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one library: its score, or why it was not run. `version` is the checkout's commit."""
+    """Of one library: its score, or why it was not run. `version` is the checkout's commit, "" where it is none of git's."""
 
     library: Library
     score: scoring.Score | None = None
@@ -71,7 +71,7 @@ class Outcome:
         """A row of the table of scores."""
         if self.score is None:
             return f"| {self.library.name} | {torch} | | | | | not run: {self.why} |"
-        return scoring.table(f"{self.library.name} {self.version[:8]}", torch, self.score)
+        return scoring.table(f"{self.library.name} {self.version[:8]}".strip(), torch, self.score)
 
     @property
     def differs(self) -> bool:
@@ -98,7 +98,7 @@ def run(
             for path, verdicts in running.run(library.suite, checkout, folder, bounds):
                 print(f"{library.name}: {path.name}: {len(verdicts)} tests", flush=True)
         known = scoring.read(HERE / "kept" / f"{library.suite.kept}.toml", torch, version)
-        yield Outcome(library, scoring.score(running.recorded(folder), known), version=version or library.commit)
+        yield Outcome(library, scoring.score(running.recorded(folder), known), version=version)
 
 
 def _no_verdicts(folder: Path) -> str:
