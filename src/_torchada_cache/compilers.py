@@ -64,6 +64,8 @@ class Ran:
         """Why it failed, where the same source may compile at another time: a full disk, a quota, no memory, a signal."""
         if self.status < 0:
             return f"the compiler was ended by signal {-self.status}"
+        if self.status and not self.output.strip():
+            return "the compiler failed without a word"
         lines = self.output.splitlines() if self.status else []
         return next((line.strip() for line in lines if any(part in line.lower() for part in _OF_THE_MACHINE)), None)
 

@@ -69,6 +69,11 @@ def test_a_compiler_that_is_killed_says_nothing_of_the_source() -> None:
     assert ran.fault_of_the_machine() == "the compiler was ended by signal 9"
 
 
+def test_a_compiler_that_cannot_even_say_why_says_nothing_of_the_source() -> None:
+    assert compilers.Ran(1, "\n").fault_of_the_machine() == "the compiler failed without a word"
+    assert compilers.Ran(0, "").fault_of_the_machine() is None
+
+
 def test_messages_are_in_english_whoever_runs_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """What they mean is read from them."""
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")

@@ -44,7 +44,7 @@ class Gates:
 
     @property
     def state(self) -> str:
-        """What `torchada status` says of them."""
+        """Which ones this process has, and why: known once the device has been used, and so not by `torchada status`."""
         if self._found is None:
             return "gates open when the device is first used"
         return "gates in C++" if self._found.library is not None else f"gates in Python: {self._found.why}"
