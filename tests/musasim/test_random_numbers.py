@@ -125,6 +125,16 @@ def test_elements_are_numbered_as_they_lie_in_memory() -> None:
         assert torch.equal(make().uniform_().t().reshape(-1).cpu(), rows)
 
 
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_uniform_fills_complex_numbers_part_by_part(dtype: torch.dtype) -> None:
+    """As PyTorch does for CUDA: it draws for the tensor seen as one of real numbers."""
+    torch.musa.manual_seed(3)
+    drawn = torch.empty(5, dtype=dtype, device="musa").uniform_(-1, 2)
+    torch.musa.manual_seed(3)
+    parts = torch.empty(5, 2, dtype=drawn.real.dtype, device="musa").uniform_(-1, 2)
+    assert torch.equal(torch.view_as_real(drawn).cpu(), parts.cpu())
+
+
 def test_exponential_and_bernoulli_are_made_of_uniform_numbers() -> None:
     numbers = torch.tensor([uniform(philox(thread)[0]) for thread in range(6)])
     seeded()

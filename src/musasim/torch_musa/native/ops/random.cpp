@@ -139,6 +139,10 @@ void fill_with(const Tensor& tensor, MusaGenerator& generator, Transform transfo
 // ---- distributions of one tensor ------------------------------------------------------------------------------------------------
 
 void uniform(const Tensor& tensor, double from, double to, MusaGenerator& generator) {
+  if (tensor.is_complex()) {
+    uniform(at::view_as_real(tensor), from, to, generator);
+    return;
+  }
   fill_with<false>(tensor, generator, [=](auto number, auto type) {
     using T = decltype(type);
     const auto low = static_cast<T>(from), high = static_cast<T>(to);
