@@ -100,6 +100,7 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "table",
         "compiled with jagged nested tensors: areas/kernels/test_jagged.py",
     ),
+    "times of DistributedDataParallel (*)": ("process", "read by the reducer: areas/distributed/test_ddp_times.py"),
     "torch.multinomial*": ("table", "kernels, which run below the compiler: areas/kernels/test_host_synchronizing.py"),
     "torch.optim.optimizer.Optimizer.*capture_health_check": (
         "process",
