@@ -187,7 +187,8 @@ def test_failures_are_compared_with_the_list() -> None:
 @pytest.mark.parametrize("path", sorted((HERE / "kept").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
     suites = {headers.NAME, OP_DB, *(each.kept or name for name, each in SUITES.items())}
-    assert path.stem in suites and scoring.read(path, "2.13.0", "2.6.0")
+    empty = path.read_text(encoding="utf-8").endswith("failure = []\n")
+    assert path.stem in suites and (empty or scoring.read(path, "2.13.0", "2.6.0"))
 
 
 def test_a_row_without_a_known_cause_is_refused(tmp_path: Path) -> None:
