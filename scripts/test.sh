@@ -31,8 +31,11 @@ trap 'rm -f "$log"; kill $(jobs -p) 2>/dev/null || true' EXIT
 
 tests() { # MECHANISM [pytest options]
     [[ ${TORCHADA_NATIVE:-$1} == "$1" ]] || return 0
-    echo "== tests with TORCHADA_NATIVE=$1"
-    TORCHADA_NATIVE=$1 python -m pytest -n 2 --dist worksteal --durations 10 "${@:2}" | tee -a "$log"
+    # Both ends of what is supported: the portable mechanism on the oldest torch_musa, the native one on that which belongs to torch.
+    local release=${MUSASIM_RELEASE:-}
+    [[ $1 == 1 ]] || release=${release:-2.7.1}
+    echo "== tests with TORCHADA_NATIVE=$1 on torch_musa ${release:-of this torch}, simulated"
+    MUSASIM_RELEASE=$release TORCHADA_NATIVE=$1 python -m pytest -n 2 --dist worksteal --durations 10 "${@:2}" | tee -a "$log"
 }
 
 ruff check .
