@@ -2,7 +2,7 @@
 # Create a virtual environment, check style and types in it, compile the simulator, and run tests on it under both mechanisms for
 # device strings: TORCHADA_NATIVE=0 is the portable one and 1 the native one.
 #
-#   scripts/test.sh                    the tests that take little, and one for every promise of the README: less than ten minutes
+#   scripts/test.sh                    the tests that take little, and one for every promise of the README
 #   scripts/test.sh --all              all tests that are not slow, and the documentation
 #   scripts/test.sh --slow [options]   the slow ones: scripts/slow_tail.py, which goes on where it was broken off
 #   scripts/test.sh [pytest options]   those that the options choose
