@@ -27,7 +27,7 @@ def patches(context: Context) -> Iterator[Patch]:
 
 def _barrier(context: Context, distributed: Any, original: Callable[..., Any]) -> Callable[..., Any]:
     backend, namespace = context.backend, context.namespace
-    device_type = backend.device_type
+    device_type = backend.computes_on or backend.device_type
 
     def options_of(opts: Any = None, timeout: Any = None) -> Any:
         """The second way of calling it, which newer torch has, gives only a timeout."""
@@ -39,11 +39,10 @@ def _barrier(context: Context, distributed: Any, original: Callable[..., Any]) -
         return made
 
     def device_for(group: ProcessGroup, given: torch.device | None) -> torch.device:
-        chosen = None if backend.computes_on else given or group.bound_device_id  # C++ allocates on it
-        device: torch.device = chosen or context.torch.device(
-            backend.computes_on or device_type, namespace.current_device()
-        )
-        return device
+        """C++ allocates on it, so the host, which only calls its device cuda, takes the one that it computes on."""
+        chosen = None if backend.computes_on else given or group.bound_device_id
+        current: torch.device = context.torch.device(device_type, namespace.current_device())
+        return chosen or current
 
     def barrier(self: ProcessGroup, *args: Any, **kwargs: Any) -> Any:
         if self.name() != "nccl":

@@ -12,7 +12,8 @@ from torchada.tools.check.findings import MODEL, Finding
 
 #: What stands in a line of each program that states a model; without it nobody looks any further.
 SIGNS = (b"from_pretrained", b"n_head", b"num_attention_heads", b"num_heads", b"nhead")
-CHIPS = {"MTT S80": 16, "MTT S4000": 48, "MTT S5000": 80}  # GB
+# In GB, as public descriptions of the chips give it; none of them was asked.
+CHIPS = {"MTT S80": 16, "MTT S4000": 48, "MTT S5000": 80}
 _FEATURES = ("hidden_size", "n_embd", "d_model", "embed_dim", "n_state")
 LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "depth")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "nhead")
