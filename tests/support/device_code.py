@@ -1,8 +1,14 @@
-"""Compiles a file of tests/musasim/device with the simulated toolkit, for tests to call its entry points."""
+"""Compiles a file of tests/musasim/device with the simulated toolkit, for tests to call its entry points.
+
+With DEVICE_CODE_BY=nvcc it is compiled for an NVIDIA GPU instead, in CUDA's names: the hardware itself then says whether the tests
+expect the right thing of device code.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,23 +18,32 @@ from musasim.toolkit import home
 from support.interpreter import ROOT
 
 _SOURCES = ROOT / "tests" / "musasim" / "device"
+_BY_NVCC = os.environ.get("DEVICE_CODE_BY") == "nvcc"
+_NAMES_OF_CUDA = {"musa": "cuda", "MUSA": "CUDA", "MUSART": "CUDART", "murand": "curand", "__mt_": "__nv_"}
+
+
+def in_names_of_cuda(text: str) -> str:
+    return re.sub("|".join(sorted(_NAMES_OF_CUDA, key=len, reverse=True)), lambda name: _NAMES_OF_CUDA[name[0]], text)
 
 
 def compile_kernels(name: str, folder: Path, *options: str) -> Path:
     library = folder / f"{Path(name).stem}.so"
-    command = [
-        str(home() / "bin" / "mcc"),
-        *(options or ("-O1",)),
-        "-shared",
-        "-fPIC",
-        str(_SOURCES / name),
-        "-o",
-        str(library),
-        "-lmusart",
-    ]
+    command = [*(_nvcc if _BY_NVCC else _mcc)(name, folder), *(options or ("-O1",)), "-shared", "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return library
+
+
+def _mcc(name: str, folder: Path) -> list[str]:
+    return [str(home() / "bin" / "mcc"), "-fPIC", str(_SOURCES / name), "-lmusart"]
+
+
+def _nvcc(name: str, folder: Path) -> list[str]:
+    for source, written in ((name, Path(name).with_suffix(".cu")), ("on_device.h", "on_device.h")):
+        text = (_SOURCES / source).read_text(encoding="utf-8")
+        (folder / written).write_text(in_names_of_cuda(text), encoding="utf-8")
+    source = str((folder / name).with_suffix(".cu"))
+    return ["nvcc", "-Xcompiler", "-fPIC", "-cudart", "shared", "-arch", "native", "-std=c++17", "-rdc=false", source]
 
 
 class Kernels:
@@ -44,7 +59,8 @@ class Kernels:
         ]
         for each in arguments:
             assert isinstance(each, int) or each.is_contiguous()
-        self._library.musaGetLastError()  # clear an error that another test of this process has left
+        get_last_error = "cudaGetLastError" if _BY_NVCC else "musaGetLastError"
+        self._library[get_last_error]()  # clear an error that another test of this process has left
         assert getattr(self._library, entry)(*words) == 0
 
     def map(self, entry: str, dtype: torch.dtype, *inputs: torch.Tensor) -> torch.Tensor:

@@ -10,6 +10,8 @@ ENVIRONMENT = {
     "npu": {"TORCHADA_SIMULATE": "1", "MUSASIM_FACE": "npu"},
     "mlu": {"TORCHADA_SIMULATE": "1", "MUSASIM_FACE": "mlu"},
     "host": {"TORCHADA_PLATFORM": "host"},
+    # An NVIDIA GPU, on which torchada does nothing: CUDA itself says whether the tests expect the right thing.
+    "cuda": {},
 }
 
 # What is called so on every platform.
@@ -44,5 +46,15 @@ WORDS: dict[str, dict[str, str]] = {
         "MUSA": "CUDA",
         "mccl": "nccl",
         "MCCL": "HOST",
+    },
+    "cuda": {
+        **_KEPT,
+        "import torch_musa": "import torch",
+        "torch_musa": "torch",
+        "musa": "cuda",
+        "Musa": "Cuda",
+        "MUSA": "CUDA",
+        "mccl": "nccl",
+        "MCCL": "NCCL",
     },
 }
