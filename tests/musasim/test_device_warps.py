@@ -189,7 +189,7 @@ def test_cooperative_groups(warps: Kernels) -> None:
             assert found[9:11] == [even[0], sum(even)]
         distinct = sorted(set(labels), key=labels.index)
         assert found[11] == len(distinct) * 1000 + labels.count(value % 4) * 10 + distinct.index(value % 4)
-        assert found[12] == values[i // 4 * 4 + 3]
+        assert found[12] == i * 1000 + i % 4 * 10 + 4
 
 
 def test_the_whole_grid_waits_in_a_cooperative_launch(warps: Kernels) -> None:

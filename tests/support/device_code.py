@@ -19,7 +19,15 @@ from support.interpreter import ROOT
 
 _SOURCES = ROOT / "tests" / "musasim" / "device"
 _BY_NVCC = os.environ.get("DEVICE_CODE_BY") == "nvcc"
-_NAMES_OF_CUDA = {"musa": "cuda", "MUSA": "CUDA", "MUSART": "CUDART", "murand": "curand", "__mt_": "__nv_"}
+_NAMES_OF_CUDA = {
+    "musa": "cuda",
+    "MUSA": "CUDA",
+    "MUSART": "CUDART",
+    "murand": "curand",
+    "__mt_": "__nv_",
+    "__MT_": "__NV_",
+    "__musa_cvt": "__nv_cvt",
+}
 
 
 def in_names_of_cuda(text: str) -> str:
@@ -39,9 +47,9 @@ def _mcc(name: str, folder: Path) -> list[str]:
 
 
 def _nvcc(name: str, folder: Path) -> list[str]:
-    for source, written in ((name, Path(name).with_suffix(".cu")), ("on_device.h", "on_device.h")):
-        text = (_SOURCES / source).read_text(encoding="utf-8")
-        (folder / written).write_text(in_names_of_cuda(text), encoding="utf-8")
+    for source in (_SOURCES / name, *_SOURCES.glob("*.h")):
+        written = folder / source.name.replace(".mu", ".cu")
+        written.write_text(in_names_of_cuda(source.read_text(encoding="utf-8")), encoding="utf-8")
     source = str((folder / name).with_suffix(".cu"))
     return ["nvcc", "-Xcompiler", "-fPIC", "-cudart", "shared", "-arch", "native", "-std=c++17", "-rdc=false", source]
 

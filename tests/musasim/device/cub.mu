@@ -1,6 +1,7 @@
 // CUB's block-wide and device-wide algorithms.
 #include <cub/cub.cuh>
 
+#include "cub_of_cuda_13.h"
 #include "on_device.h"
 
 // --- blocks of kBlock threads with kItems items each ------------------------------------------------------------------------
@@ -24,8 +25,8 @@ struct RunningPrefix {
 
 // Scans two tiles, the second with what the first came to before it.
 __global__ void block_affine_scan(const float2* in, float2* out) {
-  using Load = cub::BlockLoad<float2, kBlock, kItems, cub::BLOCK_LOAD_WARP_TRANSPOSE>;
-  using Store = cub::BlockStore<float2, kBlock, kItems, cub::BLOCK_STORE_WARP_TRANSPOSE>;
+  using Load = cub::BlockLoad<float2, kBlock, kItems, cub::BLOCK_LOAD_TRANSPOSE>;
+  using Store = cub::BlockStore<float2, kBlock, kItems, cub::BLOCK_STORE_TRANSPOSE>;
   using Scan = cub::BlockScan<float2, kBlock, cub::BLOCK_SCAN_WARP_SCANS>;
   __shared__ union {
     typename Load::TempStorage load;

@@ -2,6 +2,7 @@
 #include <cooperative_groups.h>
 #include <cub/cub.cuh>
 
+#include "cub_of_cuda_13.h"
 #include "on_device.h"
 
 constexpr int kBlock = 80, kItems = 3, kTile = kBlock * kItems;
@@ -67,7 +68,7 @@ extern "C" int run_launch(long* values, long blocks, long attribute, long value,
     float factor = 2;
     int count = static_cast<int>(blocks);
     void* arguments[] = {&data, &factor, &count};
-    error = musaLaunchKernelExC(&config, relay, arguments);
+    error = musaLaunchKernelExC(&config, reinterpret_cast<const void*>(relay), arguments);
   } else {
     error = musaLaunchKernelEx(&config, relay, device_values.data(), 2, blocks);
   }

@@ -10,6 +10,9 @@
 #include <thrust/iterator/zip_iterator.h>
 #include <thrust/scan.h>
 #include <thrust/sort.h>
+#include <thrust/tuple.h>
+#include <thrust/unique.h>
+#include <thrust/count.h>
 
 #include <musa/std/limits>
 

@@ -15,6 +15,8 @@ namespace details {
 inline unsigned int product(dim3 extent) { return extent.x * extent.y * extent.z; }
 inline unsigned int rank_in(uint3 index, dim3 extent) { return (index.z * extent.y + index.y) * extent.x + index.x; }
 constexpr unsigned int lowest_lanes(unsigned int count) { return count >= 32 ? 0xffffffffu : (1u << count) - 1; }
+// The lanes of the calling thread's warp that have a thread.
+inline unsigned int lanes_of_warp() { return lowest_lanes(product(blockDim) - rank_in(threadIdx, blockDim) / 32 * 32); }
 
 }  // namespace details
 
@@ -48,13 +50,38 @@ class grid_group {
 };
 inline grid_group this_grid() { return {}; }
 
-// Some lanes of a warp, ranked from the lowest. Values can have any type that may be copied byte by byte.
+// A whole block, or some lanes of a warp, ranked from the lowest. Which it is shows at run time, so its threads exchange nothing.
 class thread_group {
  public:
-  unsigned int size() const { return static_cast<unsigned int>(__popc(lanes_)); }
+  thread_group(const thread_block&) : whole_block_(true) {}
+  unsigned int size() const { return whole_block_ ? thread_block::size() : static_cast<unsigned int>(__popc(lanes_)); }
   unsigned int num_threads() const { return size(); }
-  unsigned int thread_rank() const { return static_cast<unsigned int>(__popc(lanes_ & ((1u << musasim_lane) - 1))); }
-  void sync() const { musasim_exchange(lanes_, nullptr, 0, "cooperative_groups::sync"); }
+  unsigned int thread_rank() const {
+    return whole_block_ ? thread_block::thread_rank() : static_cast<unsigned int>(__popc(lanes_ & ((1u << musasim_lane) - 1)));
+  }
+  void sync(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    if (whole_block_) return thread_block::sync(file, line);
+    musasim_exchange(lanes_, nullptr, 0, "cooperative_groups::sync");
+  }
+
+  // The lanes of this group that are in the warp of the calling thread, for functions of this header.
+  unsigned int lanes() const { return whole_block_ ? details::lanes_of_warp() : lanes_; }
+
+ protected:
+  explicit thread_group(unsigned int lanes) : lanes_(lanes) {}
+
+ private:
+  unsigned int lanes_ = 0;
+  bool whole_block_ = false;
+};
+
+// A part of a group that was split, with its number. What its lanes exchange can have any type that may be copied byte by byte.
+class coalesced_group : public thread_group {
+ public:
+  explicit coalesced_group(unsigned int lanes, unsigned int meta_rank = 0, unsigned int meta_size = 1)
+      : thread_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
+  unsigned int meta_group_rank() const { return meta_rank_; }
+  unsigned int meta_group_size() const { return meta_size_; }
 
   template <class T>
   T shfl(const T& value, int rank) const {
@@ -80,7 +107,7 @@ class thread_group {
 
   // Bit by bit, for the ranks of the group.
   unsigned int ballot(int predicate) const {
-    const auto votes = musasim::from_lanes(lanes_, predicate, "cooperative_groups::ballot");
+    const auto votes = musasim::from_lanes(lanes(), predicate, "cooperative_groups::ballot");
     return ranks_of(musasim::lanes_where(votes.lanes, [&](int lane) { return votes[lane] != 0; }));
   }
   template <class T>
@@ -94,45 +121,27 @@ class thread_group {
     return all_equal ? equal : 0;
   }
 
-  // The lanes of this group, for functions of this header.
-  unsigned int lanes() const { return lanes_; }
-
- protected:
-  explicit thread_group(unsigned int lanes) : lanes_(lanes) {}
-
+ private:
   template <class T>
   unsigned int equal_lanes(const T& value, const char* what) const {
-    const auto values = musasim::from_lanes(lanes_, value, what);
+    const auto values = musasim::from_lanes(lanes(), value, what);
     return musasim::lanes_where(values.lanes, [&](int lane) { return std::memcmp(&values[lane], &value, sizeof value) == 0; });
   }
 
- private:
   template <class T>
   T from(int rank, const T& value, const char* what) const {
     const int ranks = static_cast<int>(size());
-    const unsigned int lane = __fns(lanes_, 0, (rank % ranks + ranks) % ranks + 1);
-    return musasim::from_lane(lanes_, value, static_cast<int>(lane), what);
+    const unsigned int lane = __fns(lanes(), 0, (rank % ranks + ranks) % ranks + 1);
+    return musasim::from_lane(lanes(), value, static_cast<int>(lane), what);
   }
   unsigned int ranks_of(unsigned int lanes) const {
     unsigned int result = 0, rank = 0;
     for (unsigned int lane = 0; lane < 32; ++lane) {
-      if (lanes_ >> lane & 1) result |= (lanes >> lane & 1) << rank++;
+      if (this->lanes() >> lane & 1) result |= (lanes >> lane & 1) << rank++;
     }
     return result;
   }
 
-  unsigned int lanes_;
-};
-
-// A part of a group that was split, with its number.
-class coalesced_group : public thread_group {
- public:
-  explicit coalesced_group(unsigned int lanes, unsigned int meta_rank = 0, unsigned int meta_size = 1)
-      : thread_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
-  unsigned int meta_group_rank() const { return meta_rank_; }
-  unsigned int meta_group_size() const { return meta_size_; }
-
- private:
   unsigned int meta_rank_, meta_size_;
 };
 
@@ -175,30 +184,24 @@ thread_block_tile<Size, thread_block_tile<ParentSize, GrandParent>> tiled_partit
 
 namespace details {
 
-// The lanes of `group` whose rank, divided by `size`, is that of the calling thread.
+// The lanes of `group` whose rank in their warp, divided by `size`, is that of the calling thread.
 inline coalesced_group nth_part(const thread_group& group, unsigned int size) {
-  const unsigned int part = group.thread_rank() / size;
+  const unsigned int own = static_cast<unsigned int>(__popc(group.lanes() & lowest_lanes(musasim_lane))) / size;
   unsigned int lanes = 0, rank = 0;
   for (unsigned int lane = 0; lane < 32; ++lane) {
-    if (group.lanes() >> lane & 1) lanes |= (rank++ / size == part ? 1u : 0u) << lane;
+    if (group.lanes() >> lane & 1) lanes |= (rank++ / size == own ? 1u : 0u) << lane;
   }
-  return coalesced_group(lanes, part, (group.size() + size - 1) / size);
-}
-
-inline coalesced_group warp_of(const thread_block& block) {
-  const unsigned int first = block.thread_rank() / 32 * 32;
-  return coalesced_group(lowest_lanes(block.size() - first), first / 32, (block.size() + 31) / 32);
+  return coalesced_group(lanes, group.thread_rank() / size, (group.size() + size - 1) / size);
 }
 
 }  // namespace details
 
-inline coalesced_group tiled_partition(const thread_group& group, unsigned int size) { return details::nth_part(group, size); }
-inline coalesced_group tiled_partition(const thread_block& block, unsigned int size) {
+inline coalesced_group tiled_partition(const coalesced_group& group, unsigned int size) { return details::nth_part(group, size); }
+inline thread_group tiled_partition(const thread_group& group, unsigned int size) {
   if (size == 0 || size > 32 || (size & (size - 1)) != 0) {
     musasim_fault(musasim::launch_failure, "cooperative_groups::tiled_partition: the size is not a power of two up to 32");
   }
-  const coalesced_group part = details::nth_part(details::warp_of(block), size);
-  return coalesced_group(part.lanes(), block.thread_rank() / size, (block.size() + size - 1) / size);
+  return details::nth_part(group, size);
 }
 
 // The lanes with the same label. The parts are ranked by their lowest lanes.

@@ -18,11 +18,6 @@ musaError_t musaLaunchCooperativeKernel(
   return musaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared, stream);
 }
 
-template <class Kernel>
-musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, Kernel* kernel, void** arguments) {
-  return musaLaunchKernelExC(config, reinterpret_cast<const void*>(kernel), arguments);
-}
-
 // Arguments are converted to the kernel's parameters, as in a launch with <<<>>>.
 template <class... Parameters, class... Arguments>
 musaError_t musaLaunchKernelEx(const musaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {

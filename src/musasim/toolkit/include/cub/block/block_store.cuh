@@ -45,6 +45,9 @@ template <class T, int BLOCK_DIM_X, int ITEMS_PER_THREAD, BlockStoreAlgorithm AL
 class BlockStore {
   using Block = detail::Block<BLOCK_DIM_X, BLOCK_DIM_Y, BLOCK_DIM_Z>;
   static constexpr bool transposes = ALGORITHM >= BLOCK_STORE_TRANSPOSE;
+  static_assert(
+      ALGORITHM < BLOCK_STORE_WARP_TRANSPOSE || Block::threads % 32 == 0,
+      "a block that transposes by warps has whole warps");
 
  public:
   struct TempStorage : detail::TileStorage<std::conditional_t<transposes, T, char>, transposes ? Block::threads * ITEMS_PER_THREAD : 1> {
