@@ -13,8 +13,13 @@ from support.platforms import ENVIRONMENT
 pytestmark = pytest.mark.once
 
 
+PLATFORMS = [
+    pytest.param(name, marks=[pytest.mark.cuda] if name == "cuda" else []) for name in ENVIRONMENT if name != "musa"
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("platform", [name for name in ENVIRONMENT if name != "musa"])
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_suites_pass_but_for_what_is_listed(tmp_path: Path, platform: str) -> None:
     results = run(platform, tmp_path)
     failed = {test: why for result in results.values() for test, why in result.failed.items()}

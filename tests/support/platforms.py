@@ -10,7 +10,7 @@ ENVIRONMENT = {
     "npu": {"TORCHADA_SIMULATE": "1", "MUSASIM_FACE": "npu"},
     "mlu": {"TORCHADA_SIMULATE": "1", "MUSASIM_FACE": "mlu"},
     "host": {"TORCHADA_PLATFORM": "host"},
-    # An NVIDIA GPU, on which torchada does nothing: CUDA itself says whether the tests expect the right thing.
+    # Two NVIDIA GPUs, on which torchada does nothing: CUDA itself says whether the tests expect the right thing.
     "cuda": {},
 }
 
