@@ -36,24 +36,24 @@ LAST_RUN = (
 MARKED = re.compile(r"(<!-- support:begin -->\n).*?(<!-- support:end -->)", re.DOTALL)
 INTRO = """# What was tried
 
-Each run: which build of torch, on what, and how far; what is not listed was not tried. torch_musa was the simulated one wherever
-torch was there: nothing has been run on a Moore Threads GPU. `python scripts/support_table.py` makes this page from
+Each run: which build of torch, on what, and how far; what is not listed was not tried. torch_musa was the simulated one, or none:
+nothing has been run on a Moore Threads GPU. `python scripts/support_table.py` makes this page from
 [docs/support.toml](../support.toml).
 
 """
 
 
 def summary(data: dict[str, Any], language: int) -> str:
-    """The table of a README: a row for each version of torch, what was never run, and the slow tests."""
-    never = [[row[2 * language], "-", "-", row[2 * language + 1]] for row in data["never"]]
+    """The table of a README: a row for each version of torch, the slow tests, and other machines."""
+    other = [[row[2 * language], "-", "-", row[2 * language + 1]] for row in data["other"]]
     slow = [SLOW_TAIL[language], "-", "-", _slow_tail(data, language)]
-    return _table([TITLES[language], *_versions(data, language), slow, *never])
+    return _table([TITLES[language], *_versions(data, language), slow, *other])
 
 
 def _versions(data: dict[str, Any], language: int) -> Iterator[list[str]]:
     for version in _sorted({version for run in data["run"] for version in run["torch"]}):
         runs = [run for run in data["run"] if version in run["torch"]]
-        adapters = _sorted({run["adapter"] for run in runs})
+        adapters = _sorted({run["adapter"] for run in runs if run["adapter"]})
         pythons = _sorted({python for run in runs for python in run["python"]})
         levels = {run.get("level") for run in runs}
         texts = [text[language] for level, text in data["levels"].items() if level in levels]

@@ -498,18 +498,19 @@ void keep_by_threads(bool* kept, int64_t elements, int64_t width, float p, MusaG
   }
 }
 
+// Where a thread reads one element, elements are numbered as one reads the tensor, however it lies in memory.
 Tensor mask_for(const Tensor& input, double kept, MusaGenerator& generator) {
-  const auto mask = at::empty_like(input, input.options().dtype(at::kBool));
+  const auto mask = at::empty(input.sizes(), input.options().dtype(at::kBool));
   auto* data = mask.mutable_data_ptr<bool>();
   const auto width = width_of(input);
   const auto p = static_cast<float>(kept);
-  if (width > 1) {
-    keep_by_threads(data, input.numel(), width, p, generator);
-  } else {
+  if (width == 1) {
     const auto store = [&](int64_t i, float number) { data[i] = number < p; };
     for_each_element(input.numel(), generator, uniform4, store);
+    return at::empty_like(input, mask.options()).copy_(mask);
   }
-  return mask;
+  keep_by_threads(data, input.numel(), width, p, generator);
+  return mask.as_strided(input.sizes(), input.strides());
 }
 
 void native_dropout(const c10::OperatorHandle& op, Stack& stack, MusaGenerator& generator) {
