@@ -1,7 +1,7 @@
 """The same seed gives what an NVIDIA GPU drew: numbers read off an H100 (132 multiprocessors), torch 2.11.0 for CUDA 13.0.
 
-numbers_of_an_h100.json has a row for each function, size and type, after torch.cuda.manual_seed(123): places in the first result and
-what stood there (real and imaginary parts of complex numbers), the beginning of a second one, and the offset of the generator then.
+numbers_of_an_h100.json has a row for each function, size and type, after torch.cuda.manual_seed(123): places in the first result,
+what stood there (real and imaginary parts of complex numbers), the beginning of a second result, and the generator's offset then.
 """
 
 from __future__ import annotations
