@@ -157,9 +157,16 @@ def test_accelerator() -> None:
     torch.musa.set_stream(torch.musa.default_stream(1))
 
 
-def test_accelerator_cannot_wait_for_a_device() -> None:
-    with pytest.raises(RuntimeError, match="doesn't support synchroniz"):
-        torch.accelerator.synchronize()
+def test_accelerator_waits_for_a_device_since_2_11_0() -> None:
+    if not release.since("2.11.0"):
+        with pytest.raises(RuntimeError, match="doesn't support synchroniz"):
+            torch.accelerator.synchronize()
+        return
+    stream = torch.musa.Stream(1)
+    with torch.musa.stream(stream):
+        torch.musa._sleep(20_000_000)
+    torch.accelerator.synchronize(1)
+    assert stream.query()
 
 
 def test_default_device() -> None:

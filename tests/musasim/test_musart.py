@@ -355,6 +355,23 @@ class TestCapture:
         graph.replay()
         assert target.item() == 7
 
+    def test_an_external_event_becomes_part_of_the_graph(self, musart: Any) -> None:
+        before, event = torch.musa.Event(enable_timing=True), Pointer(handle_of(musart.musaEventCreate))
+        elapsed, graph = ctypes.c_float(), torch.musa.MUSAGraph()
+        with torch.musa.graph(graph):
+            stream = torch.musa.current_stream().musa_stream
+            torch.musa._sleep(20_000_000)
+            assert musart.musaEventRecordWithFlags(event, Pointer(stream), 1) == 0
+            assert musart.musaStreamWaitEvent(Pointer(stream), event, 1) == 0
+            assert musart.musaEventQuery(event) == 0  # it is not the capture's
+        before.record()
+        graph.replay()
+        assert musart.musaEventSynchronize(event) == 0
+        assert musart.musaEventElapsedTime(ctypes.byref(elapsed), Pointer(before.musa_event), event) == 0
+        assert elapsed.value > 1
+        musart.musaEventDestroy(event)
+        graph.replay()
+
     @pytest.mark.parametrize("unsafe", ["musaDeviceSynchronize", "musaMalloc", "musaStreamSynchronize"])
     def test_an_unsafe_call_breaks_the_capture(self, musart: Any, unsafe: str) -> None:
         graph = torch.musa.graph(torch.musa.MUSAGraph())

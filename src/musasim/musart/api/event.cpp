@@ -5,6 +5,19 @@
 namespace musart {
 namespace {
 
+constexpr unsigned int kExternal = 1; // a captured record or wait of the event becomes a node of the graph
+
+musaError_t enter_event(musaEvent_t event, musaStream_t handle, unsigned int flags, Stream** stream) {
+  if (const auto error = enter()) {
+    return error;
+  }
+  *stream = stream_of(handle);
+  if (*stream == nullptr || !is_event(event)) {
+    return musaErrorInvalidResourceHandle;
+  }
+  return flags > kExternal ? musaErrorInvalidValue : musaSuccess;
+}
+
 // An event that a capture has recorded has no time.
 musaError_t check_event(musaEvent_t handle) {
   if (const auto error = enter()) {
@@ -50,20 +63,18 @@ musaError_t musaEventDestroy(musaEvent_t event) {
   return remember(destroy_event(reinterpret_cast<Event*>(event)) ? musaSuccess : musaErrorInvalidResourceHandle);
 }
 
-musaError_t musaEventRecord(musaEvent_t event, musaStream_t handle) {
-  if (const auto error = enter()) {
-    return remember(error);
-  }
-  auto* stream = stream_of(handle);
-  if (stream == nullptr || !is_event(event)) {
-    return remember(musaErrorInvalidResourceHandle);
-  }
-  record_event(*reinterpret_cast<Event*>(event), *stream);
-  return musaSuccess;
+musaError_t musaEventRecord(musaEvent_t event, musaStream_t stream) {
+  return musaEventRecordWithFlags(event, stream, 0);
 }
 
-musaError_t musaEventRecordWithFlags(musaEvent_t event, musaStream_t stream, unsigned int flags) {
-  return flags > 1 ? remember(musaErrorInvalidValue) : musaEventRecord(event, stream);
+musaError_t musaEventRecordWithFlags(musaEvent_t event, musaStream_t handle, unsigned int flags) {
+  Stream* stream = nullptr;
+  if (const auto error = enter_event(event, handle, flags, &stream)) {
+    return remember(error);
+  }
+  const bool as_node = flags == kExternal && stream->capture.load() != nullptr;
+  (as_node ? record_event_at_launch : record_event)(*reinterpret_cast<Event*>(event), *stream);
+  return musaSuccess;
 }
 
 musaError_t musaEventSynchronize(musaEvent_t event) {
@@ -104,16 +115,15 @@ musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEve
 }
 
 musaError_t musaStreamWaitEvent(musaStream_t handle, musaEvent_t event, unsigned int flags) {
-  if (const auto error = enter()) {
+  Stream* stream = nullptr;
+  if (const auto error = enter_event(event, handle, flags, &stream)) {
     return remember(error);
   }
-  auto* stream = stream_of(handle);
-  if (stream == nullptr || !is_event(event)) {
-    return remember(musaErrorInvalidResourceHandle);
+  auto& state = *reinterpret_cast<Event*>(event);
+  if (flags == kExternal && stream->capture.load() != nullptr) {
+    block_on_event_at_launch(state, *stream);
+  } else {
+    block_on_event(state, *stream);
   }
-  if (flags > 1) {
-    return remember(musaErrorInvalidValue);
-  }
-  block_on_event(*reinterpret_cast<Event*>(event), *stream);
   return musaSuccess;
 }

@@ -1,5 +1,7 @@
 #include "event.h"
 
+#include "graph_launches.h"
+
 #include <mutex>
 #include <set>
 
@@ -11,6 +13,17 @@ std::mutex g_events_mutex;
 std::set<const void*>& events() {
   static auto* all = new std::set<const void*>();
   return *all;
+}
+
+// The graph does not keep the event.
+template <typename Act>
+void add_node(const char* name, Event& event, Stream& stream, Act act) {
+  const auto run = [handle = &event, act] {
+    if (is_event(handle)) {
+      act(*handle, launching_stream());
+    }
+  };
+  stream.capture.load()->add({name, run, nullptr, /*at_once=*/true}, stream);
 }
 
 } // namespace
@@ -60,6 +73,14 @@ void block_on_event(const Event& event, Stream& stream) {
     join_capture(event.capture, event.progress, stream);
   }
   wait_for(stream, time_of(event));
+}
+
+void record_event_at_launch(Event& event, Stream& stream) {
+  add_node("event record", event, stream, &record_event);
+}
+
+void block_on_event_at_launch(Event& event, Stream& stream) {
+  add_node("event wait", event, stream, &block_on_event);
 }
 
 } // namespace musart

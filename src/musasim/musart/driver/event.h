@@ -38,5 +38,9 @@ bool is_event(const void* handle);
 void record_event(Event& event, Stream& stream);
 void block_on_event(const Event& event, Stream& stream);
 
+// As nodes of the capture that the stream takes part in: each launch records the event, or waits for it, on its own stream.
+void record_event_at_launch(Event& event, Stream& stream);
+void block_on_event_at_launch(Event& event, Stream& stream);
+
 } // namespace musart
 #pragma GCC visibility pop

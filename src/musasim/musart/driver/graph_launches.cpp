@@ -44,6 +44,7 @@ Launches& launches() {
 }
 
 thread_local bool t_runs_launches = false; // what their operations do themselves depends on none of them
+thread_local Stream* t_launching = nullptr;
 
 // Waits for the lock without those that another thread may need to release it, such as Python's.
 void with_launches(const std::function<void(Launches&)>& work) {
@@ -108,8 +109,19 @@ bool may_take_turns(const Nodes& nodes) {
   return free && running_captures.load(std::memory_order_relaxed) == 0;
 }
 
-void run_at_once(const Nodes& nodes) {
+struct Launching {
+  Stream* before = t_launching;
+  explicit Launching(Stream& stream) {
+    t_launching = &stream;
+  }
+  ~Launching() {
+    t_launching = before;
+  }
+};
+
+void run_at_once(const Nodes& nodes, Stream& stream) {
   finish_launches();
+  const Launching launching(stream);
   for (const auto& node : nodes) {
     node.run();
   }
@@ -121,7 +133,7 @@ void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, St
   const bool waits = !is_default(stream) && !is_blocking();
   const bool is_alone = !waits && unfinished_launches.load(std::memory_order_relaxed) == 0;
   if (is_alone || t_runs_launches || !may_take_turns(*nodes)) {
-    run_at_once(*nodes);
+    run_at_once(*nodes, stream);
     return;
   }
   const auto as_launched = launch_hooks.as_launched;
@@ -139,6 +151,10 @@ void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, St
       run_in_turns(all);
     }
   });
+}
+
+Stream& launching_stream() {
+  return t_launching == nullptr ? default_stream(current_device()) : *t_launching;
 }
 
 void run_launches() noexcept {

@@ -9,7 +9,7 @@ from ...core import stream
 from ...core._lazy_init import _lazy_init
 from ...core._utils import DeviceUnion, _get_musa_device_index
 
-_new, _record, _wait = stream.Event.__new__, stream.Event.record, stream.Event.wait
+_new = stream.Event.__new__
 
 
 def get_stream_from_external(data_ptr: int, device: DeviceUnion = None) -> stream.Stream:
@@ -20,7 +20,7 @@ def get_stream_from_external(data_ptr: int, device: DeviceUnion = None) -> strea
 
 
 class Event:
-    """The methods of core.stream.Event."""
+    """The methods of core.stream.Event. An external event that is captured becomes a node of the graph."""
 
     _external: bool
 
@@ -34,16 +34,13 @@ class Event:
 
     def record(self, stream: Any = None) -> None:
         """Put this event at the end of `stream`, the current one by default."""
-        _refuse_in_capture(self)
-        _record(self, stream)  # type: ignore[arg-type]
+        _MUSAC._MusaEventBase.record(self, *_order(self, stream))
 
     def wait(self, stream: Any = None) -> None:
         """Work given to `stream` (default: the current one) from now on waits for this event."""
-        _refuse_in_capture(self)
-        _wait(self, stream)  # type: ignore[arg-type]
+        _MUSAC._MusaEventBase.wait(self, *_order(self, stream))
 
 
-def _refuse_in_capture(event: Any) -> None:
-    # On a device such an event becomes a node of the graph.
-    if getattr(event, "_external", False) and _MUSAC._musa_isCurrentStreamCapturing():
-        raise NotImplementedError("musasim: an external event cannot be recorded or waited for in a capture")
+def _order(event: Any, on: Any) -> tuple[Any, bool]:
+    """The stream, the current one by default, and whether the event is external."""
+    return stream.current_stream() if on is None else on, getattr(event, "_external", False)

@@ -9,6 +9,8 @@
 #include <torch/csrc/Exceptions.h>
 #include <torch/csrc/Stream.h>
 
+#include <utility>
+
 namespace musasim {
 namespace py = pybind11;
 namespace {
@@ -152,16 +154,48 @@ PyObject* event_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* event_record(PyObject* self, PyObject* stream) {
+// The state of an event. torch creates it at the first record, so an event without state is recorded on its device as done.
+EventState& state_of(c10::Event& event, c10::DeviceIndex device) {
+  if (event.eventId() == nullptr) {
+    event.record(default_stream(device));
+    static_cast<EventState*>(event.eventId())->when_ns = 0;
+  }
+  return *static_cast<EventState*>(event.eventId());
+}
+
+// The stream that an event is recorded on or waited for by, and whether this becomes a node of a graph.
+std::pair<c10::Stream, bool> order_from(PyObject* args) {
+  PyObject* stream = nullptr;
+  int external = 0;
+  if (PyArg_ParseTuple(args, "O|p", &stream, &external) == 0) {
+    throw py::error_already_set();
+  }
+  const auto on = stream_from(stream);
+  return {on, external != 0 && stream_state(on).capture.load() != nullptr};
+}
+
+PyObject* event_record(PyObject* self, PyObject* args) {
   HANDLE_TH_ERRORS
-  event_of(self)->event.record(stream_from(stream));
+  auto& event = event_of(self)->event;
+  const auto [stream, as_node] = order_from(args);
+  if (as_node) {
+    musart::record_event_at_launch(state_of(event, stream.device_index()), stream_state(stream));
+  } else {
+    event.record(stream);
+  }
   Py_RETURN_NONE;
   END_HANDLE_TH_ERRORS
 }
 
-PyObject* event_wait(PyObject* self, PyObject* stream) {
+PyObject* event_wait(PyObject* self, PyObject* args) {
   HANDLE_TH_ERRORS
-  event_of(self)->event.block(stream_from(stream));
+  auto& event = event_of(self)->event;
+  const auto [stream, as_node] = order_from(args);
+  if (as_node) {
+    musart::block_on_event_at_launch(state_of(event, stream.device_index()), stream_state(stream));
+  } else {
+    event.block(stream);
+  }
   Py_RETURN_NONE;
   END_HANDLE_TH_ERRORS
 }
@@ -195,15 +229,6 @@ PyObject* event_elapsed_time(PyObject* self, PyObject* other) {
   TORCH_CHECK(begin.device() == end.device(), "MUSA error: invalid resource handle");
   return PyFloat_FromDouble(begin.elapsedTime(end));
   END_HANDLE_TH_ERRORS
-}
-
-// The state of an event. torch creates it at the first record, so an event without state is recorded on its device as done.
-EventState& state_of(c10::Event& event, c10::DeviceIndex device) {
-  if (event.eventId() == nullptr) {
-    event.record(default_stream(device));
-    static_cast<EventState*>(event.eventId())->when_ns = 0;
-  }
-  return *static_cast<EventState*>(event.eventId());
 }
 
 PyObject* event_ipc_handle(PyObject* self, PyObject*) {
@@ -262,8 +287,8 @@ PyObject* event_get_handle(PyObject* self, void*) {
 }
 
 PyMethodDef event_methods[] = {
-    {"record", event_record, METH_O, nullptr},
-    {"wait", event_wait, METH_O, nullptr},
+    {"record", event_record, METH_VARARGS, nullptr},
+    {"wait", event_wait, METH_VARARGS, nullptr},
     {"query", event_query, METH_NOARGS, nullptr},
     {"elapsed_time", event_elapsed_time, METH_O, nullptr},
     {"synchronize", event_synchronize, METH_NOARGS, nullptr},

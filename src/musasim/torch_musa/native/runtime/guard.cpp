@@ -3,6 +3,7 @@
 #include "allocator.h"
 #include "capture.h"
 #include "gpu_trace.h"
+#include "release.h"
 #include "stream.h"
 #include "version.h"
 
@@ -64,7 +65,13 @@ struct GuardImpl final : c10::impl::DeviceGuardImplInterface {
   void synchronizeStream(const c10::Stream& stream) const override {
     synchronize_stream(stream);
   }
-  // No synchronizeDevice: the real guard leaves it out, and torch.accelerator.synchronize() fails there.
+  void synchronizeDevice(const c10::DeviceIndex device) const override {
+    if (since(Release::v2_11_0)) {
+      synchronize_device(device);
+    } else { // the real guard leaves it out, and torch.accelerator.synchronize() fails there
+      DeviceGuardImplInterface::synchronizeDevice(device);
+    }
+  }
   void recordDataPtrOnStream(const c10::DataPtr& ptr, const c10::Stream& stream) const override {
     record_stream(ptr, stream);
   }
