@@ -3,6 +3,7 @@
 #include "../runtime/capture.h"
 #include "../runtime/device.h"
 #include "../runtime/generator.h"
+#include "../runtime/launches.h"
 #include "../runtime/release.h"
 #include "../runtime/pluggable.h"
 #include "../runtime/stream.h"
@@ -232,11 +233,20 @@ void set_sync_debug_mode(int mode) {
   sync_debug_mode() = static_cast<SyncDebug>(mode);
 }
 
+// Captured, it keeps the stream of each launch busy.
 void spin(int64_t cycles) {
   const auto stream = current_stream(-1);
+  if (auto* capture = stream_state(stream).capture.load()) {
+    const auto run = [cycles] {
+      auto& launching = musart::launching_stream();
+      launching.busy_until = musart::completion_ns(launching) + cycles;
+    };
+    capture->add({"musasim::spin", run, nullptr, /*at_once=*/true}, stream_state(stream));
+    return;
+  }
   const auto start_ns = completion_ns(stream);
   keep_busy(stream, cycles);
-  if (is_tracing() && active_capture() == nullptr) {
+  if (is_tracing()) {
     trace_work(Work::Kernel, "musasim::spin", stream, start_ns, start_ns + cycles);
   }
 }
