@@ -55,8 +55,14 @@ GAPS_OF_HALVES |= dict.fromkeys(
     ),
     OTHER_STEPS,
 )
-# The simulator adds these up in single precision, as a GPU's kernels do (native/ops/single_precision.cpp).
-GAPS_OF_HALVES |= dict.fromkeys(("nn_functional_embedding", "nn_functional_embedding_bag"), OTHER_STEPS)
+# The simulator adds these up in single precision, as a GPU's kernels do (native/ops/other_types.cpp).
+GAPS_OF_HALVES |= dict.fromkeys(
+    (
+        *("nn_functional_embedding", "nn_functional_embedding_bag"),
+        *("grid_sampler_2d", "grid_sampler_3d", "nn_functional_grid_sample"),
+    ),
+    OTHER_STEPS,
+)
 SAMPLES_OF_A_TYPE = 10
 
 # muDNN has no convolutions of these types, so torch_musa refuses them, and so must the simulator.

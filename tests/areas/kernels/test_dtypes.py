@@ -110,6 +110,31 @@ def test_clamps(dtype: torch.dtype) -> None:
     assert torch.clamp(x.cuda(), max=4, out=there) is there and torch.equal(there.cpu(), x.clamp(max=4))
 
 
+def test_absolute_values_of_booleans() -> None:
+    """As an NVIDIA GPU has them; PyTorch refuses them on the CPU."""
+    flags = torch.tensor([True, False], device="cuda")
+    out = torch.empty(0, dtype=torch.bool, device="cuda")
+    assert torch.abs(flags, out=out) is out
+    for found in (flags.abs(), out, flags.clone().abs_()):
+        assert found.dtype == torch.bool and found.device == flags.device and found.tolist() == [True, False]
+    assert torch.equal(F.softsign(flags).cpu(), torch.tensor([0.5, 0.0]))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16])
+def test_signs_of_small_integers(dtype: torch.dtype) -> None:
+    x = torch.arange(-3, 4).to(dtype)
+    for function in (torch.abs, torch.neg, torch.relu, torch.round):
+        assert torch.equal(function(x.cuda()).cpu(), function(x))
+    there = x.cuda()
+    assert there.neg_() is there and torch.equal(there.cpu(), -x)
+
+
+@pytest.mark.parametrize("function", ["neg", "relu"])
+def test_what_cuda_refuses_of_booleans_is_refused(function: str) -> None:
+    with pytest.raises(RuntimeError, match=r"[Bb]ool"):
+        getattr(torch, function)(torch.tensor([True], device="cuda"))
+
+
 def test_lengths_that_are_clamped() -> None:
     x = torch.linspace(-1, 1, 12, dtype=torch.float64).reshape(3, 4)
     torch.testing.assert_close(F.normalize(x.cuda()).cpu(), F.normalize(x))

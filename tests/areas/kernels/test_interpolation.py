@@ -60,6 +60,22 @@ def test_data_types(dtype: torch.dtype) -> None:
     torch.testing.assert_close(found.cpu().float(), gradient(x, "bilinear", {"size": 6}), rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("size", [3, 7])
+def test_halves_with_antialias(size: int, mode: str, dtype: torch.dtype) -> None:
+    """CUDA takes them, and adds up in single precision; PyTorch refuses them on the CPU."""
+    x = torch.linspace(-1, 1, 32).reshape(1, 2, 4, 4).to(dtype)
+    options: dict[str, Any] = {"size": size, "antialias": True}
+    layout = torch.channels_last
+    found = F.interpolate(x.cuda().contiguous(memory_format=layout), mode=mode, **options)
+    assert found.dtype == dtype and found.is_contiguous(memory_format=layout)
+    assert torch.equal(found.cpu(), F.interpolate(x.float(), mode=mode, **options).to(dtype))
+    slope = gradient(x.cuda(), mode, options)
+    assert slope.dtype == dtype
+    torch.testing.assert_close(slope.cpu().float(), gradient(x.float(), mode, options), rtol=1e-2, atol=1e-2)
+
+
 def test_memory_formats() -> None:
     x = torch.rand(2, 3, 4, 4).to(memory_format=torch.channels_last)
     found, wanted = (gradient(x.to(device), "bilinear", {"size": 8}) for device in ("cuda", "cpu"))

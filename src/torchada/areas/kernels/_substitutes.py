@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # What operators write to although their schemas do not say so.
 _STATISTICS = ("running_mean", "running_var")
 _WRITTEN = {"native_batch_norm": _STATISTICS}
+# CUDA takes booleans here, and the CPU does not.
+_OF_BOOLEANS = ("abs", "abs_", "abs.out")
 
 
 def elsewhere(context: Context, name: str) -> Function:
@@ -74,6 +76,8 @@ class _Elsewhere:
         floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
             self._note(tensors)
+            if self._name in _OF_BOOLEANS and tensors[0].dtype == torch.bool:
+                return lambda tensor: tensor.cpu().byte(), lambda tensor: tensor.to(device, torch.bool)
             return lambda tensor: tensor.cpu(), lambda tensor: tensor.to(device)
         (half,) = floating
         return (

@@ -40,6 +40,10 @@ _OPERATORS = (
         for dimensions in (1, 2, 3)
         for form in ("", ".out", "_backward", "_backward.grad_input")
     ),
+    # muDNN takes no integers of eight or sixteen bits and no booleans (MUSA_TENSOR_TYPE_CHECK).
+    *("abs", "abs_", "abs.out", "neg", "neg_", "neg.out", "relu", "round"),
+    # With `antialias`. No type is checked before muDNN is called.
+    *("_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.out", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.out"),
 )
 # Gradients are clipped by a norm that is often summed up in double precision, as in DeepSpeed's ZeRO-3.
 _CLAMPS = tuple(f"{name}{form}" for name in ("clamp", "clamp_min", "clamp_max") for form in ("", "_", ".out"))

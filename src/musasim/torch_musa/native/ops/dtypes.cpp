@@ -22,6 +22,9 @@ constexpr uint64_t kSingle = types({at::kFloat});
 constexpr uint64_t kOfLayers = types({at::kFloat, at::kHalf, at::kBFloat16});
 constexpr uint64_t kOfRanges = kOfLayers | types({at::kInt, at::kLong});
 constexpr uint64_t kOfElements = kOfRanges | types({at::kDouble});
+// Complex and quantized tensors go other ways, and booleans are left to PyTorch's own words.
+constexpr uint64_t kNotSmall = kOfElements |
+    types({at::kBool, at::kComplexHalf, at::kComplexFloat, at::kComplexDouble, at::kQInt8, at::kQUInt8, at::kQInt32});
 constexpr uint64_t kOfBuckets = types({at::kFloat, at::kInt, at::kLong});
 constexpr uint64_t kOfTransforms = types({at::kFloat, at::kDouble});
 
@@ -45,7 +48,13 @@ const Table& table() {
        "Dtype of grad_out tensor of BatchNormBackward only support Float32/Half/Bfloat16, but now it is "}};
   static const std::vector<Row> softmax_backward = {
       {"input_dtype", kOfLayers, "input_dtype of SoftmaxBwd only support Float/Half/BFloat16"}};
+  static const std::vector<Row> not_small = {
+      {"self", kNotSmall, "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"}};
   static const Table known = {
+      {"abs", not_small},
+      {"neg", not_small},
+      {"relu", not_small},
+      {"round", not_small},
       {"arange", {{"out", kOfRanges, "unsupported data type "}}},
       {"baddbmm", {{"self", kOfLayers, "BaaddBmm only supports fp16/fp32/bf16 dtype"}}},
       {"clamp", clamp},
@@ -122,8 +131,10 @@ std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std:
   std::vector<DtypeRule> made;
   const auto found = table().find(op);
   const bool by_tensors = op.rfind("clamp", 0) == 0 && schema.overload_name().rfind("Tensor", 0) == 0;
+  // Activation.cpp checks the types of these where it makes the result, and those of `neg` always.
+  const bool unchecked = (op == "abs" || op == "relu" || op == "round") && (schema.is_mutable() || !schema.overload_name().empty());
   // Bounds that are tensors go another way.
-  if (by_tensors || found == table().end()) {
+  if (by_tensors || unchecked || found == table().end()) {
     return made;
   }
   for (const auto& row : found->second) {

@@ -208,6 +208,8 @@ class Call {
       if (C10_UNLIKELY(signature_.draw != nullptr)) {
         const auto generator = generator_.defined() ? generator_ : default_generator(device_.index());
         signature_.draw(kernel, stack_, *at::check_generator<MusaGenerator>(generator));
+      } else if (C10_UNLIKELY(signature_.instead != nullptr && dense)) {
+        signature_.instead(kernel, stack_);
       } else if (C10_LIKELY(dense)) {
         kernel.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack_);
       } else {

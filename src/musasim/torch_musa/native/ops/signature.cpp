@@ -102,6 +102,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.seeded = op.hasTag(at::Tag::nondeterministic_seeded) && made.generators == 0;
   const auto& overload = schema.overload_name();
   made.draw = draw_of(overload.empty() ? base_name(schema) : base_name(schema) + "." + overload);
+  made.instead = division_of(schema, name);
   made.synchronizes = waits_for_host(name);
   made.samples = name == "multinomial"; // as torch_musa's Multinomial.cpp does
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "alerts.h"
+#include "division.h"
 #include "dtypes.h"
 #include "random.h"
 
@@ -20,6 +21,7 @@ struct Signature {
   bool host_scalars = false;   // 0-dim CPU tensors may be mixed with device tensors
   bool seeded = false;         // draws from the default generator without naming it
   Draw draw = nullptr;         // draws as CUDA's kernel does
+  Computation instead = nullptr; // computes where the CPU's kernel would raise an error, which no kernel of a device can
   bool synchronizes = false;   // its result depends on values, so the host waits for it
   bool samples = false;        // reads its input on the host unless it draws with replacement, its third argument
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks

@@ -81,6 +81,8 @@ OPERATORS = (
         "replication_pad3d_backward",
         "replication_pad3d_backward.grad_input",
     ),
+    *("abs", "abs_", "abs.out", "neg", "neg_", "neg.out", "relu", "round"),
+    *("_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.out", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.out"),
     # masked_fills, cumulative, loss_scale
     *("masked_fill_.Scalar", "masked_fill_.Tensor"),
     *("cumsum_", "cumsum.out", "cumprod_", "cumprod.out"),
