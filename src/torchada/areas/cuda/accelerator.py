@@ -8,10 +8,14 @@ backend's own device.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
+
+if TYPE_CHECKING:
+    from torchada.redirect.types import P, R
 
 # What torch.accelerator calls in torch._C, the function of torch.accelerator that it serves, and what the namespace calls it.
 _BY_DEVICE = {
@@ -25,6 +29,9 @@ _WITHOUT_ARGUMENT = {
     "_accelerator_isAllocatorInitialized": ("memory_stats", "is_initialized"),
     "_accelerator_emptyCache": ("empty_cache", "empty_cache"),
 }
+
+# Bound by pybind11, which makes their errors without asking torch.
+_WITH_OWN_ERRORS = {"_accelerator_setDeviceIndex": "set_device_index", "_accelerator_getStream": "current_stream"}
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -42,6 +49,23 @@ def patches(context: Context) -> Iterator[Patch]:
                 note=f"torch.accelerator.{function}",
                 to=f"torch.{context.backend.namespace}.{own}",
             )
+    for native, function in _WITH_OWN_ERRORS.items():
+        original = getattr(context.torch._C, native, None)
+        if original is not None:
+            call = disguise(_with_cudas_words(context, original), original)
+            yield Patch(context.torch._C, native, call, None, note=f"errors of torch.accelerator.{function}")
+
+
+def _with_cudas_words(context: Context, original: Callable[P, R]) -> Callable[P, R]:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return original(*args, **kwargs)
+        except RuntimeError as error:
+            from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
+
+            raise error_of_cuda(error, context) from error.__cause__
+
+    return call
 
 
 def _by_device(context: Context, name: str) -> Callable[[int], object]:

@@ -52,17 +52,27 @@ def patches(context: Context) -> Iterator[Patch]:
 
 
 def _context_managers_as_devices(context: Context) -> Iterator[Patch]:
-    """CUDA's functions accept torch.cuda.device(0) as a device. torch_musa's all look their device up by one function."""
+    """CUDA's functions accept torch.cuda.device(0) as a device, and their errors name CUDA's devices.
+
+    torch_musa's all look their device up by one function.
+    """
     name = f"_get_{context.backend.device_type}_device_index"
     for module, original in modules_with(context.backend.adapter, name):
         if callable(original):
-            call = _index_of(context.torch.cuda, original)
-            yield Patch(module, name, call, None, note="functions of torch.cuda that are given a torch.cuda.device")
+            call = _index_of(context, original)
+            yield Patch(module, name, call, None, note="devices that functions of torch.cuda are given")
 
 
-def _index_of(cuda: Any, original: Callable[..., int]) -> Callable[..., int]:
+def _index_of(context: Context, original: Callable[..., int]) -> Callable[..., int]:
+    cuda = context.torch.cuda
+
     def index(device: object, *args: Any, **kwargs: Any) -> int:
-        return int(device.idx) if isinstance(device, cuda.device) else original(device, *args, **kwargs)
+        try:
+            return int(device.idx) if isinstance(device, cuda.device) else original(device, *args, **kwargs)
+        except ValueError as error:
+            from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
+
+            raise error_of_cuda(error, context) from error.__cause__
 
     return disguise(index, original)
 

@@ -3,6 +3,7 @@
 They are made in C++. Programs look into them, by `str(error)` or `error.args`, and people read them. An error that is of a class of
 torch's own stays what it is, and what is read of it depends on who reads. Python's own classes belong to the whole process and are
 left alone; an error of such a class is renamed under the native mechanism, as torch raises it, for the program that called torch.
+There, an error of the runtime also gets the class that CUDA raises, torch.AcceleratorError.
 """
 
 from __future__ import annotations
@@ -30,16 +31,13 @@ def of_torch(context: Context) -> Iterator[Patch]:
 def of_python(context: Context) -> Iterator[Patch]:
     if not context.mechanism.native:
         raise Skip("this is done by the native mechanism")
-    renamed, views, here = _renamed(context), context.views, globals()
 
-    def rename(error: BaseException) -> None:
-        if type(error).__module__ != "builtins":
-            return
-        others = tuple(renamed(value) if type(value) is str else value for value in error.args)
-        if others != error.args and views.sees_cuda(here):
-            error.args = others
+    def replaced(error: BaseException) -> BaseException:
+        from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
 
-    yield error_texts(rename)
+        return error_of_cuda(error, context)
+
+    yield error_texts(replaced)
 
 
 def _entries(context: Context, kind: Any) -> dict[str, object]:

@@ -13,7 +13,7 @@ from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import AnyFunction
+    from torchada.redirect.types import AnyFunction, DeviceLike
 
 # Private names that well-known callers use.
 _PRIVATE = (
@@ -28,7 +28,7 @@ _PRIVATE = (
 _OWN_AREA = frozenset({"is_available", "amp", "nccl", "cudart", "get_device_properties", "check_error"})
 # Python code of torch over other names of torch.cuda. Unchanged, they accept every argument of the installed torch. `device` and
 # `device_of` do nothing for -1, as documented, which those of torch_musa 2.7.1 do not support, and its old names for the reset of
-# the peaks raise NameError.
+# the peaks raise NameError; the warnings of all old names say what torch.cuda has instead.
 _AS_THEY_ARE = frozenset(
     {
         "caching_allocator_enable",
@@ -36,6 +36,8 @@ _AS_THEY_ARE = frozenset(
         "device_of",
         "graph",
         "make_graphed_callables",
+        "max_memory_cached",
+        "memory_cached",
         "memory_snapshot",
         "reset_max_memory_allocated",
         "reset_max_memory_cached",
@@ -50,6 +52,9 @@ def patches(context: Context) -> Iterator[Patch]:
         "_get_device_index": _get_device_index(context, cuda._get_device_index),
         "device_count": device_count(context),
     }
+    for name, make in (("set_device", _set_device), ("synchronize", _synchronize)):
+        if hasattr(context.namespace, name):
+            adapted[name] = make(context, vars(cuda)[name])
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)
     yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced.keys() - adapted.keys()))
@@ -111,6 +116,28 @@ def _is_the_backends(context: Context, module: ModuleType) -> bool:
     return str(getattr(module, "__name__", "")).partition(".")[0] == context.backend.adapter
 
 
+def _set_device(context: Context, original: Callable[[DeviceLike], None]) -> Callable[[DeviceLike], None]:
+    """CUDA refuses None, which is the current device to the backend's function."""
+    set_device = context.namespace.set_device
+
+    def call(device: DeviceLike) -> None:
+        if device is None:
+            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+        set_device(device)
+
+    return disguise(call, original)
+
+
+def _synchronize(context: Context, original: Callable[..., None]) -> Callable[..., None]:
+    """A negative index is the current device: CUDA's function waits within torch.cuda.device(index), which does nothing for it."""
+    synchronize = context.namespace.synchronize
+
+    def call(device: DeviceLike = None) -> None:
+        synchronize(None if isinstance(device, int) and device < 0 else device)
+
+    return disguise(call, original)
+
+
 def _exchange_device(context: Context, original: Callable[[int], int]) -> Callable[[int], int]:
     """A negative index changes nothing. A new function, because dynamo distinguishes the two of torch.cuda by identity."""
     exchange = context.namespace._maybe_exchange_device
@@ -142,7 +169,8 @@ def _get_device_index(context: Context, original: Callable[..., int]) -> Callabl
         if device is not None and not isinstance(device, torch.device):
             raise ValueError(f"Expected a torch.device, a string, an int or None, but got: {device!r}")
         if not optional:
-            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got: {device}")
+            given = str(device).replace(device_type, "cuda")
+            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{given}")
         return int(namespace.current_device())
 
     return disguise(_get_device_index, original)

@@ -6,14 +6,15 @@ whose names contain cuda, even if torch has removed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.kept_names import kept_name
+from torchada.redirect.kept_names import kept_name, text_by_view
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ def patches(context: Context) -> Iterator[Patch]:
     for owner in (kineto._KinetoProfile, autograd.profile, torch.autograd.profiler_util.FunctionEvent):
         kept = kept_name(context, owner, "use_device")
         yield Patch(owner, "use_device", kept, None, note=f"{owner.__name__}.use_device by who asks")
+    util = torch.autograd.profiler_util
+    table = _table(context, util._build_table)
+    yield Patch(util, "_build_table", table, None, note="columns of a profile's table by who asks")
+    for owner in (util.FunctionEvent, util.FunctionEventAvg):
+        text = text_by_view(context, owner.__repr__)
+        yield Patch(owner, "__repr__", text, None, note=f"repr of {owner.__name__} by who asks")
     yield from _events(context)
     yield from _vendor_tool(context)
 
@@ -143,6 +150,22 @@ def _parse_results(context: Context, original: Callable[..., list[FunctionEvent]
         return events
 
     return disguise(_parse_kineto_results, original)
+
+
+def _table(context: Context, original: Callable[..., str]) -> Callable[..., str]:
+    """The table names the device by its first event."""
+    device_type, views = context.backend.device_type, context.views
+
+    def _build_table(events: Sequence[Any], *args: object, **kwargs: object) -> str:
+        from torchada.redirect.backend_words import is_for_cuda  # hardly any program asks for a table
+
+        if events and vars(events[0]).get("use_device") == device_type and is_for_cuda(views):
+            first = copy(events[0])
+            first.use_device = "cuda"
+            events = [first, *events[1:]]
+        return original(events, *args, **kwargs)
+
+    return disguise(_build_table, original)
 
 
 def _events(context: Context) -> Iterator[Patch]:

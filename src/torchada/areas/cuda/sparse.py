@@ -1,4 +1,7 @@
-"""torch.cuda.sparse.FloatTensor and the other types of that kind, as classes of coordinate tensors on the device."""
+"""torch.cuda.sparse.FloatTensor and the other types of that kind, as classes of coordinate tensors on the device.
+
+A constructor leaves indices and values where they are, as CUDA's: only an empty tensor, made by its sizes, is put on the device.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +39,10 @@ def _sparse_type(context: Context, name: str, dtype: DType) -> type:
 
     def __new__(cls: type, *args: object) -> object:
         """(indices, values[, size]), or the sizes of an empty tensor."""
+        place = None
         if not (args and isinstance(args[0], torch.Tensor)):
-            args = (torch.empty((len(args), 0), dtype=torch.int64), torch.empty(0), args)
+            args, place = (torch.empty((len(args), 0), dtype=torch.int64), torch.empty(0), args), device
         # Legacy constructors have never checked invariants, and have never warned about that.
-        return torch.sparse_coo_tensor(*args, dtype=dtype, device=device, check_invariants=False)
+        return torch.sparse_coo_tensor(*args, dtype=dtype, device=place, check_invariants=False)
 
     return Meta(name, (), {"__new__": __new__, "__module__": "torch.cuda.sparse", "dtype": dtype, "is_cuda": True})

@@ -14,6 +14,8 @@ from torchada.redirect.kept_names import text_by_view, text_patches
 from torchada.redirect.unsupported import error
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from torchada.redirect.types import AnyFunction, DeviceLike, EventLike, StreamLike
 
 
@@ -30,14 +32,24 @@ def patches(context: Context) -> Iterator[Patch]:
         shown = by_view(context.views, text, owner.__repr__)
         yield Patch(owner, "__repr__", shown, None, note=f"repr of torch.cuda.{owner.__name__} by who asks")
     yield Patch(stream, "__cuda_stream__", _cuda_stream_protocol, "torch.cuda.Stream.__cuda_stream__")
-    if "external" not in signature(event.__new__).parameters:
-        yield Patch(event, "__new__", staticmethod(_event_new(context, event)), "torch.cuda.Event")
+    yield from _events(context, event)
     if not hasattr(namespace, "get_stream_from_external"):
         for owner in (context.torch.cuda, context.torch.cuda.streams):
             original = getattr(owner, "get_stream_from_external", None)
             if original is not None:
                 call = _from_external(context, original)
                 yield Patch(owner, "get_stream_from_external", call, "torch.cuda.get_stream_from_external")
+
+
+def _events(context: Context, event: Any) -> Iterator[Patch]:
+    make = event.__new__
+    if "external" not in signature(make).parameters:
+        make = _event_new(context, event)
+    if hasattr(event, "elapsed_time") and _refuses_by_value(context.torch):
+        make = _marking(make)
+        yield Patch(event, "elapsed_time", _elapsed_time(context, event.elapsed_time), "torch.cuda.Event.elapsed_time")
+    if make is not event.__new__:
+        yield Patch(event, "__new__", staticmethod(make), "torch.cuda.Event")
 
 
 def _handle(context: Context, owner: type, kind: str, api: str) -> Iterator[Patch]:
@@ -55,6 +67,41 @@ def _stream_text(self: Any) -> str:
 def _event_text(self: Any) -> str:
     handle = int(getattr(self, "cuda_event", 0))
     return f"<torch.cuda.Event {handle:#x}>" if handle else "<torch.cuda.Event uninitialized>"
+
+
+def _refuses_by_value(torch: ModuleType) -> bool:
+    """Whether CUDA raises ValueError for events that no time can be measured between; 2.7.1 does not, 2.9.1 does."""
+    return tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 9)
+
+
+def _marking(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`original`, which makes an event, with a mark on those that have a time: the backend does not tell."""
+
+    def __new__(cls: type, enable_timing: bool = False, *args: object, **kwargs: object) -> Any:
+        made = original(cls, enable_timing, *args, **kwargs)
+        if enable_timing:
+            made._torchada_has_time = True
+        return made
+
+    return __new__
+
+
+def _elapsed_time(context: Context, original: Callable[..., float]) -> Callable[..., float]:
+    def elapsed_time(self: object, end_event: object) -> float:
+        try:
+            return original(self, end_event)
+        except RuntimeError as error:
+            from torchada.redirect.backend_words import is_for_cuda  # no error is raised at the start
+
+            untimed = not all(hasattr(event, "_torchada_has_time") for event in (self, end_event))
+            if not is_for_cuda(context.views) or not (untimed or "must be recorded" in str(error)):
+                raise
+            what = (
+                "created with argument 'enable_timing=True'" if untimed else "recorded before calculating elapsed time"
+            )
+            raise ValueError(f"Both events must be {what}.") from None
+
+    return disguise(elapsed_time, original)
 
 
 def _cuda_stream_protocol(self: StreamLike) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """Tensors of the device in a group of gloo. CUDA's go through the CPU inside gloo, which knows no other device: others go here.
 
 That begins when such a group first meets a tensor of the device, and not with a group for the CPU that stands beside NCCL's.
+The same functions give errors of groups the words of NCCL: pybind11 makes these errors without asking torch.
 """
 
 from __future__ import annotations
@@ -56,22 +57,33 @@ def patches(context: Context) -> Iterator[Patch]:
     for name in _METHODS:
         if name in vars(group):
             yield Patch(
-                group, name, _noticing(steps, staging, vars(group)[name]), None, kind="emulated", to=_TO, note=_API
+                group,
+                name,
+                _noticing(context, steps, staging, vars(group)[name]),
+                None,
+                kind="emulated",
+                to=_TO,
+                note=_API,
             )
     # What DistributedDataParallel begins with.
-    verify = _noticing(steps, staging, distributed._verify_params_across_processes)
+    verify = _noticing(context, steps, staging, distributed._verify_params_across_processes)
     yield Patch(distributed, "_verify_params_across_processes", verify, None, kind="emulated", to=_TO, note=_API)
     register = _registering(context, steps, vars(group)["_register_backend"])
     yield Patch(group, "_register_backend", register, None, kind="emulated", to=_TO, note=_API)
 
 
-def _noticing(steps: Collectives, staging: Staging, original: Function) -> Function:
+def _noticing(context: Context, steps: Collectives, staging: Staging, original: Function) -> Function:
     """`original`, whose first argument is a group."""
 
     def call(group: Any, *args: Any, **kwargs: Any) -> Any:
         if group.name() == "gloo" and staging.device((args, tuple(kwargs.values()))) is not None:
             steps.begin(_STEP)
-        return original(group, *args, **kwargs)
+        try:
+            return original(group, *args, **kwargs)
+        except (RuntimeError, TypeError, ValueError) as error:
+            from torchada.redirect.backend_words import error_of_cuda  # no error is raised at the start
+
+            raise error_of_cuda(error, context) from error.__cause__
 
     return disguise(call, original)
 

@@ -112,13 +112,17 @@ def _init(context: Context, original: AnyFunction) -> AnyFunction:
     """
     if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
         return method(original, context.devices, "device_type")
-    get = context.devices.get
+    get, usual = context.devices.get, (None, context.torch.float16, context.torch.bfloat16)
 
     def __init__(
         self: Any, device_type: object, dtype: object = None, enabled: object = True, cache_enabled: object = None
     ) -> None:
         if isinstance(device_type, str) and (own := get(device_type, device_type)) is not device_type:
-            original(self, own, dtype, enabled, cache_enabled)
+            if dtype in usual:
+                original(self, own, dtype, enabled, cache_enabled)
+            else:  # CUDA takes any; the backend has a list
+                original(self, own, None, enabled, cache_enabled)
+                self.fast_dtype = dtype
             self.device = device_type
         else:
             original(self, device_type, dtype, enabled, cache_enabled)

@@ -95,6 +95,8 @@ def _type(context: Context) -> AnyFunction:
         scalar_type = names.scalar_type(dtype)
         if scalar_type is not None:
             return self.to(context.backend.device_type, scalar_type, non_blocking)
+        if isinstance(dtype, str) and dtype.startswith("torch.cuda.") and not dtype.startswith("torch.cuda.sparse."):
+            raise ValueError(f"invalid type: {dtype!r}")  # a build for CUDA would look for NVIDIA's driver
         return original(self, dtype, non_blocking, **kwargs)
 
     return disguise(type, original, "Tensor.type")

@@ -123,16 +123,16 @@ def _expect(actual: str, expected: str) -> None:
         raise RuntimeError(f"self-check: PyTorch answers {actual!r} where {expected!r} was expected")
 
 
-Rename = Callable[[BaseException], object]
+Replace = Callable[[BaseException], BaseException]
 
 
-def error_texts(rename: Rename) -> Patch:
-    """A patch that calls `rename` with each error that PyTorch raises from C++. Raises Skip where the C part was not built."""
+def error_texts(replaced: Replace) -> Patch:
+    """A patch: for each error that PyTorch raises from C++, `replaced(error)` is raised. Raises Skip without the C part."""
     try:
         from torchada.redirect.native import _error_texts as module
     except ImportError as error:
         raise Skip(f"the extension for texts of errors was not built: {error}") from None
-    return Patch(_ErrorTexts(module), "rename", rename, None, note="texts of errors that PyTorch raises from C++")
+    return Patch(_ErrorTexts(module), "replaced", replaced, None, note="texts of errors that PyTorch raises from C++")
 
 
 class _ErrorTexts:
@@ -145,7 +145,7 @@ class _ErrorTexts:
     def get(self, name: str) -> Any:
         return self._armed
 
-    def set(self, name: str, value: Rename) -> None:
+    def set(self, name: str, value: Replace) -> None:
         self._module.arm(value)
         self._armed = value
 

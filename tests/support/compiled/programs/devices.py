@@ -197,7 +197,7 @@ def stream_context_of_none(x: torch.Tensor) -> Any:
         return x * 2
 
 
-@PROGRAMS.add("torch_musa.core.stream.Event.__new__")
+@PROGRAMS.add("torch_musa.core.stream.Event.__new__", "torch_musa.core.stream.Event.elapsed_time")
 def events(x: torch.Tensor) -> Any:
     start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     start.record()
@@ -307,9 +307,13 @@ def fork_rng(x: torch.Tensor) -> Any:
     "torch._C._accelerator_emptyCache",
     "torch._C._accelerator_resetAccumulatedStats",
     "torch._C._accelerator_resetPeakStats",
+    "torch._C._accelerator_setDeviceIndex",
+    "torch._C._accelerator_getStream",
     native=False,
 )
 def accelerator(x: torch.Tensor) -> Any:
+    torch.accelerator.set_device_index("cuda:0")
+    torch.accelerator.current_stream()
     torch.accelerator.synchronize()
     torch.accelerator.reset_peak_memory_stats()
     torch.accelerator.reset_accumulated_memory_stats()
