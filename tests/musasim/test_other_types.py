@@ -46,7 +46,7 @@ FOUND = {
     "refused(lambda: torch.tril_indices(2, 2, dtype=torch.float32, device='musa'))": (
         "\"tril_indices_cuda\" not implemented for 'Float'"
     ),
-    "refused(lambda: F.adaptive_avg_pool3d(whole.view(1, 1, 1, 1, 5), 1))": (
+    "refused(lambda: F.adaptive_avg_pool3d(whole.view(1, 1, 1, 1, 5), (1, 1, 2)))": (
         "\"adaptive_avg_pool3d_cpu\" not implemented for 'Long'"
     ),
 }

@@ -27,7 +27,6 @@ CALLS = {
     "histc": ("torch.histc(x)", "histc doesn't support half, double tenesor, now is Double"),
     "bincount": ("torch.bincount(i, x[0])", "expected scalar type Float but found Double"),
     "embedding_bag": ("F.embedding_bag(i[None], x)", "Unsupported output data type"),
-    "abs": ("x.to(torch.int8).abs()", "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"),
     "relu": ("F.relu(x.to(torch.uint8))", "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"),
     "round": ("x.to(torch.int16).round()", "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"),
     "neg": ("-x.to(torch.int16)", "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"),

@@ -51,7 +51,6 @@ const Table& table() {
   static const std::vector<Row> not_small = {
       {"self", kNotSmall, "Now muDNN only support float64, float32, half, bfloat16, int32, and int64"}};
   static const Table known = {
-      {"abs", not_small},
       {"neg", not_small},
       {"relu", not_small},
       {"round", not_small},
@@ -131,8 +130,9 @@ std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std:
   std::vector<DtypeRule> made;
   const auto found = table().find(op);
   const bool by_tensors = op.rfind("clamp", 0) == 0 && schema.overload_name().rfind("Tensor", 0) == 0;
-  // Activation.cpp checks the types of these where it makes the result, and those of `neg` always.
-  const bool unchecked = (op == "abs" || op == "relu" || op == "round") && (schema.is_mutable() || !schema.overload_name().empty());
+  // Activation.cpp checks the types of these where it makes the result, and those of `neg` always. It checks `abs` too, which PyTorch has
+  // turned into `abs.out` before the simulator sees it.
+  const bool unchecked = (op == "relu" || op == "round") && (schema.is_mutable() || !schema.overload_name().empty());
   // Bounds that are tensors go another way.
   if (by_tensors || unchecked || found == table().end()) {
     return made;
