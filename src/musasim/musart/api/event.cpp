@@ -114,6 +114,10 @@ musaError_t musaStreamWaitEvent(musaStream_t handle, musaEvent_t event, unsigned
   if (flags > 1) {
     return remember(musaErrorInvalidValue);
   }
+  if (auto* capture = captured_for_default_stream(*reinterpret_cast<Event*>(event), *stream)) {
+    capture->invalidated = true;
+    return remember(musaErrorStreamCaptureImplicit);
+  }
   block_on_event(*reinterpret_cast<Event*>(event), *stream);
   return musaSuccess;
 }
