@@ -26,6 +26,9 @@ def rewritten(code: str) -> str:
         ("a = (int)(float)x / 2;", "a = to<int>((float)x) / 2;"),
         ("a = (int)(x + y) / 2;", "a = to<int>((x + y)) / 2;"),
         ("a = (int)(size_t)x;", "a = to<int>(to<size_t>(x));"),
+        ("a = (int)(std::size_t)x;", "a = to<int>(to<std :: size_t>(x));"),
+        ("a = (unsigned char)x;", "a = to<unsigned char>(x);"),
+        ("a = static_cast<int16_t>(x);", "a = to<int16_t>(x);"),
         ("a = (int)std::floor<float>(x)[0].y->z(1) < 2;", "a = to<int>(std::floor<float>(x)[0].y->z(1)) < 2;"),
         ("a = (int)x < y && z > (w);", "a = to<int>(x) < y && z > (w);"),
         ("a = (int)3e9f;", "a = to<int>(3e9f);"),
@@ -54,7 +57,7 @@ def test_a_conversion_is_found_with_its_operand(code: str, expected: str) -> Non
         "a = new int(x);",
         "a = (int)sizeof(x);",
         "a = (int&)x;",
-        "a = (unsigned char)x;",
+        "a = (bool)x;",
         "a = static_cast<T>(x);",
         "a = static_cast<const int*>(x);",
         "for (int(x) = 0; x < 1; ++x) {}",
@@ -64,6 +67,29 @@ def test_a_conversion_is_found_with_its_operand(code: str, expected: str) -> Non
 )
 def test_other_code_stays(code: str) -> None:
     assert rewritten(code) == code
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("a = (T)x;", "a = to<T>(x);"),
+        ("a = (int)(T)x + 1;", "a = to<int>(to<T>(x)) + 1;"),
+        ("a = static_cast<T>(x);", "a = to<T>(x);"),
+        ("return T(x);", "return to<T>(x);"),
+        ("return T(x, 1);", "return T(x, 1);"),
+        ("return T(values...);", "return T(values...);"),
+        ("return T({1});", "return T({1});"),
+        ("return T();", "return T();"),
+        ("g(std::function<int, T(int)>());", "g(std::function<int, T(int)>());"),
+        ("T (*g)(T) = f;", "T (*g)(T) = f;"),
+        ("new (p) T(x);", "new (p) T(x);"),
+        ("p->~T();", "p->~T();"),
+    ],
+)
+def test_a_parameter_of_a_template_may_be_an_integer(code: str, expected: str) -> None:
+    opening = "template <class U, typename T = int> __device__ void f() {"
+    result = rewrite(f"{opening}{code}}}", "31").replace(MARK, "").replace("::musasim::converted<", "to<")
+    assert result.endswith(f"{{{expected}}}")
 
 
 def test_code_of_the_host_and_of_system_headers_stays() -> None:

@@ -171,6 +171,17 @@ def test_the_default_stream_cannot_be_captured(musa: Any) -> None:
         musa.MUSAGraph().capture_begin()
 
 
+def test_the_default_stream_cannot_wait_for_a_capture(musa: Any) -> None:
+    x = torch.ones(2, device="musa")
+    with pytest.raises(RuntimeError, match="previous error during capture") as caught, musa.graph(musa.MUSAGraph()):
+        musa.default_stream().wait_stream(musa.current_stream())
+    assert "would make the legacy stream depend on a capturing" in str(caught.value.__context__)
+    graph, y = capture(musa, lambda: x + 1)
+    musa.default_stream().wait_stream(musa.Stream())
+    graph.replay()
+    assert y.tolist() == [2, 2], "nothing of the capture that failed is left"
+
+
 def test_memory_of_a_graph_is_freed_with_it(musa: Any) -> None:
     musa.empty_cache()
     before, reserved = musa.memory_allocated(), musa.memory_reserved()

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.once
 INVALID_VALUE, OUT_OF_MEMORY, NOT_INITIALIZED, BAD_DIRECTION, NO_DEVICE, BAD_DEVICE = 1, 2, 3, 21, 100, 101
 BAD_CONTEXT, BAD_HANDLE, NOT_READY, PEER_ENABLED, PEER_NOT_ENABLED = 201, 400, 600, 704, 705
 REGISTERED, NOT_REGISTERED, NOT_SUPPORTED, CAPTURING, CAPTURED_EVENT = 712, 713, 801, 900, 907
+WOULD_CAPTURE_THE_DEFAULT_STREAM = 906
 TO_DEVICE, TO_HOST, ON_DEVICE, DEFAULT = 1, 2, 3, 4
 LIBRARY = "libmusart.so"
 Pointer = ctypes.c_void_p
@@ -379,6 +380,13 @@ class TestCapture:
             stream = torch.musa.current_stream().musa_stream
             arguments = {"musaMalloc": (ctypes.byref(Pointer()), 8), "musaStreamSynchronize": (stream,)}.get(unsafe, ())
             assert getattr(musart, unsafe)(*arguments) == CAPTURING
+
+    def test_the_default_stream_cannot_wait_for_it(self, musart: Any) -> None:
+        musart.musaStreamWaitEvent.argtypes = [Pointer, Pointer, ctypes.c_uint]
+        graph = torch.musa.graph(torch.musa.MUSAGraph())
+        with pytest.raises(RuntimeError, match="due to a previous error during capture"), graph:  # noqa: PT012
+            event = torch.musa.current_stream().record_event()
+            assert musart.musaStreamWaitEvent(None, event.musa_event, 0) == WOULD_CAPTURE_THE_DEFAULT_STREAM
 
 
 class TestProcesses:

@@ -228,6 +228,20 @@ def test_bad_arguments_are_refused_before_a_number_is_drawn() -> None:
     assert torch.cuda.default_generators[0].get_offset() == 0
 
 
+def test_an_offset_is_a_multiple_of_four() -> None:
+    """torch_musa's set_offset takes any, and the next draw fails; a state is refused at once."""
+    generator = torch.Generator("cuda").manual_seed(1)
+    generator.set_offset(8)
+    state = generator.get_state()
+    generator.set_offset(3)
+    for draw in (torch.rand, torch.randn):
+        with pytest.raises(RuntimeError, match="INTERNAL ASSERT FAILED"):
+            draw(2, generator=generator, device="cuda")
+    state[8] = 3
+    with pytest.raises(RuntimeError, match="offset must be a multiple of 4"):
+        generator.set_state(state)
+
+
 def first_of_the_second_turn(musa: Interpreter, **env: str) -> int:
     """The element that has the second number of thread 0: as many threads there are."""
     code = f"""

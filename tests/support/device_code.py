@@ -16,9 +16,10 @@ import torch
 
 from musasim.toolkit import home
 from support.interpreter import ROOT
+from torchada.porting import port_source
 
 _SOURCES = ROOT / "tests" / "musasim" / "device"
-_BY_NVCC = os.environ.get("DEVICE_CODE_BY") == "nvcc"
+BY_NVCC = os.environ.get("DEVICE_CODE_BY") == "nvcc"
 _NAMES_OF_CUDA = {
     "musa": "cuda",
     "MUSA": "CUDA",
@@ -36,7 +37,7 @@ def in_names_of_cuda(text: str) -> str:
 
 def compile_kernels(name: str, folder: Path, *options: str) -> Path:
     library = folder / f"{Path(name).stem}.so"
-    command = [*(_nvcc if _BY_NVCC else _mcc)(name, folder), *(options or ("-O1",)), "-shared", "-o", str(library)]
+    command = [*(_nvcc if BY_NVCC else _mcc)(name, folder), *(options or ("-O1",)), "-shared", "-o", str(library)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return library
@@ -54,6 +55,17 @@ def _nvcc(name: str, folder: Path) -> list[str]:
     return ["nvcc", "-Xcompiler", "-fPIC", "-cudart", "shared", "-arch", "native", "-std=c++17", "-rdc=false", source]
 
 
+def said_of(code: str, folder: Path) -> str:
+    """What the compiler says of CUDA C++ that it refuses, or nothing."""
+    source = folder / ("snippets.cu" if BY_NVCC else "snippets.mu")
+    source.write_bytes(code.encode() if BY_NVCC else port_source(code.encode()).text)
+    mcc = [str(home() / "bin" / "mcc"), "-fsyntax-only"]
+    command = ["nvcc", "-std=c++17", "-arch", "native", "-cuda", "-o", str(folder / "snippets.ii")] if BY_NVCC else mcc
+    environment = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run([*command, str(source)], capture_output=True, text=True, timeout=300, env=environment)
+    return "" if done.returncode == 0 else done.stderr
+
+
 class Kernels:
     """The entry points of a library: a name takes tensors on the CPU and whole numbers, and must answer musaSuccess."""
 
@@ -67,7 +79,7 @@ class Kernels:
         ]
         for each in arguments:
             assert isinstance(each, int) or each.is_contiguous()
-        get_last_error = "cudaGetLastError" if _BY_NVCC else "musaGetLastError"
+        get_last_error = "cudaGetLastError" if BY_NVCC else "musaGetLastError"
         self._library[get_last_error]()  # clear an error that another test of this process has left
         assert getattr(self._library, entry)(*words) == 0
 

@@ -100,9 +100,3 @@ extern "C" int addresses(unsigned long long* y) {
   }
   return finished();
 }
-
-// A device's conversions give the nearest integer that there is.
-MAP1(to_unsigned, long long, float, (unsigned)a)
-MAP1(to_int, long long, double, static_cast<int>(a))
-MAP1(to_long, long long, float, (long long)(a * 2))
-MAP1(to_size, unsigned long long, double, size_t(a))

@@ -13,7 +13,8 @@ __global__ void bad_address(int* p) { *reinterpret_cast<volatile int*>(threadIdx
 __global__ void asserts(int* p) { assert(threadIdx.x != 3 && "three is too many"); p[0] = 1; }
 __global__ void traps(int*) { if (threadIdx.x == 1) __trap(); __syncthreads(); }
 __global__ void divides(int* p) { p[0] = 100 / (p[1] + static_cast<int>(threadIdx.x) - 1); }
-__global__ void throws(int*) { if (threadIdx.x == 1) throw std::runtime_error("no"); }
+__host__ __device__ void refuse() { throw std::runtime_error("no"); }
+__global__ void throws(int*) { if (threadIdx.x == 1) refuse(); }
 __host__ __device__ void reset(int* p) { musaMemset(p, 0, 4); }
 __global__ void calls_host(int* p) { reset(p); }
 __global__ void two_barriers(int*) {

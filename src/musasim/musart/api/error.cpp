@@ -46,6 +46,7 @@ constexpr Text kTexts[] = {
     ENTRY(musaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing"),
     ENTRY(musaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture"),
     ENTRY(musaErrorStreamCaptureUnjoined, "capturing stream has unjoined work"),
+    ENTRY(musaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream"),
     ENTRY(musaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream"),
     ENTRY(musaErrorUnknown, "unknown error"),
 };

@@ -120,6 +120,10 @@ musaError_t musaStreamWaitEvent(musaStream_t handle, musaEvent_t event, unsigned
     return remember(error);
   }
   auto& state = *reinterpret_cast<Event*>(event);
+  if (auto* capture = captured_for_default_stream(state, *stream)) {
+    capture->invalidated = true;
+    return remember(musaErrorStreamCaptureImplicit);
+  }
   if (flags == kExternal && stream->capture.load() != nullptr) {
     block_on_event_at_launch(state, *stream);
   } else {

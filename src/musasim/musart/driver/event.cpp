@@ -68,6 +68,11 @@ void record_event(Event& event, Stream& stream) {
   event.recorded = true;
 }
 
+Capture* captured_for_default_stream(const Event& event, const Stream& stream) {
+  const bool is_default = &stream == &default_stream(stream.device);
+  return is_default && event.capture != nullptr && is_running(event.capture) ? event.capture : nullptr;
+}
+
 void block_on_event(const Event& event, Stream& stream) {
   if (event.capture != nullptr) {
     join_capture(event.capture, event.progress, stream);

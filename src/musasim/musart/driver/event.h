@@ -37,6 +37,8 @@ bool destroy_event(Event* event);
 bool is_event(const void* handle);
 void record_event(Event& event, Stream& stream);
 void block_on_event(const Event& event, Stream& stream);
+// The running capture that the default stream would depend on, which no capture permits; nullptr where the stream may wait.
+Capture* captured_for_default_stream(const Event& event, const Stream& stream);
 
 // As nodes of the capture that the stream takes part in: each launch records the event, or waits for it, on its own stream.
 void record_event_at_launch(Event& event, Stream& stream);

@@ -1,24 +1,28 @@
 """Finds conversions to integers in device code: `(unsigned)x`, `static_cast<int>(x)` and `int(x)`, with the end of each operand.
 
 A device's conversion of a float that the integer cannot hold gives the nearest integer that it can. C++ leaves it undefined, and
-a processor gives something else, so kernels call a function of ours instead (`include/musasim/conversions.h`). Types of 8 and 16
-bits, types that are parameters of templates, and conversions that are not spelt out stay the compiler's own.
+a processor gives something else, so kernels call a function of ours instead (`include/musasim/conversions.h`), also where the type
+is a parameter of a template, which may be an integer. Conversions that are not spelt out stay the compiler's own.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from musasim.toolkit.compiler.lexer import Source, Token, closing
 
-_WORDS = frozenset({"unsigned", "signed", "int", "long"})
-_NAMES = frozenset({"int32_t", "uint32_t", "int64_t", "uint64_t", "size_t", "ptrdiff_t", "uint", "ulong"})
+_WORDS = frozenset({"unsigned", "signed", "int", "long", "short", "char"})
+_WIDTHS = ("8", "16", "32", "64")
+_NAMES = frozenset({f"{sign}int{width}_t" for sign in ("", "u") for width in _WIDTHS})
+_NAMES |= {"size_t", "ptrdiff_t", "ushort", "uint", "ulong"}
+_PARAMETER = re.compile(r"\b(?:class|typename)\s+([A-Za-z_]\w*)\s*(?=[,>=])")
 # Brackets behind these may hold a type, and what begins with them is no operand that could be read without a parser of types.
 _OF_TYPES = frozenset(
     {"sizeof", "alignof", "decltype", "noexcept", "typeid", "operator", "new", "delete", "throw", "co_await"}
 )
-_SCALARS = frozenset({"float", "double", "char", "short", "bool"}) | _WORDS | _NAMES
+_SCALARS = frozenset({"float", "double", "bool"}) | _WORDS | _NAMES
 # A name before `(type)` makes it a list of parameters, unless the name is one of these.
 _BEFORE = frozenset({"return", "else", "case", "do"})
 _UNARY = frozenset("+-!~*&")
@@ -34,9 +38,15 @@ class Conversion:
     close: int | None
 
 
-def conversions(source: Source, begin: int, end: int) -> Iterator[Conversion]:
-    """Yield the conversions of the code from `begin` to `end`."""
-    tokens = list(source.tokens(begin, end))
+def type_parameters(source: Source) -> frozenset[str]:
+    """Return the names that templates of the user's files give their parameters that are types."""
+    parts = [source.text[begin:end] for _, begin, end in source.parts()] or [source.text]
+    return frozenset(name for part in parts for name in _PARAMETER.findall(part))
+
+
+def conversions(source: Source, begin: int, end: int, parameters: frozenset[str]) -> Iterator[Conversion]:
+    """Yield the conversions of the code from `begin` to `end`. `parameters` are names of types as well."""
+    tokens = [replace(token, kind="type") if token.text in parameters else token for token in source.tokens(begin, end)]
     last_end = begin
     for at, token in enumerate(tokens):
         if token.begin < last_end:
@@ -46,18 +56,22 @@ def conversions(source: Source, begin: int, end: int) -> Iterator[Conversion]:
             conversion = _in_brackets(tokens, at, is_operand=at > 0 and tokens[at - 1].end == last_end)
         elif token.text == "static_cast":
             conversion = _static_cast(tokens, at)
-        elif token.text in _WORDS or token.text in _NAMES:
+        elif _is_type(token):
             conversion = _like_a_call(tokens, at)
         if conversion is not None:
             last_end = conversion.end
             yield conversion
 
 
+def _is_type(token: Token) -> bool:
+    return token.kind == "type" or token.text in _WORDS or token.text in _NAMES
+
+
 def _type_end(tokens: list[Token], at: int) -> int:
     """Return the index behind the integer type that begins at `at`, or `at` if none does."""
     if [token.text for token in tokens[at : at + 2]] == ["std", "::"]:
         return at + 3 if at + 2 < len(tokens) and tokens[at + 2].text in _NAMES else at
-    if at < len(tokens) and tokens[at].text in _NAMES:
+    if at < len(tokens) and (tokens[at].kind == "type" or tokens[at].text in _NAMES):
         return at + 1
     end = at
     while end < len(tokens) and tokens[end].text in _WORDS:
@@ -110,7 +124,14 @@ def _like_a_call(tokens: list[Token], at: int) -> Conversion | None:
         return None
     if before.text == "(" and at > 1 and (tokens[at - 2].text in _OF_TYPES or tokens[at - 2].text == "for"):
         return None
+    if tokens[at].kind == "type" and not _is_one_value(tokens[at + 2 : after - 1]):
+        return None
     return Conversion(tokens[at].begin, tokens[at].end, tokens[at].text, None)
+
+
+def _is_one_value(tokens: list[Token]) -> bool:
+    """A class may be made from several values or from a list, and a list of types stands behind the result of a function."""
+    return not (_is_type(tokens[0]) or tokens[0].text in _SCALARS) and not {",", "{", "..."} & {t.text for t in tokens}
 
 
 def _operand_end(tokens: list[Token], at: int) -> int | None:
@@ -125,7 +146,7 @@ def _operand_end(tokens: list[Token], at: int) -> int | None:
         if _is_scalar(tokens[at + 1 : close]):  # the brackets are a conversion themselves
             return _operand_end(tokens, close + 1)
         at = close + 1
-    elif first.kind in ("name", "number", "literal"):
+    elif first.kind in ("name", "number", "literal", "type"):
         at = _path_end(tokens, at)
     elif first.text != "::":
         return None
@@ -133,7 +154,8 @@ def _operand_end(tokens: list[Token], at: int) -> int | None:
 
 
 def _is_scalar(tokens: list[Token]) -> bool:
-    return bool(tokens) and all(token.text in _SCALARS for token in tokens)
+    bare = tokens[2:] if [token.text for token in tokens[:2]] == ["std", "::"] else tokens
+    return bool(bare) and all(token.kind == "type" or token.text in _SCALARS for token in bare)
 
 
 def _path_end(tokens: list[Token], at: int) -> int:

@@ -141,6 +141,14 @@ def _declarator(tokens: list[Token]) -> list[Token]:
     return tokens
 
 
+def initial_value(tokens: list[Token]) -> list[Token]:
+    """Return the value that one declarator gives, with its `=` or its braces, or nothing."""
+    before = _declarator(tokens)
+    value = tokens[len(before) :]
+    # The braces of a structure that is declared with the variable come before the name.
+    return value if value and (value[0].text == "=" or before[-1].text in (declared_name(before), "]")) else []
+
+
 def declared_name(tokens: list[Token]) -> str | None:
     """Return the name that one declarator declares, or None."""
     tokens = _declarator(tokens)

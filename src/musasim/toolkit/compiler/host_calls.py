@@ -46,6 +46,11 @@ _NEVER_CALLED = frozenset(
 _NOT_IN_A_DECLARATION = frozenset(
     ["return", "else", "do", "new", "throw", "constexpr", "using", "typedef", "case", "goto"]
 )
+_EXCEPTIONS = dict.fromkeys(("throw", "try", "catch"), "device code does not support exception handling")
+_NOT_ON_A_DEVICE = _EXCEPTIONS | {
+    word: f"'{word}' is not allowed in device code" for word in ("dynamic_cast", "typeid")
+}
+_OF_THE_HOST = re.compile(r"\b(?:" + "|".join(_NOT_ON_A_DEVICE) + r")\b(?!\$)")
 # A template of the host's with the name of one of the toolkit's functions, such as rsqrt, leaves kernels the toolkit's own.
 _MATHEMATICS = "/musasim/math.h"
 _INSTALLED = {"site-packages", "dist-packages"}
@@ -72,6 +77,10 @@ class Problem(Exception):
 def check(source: Source, bodies: list[Body], device_functions: set[str], main_file: str) -> None:
     """Raise Problem for the first error."""
     own = [body for body in bodies if not source.in_system_header(body.begin)]
+    for body in own:
+        for word in _OF_THE_HOST.finditer(source.text, body.begin, body.end):
+            if source.is_code(word.start()):
+                raise Problem(word.start(), _NOT_ON_A_DEVICE[word.group()])
     calls = {name: (token, body) for body in own for name, token in _calls(source, body).items()}
     for name, (token, body) in calls.items():
         if _RUNTIME.fullmatch(name) and name not in device_functions:
@@ -80,6 +89,14 @@ def check(source: Source, bodies: list[Body], device_functions: set[str], main_f
     for name in sorted(unknown & _host_functions(source, unknown, main_file)):
         token, body = calls[name]
         raise Problem(token.begin, _message(name, body))
+
+
+def check_launches(source: Source, launched: dict[str, Token], main_file: str) -> None:
+    """Raise Problem for the first launch of a function of the host. `launched` are the names that are no kernel's."""
+    for name in sorted(_host_functions(source, set(launched), main_file)):
+        raise Problem(
+            launched[name].begin, f"a host function call cannot be configured: '{name}' is no __global__ function"
+        )
 
 
 def _message(name: str, body: Body) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from musasim.toolkit.compiler import device_symbols
 from musasim.toolkit.compiler.assembly import foreign
-from musasim.toolkit.compiler.conversions import conversions
+from musasim.toolkit.compiler.conversions import conversions, type_parameters
 from musasim.toolkit.compiler.declarations import (
     CALL_LIKE,
     declared_name,
@@ -19,13 +19,14 @@ from musasim.toolkit.compiler.declarations import (
     defines_member,
     ends_in_operator,
     expression_begin,
+    initial_value,
     joined,
     name_position,
     split_text,
     template_begin,
     without_storage,
 )
-from musasim.toolkit.compiler.host_calls import Body, Problem, check
+from musasim.toolkit.compiler.host_calls import Body, Problem, check, check_launches
 from musasim.toolkit.compiler.lexer import Source, Token, bracketed, closing, is_word_begin, split, until
 
 # Everything else in the text is ordinary C++. The patterns begin with letters, which makes searching fast.
@@ -62,6 +63,7 @@ def rewrite(
     result = rewriter.run()
     try:
         check(source, rewriter.device_only, rewriter.device_functions, main_file)
+        check_launches(source, rewriter.launched, main_file)
     except Problem as problem:
         raise RewriteError(source, problem.position, str(problem)) from problem
     return result
@@ -79,6 +81,8 @@ class _Rewriter:
         self._count = 0
         self.device_only: list[Body] = []
         self.device_functions: set[str] = set()
+        self.launched: dict[str, Token] = {}
+        self._kernels: set[str] = set()
 
     def run(self) -> str:
         source = self._source
@@ -112,6 +116,7 @@ class _Rewriter:
                 self._shared(hit.start(), hit.end())
         self._assembly()
         self._convert()
+        self.launched = {name: token for name, token in self.launched.items() if name not in self._kernels}
         return self._apply()
 
     # --- edits ---------------------------------------------------------------------------------------------------
@@ -148,6 +153,8 @@ class _Rewriter:
         begin = expression_begin(before)
         if begin is None:
             raise self._error(position, "expected expression before '<<<'")
+        if before[-1].kind == "name" and not source.in_system_header(position):
+            self.launched.setdefault(before[-1].text, before[-1])
         configuration = self._configuration(position)
         close = configuration[-1]
         pieces = split(configuration[:-1])
@@ -223,6 +230,7 @@ class _Rewriter:
         head, parameters, body = signature
         name = head[-1] if head[-1].text not in (">", ">>>") else head[template_begin(head) - 1]
         start = self._source.statement_begin(begin)
+        self._kernels.add(name.text)
         self._require_void(start, name)
         if body is None:
             return
@@ -320,8 +328,8 @@ class _Rewriter:
                 pieces = split_text(bounds.arguments)
                 if not pieces:
                     raise self._error(bounds.position, "'__launch_bounds__' attribute takes at least 1 argument")
-                most = f"static_cast<unsigned>({pieces[0]})"
-                return f"{most}, static_cast<unsigned>({pieces[1]})" if len(pieces) > 1 else f"{most}, 0"
+                constants = [f"::musasim::bound<static_cast<unsigned>({piece})>" for piece in pieces[:2]]
+                return ", ".join([*constants, "0"][:2])
         return "0, 0"
 
     def _parameter_names(self, tokens: list[Token], kernel: str) -> list[tuple[str, str]]:
@@ -375,9 +383,12 @@ class _Rewriter:
         source = self._source
         start = source.statement_begin(begin)
         statement = [*source.tokens(start, begin), *until(source, end, ";")]
-        if self._is_in_body(begin):
-            return
         words = [token.text for token in statement]
+        if self._is_in_body(begin):
+            if statement and statement[0].begin >= end and not {"static", "{"} & set(words):
+                word = source.text[begin:end]
+                raise self._error(begin, f"an automatic {word} variable is not allowed inside a function of the device")
+            return
         if (
             "__constant__" in words
             and words.index("__constant__") < len(words)
@@ -415,11 +426,12 @@ class _Rewriter:
     def _convert(self) -> None:
         """Give the user's device code a device's conversions to integers."""
         done = 0
+        parameters = type_parameters(self._source) if self._bodies else frozenset[str]()
         for begin, end in sorted(self._bodies):
             if begin < done or self._source.in_system_header(begin):
                 continue  # a body within another
             done = end
-            for conversion in conversions(self._source, begin, end):
+            for conversion in conversions(self._source, begin, end, parameters):
                 opening = "" if conversion.close is None else "("
                 self._replace(conversion.begin, conversion.end, f"::musasim::converted<{conversion.type}>{opening}")
                 if conversion.close is not None:
@@ -439,6 +451,7 @@ class _Rewriter:
         if externs:
             self._dynamic_shared(begin, end, externs, statement)
             return
+        self._refuse_initializer(statement)
         self._insert(before[0].begin if before else begin, alignments)
         is_static = any(token.text == "static" for token in before + statement)
         self._replace(begin, end, "" if is_static else "static ")
@@ -449,6 +462,13 @@ class _Rewriter:
                 seen = f"musasim_seen_{self._count}"
                 text = f" static unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
                 self._insert(statement[-1].end, self._seen_by_memcheck(name, statement) + text)
+
+    def _refuse_initializer(self, statement: list[Token]) -> None:
+        """Every thread would write the value, so a device's compiler takes none."""
+        for declarator in split(statement[:-1]):
+            if value := initial_value(declarator):
+                name = declared_name(declarator)
+                raise self._error(value[0].begin, f"initializer not allowed for __shared__ variable '{name}'")
 
     def _seen_by_memcheck(self, name: str, statement: list[Token]) -> str:
         """Give the variable a name of ours, and return a reference that has its own, if accesses are looked at.
@@ -488,3 +508,8 @@ class _Rewriter:
         self._insert(statement[at].begin, "(&")
         self._insert(statement[at].end, ")")
         self._insert(statement[-1].begin, f" = reinterpret_cast<decltype({name})>(::musasim_dynamic_shared[0])")
+        # One variable for all functions of a namespace, as on a device: the compiler refuses it where they name different types.
+        self._insert(
+            statement[-1].end,
+            f" extern __attribute__((unused)) ::musasim::refers_to<decltype({name})> musasim_dynamic_{name};",
+        )

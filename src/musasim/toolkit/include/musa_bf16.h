@@ -44,6 +44,7 @@ inline __mt_bfloat162 __highs2bfloat162(__mt_bfloat162 a, __mt_bfloat162 b) { re
 
 #ifdef __MUSACC__
 #include "musasim/atomics.h"
+#include "musasim/memory.h"
 #include "musasim/warp.h"
 
 MUSASIM_ATOMIC_UPDATE(atomicAdd, __mt_bfloat16, __hadd(old, value))
@@ -53,4 +54,8 @@ template <>
 struct musasim::Shuffled<__mt_bfloat16> : std::true_type {};
 template <>
 struct musasim::Shuffled<__mt_bfloat162> : std::true_type {};
+template <>
+struct musasim::Loaded<__mt_bfloat16> : std::true_type {};
+template <>
+struct musasim::Loaded<__mt_bfloat162> : std::true_type {};
 #endif

@@ -52,6 +52,7 @@ inline __half2 __highs2half2(__half2 a, __half2 b) { return {a.y, b.y}; }
 
 #ifdef __MUSACC__
 #include "musasim/atomics.h"
+#include "musasim/memory.h"
 #include "musasim/warp.h"
 
 MUSASIM_ATOMIC_UPDATE(atomicAdd, __half, __hadd(old, value))
@@ -61,4 +62,8 @@ template <>
 struct musasim::Shuffled<__half> : std::true_type {};
 template <>
 struct musasim::Shuffled<__half2> : std::true_type {};
+template <>
+struct musasim::Loaded<__half> : std::true_type {};
+template <>
+struct musasim::Loaded<__half2> : std::true_type {};
 #endif

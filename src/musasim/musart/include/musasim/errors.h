@@ -35,6 +35,7 @@ typedef enum musaError {
   musaErrorStreamCaptureUnsupported = 900,
   musaErrorStreamCaptureInvalidated = 901,
   musaErrorStreamCaptureUnjoined = 904,
+  musaErrorStreamCaptureImplicit = 906,
   musaErrorCapturedEvent = 907,
   musaErrorUnknown = 999
 } musaError_t;

@@ -66,6 +66,7 @@ MUSASIM_ATOMIC_EXTREMES(unsigned long long)
   MUSASIM_ATOMIC_READABLE(atomicXor, type, old ^ value, value == 0)
 MUSASIM_ATOMIC_BITS(int)
 MUSASIM_ATOMIC_BITS(unsigned int)
+MUSASIM_ATOMIC_BITS(long long)
 MUSASIM_ATOMIC_BITS(unsigned long long)
 
 MUSASIM_ATOMIC_UPDATE(atomicInc, unsigned int, old >= value ? 0 : old + 1)

@@ -83,6 +83,9 @@ template <class Variable>
   }
 }
 
+template <class Reference>
+using refers_to = std::remove_reference_t<Reference>;
+
 // The same variable, of which the compiler does not know what it is.
 template <class Variable>
 inline Variable& unknown(Variable& variable) {
@@ -90,6 +93,10 @@ inline Variable& unknown(Variable& variable) {
   asm("" : "+r"(address));
   return *address;
 }
+
+// What __launch_bounds__ says, which has to be known when the kernel is compiled.
+template <unsigned value>
+constexpr unsigned bound = value;
 
 struct symbol {
   symbol(const volatile void* address, std::size_t bytes, const char* name) {

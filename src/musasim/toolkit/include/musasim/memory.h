@@ -5,11 +5,31 @@
 #include <type_traits>
 
 #include "musasim/engine.h"
+#include "vector_types.h"
 
 namespace musasim {
-// A type that a device loads or stores in one instruction.
+// A type that a device loads or stores in one instruction; headers with numbers of their own add to them.
 template <class T>
-using Word = std::enable_if_t<std::is_trivially_copyable<T>::value && (sizeof(T) <= 16) && (sizeof(T) & (sizeof(T) - 1)) == 0, T>;
+struct Loaded : std::integral_constant<bool, std::is_arithmetic<T>::value && (sizeof(T) <= 8) && !std::is_same<T, bool>::value> {};
+#define MUSASIM_LOADED(name) \
+  template <>                \
+  struct Loaded<name> : std::true_type {};
+#define MUSASIM_LOADED_PAIR_AND_FOUR(name) MUSASIM_LOADED(name##2) MUSASIM_LOADED(name##4)
+MUSASIM_LOADED_PAIR_AND_FOUR(char)
+MUSASIM_LOADED_PAIR_AND_FOUR(uchar)
+MUSASIM_LOADED_PAIR_AND_FOUR(short)
+MUSASIM_LOADED_PAIR_AND_FOUR(ushort)
+MUSASIM_LOADED_PAIR_AND_FOUR(int)
+MUSASIM_LOADED_PAIR_AND_FOUR(uint)
+MUSASIM_LOADED_PAIR_AND_FOUR(float)
+MUSASIM_LOADED(longlong2)
+MUSASIM_LOADED(ulonglong2)
+MUSASIM_LOADED(double2)
+#undef MUSASIM_LOADED
+#undef MUSASIM_LOADED_PAIR_AND_FOUR
+
+template <class T>
+using Word = std::enable_if_t<Loaded<T>::value, T>;
 
 template <class T>
 struct Same {

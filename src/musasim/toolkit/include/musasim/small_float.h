@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "musasim/conversions.h"
+
 namespace musasim {
 
 enum class Rounding { nearest, zero, down, up };
@@ -136,17 +138,11 @@ inline double to_whole(double value, Rounding mode) {
   return value;
 }
 
-// Converts to an integer as the devices do: NaN gives zero, and a value out of range gives the nearest end of the range.
-template <class Integer>
-inline Integer to_integer(double value, Rounding mode) {
-  using Limits = std::numeric_limits<Integer>;
-  if (value != value) return 0;
-  const double whole = to_whole(value, mode);
-  // The end itself may not be a double, but one above it, a power of two, is.
-  const double end = 2.0 * static_cast<double>(Integer(1) << (Limits::digits - 1));
-  if (whole >= end) return Limits::max();
-  if (whole < (Limits::is_signed ? -end : 0.0)) return Limits::min();
-  return static_cast<Integer>(whole);
+// Converts to an integer in the given direction. What it cannot hold becomes its nearest end, also in types of few bits.
+template <class Integer, class Real>
+inline Integer to_integer(Real value, Rounding mode) {
+  if (value != value) return of_nan<Integer, Real>();
+  return nearest_end<Integer>(to_whole(value, mode));
 }
 
 }  // namespace musasim

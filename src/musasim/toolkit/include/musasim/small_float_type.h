@@ -44,6 +44,7 @@ struct alignas(2) MUSASIM_SCALAR {
     __x = raw.x;
     return *this;
   }
+  void operator=(const MUSASIM_SCALAR_RAW& raw) volatile { __x = raw.x; }
   constexpr operator MUSASIM_SCALAR_RAW() const { return {__x}; }
   operator MUSASIM_SCALAR_RAW() const volatile { return {__x}; }
 
@@ -52,9 +53,11 @@ struct alignas(2) MUSASIM_SCALAR {
 
 #ifndef MUSASIM_NO_CONVERSIONS
   operator float() const { return MUSASIM_FORMAT::widen(__x); }
-  explicit operator bool() const { return (__x & 0x7fff) != 0; }
+  operator bool() const { return (__x & 0x7fff) != 0; }
 #define MUSASIM_CONVERSION(type)                                                                       \
   MUSASIM_SCALAR(type value) : __x(MUSASIM_FORMAT::round(musasim::integer_to_odd(value))) {}           \
+  MUSASIM_CONVERSION_TO(type)
+#define MUSASIM_CONVERSION_TO(type)                                                                    \
   operator type() const { return musasim::to_integer<type>(MUSASIM_FORMAT::widen(__x), musasim::Rounding::zero); }
   MUSASIM_CONVERSION(short)
   MUSASIM_CONVERSION(unsigned short)
@@ -64,7 +67,11 @@ struct alignas(2) MUSASIM_SCALAR {
   MUSASIM_CONVERSION(unsigned long)
   MUSASIM_CONVERSION(long long)
   MUSASIM_CONVERSION(unsigned long long)
+  MUSASIM_CONVERSION_TO(char)
+  MUSASIM_CONVERSION_TO(signed char)
+  MUSASIM_CONVERSION_TO(unsigned char)
 #undef MUSASIM_CONVERSION
+#undef MUSASIM_CONVERSION_TO
 #define MUSASIM_ASSIGNMENT(type) \
   MUSASIM_SCALAR& operator=(type value) { return *this = MUSASIM_SCALAR(value); }
   MUSASIM_SCALAR(float value) : __x(MUSASIM_FORMAT::round(value)) {}
@@ -75,8 +82,6 @@ struct alignas(2) MUSASIM_SCALAR {
   MUSASIM_ASSIGNMENT(unsigned short)
   MUSASIM_ASSIGNMENT(int)
   MUSASIM_ASSIGNMENT(unsigned int)
-  MUSASIM_ASSIGNMENT(long)
-  MUSASIM_ASSIGNMENT(unsigned long)
   MUSASIM_ASSIGNMENT(long long)
   MUSASIM_ASSIGNMENT(unsigned long long)
 #undef MUSASIM_ASSIGNMENT

@@ -104,6 +104,15 @@ void refuse_event_of_capture(const EventState& event) {
   }
 }
 
+void refuse_wait_of_default_stream(const EventState& event, c10::Stream stream) {
+  if (none_is_running()) {
+    return;
+  }
+  if (auto* capture = musart::captured_for_default_stream(event, stream_state(stream))) {
+    refuse(*capture, "operation would make the legacy stream depend on a capturing blocking stream");
+  }
+}
+
 void refuse_host_access() {
   if (auto* capture = active_capture()) {
     refuse(*capture, kNotPermitted);

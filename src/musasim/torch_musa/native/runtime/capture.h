@@ -44,6 +44,9 @@ bool is_capturing(c10::Stream stream);
 void refuse_during_capture(c10::Stream stream);
 void refuse_during_any_capture(c10::DeviceIndex device);
 void refuse_event_of_capture(const EventState& event);
+
+// The default stream may not wait for what a capture records.
+void refuse_wait_of_default_stream(const EventState& event, c10::Stream stream);
 void refuse_host_access();
 void refuse_device_allocation(c10::DeviceIndex device);
 

@@ -23,6 +23,10 @@ uint64_t mix(uint64_t seed, uint64_t offset) {
   return z ^ (z >> 31);
 }
 
+void check_offset(uint64_t offset) {
+  TORCH_CHECK(offset % kOffsetPerOperation == 0, "offset must be a multiple of ", kOffsetPerOperation);
+}
+
 std::mutex& swap_mutex() {
   static auto* mutex = new std::mutex();
   return *mutex;
@@ -56,6 +60,7 @@ uint64_t MusaGenerator::seed() {
   return fresh;
 }
 
+// As torch_musa's does, it takes any offset, and the next operation that draws fails where it is no multiple of four.
 void MusaGenerator::set_offset(uint64_t offset) {
   assert_not_capturing("Cannot call MUSAGeneratorImpl::set_offset");
   state_->offset = offset;
@@ -77,6 +82,7 @@ void MusaGenerator::set_state(const c10::TensorImpl& state) {
   TORCH_CHECK(static_cast<size_t>(state.numel()) == kStateBytes, "RNG state is wrong size");
   uint64_t words[2];
   std::memcpy(words, state.data(), kStateBytes);
+  check_offset(words[1]);
   if (words[0] != state_->seed || words[1] != state_->offset) {
     assert_not_capturing("Cannot call MUSAGeneratorImpl::set_state");
   }
@@ -103,6 +109,7 @@ MusaGenerator* MusaGenerator::clone_impl() const {
 
 at::Generator MusaGenerator::draw() {
   std::lock_guard<std::mutex> lock(mutex_);
+  TORCH_INTERNAL_ASSERT(state_->offset % kOffsetPerOperation == 0);
   auto* cpu = at::check_generator<at::CPUGeneratorImpl>(cpu_);
   std::lock_guard<std::mutex> cpu_lock(cpu->mutex_);
   cpu->set_current_seed(mix(state_->seed, state_->offset));
@@ -113,6 +120,7 @@ at::Generator MusaGenerator::draw() {
 std::pair<uint64_t, uint64_t> MusaGenerator::take(uint64_t words) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto offset = state_->offset;
+  TORCH_INTERNAL_ASSERT(offset % kOffsetPerOperation == 0);
   state_->offset += (words + kOffsetPerOperation - 1) / kOffsetPerOperation * kOffsetPerOperation;
   return {state_->seed, offset};
 }
@@ -129,6 +137,7 @@ at::PhiloxMusaState MusaGenerator::philox_musa_state(uint64_t increment) {
     return {reinterpret_cast<int64_t*>(&drawn->seed), reinterpret_cast<int64_t*>(&drawn->offset), 0};
   }
   const auto offset = state_->offset;
+  TORCH_INTERNAL_ASSERT(offset % kOffsetPerOperation == 0);
   state_->offset += step;
   return {state_->seed, offset};
 }
@@ -140,7 +149,7 @@ std::pair<uint64_t, uint64_t> MusaGenerator::philox_engine_inputs(uint64_t incre
 }
 
 void MusaGenerator::set_philox_offset_per_thread(uint64_t offset) {
-  TORCH_CHECK(offset % kOffsetPerOperation == 0, "offset must be a multiple of ", kOffsetPerOperation);
+  check_offset(offset);
   state_->offset = offset;
 }
 

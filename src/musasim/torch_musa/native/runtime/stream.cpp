@@ -212,6 +212,7 @@ void record_event(EventState& event, c10::Stream stream) {
 
 void block_on_event(const EventState& event, c10::Stream stream) {
   refuse_after_fork();
+  refuse_wait_of_default_stream(event, stream);
   musart::block_on_event(event, stream_state(stream));
 }
 
