@@ -58,6 +58,7 @@ def test_calls_have_the_names_and_numbers_of_mupti(tmp_path: Path) -> None:
         del kept
         torch.musa.empty_cache()
     numbers = {name: fields["cbid"] for name, fields in calls_of(trace_of(prof, tmp_path)).items()}
+    assert numbers.pop("musaPointerGetAttributes", 151) == 151  # only once memory of the host may be pinned
     assert numbers == {
         "musaMalloc": 20,
         "musaFree": 22,
@@ -69,7 +70,6 @@ def test_calls_have_the_names_and_numbers_of_mupti(tmp_path: Path) -> None:
         "musaEventSynchronize": 137,
         "musaEventQuery": 138,
         "musaStreamWaitEvent": 147,
-        "musaPointerGetAttributes": 151,
         "musaDeviceSynchronize": 165,
         "musaLaunchKernel": 211,
     }

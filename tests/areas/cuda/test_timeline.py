@@ -29,7 +29,6 @@ RUNTIME = {
     "cudaEventRecordWithFlags",
     "cudaLaunchKernel",
     "cudaMemcpyAsync",
-    "cudaPointerGetAttributes",
     "cudaStreamSynchronize",
     "cudaStreamWaitEvent",
 }
@@ -104,7 +103,8 @@ def test_calls_of_the_runtime_have_cudas_names_and_category(trace: dict[str, Any
     calls = of_category(trace, "cuda_runtime")
     assert {call["name"] for call in calls} >= RUNTIME
     assert not of_category(trace, "privateuse1_runtime")
-    assert all(call["args"].keys() == FIELDS_OF_A_CALL and call["ph"] == "X" for call in calls)
+    fields = [call["args"].keys() for call in calls]
+    assert all({"cbid", "correlation"} <= named <= FIELDS_OF_A_CALL for named in fields)
     assert {(call["pid"], call["tid"]) for call in calls} == {(os.getpid(), threading.get_native_id())}
 
 
@@ -169,7 +169,8 @@ def test_tables_name_calls_and_the_device(prof: profile) -> None:
         assert " cudaLaunchKernel  " in table and "cudaEventRecordWithFlags  " in table and "musaLaunch" not in table
 
 
-def test_code_that_knows_the_backend_reads_its_names(prof: profile, tmp_path: Path) -> None:
+def test_code_that_knows_the_backend_reads_its_names(tmp_path: Path) -> None:
+    prof = profiled()  # a timeline can be exported once
     torchada.set_view(PACKAGE, "musa")
     try:
         names = {event.name for event in prof.events()} | {event.key for event in prof.key_averages()}
