@@ -11,4 +11,5 @@
 #include "driver/capture.h"
 #include "driver/event.h"
 #include "driver/graph.h"
+#include "driver/launch_watcher.h"
 #include "ground/environment.h"

@@ -18,6 +18,7 @@
 #include "driver/event.cpp"
 #include "driver/graph.cpp"
 #include "driver/graph_launches.cpp"
+#include "driver/launch_watcher.cpp"
 
 #include "engine/fiber.cpp"
 #include "engine/seed.cpp"

@@ -39,12 +39,17 @@ def text_by_view(context: Context, original: Callable[P, str]) -> Callable[P, st
 
 
 def kept_name(context: Context, owner: type, name: str, to: object = "cuda", own: object = None) -> property:
-    """A property in the place of the attribute `name` of `owner`'s instances, which answers `to` for `own`, the backend's name.
+    """A property in the place of the attribute `name` of `owner`'s instances, which answers `to` for `own`, the backend's name."""
+    kept_for = own if own is not None else context.backend.computes_on or context.backend.device_type
+    return renamed_by_view(context, owner, name, lambda kept: to if kept == kept_for else kept)
+
+
+def renamed_by_view(context: Context, owner: type, name: str, renamed: Callable[[Any], object]) -> property:
+    """A property in the place of the attribute `name` of `owner`'s instances: code that sees CUDA gets what `renamed` makes of it.
 
     Where the class has a property, ours asks it; otherwise the value is an entry of each instance, and stays one.
     """
     property_of_torch = vars(owner).get(name)
-    kept_for = own if own is not None else context.backend.computes_on or context.backend.device_type
 
     def honest(self: Any) -> Any:
         if property_of_torch is not None:
@@ -55,8 +60,7 @@ def kept_name(context: Context, owner: type, name: str, to: object = "cuda", own
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}") from None
 
     def cuda(self: Any) -> Any:
-        kept = honest(self)
-        return to if kept == kept_for else kept
+        return renamed(honest(self))
 
     def keep(self: Any, value: object) -> None:
         vars(self)[name] = value

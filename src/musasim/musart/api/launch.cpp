@@ -51,7 +51,7 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
     capture->add({kernel.name, [node] { run_kernel(*node); }, node}, *stream);
     return musaSuccess;
   }
-  run_launch(what, on, data, closure);
+  run_launch(what, on, stream, data, closure);
   return musaSuccess;
 }
 

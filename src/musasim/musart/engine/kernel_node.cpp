@@ -40,7 +40,7 @@ std::shared_ptr<KernelNode> KernelNode::copied() const {
 }
 
 void run_kernel(const KernelNode& node) {
-  run_launch(node.launch, node.device, node.data.get(), *node.closure);
+  run_launch(node.launch, node.device, nullptr, node.data.get(), *node.closure);
 }
 
 void* function_of(const KernelNode& node) {

@@ -1,6 +1,7 @@
 #include "launch.h"
 
 #include "../driver/device.h"
+#include "../driver/launch_watcher.h"
 #include "../ground/last_error.h"
 #include "block.h"
 #include "signals.h"
@@ -79,10 +80,9 @@ bool fits_in_shared(const musasim_kernel& kernel, size_t fixed, size_t dynamic) 
   return fixed <= kUsualShared && dynamic <= limit && dynamic + fixed <= kMostDynamicShared;
 }
 
-void run_launch(const Launch& launch, int device, const void* data, const musasim_closure& closure) {
-  if (device_fault(device) != musaSuccess) {
-    return;
-  }
+namespace {
+
+void run_unwatched(const Launch& launch, int device, const void* data, const musasim_closure& closure) {
   static auto* one_at_a_time = new std::mutex();
   const std::lock_guard<std::mutex> lock(*one_at_a_time);
   Handlers handlers;
@@ -94,6 +94,24 @@ void run_launch(const Launch& launch, int device, const void* data, const musasi
   } else if (error != musaSuccess) {
     fail_device(device, error);
   }
+}
+
+} // namespace
+
+void run_launch(const Launch& launch, int device, const Stream* stream, const void* data, const musasim_closure& closure) {
+  if (device_fault(device) != musaSuccess) {
+    return;
+  }
+  const auto watcher = launch_watcher.load(std::memory_order_relaxed);
+  if (__builtin_expect(watcher == nullptr, 1)) {
+    run_unwatched(launch, device, data, closure);
+    return;
+  }
+  const auto& kernel = *launch.kernel;
+  const auto extent = [](const Extent& e) { return std::array<unsigned, 3>{e.x, e.y, e.z}; };
+  const size_t shared = kernel.static_shared + launch.shared;
+  const LaunchedKernel launched{kernel.name, extent(launch.grid), extent(launch.block), shared, device, stream};
+  watcher(launched, [&] { run_unwatched(launch, device, data, closure); });
 }
 
 } // namespace musart

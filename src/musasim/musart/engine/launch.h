@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "../driver/stream.h"
 #include "../include/musasim/errors.h"
 #include "configuration.h"
 
@@ -15,6 +16,7 @@ bool fits_in_shared(const musasim_kernel& kernel, size_t fixed, size_t dynamic);
 int blocks_that_fit(const musasim_kernel& kernel, int threads, size_t shared); // on a multiprocessor
 
 // Does nothing on a device that has failed. What a launch alone fails with is remembered, and what its device fails with stays.
-void run_launch(const Launch& launch, int device, const void* data, const musasim_closure& closure);
+// `stream` is nullptr for a node of a graph.
+void run_launch(const Launch& launch, int device, const Stream* stream, const void* data, const musasim_closure& closure);
 
 } // namespace musart

@@ -19,6 +19,7 @@
 #include "runtime/memory_file.cpp"
 #include "runtime/stream.cpp"
 #include "runtime/tally.cpp"
+#include "runtime/timeline.cpp"
 #include "runtime/trace.cpp"
 #include "runtime/unified_memory.cpp"
 // The functions for extensions, which use it.

@@ -1,6 +1,5 @@
 """Additions to torch.profiler: what looks for wasted time in a profile knows this device's launches and copies.
 
-The simulator's profiler records kernels and no launches, so the device's queue is always empty in a profile made here.
 torch 2.15 has no such tools any more.
 """
 

@@ -14,7 +14,7 @@ from torchada.redirect.by_view import by_view
 from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
-from torchada.redirect.kept_names import kept_name, text_by_view
+from torchada.redirect.kept_names import kept_name, renamed_by_view, text_by_view
 from torchada.redirect.unsupported import unsupported
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def patches(context: Context) -> Iterator[Patch]:
         text = text_by_view(context, owner.__repr__)
         yield Patch(owner, "__repr__", text, None, note=f"repr of {owner.__name__} by who asks")
     yield from _events(context)
+    yield from _rows(context)
     yield from _vendor_tool(context)
 
 
@@ -98,7 +99,9 @@ def _kineto_init(context: Context, original: AnyFunction, supported: Callable[[]
 
     def on_device(entry: object) -> object:
         if isinstance(entry, dict):  # an activity with the names of the data to collect
-            return {on_device(key): value for key, value in entry.items()}
+            from torchada.areas.cuda._timeline import kinds_as_backend  # not needed by `import torch`
+
+            return {on_device(key): kinds_as_backend(value) for key, value in entry.items()}
         return activity.PrivateUse1 if entry == activity.CUDA else entry
 
     def on_devices(activities: Iterable[object]) -> list[object]:
@@ -186,6 +189,47 @@ def _events(context: Context) -> Iterator[Patch]:
             if not hasattr(event, name):
                 api = f"torch.autograd.profiler_util.{event.__name__}.{name}"
                 yield Patch(event, name, _reading(current), api, to=current)
+
+
+def _rows(context: Context) -> Iterator[Patch]:
+    """Code that sees CUDA reads CUDA's names of calls, copies and collectives, in events, tables and exported timelines."""
+    profile, util = context.torch.autograd.profiler.profile, context.torch.autograd.profiler_util
+
+    def renamed(name: object) -> object:
+        from torchada.areas.cuda._timeline import row_as_cuda  # not needed by `import torch`
+
+        return row_as_cuda(context.backend)(name) if isinstance(name, str) else name
+
+    names = {util.FunctionEvent: ("name", "trace_name", "key"), util.FunctionEventAvg: ("key",)}
+    for event, attributes in names.items():
+        for name in attributes:
+            kept = renamed_by_view(context, event, name, renamed)
+            yield Patch(event, name, kept, None, note=f"{event.__name__}.{name} by who asks")
+    for name in ("table", "__str__"):
+        text = _table(context, getattr(util.EventList, name))
+        yield Patch(util.EventList, name, text, None, note=f"EventList.{name} by who asks")
+    export = _export(context, profile.export_chrome_trace)
+    yield Patch(profile, "export_chrome_trace", export, None, note="rows of an exported timeline by who asks")
+
+
+def _table(context: Context, original: Callable[..., str]) -> AnyFunction:
+    def cuda(*args: object, **kwargs: object) -> str:
+        from torchada.areas.cuda._timeline import table_as_cuda
+
+        return table_as_cuda(context.backend)(original(*args, **kwargs))
+
+    return by_view(context.views, cuda, original)
+
+
+def _export(context: Context, original: AnyFunction) -> AnyFunction:
+    def cuda(self: Any, path: str, *args: object, **kwargs: object) -> Any:
+        answer = original(self, path, *args, **kwargs)
+        from torchada.areas.cuda._timeline import file_as_cuda
+
+        file_as_cuda(context.backend, path)
+        return answer
+
+    return by_view(context.views, cuda, original)
 
 
 def _reading(name: str) -> property:

@@ -27,11 +27,15 @@ c10::Device musa_device_of(const at::Tensor& a, const at::Tensor& b) {
   return on_musa(a) ? a.device() : b.device();
 }
 
-const char* direction(const at::Tensor& source, const at::Tensor& destination) {
-  if (on_musa(source) && on_musa(destination)) {
-    return "Memcpy DtoD (Device -> Device)";
+Place place_of(const at::Tensor& tensor) {
+  if (on_musa(tensor)) {
+    return Place::Device;
   }
-  return on_musa(source) ? "Memcpy DtoH (Device -> Host)" : "Memcpy HtoD (Host -> Device)";
+  return tensor.has_storage() && is_pinned(tensor.storage().data()) ? Place::Pinned : Place::Pageable;
+}
+
+size_t bytes_of(const at::Tensor& tensor) {
+  return static_cast<size_t>(tensor.numel()) * tensor.element_size();
 }
 
 void copy_values(const at::Tensor& source, const at::Tensor& destination) {
@@ -39,8 +43,8 @@ void copy_values(const at::Tensor& source, const at::Tensor& destination) {
     // As torch_musa when it asks for access between devices. Until then, PyTorch takes no memory of the host for pinned.
     at::globalContext().lazyInitDevice(kMusa);
   }
-  const TracedWork traced(
-      Work::Copy, direction(source, destination), musa_device_of(destination, source).index());
+  const auto places = [&] { return CopyPlaces{place_of(source), place_of(destination), bytes_of(destination)}; };
+  const TracedWork traced(places, musa_device_of(destination, source).index());
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   AliasTable aliases(musa_device_of(destination, source));
   const auto to = aliases.to_cpu(destination);
@@ -69,13 +73,15 @@ void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& d
 }
 
 // A copy between host and device that blocks ends with its stream, in both directions.
-void wait_for_stream(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
-  if (on_musa(source) != on_musa(destination) && !non_blocking) {
-    const auto stream = current_stream(musa_device_of(source, destination).index());
-    report_wait();
-    wait_until(stream_state(stream).busy_until.load()); // torch_musa tells PyTorch's GPU trace of reads of single values only
-    check_fault(stream.device_index());
-  }
+bool waits_for_stream(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  return on_musa(source) != on_musa(destination) && !non_blocking;
+}
+
+void wait_for_stream(c10::DeviceIndex device) {
+  const auto stream = current_stream(device);
+  const TracedCall call("musaStreamSynchronize");
+  wait_until(stream_state(stream).busy_until.load()); // torch_musa tells PyTorch's GPU trace of reads of single values only
+  check_fault(device);
 }
 
 // The host may release its memory at once, although the copy has not run on a device yet.
@@ -99,8 +105,14 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
     }
     record_copy(*capture, source, destination);
   }
-  wait_for_stream(source, destination, non_blocking);
+  const bool waits = waits_for_stream(source, destination, non_blocking);
+  if (waits) {
+    report_wait();
+  }
   copy_values(source, destination);
+  if (waits) {
+    wait_for_stream(musa_device_of(source, destination).index());
+  }
   keep_pinned(source, destination, non_blocking);
   return destination;
 }
@@ -110,13 +122,25 @@ at::Tensor copy_from_and_resize(const at::Tensor& source, const at::Tensor& dest
   return copy_from(source, destination, false);
 }
 
+namespace {
+
+// torch_musa copies it to pinned memory.
+at::Scalar read_value(const at::Tensor& tensor) {
+  const auto places = [&] { return CopyPlaces{Place::Device, Place::Pinned, static_cast<size_t>(tensor.element_size())}; };
+  const TracedWork traced(places, tensor.device().index());
+  AliasTable aliases(tensor.device());
+  return at::_local_scalar_dense(aliases.to_cpu(tensor));
+}
+
+} // namespace
+
 at::Scalar local_scalar_dense(const at::Tensor& tensor) {
   refuse_after_fork();
   refuse_host_access();
   finish_launches();
+  const auto value = read_value(tensor);
   wait_for_results(current_stream(tensor.device().index()));
-  AliasTable aliases(tensor.device());
-  return at::_local_scalar_dense(aliases.to_cpu(tensor));
+  return value;
 }
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {

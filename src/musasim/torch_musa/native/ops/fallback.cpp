@@ -354,7 +354,7 @@ void compute(
     bool dense,
     Stack* stack) {
   count(Counted::Operator, op.schema().name().c_str());
-  const TracedWork traced(Work::Kernel, op.schema().name().c_str(), device.index());
+  const TracedWork traced(op.schema().name().c_str(), device.index());
   Call(op, signature, device, *stack).run(kernel, dense && kernel == op);
 }
 

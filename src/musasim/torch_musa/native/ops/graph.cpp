@@ -2,6 +2,7 @@
 
 #include "../runtime/generator.h"
 #include "../runtime/launches.h"
+#include "../runtime/trace.h"
 
 #include <ATen/ATen.h>
 #include <c10/core/DeviceGuard.h>
@@ -245,6 +246,7 @@ void MusaGraph::replay() {
   }
   require_places();
   check_fault(device_);
+  const StartedBy launch(is_tracing() ? trace_launch("musaGraphLaunch") : 0);
   musart::launch_graph(graph_exec_, std::move(nodes), stream_state(current_stream(device_)));
 }
 

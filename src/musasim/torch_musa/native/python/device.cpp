@@ -247,7 +247,8 @@ void spin(int64_t cycles) {
   const auto start_ns = completion_ns(stream);
   keep_busy(stream, cycles);
   if (is_tracing()) {
-    trace_work(Work::Kernel, "musasim::spin", stream, start_ns, start_ns + cycles);
+    const auto launch = trace_launch("musaLaunchKernel");
+    trace_work(Traced::Kernel, "musasim::spin", stream, start_ns, start_ns + cycles, launch);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "allocator_settings.h"
 #include "capture.h"
+#include "trace.h"
 #include "version.h"
 #include "musart/driver/checked_memory.h"
 
@@ -31,6 +32,11 @@ std::mutex g_observer_mutex;
 std::vector<OutOfMemoryObserver>& observers() {
   static auto* all = new std::vector<OutOfMemoryObserver>();
   return *all;
+}
+
+void* take_from_driver(c10::DeviceIndex device, size_t bytes) {
+  const TracedCall call("musaMalloc");
+  return musart::allocate(device, bytes, musart::Owner::Framework);
 }
 
 bool is_oversize(const Block* block) {
@@ -208,8 +214,7 @@ Block* DeviceCache::new_segment(BlockPool& pool, size_t bytes, c10::Stream strea
     return nullptr;
   }
   auto plugged = allocator_of(pool);
-  void* memory = plugged != nullptr ? plugged->alloc(bytes, device_, stream_handle(stream))
-                                    : musart::allocate(device_, bytes, musart::Owner::Framework);
+  void* memory = plugged != nullptr ? plugged->alloc(bytes, device_, stream_handle(stream)) : take_from_driver(device_, bytes);
   if (memory == nullptr) {
     return nullptr;
   }
@@ -504,6 +509,7 @@ void DeviceCache::release_segment(Segment* segment, const Context& context) {
     void* stream = stream_handle(make_stream(device_, segment->stream));
     segment->plugged->free(segment->address, segment->size, device_, stream);
   } else {
+    const TracedCall call("musaFree");
     musart::release(segment->address, musart::Owner::Framework);
   }
   delete segment->first;

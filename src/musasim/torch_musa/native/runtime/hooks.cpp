@@ -3,6 +3,7 @@
 #include "allocator.h"
 #include "generator.h"
 #include "host_allocator.h"
+#include "trace.h"
 #include "version.h"
 
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -52,6 +53,7 @@ struct MusaHooks final : at::PrivateUse1HooksInterface {
   }
 
   bool isPinnedPtr(const void* data) const override {
+    const TracedCall call("musaPointerGetAttributes");
     return is_pinned(data);
   }
   c10::Allocator* getPinnedMemoryAllocator() const override {

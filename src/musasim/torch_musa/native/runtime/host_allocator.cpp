@@ -2,6 +2,7 @@
 
 #include "device.h"
 #include "stream.h"
+#include "trace.h"
 #include "version.h"
 
 #include <ATen/core/CachingHostAllocator.h>
@@ -63,6 +64,7 @@ class PinnedCache {
     for (auto& [size, blocks] : free_) {
       for (void* address : blocks) {
         const auto begin = now_ns();
+        const TracedCall call("musaFreeHost");
         musart::release_pinned(address);
         stats_.releasing.add((now_ns() - begin) / 1000);
         stats_.blocks.decrease(1);
@@ -99,6 +101,7 @@ class PinnedCache {
 
   void* take_from_driver(size_t size) {
     const auto begin = now_ns();
+    const TracedCall call("musaHostAlloc");
     void* address = musart::allocate_pinned(size);
     if (address != nullptr) {
       stats_.taking.add((now_ns() - begin) / 1000);

@@ -9,33 +9,24 @@
 #include <memory>
 
 namespace musasim {
-namespace {
 
 c10::Stream stream_of(const musart::Stream& state) {
   const auto device = static_cast<c10::DeviceIndex>(state.device);
+  if (&state == &musart::default_stream(device)) {
+    return default_stream(device);
+  }
   const auto current = current_stream(device);
   const bool is_current = &stream_state(current) == &state;
   return is_current ? current : external_stream(device, const_cast<musart::Stream*>(&state));
 }
 
-// Work of a graph belongs to no operator, and least of all to the one that makes it run.
-class WithoutOperator {
- public:
-  WithoutOperator() {
-    push_correlation(0);
-  }
-  ~WithoutOperator() {
-    pop_correlation();
-  }
-  WithoutOperator(const WithoutOperator&) = delete;
-  WithoutOperator& operator=(const WithoutOperator&) = delete;
-};
+namespace {
 
 musart::Around as_launched(const musart::Stream& on) {
-  return [state = std::make_shared<const at::ThreadLocalState>(), stream = stream_of(on)](const auto& work) {
+  return [state = std::make_shared<const at::ThreadLocalState>(), stream = stream_of(on), call = started_by()](const auto& work) {
     const at::ThreadLocalStateGuard state_guard(*state);
     const c10::StreamGuard stream_guard(stream);
-    const WithoutOperator without_operator;
+    const StartedBy started_by_launch(call); // and by no operator, least of all the one that makes it run
     work();
   };
 }

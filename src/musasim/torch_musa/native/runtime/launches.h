@@ -11,6 +11,8 @@ namespace musasim {
 void run_launches();
 void run_launches_before(c10::Stream stream);
 
+c10::Stream stream_of(const musart::Stream& state);
+
 inline bool has_launches() {
   return C10_UNLIKELY(musart::unfinished_launches.load(std::memory_order_relaxed) != 0);
 }

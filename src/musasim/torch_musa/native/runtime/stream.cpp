@@ -3,6 +3,7 @@
 #include "capture.h"
 #include "gpu_trace.h"
 #include "launches.h"
+#include "trace.h"
 
 #include <c10/util/Exception.h>
 
@@ -162,6 +163,7 @@ void wait_for(c10::Stream stream, int64_t when_ns) {
 bool is_idle(c10::Stream stream) {
   refuse_during_capture(stream);
   finish_launches_of(stream);
+  const TracedCall call("musaStreamQuery");
   return stream_state(stream).busy_until.load() <= now_ns();
 }
 
@@ -190,6 +192,7 @@ void wait_for_results(c10::Stream stream) {
   tell_gpu_trace([&](const auto& python) {
     python.trace_gpu_stream_synchronization(kMusa, as_number(stream_handle(stream)));
   });
+  const TracedCall call("musaStreamSynchronize");
   wait_until(stream_state(stream).busy_until.load());
   check_fault(stream.device_index());
 }
@@ -200,6 +203,7 @@ void synchronize_device(c10::DeviceIndex device) {
   finish_launches();
   device = resolve_device(device);
   tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
+  const TracedCall call("musaDeviceSynchronize");
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
   check_fault(device);
 }
@@ -207,22 +211,26 @@ void synchronize_device(c10::DeviceIndex device) {
 void record_event(EventState& event, c10::Stream stream) {
   refuse_after_fork();
   finish_launches_of(stream);
+  const TracedCall call("musaEventRecord");
   musart::record_event(event, stream_state(stream));
 }
 
 void block_on_event(const EventState& event, c10::Stream stream) {
   refuse_after_fork();
   refuse_wait_of_default_stream(event, stream);
+  const TracedCall call("musaStreamWaitEvent");
   musart::block_on_event(event, stream_state(stream));
 }
 
 bool is_complete(const EventState& event) {
   refuse_event_of_capture(event);
+  const TracedCall call("musaEventQuery");
   return time_of(event) <= now_ns();
 }
 
 void synchronize_event(const EventState& event) {
   refuse_event_of_capture(event);
+  const TracedCall call("musaEventSynchronize");
   wait_until(time_of(event));
 }
 
