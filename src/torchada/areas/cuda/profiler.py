@@ -72,7 +72,7 @@ def patches(context: Context) -> Iterator[Patch]:
         kept = kept_name(context, owner, "use_device")
         yield Patch(owner, "use_device", kept, None, note=f"{owner.__name__}.use_device by who asks")
     util = torch.autograd.profiler_util
-    table = _table(context, util._build_table)
+    table = _columns(context, util._build_table)
     yield Patch(util, "_build_table", table, None, note="columns of a profile's table by who asks")
     for owner in (util.FunctionEvent, util.FunctionEventAvg):
         text = text_by_view(context, owner.__repr__)
@@ -155,7 +155,7 @@ def _parse_results(context: Context, original: Callable[..., list[FunctionEvent]
     return disguise(_parse_kineto_results, original)
 
 
-def _table(context: Context, original: Callable[..., str]) -> Callable[..., str]:
+def _columns(context: Context, original: Callable[..., str]) -> Callable[..., str]:
     """The table names the device by its first event."""
     device_type, views = context.backend.device_type, context.views
 
