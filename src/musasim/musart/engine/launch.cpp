@@ -109,9 +109,11 @@ void run_launch(const Launch& launch, int device, const Stream* stream, const vo
   }
   const auto& kernel = *launch.kernel;
   const auto extent = [](const Extent& e) { return std::array<unsigned, 3>{e.x, e.y, e.z}; };
-  const size_t shared = kernel.static_shared + launch.shared;
-  const LaunchedKernel launched{kernel.name, extent(launch.grid), extent(launch.block), shared, device, stream};
-  watcher(launched, [&] { run_unwatched(launch, device, data, closure); });
+  LaunchedKernel launched{kernel.name, extent(launch.grid), extent(launch.block), launch.shared, device, stream};
+  watcher(launched, [&] {
+    run_unwatched(launch, device, data, closure);
+    launched.shared += kernel.static_shared; // which the first launch of a kernel finds out
+  });
 }
 
 } // namespace musart

@@ -511,5 +511,5 @@ class _Rewriter:
         # One variable for all functions of a namespace, as on a device: the compiler refuses it where they name different types.
         self._insert(
             statement[-1].end,
-            f" extern __attribute__((unused)) ::musasim::refers_to<decltype({name})> musasim_dynamic_{name};",
+            f" extern __attribute__((unused)) ::musasim::refers_to<decltype({name})> musasim_type_of_{name};",
         )

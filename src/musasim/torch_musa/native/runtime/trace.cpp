@@ -190,7 +190,7 @@ void TracedWork::begin(const CopyPlaces& places, c10::DeviceIndex device) {
 }
 
 TracedWork::TracedWork(const musart::LaunchedKernel& kernel)
-    : name_(kernel.name), device_(static_cast<c10::DeviceIndex>(kernel.device)), launch_(kernel) {
+    : name_(kernel.name), device_(static_cast<c10::DeviceIndex>(kernel.device)), launch_(&kernel) {
   start("musaLaunchKernel");
 }
 
@@ -205,7 +205,7 @@ void TracedWork::start(const char* call) {
 
 void TracedWork::end() {
   const auto end_ns = now_ns();
-  const bool is_given = launch_.has_value() && launch_->stream != nullptr;
+  const bool is_given = launch_ != nullptr && launch_->stream != nullptr;
   const auto stream = is_given ? stream_of(*launch_->stream) : current_stream(device_);
   // A device would start this after the earlier work of the stream.
   const auto delay = std::max<int64_t>(stream_state(stream).busy_until.load() - start_ns_, 0);
@@ -213,7 +213,9 @@ void TracedWork::end() {
   record.device = stream.device_index();
   record.stream = stream.id();
   record.bytes = bytes_;
-  record.launch = launch_;
+  if (launch_ != nullptr) {
+    record.launch = *launch_;
+  }
   add(std::move(record));
 }
 

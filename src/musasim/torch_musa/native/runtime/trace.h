@@ -136,7 +136,7 @@ class TracedWork {
   std::string name_;
   c10::DeviceIndex device_ = -1;
   size_t bytes_ = 0;
-  std::optional<musart::LaunchedKernel> launch_;
+  const musart::LaunchedKernel* launch_ = nullptr; // which says more when it has run
   uint32_t correlation_ = 0;
   int64_t start_ns_ = 0;
 };
