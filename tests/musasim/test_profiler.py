@@ -101,7 +101,9 @@ def test_a_profile_of_the_device_alone(matrix: torch.Tensor) -> None:
     with profile(activities=BOTH[1:]) as prof:
         matrix @ matrix
     names = [event.name for event in prof.events()]
-    assert names == ["musaLaunchKernel", "musasim::mm", "musaDeviceSynchronize"], "the profile waits for the device at its end"
+    assert names == ["musaLaunchKernel", "musasim::mm", "musaDeviceSynchronize"], (
+        "the profile waits for the device at its end"
+    )
 
 
 def test_nothing_is_left_from_one_profile_to_the_next(matrix: torch.Tensor) -> None:
