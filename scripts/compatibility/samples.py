@@ -51,7 +51,6 @@ SAMPLES: Mapping[str, Expression] = {
     "torch.cuda.device_of": "within(f(x))",
     "torch.cuda._DeviceGuard": "within(f(1))",
     "torch.cuda.get_stream_from_external": "f(cuda.Stream().cuda_stream)",
-    "torch.cuda.set_device": "f(0)",
     "torch.cuda.set_per_process_memory_fraction": "f(1.0)",
     "torch.cuda.set_sync_debug_mode": "f('warn')",
     "torch.cuda.BFloat16Storage": "f(2)",

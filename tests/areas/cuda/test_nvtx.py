@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from torch.autograd.profiler import emit_nvtx
+from torch.autograd.profiler_util import FunctionEvent
 from torch.cuda import nvtx
 from torch.profiler import ProfilerActivity, profile
 
@@ -22,10 +23,14 @@ def _no_ranges_left() -> Iterator[None]:
         pass
 
 
-def names(prof: profile) -> list[str]:
-    """Of the ranges on the host; a range with kernels in it is shown on the device as well."""
+def ranges(prof: profile) -> list[FunctionEvent]:
+    """Those on the host; a range with kernels in it is shown on the device as well."""
     host = torch.autograd.DeviceType.CPU
-    return [event.name for event in prof.events() if event.is_user_annotation and event.device_type == host]
+    return [event for event in prof.events() if event.is_user_annotation and event.device_type == host]
+
+
+def names(prof: profile) -> list[str]:
+    return [event.name for event in ranges(prof)]
 
 
 def test_nvtx() -> None:
@@ -92,7 +97,7 @@ def test_ranges_appear_in_a_trace() -> None:
             nvtx.range_pop()
         nvtx.mark("here")
     assert names(prof) == ["outer", "inner", "here"]
-    outer, inner, here = (event for event in prof.events() if event.is_user_annotation)
+    outer, inner, here = ranges(prof)
     assert inner.cpu_parent is outer and here.cpu_parent is None
     assert inner.device_time_total > 0
 

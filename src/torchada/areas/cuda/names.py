@@ -13,7 +13,7 @@ from torchada.redirect.engine import Kind, Patch
 from torchada.redirect.namespaces import holders
 
 if TYPE_CHECKING:
-    from torchada.redirect.types import AnyFunction, DeviceLike
+    from torchada.redirect.types import AnyFunction
 
 # Private names that well-known callers use.
 _PRIVATE = (
@@ -52,9 +52,6 @@ def patches(context: Context) -> Iterator[Patch]:
         "_get_device_index": _get_device_index(context, cuda._get_device_index),
         "device_count": device_count(context),
     }
-    for name, make in (("set_device", _set_device), ("synchronize", _synchronize)):
-        if hasattr(context.namespace, name):
-            adapted[name] = make(context, vars(cuda)[name])
     if hasattr(context.namespace, "_maybe_exchange_device"):
         adapted["_exchange_device"] = _exchange_device(context, cuda._exchange_device)
     yield from _everywhere(context, {**replaced, **adapted}, frozenset(replaced.keys() - adapted.keys()))
@@ -114,28 +111,6 @@ def _submodules(context: Context) -> Iterator[Patch]:
 
 def _is_the_backends(context: Context, module: ModuleType) -> bool:
     return str(getattr(module, "__name__", "")).partition(".")[0] == context.backend.adapter
-
-
-def _set_device(context: Context, original: Callable[[DeviceLike], None]) -> Callable[[DeviceLike], None]:
-    """CUDA refuses None, which is the current device to the backend's function."""
-    set_device = context.namespace.set_device
-
-    def call(device: DeviceLike) -> None:
-        if device is None:
-            raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
-        set_device(device)
-
-    return disguise(call, original)
-
-
-def _synchronize(context: Context, original: Callable[..., None]) -> Callable[..., None]:
-    """A negative index is the current device: CUDA's function waits within torch.cuda.device(index), which does nothing for it."""
-    synchronize = context.namespace.synchronize
-
-    def call(device: DeviceLike = None) -> None:
-        synchronize(None if isinstance(device, int) and device < 0 else device)
-
-    return disguise(call, original)
 
 
 def _exchange_device(context: Context, original: Callable[[int], int]) -> Callable[[int], int]:
