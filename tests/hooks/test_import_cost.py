@@ -75,6 +75,7 @@ def test_packages_that_import_torch_does_not_need_are_not_loaded(musa: Interpret
     assert [name for name in musa.json("import torch; " + MODULES) if name.startswith(rooms)] == []
 
 
+@pytest.mark.full
 def test_the_porter_is_not_loaded_with_what_torch_musa_imports(musa: Interpreter, tmp_path: Path) -> None:
     """The real torch_musa imports torch.utils.cpp_extension in every process; CUDA_HOME is only looked up, once it exists."""
     code = "import torch, torch.utils.cpp_extension as built; assert built.CUDA_HOME; " + MODULES
@@ -145,6 +146,7 @@ def test_a_fallback_that_waits_for_the_device_is_undone_and_comes_again(musa: In
     assert musa.json(WAITING) == [False, False, True, False]
 
 
+@pytest.mark.full
 def test_a_fallback_is_there_when_the_device_is_used(musa: Interpreter) -> None:
     code = "import torch; {}print(int(torch._C._dispatch_has_backend_fallback(torch._C.DispatchKey.SparsePrivateUse1)))"
     assert [musa.json(code.format(first)) for first in ("", "torch.ones(1, device='cuda'); ")] == [0, 1]

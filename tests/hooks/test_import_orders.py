@@ -154,6 +154,7 @@ def test_the_end_state_does_not_depend_on_autoload(
     assert end_state(autoloaded, imports(order), autoload) == expected(autoloaded)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("order", permutations(2), ids="-".join)
 def test_sampled_orders_end_in_the_same_state(musa: Interpreter, order: tuple[str, ...]) -> None:
     assert end_state(musa, imports(order)) == expected(musa)

@@ -58,6 +58,7 @@ def test_it_is_a_child_that_has_not_touched_the_device(musa: Interpreter) -> Non
     assert runs[0] == runs[1] == [runs[0][0], "True", "False", "1", "True"] and int(runs[0][0]) != os.getpid()
 
 
+@pytest.mark.full
 def test_each_environment_has_a_server_and_the_last_two_live(musa: Interpreter) -> None:
     code = "import os; print(os.environ.get('SOME'), os.getppid())"
     servers = [musa.run(code, env={"SOME": value}, forked=True).stdout.split() for value in ("1", "2", "2", "3")]
@@ -66,6 +67,7 @@ def test_each_environment_has_a_server_and_the_last_two_live(musa: Interpreter) 
     assert not Path(f"/proc/{servers[0][1]}").exists()
 
 
+@pytest.mark.full
 def test_a_child_that_hangs_is_ended(musa: Interpreter) -> None:
     code = "print('before', flush=True); import time; time.sleep(600)"
     with pytest.raises(subprocess.TimeoutExpired) as stopped:
@@ -74,6 +76,7 @@ def test_a_child_that_hangs_is_ended(musa: Interpreter) -> None:
     assert musa.run("print(1)", forked=True).stdout == "1\n"
 
 
+@pytest.mark.full
 def test_what_a_program_is_told_depends_on_its_text(musa: Interpreter) -> None:
     code = "import torch; print(torch.cuda.is_available())"
     for text in (code, f"{code}; torch_musa = None"):

@@ -40,12 +40,14 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Asked:
 NOTHING = Request(0, False, "", "")
 
 
+@pytest.mark.full
 def test_nothing_is_asked_for_where_no_option_is_given(asked: Asked) -> None:
     assert asked() == NOTHING
     assert asked(ini="cuda_seed = 3\ncuda_memcheck = true") == NOTHING  # settings for runs that ask for the simulator
     assert asked("--cuda-simulated=no", ini="cuda_simulated = 2") == NOTHING
 
 
+@pytest.mark.full
 def test_a_number_is_given_by_the_option_or_the_configuration(asked: Asked) -> None:
     assert asked("--cuda-simulated=3") == Request(3, False, "", "")
     assert asked("--cuda-simulated", "3") == Request(3, False, "", "")
@@ -69,6 +71,7 @@ def test_the_other_options_and_settings(asked: Asked) -> None:
     assert asked(ini=ini) == Request(1, True, "7", "8.0")
 
 
+@pytest.mark.full
 def test_a_random_seed_is_a_number_that_can_be_given_again(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = asked("--cuda-simulated", "--cuda-seed=random")
     assert drawn is not None and asked("--cuda-simulated", f"--cuda-seed={drawn.seed}") == drawn

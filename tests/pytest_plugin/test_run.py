@@ -197,6 +197,7 @@ def test_with_a_cache_that_cannot_be_written_nothing_runs(run: Run, tmp_path: Pa
     assert "cannot be used" in line and "set MUSASIM_CACHE_DIR to a folder of your own" in line
 
 
+@pytest.mark.full
 def test_with_a_torch_that_the_simulator_does_not_know_nothing_runs(run: Run, tmp_path: Path) -> None:
     (tmp_path / "torch" / "lib").mkdir(parents=True)
     (tmp_path / "torch" / "__init__.py").touch()

@@ -176,6 +176,7 @@ def test_compiled_regions(recorded: Any, backend: str) -> None:
     assert 5 in [entry[2] for entry in of(found, "Tensor.cuda()")]
 
 
+@pytest.mark.full
 def test_what_torch_does_while_it_is_imported_is_not_the_programs(recorded: Any) -> None:
     """The optimizer imports torch._dynamo, which registers kernels for CUDA and asks for its dispatch keys."""
     found = recorded(

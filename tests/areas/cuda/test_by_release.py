@@ -330,6 +330,7 @@ assert torch.cuda.get_sync_debug_mode() == 2
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_devices_tell_the_same_on_every_release(musa: Interpreter, release: str) -> None:
     run(musa, release, PROPERTIES)

@@ -77,6 +77,7 @@ raise RuntimeError("Unsupported dtype Half")
     assert done.stdout.split() == ["after", "before"] and done.stderr.startswith("torchada: torch_musa refuses")
 
 
+@pytest.mark.full
 def test_without_a_device_of_musa_nothing_is_said(plain: Interpreter) -> None:
     code = (
         "import torch, sys; assert sys.excepthook is sys.__excepthook__; raise RuntimeError('Unsupported dtype Half')"

@@ -59,6 +59,7 @@ def is_allowed(place: str, text: str) -> bool:
     return not IS_NATIVE and (place.startswith("error: ") or text.startswith(OF_PYTHON))
 
 
+@pytest.mark.full
 def test_what_public_functions_and_errors_say_has_cudas_names(musa: Interpreter) -> None:
     said = musa.json(PROGRAM.read_text(), env={"PYTHONWARNINGS": "ignore"})
     left = {place: [text for text in texts if not is_allowed(place, text)] for place, texts in said.items()}
@@ -183,6 +184,7 @@ GROUP = """
 """
 
 
+@pytest.mark.full
 def test_groups_and_their_backends_have_cudas_names(musa: Interpreter) -> None:
     *names, config = musa.json(GROUP)
     assert names == ["cuda", "nccl", "nccl"]

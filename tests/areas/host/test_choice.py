@@ -31,6 +31,7 @@ def test_two_platforms_are_refused(plain: Interpreter, other: list[str]) -> None
     assert f"--on cpu does not go with {other[0]}" in done.stderr
 
 
+@pytest.mark.full
 def test_an_adapter_whose_driver_is_missing_is_left_out(host: Interpreter, tmp_path: Path) -> None:
     """torch loads every adapter that is installed while it is imported, and fails with it."""
     (tmp_path / "torch_npu.py").write_text("raise ImportError('libhccl.so: cannot open shared object file')\n")

@@ -123,6 +123,7 @@ print(GATES.state)
 """
 
 
+@pytest.mark.full
 def test_they_are_compiled_in_the_background_for_later_processes(musa: Interpreter, tmp_path: Path) -> None:
     fast = compiler(tmp_path / "c++", 'while [ "$1" != -o ]; do shift; done; touch "$2"')
     env = {"CXX": fast, "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
@@ -134,6 +135,7 @@ def test_they_are_compiled_in_the_background_for_later_processes(musa: Interpret
     assert "file too short" in musa.run(STATE, env=env).stdout, "what the compiler made is loaded"
 
 
+@pytest.mark.full
 def test_what_does_not_compile_is_not_compiled_again(musa: Interpreter, tmp_path: Path) -> None:
     env = {
         "CXX": compiler(tmp_path / "c++", "echo no; exit 1"),

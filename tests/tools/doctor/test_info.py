@@ -92,6 +92,7 @@ def test_homes_are_shortened(monkeypatch: pytest.MonkeyPatch, text: str, shown: 
     assert private(text) == shown
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_the_command_names_neither_host_nor_user(musa: Interpreter) -> None:
     # The simulator's build is found where it is, and not made again for that home.

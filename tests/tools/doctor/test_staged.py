@@ -55,6 +55,7 @@ def test_the_simulator_is_healthy(environment: Make) -> None:
     assert "simulated" in told["adapter"] and told["devices"].startswith("2: ")
 
 
+@pytest.mark.full
 def test_1_torch_cannot_be_imported(environment: Make) -> None:
     made = environment()
     broken = made.site / "torch"

@@ -80,6 +80,7 @@ def test_a_task_that_takes_too_long_is_ended(session: Session) -> None:
     assert outcomes(session, "a") == ["passed"]
 
 
+@pytest.mark.full
 def test_what_a_task_has_started_is_ended_with_it(session: Session) -> None:
     ((_, answer),) = session.run([{"name": "child", "limit": 5}])
     child = int(answer["log"].split()[-1])
