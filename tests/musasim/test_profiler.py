@@ -117,6 +117,7 @@ def test_nothing_is_left_from_one_profile_to_the_next(matrix: torch.Tensor) -> N
 
 
 def test_an_operator_that_outlives_its_profile(matrix: torch.Tensor) -> None:
+    """It ends outside of any: where it ends within another, PyTorch's own profiler reads freed memory, on the CPU as well."""
     outer = torch.autograd.profiler.record_function("outer")
     first = profile(activities=BOTH)
     first.start()
@@ -124,7 +125,7 @@ def test_an_operator_that_outlives_its_profile(matrix: torch.Tensor) -> None:
     first.stop()
     with profile(activities=BOTH) as second:
         matrix @ matrix
-        outer.__exit__(None, None, None)
+    outer.__exit__(None, None, None)
     (operator,) = (event for event in second.events() if event.name == "aten::mm")
     assert len(operator.kernels) == 1
 

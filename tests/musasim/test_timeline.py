@@ -59,10 +59,10 @@ def test_calls_have_the_names_and_numbers_of_mupti(tmp_path: Path) -> None:
         torch.musa.empty_cache()
     numbers = {name: fields["cbid"] for name, fields in calls_of(trace_of(prof, tmp_path)).items()}
     assert numbers.pop("musaPointerGetAttributes", 151) == 151  # only once memory of the host may be pinned
+    assert numbers.pop("musaHostAlloc", 27) == 27  # unless another test has left pinned memory of that size
     assert numbers == {
         "musaMalloc": 20,
         "musaFree": 22,
-        "musaHostAlloc": 27,
         "musaMemcpyAsync": 41,
         "musaStreamSynchronize": 131,
         "musaStreamQuery": 132,
