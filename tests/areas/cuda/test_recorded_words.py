@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 import torch
 import torch.profiler
 from torch.profiler import ProfilerActivity
 
-import torchada
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.usefixtures("of_cuda")]
 
 OWN = "musa"
 NATIVE = pytest.mark.skipif(
@@ -23,15 +22,6 @@ NATIVE = pytest.mark.skipif(
 )
 AT_99 = r"CUDA error: invalid device ordinal\n"
 MODULE_FOR_MUSA = {"__name__": "xformers.ask", "torch": torch}  # a row gives it the view of the backend
-
-
-@pytest.fixture(autouse=True)
-def of_cuda() -> Iterator[None]:
-    """Let these tests see CUDA; the package that they belong to knows MUSA."""
-    package = __name__.partition(".")[0]
-    torchada.set_view(package, "cuda")
-    yield
-    torchada.set_view(package, None)
 
 
 def text_for_musa(call: str, kind: type[BaseException]) -> str:

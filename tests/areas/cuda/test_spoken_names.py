@@ -7,16 +7,14 @@ import os
 import pickle
 import traceback
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-import torchada
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.usefixtures("of_cuda")]
 
 PROGRAM = Path(__file__).parents[2] / "support" / "spoken_names.py"
 OWN = "musa"
@@ -38,15 +36,6 @@ ALLOWED = {
     "ModuleCallEntry(": "the repr that a dataclass of torch has asks by torch itself",
 }
 XFORMERS = {"__name__": "xformers.ask", "torch": torch}  # a row gives it the view of the backend
-
-
-@pytest.fixture(autouse=True)
-def of_cuda() -> Iterator[None]:
-    """Let these tests see CUDA; the package that they belong to knows MUSA."""
-    package = __name__.partition(".")[0]
-    torchada.set_view(package, "cuda")
-    yield
-    torchada.set_view(package, None)
 
 
 OF_PYTHON = ("RuntimeError: ", "TypeError: ", "ValueError: ", "NotImplementedError: ")

@@ -6,8 +6,7 @@ whose names contain cuda, even if torch has removed them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.by_view import by_view
@@ -72,8 +71,6 @@ def patches(context: Context) -> Iterator[Patch]:
         kept = kept_name(context, owner, "use_device")
         yield Patch(owner, "use_device", kept, None, note=f"{owner.__name__}.use_device by who asks")
     util = torch.autograd.profiler_util
-    table = _columns(context, util._build_table)
-    yield Patch(util, "_build_table", table, None, note="columns of a profile's table by who asks")
     for owner in (util.FunctionEvent, util.FunctionEventAvg):
         text = text_by_view(context, owner.__repr__)
         yield Patch(owner, "__repr__", text, None, note=f"repr of {owner.__name__} by who asks")
@@ -155,22 +152,6 @@ def _parse_results(context: Context, original: Callable[..., list[FunctionEvent]
     return disguise(_parse_kineto_results, original)
 
 
-def _columns(context: Context, original: Callable[..., str]) -> Callable[..., str]:
-    """The table names the device by its first event."""
-    device_type, views = context.backend.device_type, context.views
-
-    def _build_table(events: Sequence[Any], *args: object, **kwargs: object) -> str:
-        from torchada.redirect.backend_words import is_for_cuda  # hardly any program asks for a table
-
-        if events and vars(events[0]).get("use_device") == device_type and is_for_cuda(views):
-            first = copy(events[0])
-            first.use_device = "cuda"
-            events = [first, *events[1:]]
-        return original(events, *args, **kwargs)
-
-    return disguise(_build_table, original)
-
-
 def _events(context: Context) -> Iterator[Patch]:
     util = context.torch.autograd.profiler_util
     yield Patch(
@@ -205,20 +186,23 @@ def _rows(context: Context) -> Iterator[Patch]:
         for name in attributes:
             kept = renamed_by_view(context, event, name, renamed)
             yield Patch(event, name, kept, None, note=f"{event.__name__}.{name} by who asks")
-    for name in ("table", "__str__"):
-        text = _table(context, getattr(util.EventList, name))
-        yield Patch(util.EventList, name, text, None, note=f"EventList.{name} by who asks")
+    table = _table(context, util.EventList.table)
+    yield Patch(
+        util.EventList, "table", table, None, note="EventList.table by who asks, whatever of torch is in between"
+    )
     export = _export(context, profile.export_chrome_trace)
     yield Patch(profile, "export_chrome_trace", export, None, note="rows of an exported timeline by who asks")
 
 
-def _table(context: Context, original: Callable[..., str]) -> AnyFunction:
-    def cuda(*args: object, **kwargs: object) -> str:
-        from torchada.areas.cuda._timeline import table_as_cuda
+def _table(context: Context, original: Callable[..., str]) -> Callable[..., str]:
+    def table(*args: object, **kwargs: object) -> str:
+        from torchada.areas.cuda._timeline import table_as_cuda  # hardly any program asks for a table
+        from torchada.redirect.backend_words import is_for_cuda
 
-        return table_as_cuda(context.backend)(original(*args, **kwargs))
+        text = original(*args, **kwargs)
+        return table_as_cuda(context.backend)(text) if is_for_cuda(context.views) else text
 
-    return by_view(context.views, cuda, original)
+    return disguise(table, original)
 
 
 def _export(context: Context, original: AnyFunction) -> AnyFunction:
