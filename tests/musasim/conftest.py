@@ -33,6 +33,13 @@ def torch_musa() -> Any:
     return torch_musa
 
 
+@pytest.fixture(autouse=True)
+def new_capture_stream(request: pytest.FixtureRequest) -> None:
+    """Streams are handed out in turn from a pool of 32: the default stream of captures, made by an early test, comes again later."""
+    if "torch_musa" in request.fixturenames:
+        request.getfixturevalue("torch_musa").graph.default_capture_stream = None
+
+
 @pytest.fixture(scope="module")
 def two() -> Iterator[Ranks]:
     """Two processes of a group, with one device each."""
