@@ -250,6 +250,7 @@ def test_a_build_that_finds_no_cuda_says_what_to_do(build: Interpreter, tmp_path
     assert "TORCHADA_FORCE_CUDA_AVAILABLE=1" in said
 
 
+@pytest.mark.full
 def test_without_a_toolkit(build: Interpreter, tmp_path: Path) -> None:
     """One error, which names the variable."""
     build.cwd = copied("root_sources", tmp_path)

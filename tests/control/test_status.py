@@ -131,6 +131,7 @@ def test_status_is_inactive_on_a_platform_that_is_left_alone(broken: Interpreter
     assert found["platform"]["name"] == name and found["platform"]["why"] == f"TORCHADA_PLATFORM={name}"
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_status_shows_the_views_that_were_decided(musa: Interpreter) -> None:
     code = (
@@ -143,12 +144,14 @@ def test_status_shows_the_views_that_were_decided(musa: Interpreter) -> None:
     assert found["__main__"] == ["cuda", "it does not mention MUSA"] and found["xformers"][0] == "musa"
 
 
+@pytest.mark.full
 def test_probe_on_a_machine_without_accelerator(plain: Interpreter) -> None:
     found = status(plain, "--probe", code=INACTIVE)
     assert found["modules"]["torch"] == "imported, left as it is"
     assert found["versions"]["torch"] == plain.run("import torch; print(torch.__version__)").stdout.strip()
 
 
+@pytest.mark.full
 def test_probe_finds_a_broken_adapter(broken: Interpreter) -> None:
     found = status(broken, "--probe", code=FAILED)
     (problem,) = found["problems"]
@@ -293,6 +296,7 @@ def test_quiet_status_prints_the_first_line_and_what_is_wrong(musa: Interpreter,
     assert done.stderr == "", "a warning that the report has is not printed a second time"
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_verbose_status_lists_the_apis_of_an_area(musa: Interpreter) -> None:
     lines = musa.run([*STATUS, "--probe", "-v"]).stdout.splitlines()

@@ -132,6 +132,7 @@ def autoloaded(musa: Interpreter, tmp_path: Path) -> Interpreter:
     return musa
 
 
+@pytest.mark.full
 def test_the_simplest_program_is_redirected(musa: Interpreter) -> None:
     state = expected(musa)
     assert state["devices"] == ["musa:0", "musa:1", "musa:0", "musa:1"] and state["problems"] == []

@@ -70,6 +70,7 @@ def test_an_import_under_way_loses_no_finder(plain: Interpreter, switch: tuple[s
     assert plain.run(FINDERS + ONCE.format(off=switch[0])).stdout.strip() == "imported"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=list(SWITCHES))
 def test_other_threads_import_while_one_switches(plain: Interpreter, switch: tuple[str, str]) -> None:
     off, on = switch

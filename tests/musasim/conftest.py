@@ -35,7 +35,7 @@ def torch_musa() -> Any:
 
 @pytest.fixture(autouse=True)
 def new_capture_stream(request: pytest.FixtureRequest) -> None:
-    """Streams are handed out in turn from a pool of 32: the default stream of captures, made by an early test, comes again later."""
+    """A pool hands out 32 streams in turn: one that an early test made for captures would come again in a later test."""
     if "torch_musa" in request.fixturenames:
         request.getfixturevalue("torch_musa").graph.default_capture_stream = None
 

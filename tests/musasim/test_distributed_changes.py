@@ -93,6 +93,7 @@ def cross_entropy_of_parts(rank: int, size: int, reduction: str) -> bool:
     return bool(torch.allclose(loss.to_local().cpu(), expected.detach())) and same_gradient
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 def test_cross_entropy_of_classes_on_several_devices(two: Ranks, reduction: str) -> None:
     assert on_both(two, cross_entropy_of_parts, reduction)
@@ -258,6 +259,7 @@ def test_room_for_a_state_dict_on_the_host(torch_musa: Any, pinned: bool, shared
     assert not pinned or room.is_pinned("musa")
 
 
+@pytest.mark.full
 def test_nothing_is_imported_before_it_is_needed() -> None:
     code = """
 import sys

@@ -114,6 +114,7 @@ def waits_for_a_time(rank: int, size: int, address: str) -> str:
     return ""
 
 
+@pytest.mark.full
 def test_waiting_ends_after_the_given_time(two: Ranks) -> None:
     text, _ = two.run(waits_for_a_time, meeting_point())
     assert "Watchdog caught collective operation timeout" in text

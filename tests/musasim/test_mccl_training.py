@@ -108,6 +108,7 @@ def sync_batch_norm(rank: int, size: int) -> None:
     torch.testing.assert_close(norm.running_var.cpu(), reference.running_var)
 
 
+@pytest.mark.full
 def test_sync_batch_norm(two: Ranks) -> None:
     two.run(sync_batch_norm)
 

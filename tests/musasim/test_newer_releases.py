@@ -71,6 +71,7 @@ def test_properties_are_of_the_current_device() -> None:
 HIDDEN = "import json\nprint(json.dumps([str(torch.musa.get_device_properties(index).uuid) for index in range(COUNT)]))"
 
 
+@pytest.mark.full
 def test_an_identity_is_that_of_the_device_and_not_of_its_number() -> None:
     import json
 
@@ -129,6 +130,7 @@ assert numbers.tolist() == [[7.0, 7.0], [7.0, 7.0]]
 """
 
 
+@pytest.mark.full
 def test_a_tensor_is_opened_on_the_device_of_its_identity() -> None:
     """The other process numbers the devices the other way round."""
     run("2.11.0", IPC)

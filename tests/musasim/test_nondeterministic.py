@@ -66,5 +66,6 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.full
 def test_alerts() -> None:
     assert json.loads(run(f"CALLS = {[*GIVEN, *NOT_GIVEN]}\n{PROGRAM}", forked=True)) == GIVEN

@@ -141,6 +141,7 @@ def test_a_program_that_uses_every_public_name_passes_mypy_strict(said: list[str
     )
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_mypy_finds_errors_in_a_program(said: list[str]) -> None:
     """This shows that mypy really checks the names that it accepts."""
@@ -151,6 +152,7 @@ def test_mypy_finds_errors_in_a_program(said: list[str]) -> None:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.once
 def test_no_public_name_is_any_or_object_to_mypy(said: list[str]) -> None:
     revealed = dict(zip(ASKED, re.findall(r'asking.py:.*Revealed type is "(.*)"', "\n".join(said)), strict=True))

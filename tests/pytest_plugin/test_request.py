@@ -55,6 +55,7 @@ def test_a_number_is_given_by_the_option_or_the_configuration(asked: Asked) -> N
     assert asked("--cuda-simulated=1", ini="cuda_simulated = 3") == Request(1, False, "", "")
 
 
+@pytest.mark.full
 def test_without_a_number_it_is_the_simulators_own(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked("--cuda-simulated") == Request(2, False, "", "")  # the folder after it is no number
     assert asked(ini="cuda_simulated = true") == Request(2, False, "", "")
@@ -62,6 +63,7 @@ def test_without_a_number_it_is_the_simulators_own(asked: Asked, monkeypatch: py
     assert asked("--cuda-simulated", "-v") == Request(4, False, "", "")
 
 
+@pytest.mark.full
 def test_the_other_options_and_settings(asked: Asked) -> None:
     words = ("--cuda-simulated=1", "--cuda-memcheck", "--cuda-seed=7", "--cuda-capability=8.0")
     assert asked(*words) == Request(1, True, "7", "8.0")

@@ -110,6 +110,7 @@ def test_a_run_that_asks_for_nothing_is_pytests_own(run: Run) -> None:
     assert "CUDA" not in done.stdout
 
 
+@pytest.mark.full
 def test_the_marker_skips_without_a_gpu_and_leaves_a_projects_own_alone(run: Run, tmp_path: Path) -> None:
     source = "import pytest\n\n@pytest.mark.requires_cuda\ndef test_marked(): pass\n"
     assert outcome(run(source, "--strict-markers", TORCHADA_PLATFORM="cpu")) == "1 skipped"

@@ -117,6 +117,7 @@ def test_default_arguments_and_indices(recorded: Any) -> None:
     assert [entry[-1] for entry in of(found, 'torch.device("cuda")')] == [2]
 
 
+@pytest.mark.full
 def test_whose_code(recorded: Any, tmp_path: Path) -> None:
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "__init__.py").write_text("")

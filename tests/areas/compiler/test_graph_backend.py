@@ -22,6 +22,7 @@ def graphs(device: int) -> list[type]:
     return [] if manager is None else [type(node.graph) for node in manager.get_roots()]
 
 
+@pytest.mark.full
 def test_a_model_in_training_is_captured_and_replayed() -> None:
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)).cuda()

@@ -92,6 +92,7 @@ def test_kernels_stay_on_their_side_of_what_waits(function: Callable[..., Any]) 
     torch.testing.assert_close(torch.compile(function)(x), expected)
 
 
+@pytest.mark.full
 def test_generated_code_allocates_by_torch_s_own_function() -> None:
     """It names the device itself; a function of ours between the two would cost every buffer its time."""
     from torch._inductor.codecache import PyCodeCache

@@ -23,6 +23,7 @@ def test_each_variable_reaches_its_counterpart_before_the_driver_starts(musa: In
     assert musa.json(code, env={**given, **theirs}) == expected
 
 
+@pytest.mark.full
 def test_what_a_program_sets_and_removes_is_followed(musa: Interpreter) -> None:
     code = """
     import os, subprocess, sys, torch

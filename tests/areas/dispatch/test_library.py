@@ -515,6 +515,7 @@ def test_a_kernel_that_a_program_registered_stays(musa: Interpreter) -> None:
     )
 
 
+@pytest.mark.full
 def test_fsdp_registers_its_operators_without_a_word(musa: Interpreter) -> None:
     musa.run(
         "import torch, torch.distributed.fsdp\nassert torch.ops.fsdp.all_gather_copy_in",

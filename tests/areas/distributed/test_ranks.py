@@ -82,6 +82,7 @@ def test_data_parallel_training(answers: Callable[[str], list[Any]]) -> None:
     assert ours == pytest.approx([0.1 * (whole.sum(1) * 0.5 + 0.5).mean().item()] * 4, **PRECISION)
 
 
+@pytest.mark.full
 def test_fully_sharded_training(answers: Callable[[str], list[Any]]) -> None:
     expected = pytest.approx(whole_batches(lambda p: torch.optim.SGD(p, lr=0.1)), **PRECISION)
     assert answers("fully_sharded") == [[expected] * 3] * 2
@@ -89,12 +90,14 @@ def test_fully_sharded_training(answers: Callable[[str], list[Any]]) -> None:
         assert len(found) >= 4 and all(losses == expected for losses in found)
 
 
+@pytest.mark.full
 def test_fully_sharded_training_on_the_cpu(answers: Callable[[str], list[Any]]) -> None:
     """torch_musa replaces FSDP2's methods for the meshes of all devices, by its own."""
     expected = pytest.approx(whole_batches(lambda p: torch.optim.SGD(p, lr=0.1)), **PRECISION)
     assert answers("fully_shard_on_the_cpu") == [expected, expected]
 
 
+@pytest.mark.full
 def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
     net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
     torch.manual_seed(0)
@@ -115,6 +118,7 @@ def test_tensor_parallel(answers: Callable[[str], list[Any]]) -> None:
 
 
 @pytest.mark.skipif(SENDS_ANOTHER_TYPE, reason="this torch sends an integer where it receives a float")
+@pytest.mark.full
 def test_pipelines(answers: Callable[[str], list[Any]]) -> None:
     net = checks.model()
     losses = [net(part).square().mean() for part in checks.batch(0, 0).cpu().chunk(2)]
@@ -124,17 +128,20 @@ def test_pipelines(answers: Callable[[str], list[Any]]) -> None:
     assert answers("pipeline") == [pytest.approx(first * 2, abs=1e-3), pytest.approx(second * 2, abs=1e-3)]
 
 
+@pytest.mark.full
 def test_checkpoints_are_resumed_from(answers: Callable[[str], list[Any]]) -> None:
     ours, theirs = answers("checkpoints")
     assert ours == theirs
 
 
+@pytest.mark.full
 def test_remote_procedures(answers: Callable[[str], list[Any]]) -> None:
     """A module on a worker's device gets what comes from the CPU, and what it gives is sent from there."""
     found, _ = answers("remote_procedures")
     assert found == [4, ["cpu"] * 4, "TensorPipe RPC backend only supports CPU tensors by default"]
 
 
+@pytest.mark.full
 def test_collectives(answers: Callable[[str], list[Any]]) -> None:
     first, second = answers("functional_collectives")
     assert first == [[3, 3], [1, 1, 2, 2], [3], [1, 2], [12, 12], [4, 4]]
@@ -147,6 +154,7 @@ def test_collectives(answers: Callable[[str], list[Any]]) -> None:
         assert sums == [2, 2] and refusal.removeprefix("monitored_barrier ") in refusals
 
 
+@pytest.mark.full
 def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:
     """MCCL cannot multiply while it adds."""
     halves, whole = [0.5, 1.5, 2.5, 3.5], [0.0, 1.0, 2.0, 3.0]
@@ -164,6 +172,7 @@ def test_sums_of_products(answers: Callable[[str], list[Any]]) -> None:
         ]
 
 
+@pytest.mark.full
 def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> None:
     both, sums = [1, 1, 2, 2], [3, 3]
     for rank, found in enumerate(answers("gloo_on_the_device")):
@@ -186,11 +195,13 @@ def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> N
 
 
 @pytest.mark.skipif(not HAS_CONTEXTS, reason="this torch has contexts in another place, which torchada leaves alone")
+@pytest.mark.full
 def test_attention_of_a_sequence_over_ranks(answers: Callable[[str], list[Any]]) -> None:
     for found in answers("parallel_contexts"):
         assert len(found) == 12 and max(found) < 1e-4
 
 
+@pytest.mark.full
 def test_products_of_asynchronous_tensor_parallelism(answers: Callable[[str], list[Any]]) -> None:
     gathered, product, part = [1, 1, 2, 2], [4, 4, 8, 8], [[12, 12, 12]]
     assert answers("fused_products") == [[gathered, product, part, False]] * 2

@@ -34,6 +34,7 @@ def test_devices_and_properties(host: Interpreter) -> None:
     host.run(code, forked=True)
 
 
+@pytest.mark.full
 def test_several_devices_for_programs_that_count_them(host: Interpreter) -> None:
     code = """
         import torch
@@ -199,6 +200,7 @@ def test_random_state(host: Interpreter) -> None:
     host.run(code, forked=True)
 
 
+@pytest.mark.full
 def test_mixed_precision(host: Interpreter) -> None:
     code = """
         import torch

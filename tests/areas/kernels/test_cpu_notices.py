@@ -24,6 +24,7 @@ print(json.dumps([[f"{each.category.__name__}: {each.message}" for each in said]
 """
 
 
+@pytest.mark.full
 def test_each_operator_is_told_once_and_counted(musa: Interpreter) -> None:
     said, counts = musa.json(PROGRAM)
     assert counts == {"aten::_logcumsumexp": 3, "aten::clamp": 6}
@@ -35,6 +36,7 @@ def test_each_operator_is_told_once_and_counted(musa: Interpreter) -> None:
     assert "because torch_musa's kernel refuses float64, or is wrong" in said[1]
 
 
+@pytest.mark.full
 def test_silent_it_is_counted_alone(musa: Interpreter) -> None:
     said, counts = musa.json(PROGRAM, env={"TORCHADA_CPU_FALLBACK": "silent"})
     assert said == [] and counts["aten::clamp"] == 6

@@ -148,6 +148,7 @@ for case in ((2.0, 0, 0), (2.0, 2, 0), (2.0, 2, 1), (3e38, 2, 0), (3e38, 1, 1)):
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
 def test_at_the_edge_the_result_is_cudas(musa: Interpreter, tmp_path: Path, case: str) -> None:
     """With a cache of its own: what probes of planted kernels find must not be remembered for the simulator's."""

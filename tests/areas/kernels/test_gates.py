@@ -68,6 +68,7 @@ same(x.double().cuda().clamp(0, 1), x.double().clamp(0, 1))
     musa.run(code, env=IN_CPP, timeout=550)
 
 
+@pytest.mark.full
 def test_gates_in_python(musa: Interpreter) -> None:
     code = PROGRAM + 'assert GATES.state == "gates in Python: TORCHADA_CPP_GATES=0", GATES.state'
     musa.run(code, env=IN_PYTHON)
@@ -148,6 +149,7 @@ def test_what_does_not_compile_is_not_compiled_again(musa: Interpreter, tmp_path
     assert (tmp_path / "runs").read_text() == "\n"
 
 
+@pytest.mark.full
 def test_without_a_compiler_the_gates_are_pythons(musa: Interpreter, tmp_path: Path) -> None:
     env = {"CXX": "there-is-none", "TORCHADA_CACHE_DIR": str(tmp_path)}
     assert "there is no C++ compiler (CXX=there-is-none)" in musa.run(STATE, env=env).stdout

@@ -33,6 +33,7 @@ assert torch.utils.cmake_prefix_path == here
 """
 
 
+@pytest.mark.full
 def test_by_who_asks_and_put_back(musa: Interpreter, tmp_path: Path) -> None:
     musa.run(ASKED, env={"TORCHADA_CACHE_DIR": str(tmp_path)})
 

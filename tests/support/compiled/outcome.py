@@ -52,7 +52,9 @@ def as_cuda(seen: Any) -> Any:
     if isinstance(seen, dict):
         return {as_cuda(key): as_cuda(value) for key, value in seen.items()}
     if isinstance(seen, list):
-        return [as_cuda(entry) for entry in seen]
+        # An error of the device is a RuntimeError to torch_musa, and a kind of one of its own to CUDA.
+        plain = ["raised", "RuntimeError", *seen[2:]] if seen[:2] == ["raised", "AcceleratorError"] else seen
+        return [as_cuda(entry) for entry in plain]
     if not isinstance(seen, str):
         return seen
     # A name that this torch lacks is missing in modules of different names.
