@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from torchada.porting.lexer import end_of_line
-from torchada.porting.ptx import Operand, translated
+from torchada.porting.ptx import Operand, reasons, translated
 from torchada.porting.source import Source
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
@@ -38,16 +38,16 @@ _ALONE = re.compile(rb"\s*(?:trap|exit|brkpt)\s*;?\s*")
 _INSTRUCTION = re.compile(rb"(?:^|[\s;{}])(?:@!?%?\w+\s+)?\.?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)")
 _WORD = re.compile(rb"[a-z][\w.]*")
 
-REASON = "PTX is NVIDIA's assembler; MUSA has no counterpart"
-
 
 class Statement(NamedTuple):
     """An asm statement of PTX, by its first instruction.
 
-    `expression` is C++ for MUSA that does the same, if there is one; `end` is then the place after the closing bracket.
+    `expression` is C++ for MUSA that does the same, if there is one; `end` is then the place after the closing bracket. `reason`
+    says why there is none, or what somebody should look at.
     """
 
     instruction: str
+    reason: str | None
     expression: bytes | None = None
     end: int = 0
 
@@ -62,7 +62,7 @@ def statement(source: Source, end: int) -> Statement | None:
     if instruction is not None:
         return _translated(source.text, end, template, behind, instruction)
     # The text of the instructions comes from macros.
-    return Statement("asm") if _NAME.match(source.text, behind) and source.is_for_gpus else None
+    return Statement("asm", reasons.REASON) if _NAME.match(source.text, behind) and source.is_for_gpus else None
 
 
 def _first_instruction(template: bytes) -> str | None:
@@ -81,7 +81,7 @@ def _is_ptx(instruction: re.Match[bytes]) -> bool:
 
 def _translated(text: bytes, start: int, template: bytes, at: int, instruction: str) -> Statement:
     """The statement that begins at `start` with the operands that begin at `at`."""
-    refused = Statement(instruction)
+    refused = Statement(instruction, reasons.of_refused(template))
     if len(template) > _LONGEST or (split := _sections(text, at)) is None:
         return refused
     sections, end = split
@@ -91,7 +91,9 @@ def _translated(text: bytes, start: int, template: bytes, at: int, instruction: 
         return refused
     expression = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
     lines = _LINE_END.findall(text, start, end)
-    return refused if expression is None else Statement(instruction, b"".join([expression, *lines]), end)
+    if expression is None:
+        return refused
+    return Statement(instruction, reasons.of_translated(template), b"".join([expression, *lines]), end)
 
 
 def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:

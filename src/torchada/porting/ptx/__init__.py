@@ -1,6 +1,6 @@
 """Turn a statement of PTX into an expression of C++ for MUSA, where one does the same.
 
-Every other statement is refused (None), also where a modifier is not known or an address is in shared memory.
+Every other statement is refused (None), also where a modifier is not known.
 """
 
 from __future__ import annotations
