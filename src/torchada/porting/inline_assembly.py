@@ -16,6 +16,12 @@ _BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|::|asm|[()\[\]{
 _OPERAND = re.compile(rb'"([=+&a-z]{1,4})"\s*\((.*)\)', re.S)
 _LINE_END = re.compile(rb"\\\r?\n|\r?\n")
 _NAME = re.compile(rb"[A-Za-z_#]")
+# Lines that the preprocessor chooses within a statement, often instructions with a hint for caches and without: the directive, the
+# first branch and the rest, of which the second branch is a part.
+_BRANCHES = re.compile(
+    rb"(\n[ \t]*#[ \t]*if[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)"
+    rb"(([ \t]*#[ \t]*else[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)([ \t]*#[ \t]*endif[^\n]*)|[ \t]*#[ \t]*endif[^\n]*)"
+)
 # The words that PTX's instructions begin with. Other processors' assemblers have dots as well: v0.16b, vadd.vv, fence.i, st.d.
 _PTX = frozenset(
     b"""abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
@@ -54,15 +60,44 @@ class Statement(NamedTuple):
 
 def statement(source: Source, end: int) -> Statement | None:
     """The statement after the keyword `asm` ending at `end`; None where it is empty or another processor's."""
-    opened = _OPENED.match(source.text, end)
+    read = _read(source.text, end, source.is_for_gpus)
+    if read is None or read.expression is not None:
+        return read
+    piece = source.text[end : end + _LONGEST]
+    if _BRANCHES.search(piece) is None:
+        return read
+    first, second = (_read(_BRANCHES.sub(branch, piece), 0, True) for branch in (_first_branch, _second_branch))
+    if first is None or second is None or first.expression is None:
+        return read
+    is_same = (first.expression, first.end) == (second.expression, second.end)
+    return first._replace(end=end + first.end) if is_same else read
+
+
+def _first_branch(branches: re.Match[bytes]) -> bytes:
+    return _blank(branches[1]) + branches[2] + _blank(branches[3])
+
+
+def _second_branch(branches: re.Match[bytes]) -> bytes:
+    if branches[5] is None:
+        return _blank(branches[0])
+    return _blank(branches[1] + branches[2] + branches[4]) + branches[5] + _blank(branches[6])
+
+
+def _blank(text: bytes) -> bytes:
+    """As many bytes and lines."""
+    return re.sub(rb"[^\n]", b" ", text)
+
+
+def _read(text: bytes, end: int, is_for_gpus: bool) -> Statement | None:
+    opened = _OPENED.match(text, end)
     if opened is None:
         return None
-    template, behind = _template(source.text, opened.end())
+    template, behind = _template(text, opened.end())
     instruction = _first_instruction(template)
     if instruction is not None:
-        return _translated(source.text, end, template, behind, instruction)
+        return _translated(text, end, template, behind, instruction)
     # The text of the instructions comes from macros.
-    return Statement("asm", reasons.REASON) if _NAME.match(source.text, behind) and source.is_for_gpus else None
+    return Statement("asm", reasons.REASON) if _NAME.match(text, behind) and is_for_gpus else None
 
 
 def _first_instruction(template: bytes) -> str | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.ptx import arithmetic, copies, integers, lanes, matrices, memory
+from torchada.porting.ptx import arithmetic, copies, integers, lanes, matrices, memory, small_floats
 from torchada.porting.ptx.registers import CPP, Rule, Values, kind_of
 
+_TABLES = (integers.FUNCTIONS, arithmetic.FUNCTIONS, small_floats.FUNCTIONS)
 _FUNCTIONS = {
-    name: {**integers.FUNCTIONS.get(name, {}), **arithmetic.FUNCTIONS.get(name, {})}
-    for name in integers.FUNCTIONS.keys() | arithmetic.FUNCTIONS.keys()
+    name: {modifiers: function for table in _TABLES for modifiers, function in table.get(name, {}).items()}
+    for name in {name for table in _TABLES for name in table}
 }
 _HEAD = re.compile(rb"[\w.:]+")
 _OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")

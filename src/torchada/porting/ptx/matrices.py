@@ -13,16 +13,13 @@ from typing import NamedTuple
 from torchada.porting.ptx.lanes import LANE
 from torchada.porting.ptx.memory import SHARED, SHARED_SPACES, shared_number_of
 from torchada.porting.ptx.registers import CPP, Rule, Values
+from torchada.porting.ptx.small_floats import E4M3_AS_FLOAT, HALF_AS_FLOAT
 
 _MATRICES = {b"x1": 1, b"x2": 2, b"x4": 4}
 _SHAPE = re.compile(rb"m(8|16)n8k(4|8|16|32|64)")
-_HALF = b"__half2float(__ushort_as_half((unsigned short)(%b)))"
-_E4M3 = b"((x >> 8 * p & 127u) == 127u ? __uint_as_float(0x7fffffffu) : 256.0f * %b)" % (
-    _HALF % b"(x >> 8 * p & 128u) << 8 | (x >> 8 * p & 127u) << 7"
-)
 # By the type of an element: its bits, and the element p of the register x as a number.
 _ELEMENTS = {
-    b"f16": (16, _HALF % b"x >> 16 * p"),
+    b"f16": (16, HALF_AS_FLOAT % b"x >> 16 * p"),
     b"bf16": (16, b"__uint_as_float(x >> 16 * p << 16)"),
     b"tf32": (32, b"__uint_as_float(x & 0xffffe000u)"),
     b"f64": (64, b"x"),
@@ -30,8 +27,8 @@ _ELEMENTS = {
     b"u8": (8, b"(int)(unsigned char)(x >> 8 * p)"),
     b"s4": (4, b"(int)(x << (28 - 4 * p)) >> 28"),
     b"u4": (4, b"(int)(x >> 4 * p & 15u)"),
-    b"e5m2": (8, _HALF % b"x >> 8 * p << 8"),
-    b"e4m3": (8, _E4M3),
+    b"e5m2": (8, HALF_AS_FLOAT % b"x >> 8 * p << 8"),
+    b"e4m3": (8, E4M3_AS_FLOAT % ((b"x >> 8 * p",) * 3)),
 }
 _FLOATS, _WHOLE = (b"f16", b"bf16", b"tf32", b"e5m2", b"e4m3"), (b"s8", b"u8", b"s4", b"u4")
 _PRODUCTS = {b"f32": _FLOATS, b"f16": (b"f16", b"e5m2", b"e4m3"), b"s32": _WHOLE, b"f64": (b"f64",)}
@@ -163,7 +160,7 @@ def _sums(product: _Product) -> bytes:
     )
 
 
-_BEGIN = {b"f16": _HALF % b"torchada_c[i / 2] >> i % 2 * 16", b"s32": b"(int)torchada_c[i]"}
+_BEGIN = {b"f16": HALF_AS_FLOAT % b"torchada_c[i / 2] >> i % 2 * 16", b"s32": b"(int)torchada_c[i]"}
 
 
 def _results(product: _Product) -> list[bytes]:
