@@ -211,7 +211,9 @@ def test_branches_of_the_preprocessor_that_say_the_same_are_translated_as_one(
 ) -> None:
     begin = 'asm volatile("{ .reg .pred q; setp.ne.u32 q, %2, 0;"\n' if "@q" in first else "asm volatile(\n"
     plain = port_source(f"__device__ f();\n{begin}{second}\n{end}\n".encode())
-    chosen = port_source(f"__device__ f();\n{begin}#if PREFETCH\n  {first}\n# else\n  {second}\n#endif\n  {end}\n".encode())
+    chosen = port_source(
+        f"__device__ f();\n{begin}#if PREFETCH\n  {first}\n# else\n  {second}\n#endif\n  {end}\n".encode()
+    )
     assert not plain.findings and not chosen.findings
     assert chosen.text.count(b"\n") == 8 and chosen.text.split() == plain.text.split()
 
