@@ -53,6 +53,13 @@ def test_code_of_both_sides_that_asks_for_the_architecture_is_named(tmp_path: Pa
     assert "__MUSA_ARCH__" in said[0] and said[0].endswith("(and in 1 more line, up to line 6)")
 
 
+def test_headers_of_installed_packages_are_not_named(tmp_path: Path) -> None:
+    folder = tmp_path / "torch_musa" / "include"
+    folder.mkdir(parents=True)
+    (folder / "both.muh").write_text(HEADER)
+    assert messages(tmp_path, main_mu='#include "torch_musa/include/both.muh"\n' + SAME) == []
+
+
 def test_code_of_the_device_alone_may_ask(tmp_path: Path) -> None:
     assert messages(tmp_path, main_mu=SAME) == []
 

@@ -15,7 +15,7 @@ from musasim.toolkit.compiler.host_calls import Body
 from musasim.toolkit.compiler.lexer import Source
 
 MACRO = "__MUSA_ARCH__"
-_INSTALLED = {"site-packages", "dist-packages"}
+_INSTALLED = {"site-packages", "dist-packages", "torch_musa"}  # the last one has headers in the cache as well
 _NOTE = (
     f"note: code of the host depends on {MACRO} here. The simulated mcc compiles host and device in one pass, so the host gets the "
     "device's; mcc compiles the host without it"

@@ -8,6 +8,7 @@
 #include <ATen/cuda/cub.cuh>
 #include <ATen/cuda/detail/IndexUtils.cuh>
 #include <ATen/cuda/detail/IntegerDivider.cuh>
+#include <ATen/cuda/detail/KernelUtils.h>
 #include <ATen/cuda/detail/TensorInfo.cuh>
 #include <ATen/native/cuda/KernelUtils.cuh>
 #include <ATen/native/cuda/MemoryAccess.cuh>

@@ -13,8 +13,8 @@ struct Scaled {
     const int tensor = lists.block_to_tensor[blockIdx.x];
     const int begin = lists.block_to_chunk[blockIdx.x] * chunk_size;
     const int count = min(static_cast<int>(lists.numel_for_tensor[tensor]) - begin, chunk_size);
-    const float* from = static_cast<const float*>(lists.addresses[0][tensor]) + begin;
-    float* to = static_cast<float*>(lists.addresses[1][tensor]) + begin;
+    const float* from = (const float*)lists.addresses[0][tensor] + begin;
+    float* to = (float*)lists.addresses[1][tensor] + begin;
     for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = factor * from[i];
   }
 };
@@ -38,7 +38,8 @@ at::Tensor largest(const at::Tensor& a, int64_t dim) {
   auto out = at::empty_like(a.select(dim, 0)).unsqueeze(dim);
   auto strides = out.strides().vec();
   strides[dim] = 0;
-  auto iter = at::TensorIterator::reduce_op(out.as_strided(a.sizes(), strides), a);
+  auto viewed = out.as_strided(a.sizes(), strides);
+  auto iter = at::TensorIterator::reduce_op(viewed, a);
   at::native::gpu_reduce_kernel<float, float>(
       iter,
       at::native::func_wrapper<float>([] GPU_LAMBDA(float x, float y) -> float { return x < y ? y : x; }),
