@@ -223,7 +223,14 @@ def test_by_cmake_with_the_language_before_pytorchs_package(build: Interpreter, 
     """As SGLang builds: the environment says where the language's compiler is; libraries of CUDA's have bare names."""
     folder, out, target = copied("cuda_before_torch", tmp_path), tmp_path / "out", tmp_path / "installed"
     before = checksums(folder)
-    configure = ["-S", str(folder), "-B", str(out), f"-DPython_EXECUTABLE={sys.executable}", f"-DCMAKE_INSTALL_PREFIX={target}"]
+    configure = [
+        "-S",
+        str(folder),
+        "-B",
+        str(out),
+        f"-DPython_EXECUTABLE={sys.executable}",
+        f"-DCMAKE_INSTALL_PREFIX={target}",
+    ]
     for arguments in (configure, ["--build", str(out), "--target", "install"]):
         build.run(["-m", "torchada", "build", "cmake", *arguments], env={"CXXFLAGS": "-g0"})
     assert checksums(folder) == before
