@@ -217,6 +217,26 @@ def test_find_package_torch_refuses_another_compiler_for_cuda(build: Interpreter
     assert f"the language CUDA is compiled by {nvcc}" in told and f"CUDACXX={home}/bin/nvcc" in told
 
 
+@pytest.mark.full
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="CMake is not installed")
+def test_by_cmake_with_the_language_before_pytorchs_package(build: Interpreter, tmp_path: Path) -> None:
+    """As SGLang builds: the environment says where the language's compiler is; libraries of CUDA's have bare names."""
+    folder, out, target = copied("cuda_before_torch", tmp_path), tmp_path / "out", tmp_path / "installed"
+    before = checksums(folder)
+    configure = [
+        "-S",
+        str(folder),
+        "-B",
+        str(out),
+        f"-DPython_EXECUTABLE={sys.executable}",
+        f"-DCMAKE_INSTALL_PREFIX={target}",
+    ]
+    for arguments in (configure, ["--build", str(out), "--target", "install"]):
+        build.run(["-m", "torchada", "build", "cmake", *arguments], env={"CXXFLAGS": "-g0"})
+    assert checksums(folder) == before
+    check(built(target, "cuda_before_torch"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "backend"), [("by_scikit_build", "scikit_build_core"), ("by_meson", "mesonpy")])
 def test_by_other_build_backends(name: str, backend: str, build: Interpreter, tmp_path: Path) -> None:

@@ -164,13 +164,13 @@ def test_what_is_translated_gives_ptx_results(tmp_path: Path) -> None:
     [
         'asm("fma.rn.ftz.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));',
         'asm("fma.rn.sat.f32 %0, %1, %2, %3;" : "=f"(r) : "f"(a), "f"(b), "f"(c));',
-        'asm("ld.shared.u32 %0, [%1];" : "=r"(r) : "r"(a));',
+        'asm("ld.shared.u32 %0, [%1];" : "=r"(r) : "h"(a));',
         'asm("ld.global.u32 %0, [%1+b];" : "=r"(r) : "l"(a));',
         'asm("ld.acquire.cluster.global.u32 %0, [%1];" : "=r"(r) : "l"(a));',
         'asm("ld.acquire.global.u32 %0, [%1];" : "=r"(r) : "l"(a));',
         'asm("st.acquire.gpu.global.u32 [%0], %1;" :: "l"(a), "r"(b));',
         'asm("ld.mmio.relaxed.sys.global.u32 %0, [%1];" : "=r"(r) : "l"(a));',
-        'asm("atom.shared.add.u32 %0, [%1], %2;" : "=r"(r) : "r"(a), "r"(b));',
+        'asm("atom.shared.add.noftz.f16x2 %0, [%1], %2;" : "=r"(r) : "r"(a), "r"(b));',
         'asm("red.global.add.f16x2 [%0], %1;" :: "l"(a), "r"(b));',
         'asm("ld.global.u32 %0, [%1];" : "=f"(r) : "l"(a));',
         'asm("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(r) : "l"(a));',
@@ -183,9 +183,9 @@ def test_what_is_translated_gives_ptx_results(tmp_path: Path) -> None:
         'asm("{ L: bra.uni L; }" ::: "memory");',
         'asm("mov.u32 %0, 1; // one" : "=r"(r));',
         'asm("mov.u32 %1, 1;" : "=r"(r) : "r"(a));',
-        'asm("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(a), "l"(b));',
+        'asm("cp.async.ca.shared.global [%0], [%1], 12;" :: "r"(a), "l"(b));',
         'asm("shfl.sync.bfly.b32 %0, %1, 1, 0x101f, -1;" : "=r"(r) : "r"(a));',
-        'asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(a), "f"(b));',
+        'asm("cvt.rn.satfinite.e2m3x2.f32 %0, %1, %2;" : "=h"(r) : "f"(a), "f"(b));',
         'asm("membar.gl;" : [x] "=r"(r));',
         'asm("prmt.b32.f4e %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));',
         'asm("bar.sync 1, 64;");',
@@ -197,6 +197,39 @@ def test_everything_else_is_refused_where_it_stands(statement: str) -> None:
     result = port_source(source.encode())
     assert result.text.decode() == source
     assert [(each.kind, each.line) for each in result.findings] == [(UNPORTED, 2)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "end"),
+    [
+        ('"ld.global.L2::128B.u32 %0, [%1];" : "=r"(r)', '"ld.global.u32 %0, [%1];" : "=r"(r)', ': "l"(p));'),
+        ('"@q ld.global.ca.u32 %0, [%1]; }"', '"@q ld.global.u32 %0, [%1]; }"', ': "=r"(r) : "l"(p), "r"(n));'),
+    ],
+)
+def test_branches_of_the_preprocessor_that_say_the_same_are_translated_as_one(
+    first: str, second: str, end: str
+) -> None:
+    begin = 'asm volatile("{ .reg .pred q; setp.ne.u32 q, %2, 0;"\n' if "@q" in first else "asm volatile(\n"
+    plain = port_source(f"__device__ f();\n{begin}{second}\n{end}\n".encode())
+    chosen = port_source(
+        f"__device__ f();\n{begin}#if PREFETCH\n  {first}\n# else\n  {second}\n#endif\n  {end}\n".encode()
+    )
+    assert not plain.findings and not chosen.findings
+    assert chosen.text.count(b"\n") == 8 and chosen.text.split() == plain.text.split()
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        '#if A\n"ld.global.u32 %0, [%1];"\n#else\n"ld.global.u32 %0, [%1+4];"\n#endif\n',
+        '#if A\n"ld.global.u32 %0, [%1];"\n#endif\n',
+        '#if A\n#if B\n"ld.global.u32 %0, [%1];"\n#endif\n#endif\n',
+    ],
+)
+def test_branches_of_the_preprocessor_that_differ_are_refused(branches: str) -> None:
+    source = f'__device__ int r;\nasm volatile(\n{branches} : "=r"(r) : "l"(p));\n'
+    result = port_source(source.encode())
+    assert result.text.decode() == source and [each.kind for each in result.findings] == [UNPORTED]
 
 
 def test_names_in_operands_are_translated_and_reported() -> None:

@@ -90,6 +90,40 @@ def flushed(value: float) -> float:
     return math.copysign(0.0, value) if abs(value) < 2.0**-126 else value
 
 
+def larger(x: float, y: float) -> float:
+    """The number where the other is none, and +0 of two zeros."""
+    if math.isnan(x) or math.isnan(y):
+        return y if math.isnan(x) else x
+    return x if (x, math.copysign(1, x)) > (y, math.copysign(1, y)) else y
+
+
+def compared(function: Callable[[float, float], bool], a: int, b: int) -> int:
+    low, high = (function(half(a >> shift), half(b >> shift)) for shift in (0, 16))
+    return pair(0xFFFF * low, 0xFFFF * high)
+
+
+def not_negative(value: float) -> float:
+    return 0.0 if value < 0 else value
+
+
+def of_e4m3(byte: int) -> float:
+    exponent, mantissa = byte >> 3 & 15, byte & 7
+    if byte & 127 == 127:
+        return math.nan
+    value = math.ldexp(mantissa, -9) if exponent == 0 else math.ldexp(8 + mantissa, exponent - 10)
+    return -value if byte & 128 else value
+
+
+def e4m3(value: float) -> int:
+    """The nearest, and among two the one with an even mantissa; what is too large becomes the largest."""
+    if math.isnan(value):
+        return 0x7F
+    sign = 128 if math.copysign(1, value) < 0 else 0
+    return sign | min(
+        range(127), key=lambda byte: (abs(Fraction(of_e4m3(byte)) - min(Fraction(10**6), abs(value))), byte & 1)
+    )
+
+
 def square_and_sum(a: float, b: float) -> int:
     """Rounded once."""
     if not math.isfinite(a) or not math.isfinite(b):
@@ -167,6 +201,33 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("{ .reg .s32 t; not.b32 t, %1; redux.sync.min.s32 %0, t, -1; }", "=r", "t", lambda a, b, c, d: -LANES),
     ("redux.sync.or.b32 %0, %1, 0xffffffff;", "=r", "t", lambda a, b, c, d: LANES - 1),
     ("redux.sync.min.f32 %0, %1, 0xffffffff;", "=f", "T", lambda a, b, c, d: bits(0.5)),
+    ("max.f16x2 %0, %1, %2;", "=r", "ea", lambda a, b, c, d: of_halves(larger, d & HALVES, a)),
+    ("set.le.u32.f16x2 %0, %1, %2;", "=r", "ea", lambda a, b, c, d: compared(lambda x, y: x <= y, d & HALVES, a)),
+    ("set.gtu.u32.f16x2 %0, %1, %2;", "=r", "ea", lambda a, b, c, d: compared(lambda x, y: not x <= y, d & HALVES, a)),
+    (
+        "cvt.rn.relu.f16x2.f32 %0, %1, %2;",
+        "=r",
+        "ad",
+        lambda a, b, c, d: pair(half_bits(not_negative(number(d))), half_bits(not_negative(number(a)))),
+    ),
+    (
+        "cvt.rn.f16x2.e4m3x2 %0, %1;",
+        "=r",
+        "y",
+        lambda a, b, c, d: pair(half_bits(of_e4m3(a & 255)), half_bits(of_e4m3(a >> 8 & 255))),
+    ),
+    (
+        "cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;",
+        "=h",
+        "CD",
+        lambda a, b, c, d: e4m3(number(d)) | e4m3(number(c)) << 8,
+    ),
+    (
+        "dp4a.s32.s32 %0, %1, %2, %3;",
+        "=r",
+        "abc",
+        lambda a, b, c, d: c + sum(signed(a >> at & 255, 8) * signed(b >> at & 255, 8) for at in (0, 8, 16, 24)),
+    ),
     ("div.rn.f32 %0, %1, 0f40400000;", "=f", "T", lambda a, b, c, d: 0),  # checked below
     ("shfl.sync.bfly.b32 %0, %1, 3, 0x1f, 0xffffffff;", "=r", "t", lambda a, b, c, d: 0),  # checked below
 ]

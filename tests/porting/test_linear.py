@@ -44,6 +44,8 @@ TEXTS: dict[str, Callable[[int], bytes]] = {
     "raw strings": repeated(b'R"(x)"'),
     "raw strings in raw strings": nested,
     "programs with findings": repeated(b'R"(__global__ asm("a.b"))"\n'),
+    "branches in assembler": repeated(b'asm(\n#if 1\n"mma.x"\n#else\n"ld.y"\n'),
+    "branches behind assembler": repeated(b'asm("mma.sync.x"\n#if 1\n'),
     "open includes": repeated(b"#include <"),
     "open includes with digraphs": repeated(b"%:include <"),
     "open questions for includes": repeated(b"__has_include(<"),

@@ -212,7 +212,7 @@ def test_guards_that_no_rule_covers_are_reported() -> None:
 
 def test_a_name_without_counterpart_stays_and_is_reported_with_its_place() -> None:
     source = """int a;
-asm volatile("cp.async.wait_all;" ::: "memory"); // asm("mov.u32")
+asm volatile("cp.async.bulk.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
    " mov.b32 %0, %1;}" : "=r"(y)); else cudaGraphConditionalHandleCreate();
 asm volatile("" ::: "memory");
@@ -225,7 +225,7 @@ Free(p);
     result = port_source(source.encode())
     assert result.text == source.encode()
     assert [(each.name, each.line) for each in result.unported] == [
-        ("cp.async.wait_all", 2),
+        ("cp.async.bulk.wait_all", 2),
         ("mov.b32", 3),
         ("cudaGraphConditionalHandleCreate", 4),
         ("bar.sync", 6),
@@ -414,7 +414,7 @@ cudaFree(a);
 # ifdef __CUDACC__
 cudaStream_t s; wgmma_of_mine();
 # endif
-asm volatile("cp.async.wait_all;");
+asm volatile("cp.async.bulk.wait_all;");
 #endif
 """
     text = ported(source)

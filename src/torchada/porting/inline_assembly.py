@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from torchada.porting.lexer import end_of_line
-from torchada.porting.ptx import Operand, translated
+from torchada.porting.ptx import Operand, reasons, translated
 from torchada.porting.source import Source
 
 _OPENED = re.compile(rb"\s*(?:(?:volatile|__volatile__|goto|inline|\\\r?\n)\s*){0,64}\(")
@@ -16,6 +16,12 @@ _BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|::|asm|[()\[\]{
 _OPERAND = re.compile(rb'"([=+&a-z]{1,4})"\s*\((.*)\)', re.S)
 _LINE_END = re.compile(rb"\\\r?\n|\r?\n")
 _NAME = re.compile(rb"[A-Za-z_#]")
+# Lines that the preprocessor chooses within a statement, often instructions with a hint for caches and without: the directive, the
+# first branch and the rest, of which the second branch is a part.
+_BRANCHES = re.compile(
+    rb"(\n[ \t]*#[ \t]*if[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)"
+    rb"(([ \t]*#[ \t]*else[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)([ \t]*#[ \t]*endif[^\n]*)|[ \t]*#[ \t]*endif[^\n]*)"
+)
 # The words that PTX's instructions begin with. Other processors' assemblers have dots as well: v0.16b, vadd.vv, fence.i, st.d.
 _PTX = frozenset(
     b"""abs activemask add addc and applypriority atom bar barrier bfe bfi bfind bmsk bra brev brkpt brx call
@@ -38,31 +44,60 @@ _ALONE = re.compile(rb"\s*(?:trap|exit|brkpt)\s*;?\s*")
 _INSTRUCTION = re.compile(rb"(?:^|[\s;{}])(?:@!?%?\w+\s+)?\.?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)")
 _WORD = re.compile(rb"[a-z][\w.]*")
 
-REASON = "PTX is NVIDIA's assembler; MUSA has no counterpart"
-
 
 class Statement(NamedTuple):
     """An asm statement of PTX, by its first instruction.
 
-    `expression` is C++ for MUSA that does the same, if there is one; `end` is then the place after the closing bracket.
+    `expression` is C++ for MUSA that does the same, if there is one; `end` is then the place after the closing bracket. `reason`
+    says why there is none, or what somebody should look at.
     """
 
     instruction: str
+    reason: str | None
     expression: bytes | None = None
     end: int = 0
 
 
 def statement(source: Source, end: int) -> Statement | None:
     """The statement after the keyword `asm` ending at `end`; None where it is empty or another processor's."""
-    opened = _OPENED.match(source.text, end)
+    read = _read(source.text, end, source.is_for_gpus)
+    if read is None or read.expression is not None:
+        return read
+    piece = source.text[end : end + _LONGEST]
+    if _BRANCHES.search(piece) is None:
+        return read
+    first, second = (_read(_BRANCHES.sub(branch, piece), 0, True) for branch in (_first_branch, _second_branch))
+    if first is None or second is None or first.expression is None:
+        return read
+    is_same = (first.expression, first.end) == (second.expression, second.end)
+    return first._replace(end=end + first.end) if is_same else read
+
+
+def _first_branch(branches: re.Match[bytes]) -> bytes:
+    return _blank(branches[1]) + branches[2] + _blank(branches[3])
+
+
+def _second_branch(branches: re.Match[bytes]) -> bytes:
+    if branches[5] is None:
+        return _blank(branches[0])
+    return _blank(branches[1] + branches[2] + branches[4]) + branches[5] + _blank(branches[6])
+
+
+def _blank(text: bytes) -> bytes:
+    """As many bytes and lines."""
+    return re.sub(rb"[^\n]", b" ", text)
+
+
+def _read(text: bytes, end: int, is_for_gpus: bool) -> Statement | None:
+    opened = _OPENED.match(text, end)
     if opened is None:
         return None
-    template, behind = _template(source.text, opened.end())
+    template, behind = _template(text, opened.end())
     instruction = _first_instruction(template)
     if instruction is not None:
-        return _translated(source.text, end, template, behind, instruction)
+        return _translated(text, end, template, behind, instruction)
     # The text of the instructions comes from macros.
-    return Statement("asm") if _NAME.match(source.text, behind) and source.is_for_gpus else None
+    return Statement("asm", reasons.REASON) if _NAME.match(text, behind) and is_for_gpus else None
 
 
 def _first_instruction(template: bytes) -> str | None:
@@ -81,7 +116,7 @@ def _is_ptx(instruction: re.Match[bytes]) -> bool:
 
 def _translated(text: bytes, start: int, template: bytes, at: int, instruction: str) -> Statement:
     """The statement that begins at `start` with the operands that begin at `at`."""
-    refused = Statement(instruction)
+    refused = Statement(instruction, reasons.of_refused(template))
     if len(template) > _LONGEST or (split := _sections(text, at)) is None:
         return refused
     sections, end = split
@@ -91,7 +126,9 @@ def _translated(text: bytes, start: int, template: bytes, at: int, instruction: 
         return refused
     expression = translated(b" ".join(template.split()), tuple(filter(None, outputs)), tuple(filter(None, inputs)))
     lines = _LINE_END.findall(text, start, end)
-    return refused if expression is None else Statement(instruction, b"".join([expression, *lines]), end)
+    if expression is None:
+        return refused
+    return Statement(instruction, reasons.of_translated(template), b"".join([expression, *lines]), end)
 
 
 def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:

@@ -10,7 +10,6 @@ from torchada.porting import strings
 from torchada.porting.by_context import CONTEXTS, Change
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported
 from torchada.porting.includes import lost, lost_by
-from torchada.porting.inline_assembly import REASON as NO_PTX
 from torchada.porting.inline_assembly import statement
 from torchada.porting.lexer import (
     ASSEMBLER,
@@ -209,7 +208,7 @@ class _Pass:
         if asm is None:
             return
         if asm.expression is None:
-            self.notes.add(start, UNPORTED, asm.instruction, NO_PTX)
+            self.notes.add(start, UNPORTED, asm.instruction, asm.reason or "")
             return
         new = asm.expression
         self.lost.update(dict.fromkeys(header_of(new)))
@@ -217,7 +216,7 @@ class _Pass:
             ported = self.translator.port(new, self.resolve, _DEEPEST)
             self.notes.add_inner(start, ported.findings, self.lines.before(start) - 1)
             new = ported.text
-        self._change(Change(start, asm.end, new), asm.instruction)
+        self._change(Change(start, asm.end, new, asm.reason), asm.instruction)
 
     def _launch(self, group: int, start: int, end: int) -> None:
         """`k << <1, 1 >> >(p)`, as some formatters write it: nvcc reads it as a launch, and mcc does not."""

@@ -154,6 +154,41 @@ int musasim_is_local(const void* address) {
   return t_on_device && musart::is_on_stack(address) ? 1 : 0;
 }
 
+size_t musasim_shared_number(const void* address) {
+  const auto* at = static_cast<const char*>(address);
+  const auto number = reinterpret_cast<size_t>(address);
+  if (!t_on_device) {
+    return number;
+  }
+  if (at >= musasim_dynamic_shared && at < musasim_dynamic_shared + kMostDynamicShared) {
+    return kDynamicNumber + static_cast<size_t>(at - musasim_dynamic_shared);
+  }
+  for (const auto& variable : running_launch().block->shared) {
+    const auto* begin = static_cast<const char*>(variable.address);
+    if (at >= begin && at <= begin + variable.bytes) {
+      return variable.number + static_cast<size_t>(at - begin);
+    }
+  }
+  return number;
+}
+
+void* musasim_shared_address(size_t number) {
+  if (!t_on_device || number >= 2 * kDynamicNumber) {
+    return reinterpret_cast<void*>(number);
+  }
+  if (number >= kDynamicNumber) {
+    return musasim_dynamic_shared + (number - kDynamicNumber);
+  }
+  const auto& known = running_launch().block->shared;
+  const auto behind = [&](const Shared& variable) { return variable.number > number; };
+  const auto next = std::find_if(known.begin(), known.end(), behind);
+  if (next == known.begin()) {
+    return reinterpret_cast<void*>(number);
+  }
+  const auto& variable = *(next - 1);
+  return static_cast<char*>(variable.address) + (number - variable.number);
+}
+
 void musasim_declare_shared_at(void* address, size_t bytes, const char* file, int line) {
   auto& d = running_launch();
   auto& known = d.block->shared;
@@ -161,7 +196,7 @@ void musasim_declare_shared_at(void* address, size_t bytes, const char* file, in
   if (std::any_of(known.begin(), known.end(), is_it)) {
     return;
   }
-  known.push_back({address, bytes, {}});
+  known.push_back({address, bytes, next_shared_number(*d.block, address), {}});
   std::memset(address, 0xff, bytes);
   size_t sum = 0;
   for (const auto& variable : known) {

@@ -21,6 +21,8 @@ alignas(1024) MUSASIM_EXPORT char musasim_dynamic_shared[musart::kMostDynamicSha
 
 namespace musart {
 
+constexpr size_t kSharedAlignment = 1024;
+
 RunningLaunch& the_launch = *new RunningLaunch();
 
 std::string text_of(const Extent& index) {
@@ -46,6 +48,12 @@ bool is_shared(const void* address) {
     const auto* begin = static_cast<const char*>(variable.address);
     return at >= begin && at < begin + variable.bytes;
   });
+}
+
+// Numbers begin behind the first KB, as on an NVIDIA GPU, and are aligned as the addresses are.
+size_t next_shared_number(const Block& block, const void* address) {
+  const auto end = block.shared.empty() ? kSharedAlignment : block.shared.back().number + block.shared.back().bytes;
+  return end + (reinterpret_cast<size_t>(address) - end) % kSharedAlignment;
 }
 
 bool is_on_stack(const void* address) {

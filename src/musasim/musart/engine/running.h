@@ -56,9 +56,12 @@ struct Warp {
   int barrier_line = 0;
 };
 
+constexpr size_t kDynamicNumber = 1 << 20; // where a block's dynamic shared memory begins, behind all __shared__ variables
+
 struct Shared { // a __shared__ variable
   void* address;
   size_t bytes;
+  size_t number; // where it begins in the block's shared memory
   std::vector<char> contents; // saved while another block runs
 };
 
@@ -131,6 +134,7 @@ struct CheckedThread {
 };
 bool checked_thread(CheckedThread* where); // of the running thread; false if there is none
 bool is_shared(const void* address); // in a __shared__ variable of the running block
+size_t next_shared_number(const Block& block, const void* address); // for a variable that the block has not passed yet
 bool is_on_stack(const void* address); // of the running thread
 const char* checked_kernel();
 

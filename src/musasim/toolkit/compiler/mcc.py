@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import subprocess
@@ -12,11 +13,11 @@ from pathlib import Path
 
 from musasim.base.toolchain import find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags
+from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags, one_pass
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
 from musasim.toolkit.compiler.precompiled import compile_with_headers
-from musasim.toolkit.compiler.rewrite import RewriteError, rewrite
+from musasim.toolkit.compiler.rewrite import RewriteError, device_bodies, rewrite
 
 VERSION = "5.1.0"
 _DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
@@ -133,6 +134,7 @@ class _Driver:
             return
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
         relocatable = self._options.relocatable
+        self._tell_of_one_pass(source, text, folder)
         text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable)
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         counting = self._counting(source, output)
@@ -143,6 +145,18 @@ class _Driver:
             device_symbols.keep_apart(Path(made), text)
         if counting is not None:
             counted.finish(self._compiler, counting, output)
+
+    def _tell_of_one_pass(self, source: Input, text: str, folder: Path) -> None:
+        """Name the host's code that would be another in a pass of its own."""
+        if not self._makes_object() or not one_pass.asks(text):
+            return
+        plain = folder / "host.ii"
+        command = [*self._front(source), *self._flags(), f"-U{one_pass.MACRO}", "-E", "-o", str(plain)]
+        if subprocess.run(command, capture_output=True).returncode == 0:
+            without = plain.read_text(encoding="utf-8", errors="surrogateescape")
+            with contextlib.suppress(RewriteError):  # the device's text is looked at next, and its errors are told
+                for note in one_pass.notes(text, without, device_bodies):
+                    print(note, file=sys.stderr)
 
     def _compile_rewritten(self, plain: Path, text: str, source: Input, output: str, more: list[str]) -> None:
         mode = {"assemble": ["-S"], "check": ["-fsyntax-only"]}.get(self._options.mode, ["-c"])

@@ -69,6 +69,13 @@ def rewrite(
     return result
 
 
+def device_bodies(text: str) -> list[Body]:
+    """Return the bodies of kernels and of functions of the device alone, or raise RewriteError."""
+    rewriter = _Rewriter(Source(text), "", False, False)
+    rewriter.run()
+    return rewriter.device_only
+
+
 class _Rewriter:
     def __init__(self, source: Source, architectures: str, checked: bool, relocatable: bool) -> None:
         self._source = source

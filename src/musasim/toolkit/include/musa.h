@@ -64,6 +64,8 @@ typedef enum MUmemorytype { MU_MEMORYTYPE_HOST = 1, MU_MEMORYTYPE_DEVICE = 2 } M
 typedef int MUdevice;
 typedef unsigned long long MUdeviceptr;
 typedef struct MUctx_st* MUcontext;
+typedef struct MUmod_st* MUmodule; /* PyTorch's headers for kernels have members of these two types */
+typedef struct MUfunc_st* MUfunction;
 typedef struct MUstream_st* MUstream;
 typedef struct MUevent_st* MUevent;
 

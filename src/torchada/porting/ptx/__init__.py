@@ -1,6 +1,6 @@
 """Turn a statement of PTX into an expression of C++ for MUSA, where one does the same.
 
-Every other statement is refused (None), also where a modifier is not known or an address is in shared memory.
+Every other statement is refused (None), also where a modifier is not known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torchada.porting.ptx.registers import Operand, Values
 
 __all__ = ["Operand", "header_of", "translated"]
 
-_HEADERS = ((b"_half", "musa_fp16.h"), (b"bfloat16", "musa_bf16.h"))
+_HEADERS = ((b"_half", "musa_fp16.h"), (b"bfloat16", "musa_bf16.h"), (b"_to_fp8", "musa_fp8.h"))
 
 
 @lru_cache(4096)

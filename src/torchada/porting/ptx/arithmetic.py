@@ -15,7 +15,7 @@ _UNTYPED_32, _UNTYPED_64 = (b"u32", b"s32"), (b"u64", b"s64")
 _SIGNED = {b"s32": b"int", b"s64": b"long long"}
 
 
-def _lambda(kinds: bytes, body: bytes, signed: bytes = b"") -> bytes:
+def lambda_of(kinds: bytes, body: bytes, signed: bytes = b"") -> bytes:
     """[](unsigned int a, unsigned int b) { return a + b; }: the kinds are those of the parameters, named a, b, c and d."""
     parameters = (b"%b %b" % (signed or CPP[kinds[at : at + 1]], b"abcd"[at : at + 1]) for at in range(len(kinds)))
     return b"[](%b) { return %b; }" % (b", ".join(parameters), body)
@@ -24,7 +24,7 @@ def _lambda(kinds: bytes, body: bytes, signed: bytes = b"") -> bytes:
 def _whole(body: bytes, count: int, types: tuple[bytes, ...] = (*_UNTYPED_32, *_UNTYPED_64)) -> Functions:
     """Arithmetic that wraps around, so signed numbers are computed as unsigned ones."""
     kinds = {name: (b"r" if name.endswith(b"32") else b"l") for name in types}
-    return {(name,): (kind * (count + 1), _lambda(kind * count, body)) for name, kind in kinds.items()}
+    return {(name,): (kind * (count + 1), lambda_of(kind * count, body)) for name, kind in kinds.items()}
 
 
 def _bits(body: bytes, count: int) -> Functions:
@@ -35,7 +35,7 @@ def _signed(body: bytes) -> Functions:
     return {
         **_whole(body, 2, (b"u32", b"u64")),
         **{
-            (name,): ((b"r" if name == b"s32" else b"l") * 3, _lambda(b"ll", body, type_))
+            (name,): ((b"r" if name == b"s32" else b"l") * 3, lambda_of(b"ll", body, type_))
             for name, type_ in _SIGNED.items()
         },
     }
@@ -65,23 +65,23 @@ _LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { r
     for at in range(8)
 )
 
-_HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
-_BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
+HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
+BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
 _WIDER = b"__uint_as_float((unsigned int)%b << 16)"  # a bfloat16 is the upper half of a float
 _FLUSH = b"(__builtin_fabsf(%b) < 1.17549435e-38f ? __builtin_copysignf(0.0f, %b) : %b)"
-_PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
+PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
 
 
-def _small(of: tuple[bytes, bytes], function: bytes, count: int, first: tuple[bytes, ...], name: bytes) -> Functions:
+def small(of: tuple[bytes, bytes], function: bytes, count: int, first: tuple[bytes, ...], name: bytes) -> Functions:
     """An operation on halves or bfloat16s, and on two of them in one register."""
     bits, number = of
     one = bits % (b"%b(%b)" % (function, b", ".join(number % b"abc"[at : at + 1] for at in range(count))))
-    single = _lambda(b"h" * count, one)
+    single = lambda_of(b"h" * count, one)
     halves = (
         b"%b(%b)" % (single, b", ".join(b"abc"[at : at + 1] + shift for at in range(count)))
         for shift in (b"", b" >> 16")
     )
-    two = _lambda(b"r" * count, _PAIR % tuple(halves))
+    two = lambda_of(b"r" * count, PAIR % tuple(halves))
     return {(*first, name): (b"h" * (count + 1), single), (*first, name + b"x2"): (b"r" * (count + 1), two)}
 
 
@@ -89,8 +89,8 @@ def _packed(of: tuple[bytes, bytes], function: bytes, name: bytes) -> Functions:
     """cvt.rn.f16.f32 d, a and cvt.rn.f16x2.f32 d, a, b: a goes to the upper half."""
     low, high = (of[0] % (b"%b(%b)" % (function, operand)) for operand in (b"a", b"b"))
     return {
-        (b"rn", name, b"f32"): (b"hf", _lambda(b"f", low)),
-        (b"rn", name + b"x2", b"f32"): (b"rff", _lambda(b"ff", _PAIR % (high, low))),
+        (b"rn", name, b"f32"): (b"hf", lambda_of(b"f", low)),
+        (b"rn", name + b"x2", b"f32"): (b"rff", lambda_of(b"ff", PAIR % (high, low))),
     }
 
 
@@ -99,11 +99,11 @@ def _to_whole() -> Functions:
     made: Functions = {}
     for ptx, rounding in ((b"rni", b"rn"), (b"rzi", b"rz"), (b"rmi", b"rd"), (b"rpi", b"ru")):
         for kind, name in ((b"s32", b"int"), (b"u32", b"uint")):
-            function = b"rf", _lambda(b"f", b"a != a ? 0 : __float2%b_%b(a)" % (name, rounding))
+            function = b"rf", lambda_of(b"f", b"a != a ? 0 : __float2%b_%b(a)" % (name, rounding))
             made |= {(ptx, kind, b"f32"): function, (ptx, b"sat", kind, b"f32"): function}
         number = b"(a != a ? 0 : __float2int_%b(a))" % rounding
         for kind, clamped in _clamped(number).items():
-            made[(ptx, b"sat", kind, b"f32")] = b"rf", _lambda(b"f", clamped)
+            made[(ptx, b"sat", kind, b"f32")] = b"rf", lambda_of(b"f", clamped)
     return made
 
 
@@ -117,7 +117,7 @@ def _clamped(number: bytes) -> dict[bytes, bytes]:
 
 def _approximate(name: bytes, body: bytes) -> dict[bytes, Functions]:
     """An approximation is computed by C++'s function; .ftz replaces denormal inputs and results by zero."""
-    inner = _lambda(b"f", body)
+    inner = lambda_of(b"f", body)
     return {name: {(b"approx", b"f32"): (b"ff", inner), (b"approx", b"ftz", b"f32"): (b"ff", _flushed(body, 1))}}
 
 
@@ -132,12 +132,12 @@ def _flushed(body: bytes, count: int) -> bytes:
 def _of_floats(body: bytes) -> Functions:
     """add.f32, which may be joined with another instruction, and add.rn.ftz.f32; the function for .rn stands in the table."""
     flushed = b"fff", _flushed(body, 2)
-    return {(b"f32",): (b"fff", _lambda(b"ff", body)), (b"ftz", b"f32"): flushed, (b"rn", b"ftz", b"f32"): flushed}
+    return {(b"f32",): (b"fff", lambda_of(b"ff", body)), (b"ftz", b"f32"): flushed, (b"rn", b"ftz", b"f32"): flushed}
 
 
 def _of_halves(function: bytes) -> Functions:
     """Halves are rounded to the nearest also where .rn does not say so."""
-    made = _small(_HALF, function, 2, (), b"f16")
+    made = small(HALF, function, 2, (), b"f16")
     return {**made, **{(b"rn", *modifiers): entry for modifiers, entry in made.items()}}
 
 
@@ -161,8 +161,8 @@ FUNCTIONS: dict[bytes, Functions] = {
     b"mul": {
         **_lower(_whole(b"a * b", 2)),
         **_of_halves(b"__hmul"),
-        (b"wide", b"u32"): (b"lrr", _lambda(b"rr", b"(unsigned long long)a * b")),
-        (b"wide", b"s32"): (b"lrr", _lambda(b"rr", b"(long long)a * b", b"int")),
+        (b"wide", b"u32"): (b"lrr", lambda_of(b"rr", b"(unsigned long long)a * b")),
+        (b"wide", b"s32"): (b"lrr", lambda_of(b"rr", b"(long long)a * b", b"int")),
         (b"hi", b"u32"): (b"rrr", b"__umulhi"),
         (b"hi", b"s32"): (b"rrr", b"__mulhi"),
         (b"rn", b"f32"): (b"fff", b"__fmul_rn"),
@@ -171,50 +171,53 @@ FUNCTIONS: dict[bytes, Functions] = {
     b"mad": _lower(_whole(b"a * b + c", 3)),
     b"min": {**_signed(b"a < b ? a : b"), (b"f32",): (b"fff", b"fminf")},
     b"max": {**_signed(b"a < b ? b : a"), (b"f32",): (b"fff", b"fmaxf")},
-    b"and": {**_bits(b"a & b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a && b"))},
-    b"or": {**_bits(b"a | b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a || b"))},
-    b"xor": {**_bits(b"a ^ b", 2), (b"pred",): (b"ppp", _lambda(b"pp", b"a != b"))},
-    b"not": {**_bits(b"~a", 1), (b"pred",): (b"pp", _lambda(b"p", b"!a"))},
+    b"and": {**_bits(b"a & b", 2), (b"pred",): (b"ppp", lambda_of(b"pp", b"a && b"))},
+    b"or": {**_bits(b"a | b", 2), (b"pred",): (b"ppp", lambda_of(b"pp", b"a || b"))},
+    b"xor": {**_bits(b"a ^ b", 2), (b"pred",): (b"ppp", lambda_of(b"pp", b"a != b"))},
+    b"not": {**_bits(b"~a", 1), (b"pred",): (b"pp", lambda_of(b"p", b"!a"))},
     b"shl": {
-        (b"b32",): (b"rrr", _lambda(b"rr", b"b > 31 ? 0u : a << b")),
-        (b"b64",): (b"llr", _lambda(b"lr", b"b > 63 ? 0ull : a << b")),
+        (b"b32",): (b"rrr", lambda_of(b"rr", b"b > 31 ? 0u : a << b")),
+        (b"b64",): (b"llr", lambda_of(b"lr", b"b > 63 ? 0ull : a << b")),
     },
     b"shr": {
-        **dict.fromkeys(((b"u32",), (b"b32",)), (b"rrr", _lambda(b"rr", b"b > 31 ? 0u : a >> b"))),
-        (b"s32",): (b"rrr", _lambda(b"rr", b"a >> ((unsigned int)b > 31 ? 31 : b)", b"int")),
-        **dict.fromkeys(((b"u64",), (b"b64",)), (b"llr", _lambda(b"lr", b"b > 63 ? 0ull : a >> b"))),
+        **dict.fromkeys(((b"u32",), (b"b32",)), (b"rrr", lambda_of(b"rr", b"b > 31 ? 0u : a >> b"))),
+        (b"s32",): (b"rrr", lambda_of(b"rr", b"a >> ((unsigned int)b > 31 ? 31 : b)", b"int")),
+        **dict.fromkeys(((b"u64",), (b"b64",)), (b"llr", lambda_of(b"lr", b"b > 63 ? 0ull : a >> b"))),
     },
     b"popc": {(b"b32",): (b"rr", b"__popc"), (b"b64",): (b"rl", b"__popcll")},
     b"clz": {(b"b32",): (b"rr", b"__clz"), (b"b64",): (b"rl", b"__clzll")},
     b"brev": {(b"b32",): (b"rr", b"__brev"), (b"b64",): (b"ll", b"__brevll")},
     b"abs": {(b"f32",): (b"ff", b"fabsf")},
-    b"neg": {(b"f32",): (b"ff", _lambda(b"f", b"-a")), (b"s32",): (b"rr", _lambda(b"r", b"0u - a"))},
+    b"neg": {(b"f32",): (b"ff", lambda_of(b"f", b"-a")), (b"s32",): (b"rr", lambda_of(b"r", b"0u - a"))},
     b"fma": {
         **{
             (ptx, kind): (register * 4, b"%b_%b" % (function, cuda))
             for kind, function, register in ((b"f32", b"__fmaf", b"f"), (b"f64", b"__fma", b"d"))
             for ptx, cuda in _ROUNDINGS.items()
         },
-        **_small(_HALF, b"__hfma", 3, (b"rn",), b"f16"),
-        **_small(_BFLOAT16, b"__hfma", 3, (b"rn",), b"bf16"),
-        (b"rn", b"f32", b"bf16"): (b"fhhf", _lambda(b"hhf", b"__fmaf_rn(%b, %b, c)" % (_WIDER % b"a", _WIDER % b"b"))),
+        **small(HALF, b"__hfma", 3, (b"rn",), b"f16"),
+        **small(BFLOAT16, b"__hfma", 3, (b"rn",), b"bf16"),
+        (b"rn", b"f32", b"bf16"): (
+            b"fhhf",
+            lambda_of(b"hhf", b"__fmaf_rn(%b, %b, c)" % (_WIDER % b"a", _WIDER % b"b")),
+        ),
     },
     b"div": {
         (b"rn", b"f32"): (b"fff", b"__fdiv_rn"),
-        (b"full", b"f32"): (b"fff", _lambda(b"ff", b"a / b")),
+        (b"full", b"f32"): (b"fff", lambda_of(b"ff", b"a / b")),
     },
     b"cvt": {
-        **_packed(_HALF, b"__float2half_rn", b"f16"),
-        **_packed(_BFLOAT16, b"__float2bfloat16_rn", b"bf16"),
-        (b"f32", b"f16"): (b"fh", _lambda(b"h", b"__half2float(__ushort_as_half(a))")),
-        (b"f32", b"bf16"): (b"fh", _lambda(b"h", _WIDER % b"a")),
+        **_packed(HALF, b"__float2half_rn", b"f16"),
+        **_packed(BFLOAT16, b"__float2bfloat16_rn", b"bf16"),
+        (b"f32", b"f16"): (b"fh", lambda_of(b"h", b"__half2float(__ushort_as_half(a))")),
+        (b"f32", b"bf16"): (b"fh", lambda_of(b"h", _WIDER % b"a")),
         **_to_whole(),
-        **{(b"sat", kind, b"s32"): (b"rr", _lambda(b"r", body, b"int")) for kind, body in _clamped(b"a").items()},
+        **{(b"sat", kind, b"s32"): (b"rr", lambda_of(b"r", body, b"int")) for kind, body in _clamped(b"a").items()},
         (b"rn", b"f32", b"s32"): (b"fr", b"__int2float_rn"),
         (b"rn", b"f32", b"u32"): (b"fr", b"__uint2float_rn"),
-        (b"u64", b"u32"): (b"lr", _lambda(b"r", b"(unsigned long long)a")),
-        (b"s64", b"s32"): (b"lr", _lambda(b"r", b"(unsigned long long)(long long)a", b"int")),
-        (b"u32", b"u64"): (b"rl", _lambda(b"l", b"(unsigned int)a")),
+        (b"u64", b"u32"): (b"lr", lambda_of(b"r", b"(unsigned long long)a")),
+        (b"s64", b"s32"): (b"lr", lambda_of(b"r", b"(unsigned long long)(long long)a", b"int")),
+        (b"u32", b"u64"): (b"rl", lambda_of(b"l", b"(unsigned int)a")),
     },
     **_approximate(b"ex2", b"exp2f(a)"),
     **_approximate(b"lg2", b"log2f(a)"),

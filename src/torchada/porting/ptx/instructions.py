@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.ptx import arithmetic, integers, lanes, memory
+from torchada.porting.ptx import arithmetic, copies, integers, lanes, matrices, memory, small_floats
 from torchada.porting.ptx.registers import CPP, Rule, Values, kind_of
 
+_TABLES = (integers.FUNCTIONS, arithmetic.FUNCTIONS, small_floats.FUNCTIONS)
 _FUNCTIONS = {
-    name: {**integers.FUNCTIONS.get(name, {}), **arithmetic.FUNCTIONS.get(name, {})}
-    for name in integers.FUNCTIONS.keys() | arithmetic.FUNCTIONS.keys()
+    name: {modifiers: function for table in _TABLES for modifiers, function in table.get(name, {}).items()}
+    for name in {name for table in _TABLES for name in table}
 }
+_HEAD = re.compile(rb"[\w.:]+")
 _OPERANDS = re.compile(rb"\{[^{}]*\}|\[[^\[\]]*\]|[^,{}\[\]]+")
 _SPECIAL = {
     b"%laneid": lanes.LANE,
@@ -40,8 +42,11 @@ _NOTHING = b"(void)0"
 
 def translated_instruction(instruction: bytes, values: Values) -> bytes | None:
     """An expression that does what `instruction` does; it has no predicate before it and no semicolon behind."""
-    head, _, rest = instruction.partition(b" ")
-    name, *modifiers = head.lower().split(b".")
+    head = _HEAD.match(instruction)
+    if head is None:
+        return None
+    name, *modifiers = head[0].lower().split(b".")
+    rest = instruction[head.end() :]
     operands = [operand.strip() for operand in _OPERANDS.findall(rest) if operand.strip()]
     if name in _FUNCTIONS:
         return _function(name, modifiers, operands, values)
@@ -176,6 +181,8 @@ _RULES: dict[bytes, Rule] = {
     b"setp": _compare,
     b"selp": _select,
     **lanes.RULES,
+    **copies.RULES,
+    **matrices.RULES,
     b"bar": _barrier,
     b"trap": _trap,
     b"griddepcontrol": _dependency,

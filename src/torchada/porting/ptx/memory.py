@@ -1,11 +1,15 @@
-"""Global memory in PTX: loads and stores with their hints and orders, atomic functions, fences."""
+"""Memory in PTX: loads and stores with their hints and orders, atomic functions, fences.
+
+An address of shared memory is a number of 32 bits, which MUSA makes of a pointer and back as CUDA does. One without a space is the
+pointer itself, as one of global memory is.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-from torchada.porting.ptx.registers import Values, kind_of
+from torchada.porting.ptx.registers import CPP, Values, kind_of
 
 _TYPES = {
     **dict.fromkeys((b"b32", b"u32"), b"unsigned int"),
@@ -21,6 +25,8 @@ _TYPES = {
 }
 _HINTS = re.compile(rb"(?:weak|ca|cg|cs|lu|cv|nc|wb|wt|l1::\w+|l2::\w+)")
 _ADDRESS = re.compile(rb"\[\s*(%?\w+)\s*(?:\+\s*(-?\d+)\s*)?\]")
+SHARED_SPACES = (b"shared", b"shared::cta")
+SHARED = b"__cvta_shared_to_generic(%b)"
 _COUNTS = {b"v2": 2, b"v4": 4, b"v8": 8}
 _ORDERS = (b"relaxed", b"acquire", b"release", b"acq_rel")
 _SCOPES = {b"cta": b"__threadfence_block()", b"gpu": b"__threadfence()", b"sys": b"__threadfence_system()"}
@@ -45,6 +51,7 @@ class _Access(NamedTuple):
     is_volatile: bool
     order: bytes
     scope: bytes
+    is_shared: bool
 
     @property
     def fence(self) -> bytes:
@@ -56,7 +63,7 @@ def load(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes
     if access is None or len(operands) != 2 or access.order in (b"release", b"acq_rel"):
         return None
     targets = [values.output(operand, kind_of(access.kind) or b"") for operand in _several(operands[0])]
-    address = _address(operands[1], values)
+    address = address_of(operands[1], values, access.is_shared)
     if address is None or len(targets) != access.elements or None in targets:
         return None
     pointer = b"const %b%b*" % (b"volatile " if access.is_volatile else b"", _TYPES[access.kind])
@@ -70,7 +77,7 @@ def store(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
     if access is None or len(operands) != 2 or access.order in (b"acquire", b"acq_rel"):
         return None
     sources = [values.input(operand, kind_of(access.kind) or b"") for operand in _several(operands[1])]
-    address = _address(operands[0], values)
+    address = address_of(operands[0], values, access.is_shared)
     if address is None or len(sources) != access.elements or None in sources:
         return None
     element = _TYPES[access.kind]
@@ -100,7 +107,7 @@ def reduction(modifiers: list[bytes], operands: list[bytes], values: Values) -> 
     if access is None or access.kind not in types or access.is_volatile or access.elements != 1:
         return None
     given = [values.input(operand, kind_of(access.kind) or b"") for operand in operands[1:]]
-    address = _address(operands[0], values)
+    address = address_of(operands[0], values, access.is_shared)
     if address is None or None in given or len(given) != (2 if modifiers[-2] == b"cas" else 1):
         return None
     element = _TYPES[access.kind]
@@ -128,18 +135,32 @@ def _several(operand: bytes) -> list[bytes]:
     return [part.strip() for part in operand.strip(b"{}").split(b",")]
 
 
-def _address(operand: bytes, values: Values) -> bytes | None:
+def address_of(operand: bytes, values: Values, is_shared: bool) -> bytes | None:
+    """A pointer, or a number that can be cast to one, from an operand in brackets."""
+    if not is_shared:
+        return number_of(operand, values, b"l")
+    number = shared_number_of(operand, values)
+    return None if number is None else SHARED % number
+
+
+def shared_number_of(operand: bytes, values: Values) -> bytes | None:
+    """The number of an address in shared memory, which may be in a register of 64 bits."""
+    short, long = number_of(operand, values, b"r"), number_of(operand, values, b"l")
+    return short or (None if long is None else b"(unsigned int)(%b)" % long)
+
+
+def number_of(operand: bytes, values: Values, kind: bytes) -> bytes | None:
+    """An address in a register of 32 bits (r) or 64 (l)."""
     match = _ADDRESS.fullmatch(operand)
-    address = values.input(match[1], b"l") if match else None
-    if match is None or address is None or match[2] is None:
-        return address
-    return b"(unsigned long long)%b + %b" % (address, match[2])
+    number = values.input(match[1], kind) if match else None
+    if match is None or number is None or match[2] is None:
+        return number
+    return b"(%b)%b + %b" % (CPP[kind], number, match[2])
 
 
 def _access(modifiers: list[bytes], is_atomic: bool = False) -> _Access | None:
-    """What the modifiers say; None where one is not known or the memory is not the global one. The order needs its scope; atomic
-    functions have one of their own."""
-    count, is_volatile, order, scope, rest = 1, False, b"", b"", []
+    """What the modifiers say; None where one is not known. The order needs its scope; atomic functions have one of their own."""
+    count, is_volatile, order, scope, spaces, rest = 1, False, b"", b"", [], []
     for modifier in modifiers[:-1]:
         if modifier in _COUNTS:
             count = _COUNTS[modifier]
@@ -149,9 +170,18 @@ def _access(modifiers: list[bytes], is_atomic: bool = False) -> _Access | None:
             order = modifier
         elif modifier in _SCOPES and not scope:
             scope = modifier
-        elif modifier != b"global" and not _HINTS.fullmatch(modifier):
+        elif modifier in (*SHARED_SPACES, b"global"):
+            spaces.append(modifier)
+        elif not _HINTS.fullmatch(modifier):
             rest.append(modifier)
-    known = modifiers and modifiers[-1] in _TYPES and b"global" in modifiers
+    known = modifiers and modifiers[-1] in _TYPES and len(spaces) < 2
     if not known or rest or (is_atomic and order and not scope) or (not is_atomic and bool(order) != bool(scope)):
         return None
-    return _Access(modifiers[-1], count, is_volatile or bool(order and not is_atomic), order, scope)
+    return _Access(
+        modifiers[-1],
+        count,
+        is_volatile or bool(order and not is_atomic),
+        order,
+        scope,
+        spaces[:1] not in ([], [b"global"]),
+    )

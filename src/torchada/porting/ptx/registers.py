@@ -70,6 +70,8 @@ class Values:
         register = self.declared.get(operand) if number is None else self._at(number, first, len(self.all))
         if register is None:
             return None
+        if constraint == b"f" and register.constraint == b"r":  # which may hold the bits of a float
+            return b"__uint_as_float(%b)" % register.expression
         fits = register.constraint == constraint or (constraint == b"r" and register.constraint == b"n")
         return register.expression if fits else None
 

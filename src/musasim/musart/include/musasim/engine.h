@@ -141,6 +141,11 @@ void musasim_declare_shared(void* address, size_t bytes);
 int musasim_is_shared(const void* address);
 int musasim_is_local(const void* address);
 
+/* The number by which the block's shared memory knows an address, which fits in 32 bits, and the other way round. Anything else is
+   its own number. */
+size_t musasim_shared_number(const void* address);
+void* musasim_shared_address(size_t number);
+
 /* Before an atomic function changes memory, and with 0 bytes at a fence: MUSASIM_MEMCHECK takes threads that call this for ordered.
    `caller` is where the program calls the function. */
 void musasim_atomic(const void* address, size_t bytes, const void* caller);

@@ -61,13 +61,13 @@ MUSASIM_STORE(__stwt)
 #undef MUSASIM_LOAD
 #undef MUSASIM_STORE
 
-// Which memory an address is in. Addresses of all kinds are the same number here as in their own memory.
+// Which memory an address is in, and its number there, which for shared memory has 32 bits.
 static inline unsigned int __isShared(const void* address) { return static_cast<unsigned int>(musasim_is_shared(address)); }
 static inline unsigned int __isLocal(const void* address) { return static_cast<unsigned int>(musasim_is_local(address)); }
 static inline unsigned int __isGlobal(const void* address) { return !__isShared(address) && !__isLocal(address); }
-static inline std::size_t __cvta_generic_to_shared(const void* address) { return reinterpret_cast<std::size_t>(address); }
+static inline std::size_t __cvta_generic_to_shared(const void* address) { return musasim_shared_number(address); }
 static inline std::size_t __cvta_generic_to_global(const void* address) { return reinterpret_cast<std::size_t>(address); }
 static inline std::size_t __cvta_generic_to_local(const void* address) { return reinterpret_cast<std::size_t>(address); }
-static inline void* __cvta_shared_to_generic(std::size_t address) { return reinterpret_cast<void*>(address); }
+static inline void* __cvta_shared_to_generic(std::size_t number) { return musasim_shared_address(number); }
 static inline void* __cvta_global_to_generic(std::size_t address) { return reinterpret_cast<void*>(address); }
 static inline void* __cvta_local_to_generic(std::size_t address) { return reinterpret_cast<void*>(address); }
