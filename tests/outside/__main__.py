@@ -12,6 +12,7 @@ from pathlib import Path
 
 from outside import headers, libraries, running, scoring
 from outside.parts import Part
+from outside.programs import score as programs
 from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
 
 
@@ -20,10 +21,12 @@ def main() -> int:
     options = _parse()
     if options.suite == libraries.NAME:
         return _libraries(options)
+    if options.suite == programs.NAME:
+        return _programs(options)
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
     torch, suite = version("torch"), _suite(options)
     name = options.suite if suite is None else suite.name
-    results = options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{name}-{torch}"
+    results = _results(options, f"{name}-{torch}")
     bounds = _bounds(options)
     print(f"verdicts are kept in {results}", flush=True)
     verdicts = running.recorded(results) if options.score else []
@@ -54,9 +57,7 @@ def main() -> int:
 def _libraries(options: argparse.Namespace) -> int:
     """Run the libraries whose names contain what `--only` says; 1 if one of them is not as its list says, or if none can be run."""
     chosen = [library for library in libraries.read() if options.only in library.name]
-    results = (
-        options.results or Path(tempfile.gettempdir()) / "torchada-outside" / f"{libraries.NAME}-{version('torch')}"
-    )
+    results = _results(options, f"{libraries.NAME}-{version('torch')}")
     print(f"verdicts are kept in {results}", flush=True)
     runs = libraries.run(chosen, options.checkout, results, _bounds(options), version("torch"), options.score)
     outcomes = list(runs)
@@ -66,6 +67,17 @@ def _libraries(options: argparse.Namespace) -> int:
     print(report)
     was_run = any(outcome.score is not None for outcome in outcomes)
     return 0 if was_run and not any(outcome.differs for outcome in outcomes) else 1
+
+
+def _programs(options: argparse.Namespace) -> int:
+    """Port, build and run the programs whose names contain what `--only` says."""
+    results = _results(options, programs.NAME).resolve()
+    print(f"builds and outcomes are kept in {results}", flush=True)
+    return programs.run(options.checkout.resolve(), results, _bounds(options), options.only, options.score)
+
+
+def _results(options: argparse.Namespace, name: str) -> Path:
+    return options.results or Path(tempfile.gettempdir()) / "torchada-outside" / name
 
 
 def _bounds(options: argparse.Namespace) -> running.Bounds:
@@ -87,7 +99,7 @@ def _version_of(checkout: Path) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME])
+    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME, programs.NAME])
     parser.add_argument(
         "checkout",
         type=Path,

@@ -20,7 +20,7 @@ _MUSART = _PACKAGE.parent / "musart"
 _DRIVER = [_PACKAGE / "libraries" / "musa" / name for name in ("driver_api.cpp", "virtual_memory.cpp")]
 # The host APIs of muBLAS and others.
 _LIBRARIES = ("mublas", "mublasLt", "musolver", "musparse", "mufft", "murand")
-_MORE_SOURCES = {"musparse": ("musparse_described",)}
+_MORE_SOURCES = {"mublas": ("mublas_more",), "musparse": ("musparse_described", "musparse_generic")}
 # Headers that only include another: those that stand in CUDA's toolkit under names of their own.
 FORWARDING = {
     "musa_runtime.h": "device_functions.h device_launch_parameters.h",
@@ -48,7 +48,13 @@ FORWARDING = {
         thrust/iterator/permutation_iterator.h thrust/iterator/reverse_iterator.h thrust/iterator/transform_iterator.h
         thrust/iterator/zip_iterator.h
     """,
+    "thrust/random.h": """
+        thrust/random/linear_congruential_engine.h thrust/random/normal_distribution.h
+        thrust/random/uniform_int_distribution.h thrust/random/uniform_real_distribution.h
+    """,
+    "thrust/distance.h": "thrust/advance.h",
     "thrust/tuple.h": "thrust/pair.h",
+    "musa_texture_types.h": "channel_descriptor.h texture_fetch_functions.h texture_indirect_functions.h texture_types.h",
 }
 # The host's standard library, under musa::std as well.
 STANDARD_LIBRARY = """

@@ -42,6 +42,9 @@ void fill(musaDeviceProp& p, int device) {
   p.regsPerMultiprocessor = attribute(musaDevAttrMaxRegistersPerMultiprocessor);
   p.isMultiGpuBoard = attribute(musaDevAttrIsMultiGpuBoard);
   p.asyncEngineCount = attribute(musaDevAttrAsyncEngineCount);
+  p.deviceOverlap = attribute(musaDevAttrGpuOverlap);
+  p.textureAlignment = static_cast<size_t>(attribute(musaDevAttrTextureAlignment));
+  p.texturePitchAlignment = static_cast<size_t>(attribute(musaDevAttrTexturePitchAlignment));
   p.concurrentKernels = attribute(musaDevAttrConcurrentKernels);
   p.managedMemory = attribute(musaDevAttrManagedMemory);
   p.cooperativeLaunch = attribute(musaDevAttrCooperativeLaunch);

@@ -80,12 +80,18 @@ typedef enum musaDeviceAttr {
   musaDevAttrMaxPitch = 11,
   musaDevAttrMaxRegistersPerBlock = 12,
   musaDevAttrClockRate = 13,
+  musaDevAttrTextureAlignment = 14,
+  musaDevAttrGpuOverlap = 15,
   musaDevAttrMultiProcessorCount = 16,
+  musaDevAttrKernelExecTimeout = 17,
   musaDevAttrIntegrated = 18,
   musaDevAttrCanMapHostMemory = 19,
+  musaDevAttrComputeMode = 20,
   musaDevAttrConcurrentKernels = 31,
+  musaDevAttrEccEnabled = 32,
   musaDevAttrPciBusId = 33,
   musaDevAttrPciDeviceId = 34,
+  musaDevAttrTccDriver = 35,
   musaDevAttrMemoryClockRate = 36,
   musaDevAttrGlobalMemoryBusWidth = 37,
   musaDevAttrL2CacheSize = 38,
@@ -93,6 +99,7 @@ typedef enum musaDeviceAttr {
   musaDevAttrAsyncEngineCount = 40,
   musaDevAttrUnifiedAddressing = 41,
   musaDevAttrPciDomainId = 50,
+  musaDevAttrTexturePitchAlignment = 51,
   musaDevAttrComputeCapabilityMajor = 75,
   musaDevAttrComputeCapabilityMinor = 76,
   musaDevAttrStreamPrioritiesSupported = 78,
@@ -108,6 +115,14 @@ typedef enum musaDeviceAttr {
   musaDevAttrMemoryPoolsSupported = 115,
   musaDevAttrMax = 120
 } musaDeviceAttr;
+
+/* Who may use a device. */
+typedef enum musaComputeMode {
+  musaComputeModeDefault = 0,
+  musaComputeModeExclusive = 1,
+  musaComputeModeProhibited = 2,
+  musaComputeModeExclusiveProcess = 3
+} musaComputeMode;
 
 /* The fields that the simulated device has a figure for. Memory is in bytes, clock rates are in kHz. */
 typedef struct musaDeviceProp {
@@ -145,9 +160,13 @@ typedef struct musaDeviceProp {
   int managedMemory;
   int cooperativeLaunch;
   int maxBlocksPerMultiProcessor;
-  int computeMode;
+  int computeMode; /* musaComputeModeDefault */
   int ECCEnabled;
   int kernelExecTimeoutEnabled;
+  int deviceOverlap;
+  int tccDriver;
+  size_t textureAlignment;
+  size_t texturePitchAlignment;
 } musaDeviceProp;
 
 typedef struct musaPointerAttributes {

@@ -133,4 +133,27 @@ MUBLASAPI mublasStatus_t mublasHgemmStridedBatched(mublasHandle_t, mublasOperati
                                                    int n, int k, const __half* alpha, const __half* a, int lda,
                                                    long long stridea, const __half* b, int ldb, long long strideb,
                                                    const __half* beta, __half* c, int ldc, long long stridec, int batch);
+
+// Sums, norms and products by a factor of other types: half, bfloat16, float and double, computed in double.
+MUBLASAPI mublasStatus_t mublasDotEx(mublasHandle_t, int n, const void* x, musaDataType_t xtype, int incx, const void* y,
+                                     musaDataType_t ytype, int incy, void* result, musaDataType_t type, musaDataType_t compute);
+MUBLASAPI mublasStatus_t mublasDotcEx(mublasHandle_t, int n, const void* x, musaDataType_t xtype, int incx, const void* y,
+                                      musaDataType_t ytype, int incy, void* result, musaDataType_t type, musaDataType_t compute);
+MUBLASAPI mublasStatus_t mublasNrm2Ex(mublasHandle_t, int n, const void* x, musaDataType_t xtype, int incx, void* result,
+                                      musaDataType_t type, musaDataType_t compute);
+MUBLASAPI mublasStatus_t mublasAxpyEx(mublasHandle_t, int n, const void* alpha, musaDataType_t alphatype, const void* x,
+                                      musaDataType_t xtype, int incx, void* y, musaDataType_t ytype, int incy,
+                                      musaDataType_t compute);
+MUBLASAPI mublasStatus_t mublasScalEx(mublasHandle_t, int n, const void* alpha, musaDataType_t alphatype, void* x,
+                                      musaDataType_t xtype, int incx, musaDataType_t compute);
+
+// LU factorizations of many matrices, each in its place; without an array of pivots, rows are not exchanged.
+#define MUSASIM_BLAS(X, T)                                                                                                  \
+  MUBLASAPI mublasStatus_t mublas##X##getrfBatched(mublasHandle_t, int n, T* const a[], int lda, int* pivots, int* info,    \
+                                                   int batch);
+MUSASIM_BLAS(S, float)
+MUSASIM_BLAS(D, double)
+MUSASIM_BLAS(C, muComplex)
+MUSASIM_BLAS(Z, muDoubleComplex)
+#undef MUSASIM_BLAS
 }

@@ -34,6 +34,16 @@ enum murandRngType {
 };
 typedef murandRngType murandRngType_t;
 
+// In which order the numbers of a device's threads are written. Here there is one order for each generator.
+enum murandOrdering {
+  MURAND_ORDERING_PSEUDO_BEST = 100,
+  MURAND_ORDERING_PSEUDO_DEFAULT = 101,
+  MURAND_ORDERING_PSEUDO_SEEDED = 102,
+  MURAND_ORDERING_PSEUDO_LEGACY = 103,
+  MURAND_ORDERING_QUASI_DEFAULT = 201
+};
+typedef murandOrdering murandOrdering_t;
+
 struct murandGenerator_st;
 typedef struct murandGenerator_st* murandGenerator_t;
 
@@ -46,6 +56,7 @@ MURANDAPI murandStatus_t murandGetVersion(int* version);
 MURANDAPI murandStatus_t murandSetStream(murandGenerator_t generator, musaStream_t stream);
 MURANDAPI murandStatus_t murandSetPseudoRandomGeneratorSeed(murandGenerator_t generator, unsigned long long seed);
 MURANDAPI murandStatus_t murandSetGeneratorOffset(murandGenerator_t generator, unsigned long long offset);
+MURANDAPI murandStatus_t murandSetGeneratorOrdering(murandGenerator_t generator, murandOrdering_t order);
 MURANDAPI murandStatus_t murandGenerate(murandGenerator_t generator, unsigned int* out, size_t n);
 MURANDAPI murandStatus_t murandGenerateUniform(murandGenerator_t generator, float* out, size_t n);
 MURANDAPI murandStatus_t murandGenerateUniformDouble(murandGenerator_t generator, double* out, size_t n);

@@ -1,6 +1,8 @@
 // Everything that a .mu file has without an include, because mcc includes this first. For other compilers, only the runtime.
 #pragma once
 
+#define __MUSA_RUNTIME_H__
+
 #include "host_defines.h"
 #include "vector_types.h"
 #include "vector_functions.h"
@@ -8,6 +10,7 @@
 
 #ifdef __cplusplus
 #include "musasim/runtime_templates.h"
+#include "musa_texture_types.h"
 #endif
 
 #ifdef __MUSACC__
@@ -16,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "musasim/device.h"
 #include "musasim/device_functions.h"

@@ -2,6 +2,8 @@
 // and of the older functions, whose matrices are arrays with a description, those that PyTorch's headers name.
 #pragma once
 
+#include <stdint.h>
+
 #include "library_types.h"
 #include "muComplex.h"
 #include "musa_runtime_api.h"
@@ -16,6 +18,15 @@ struct musparseDnMatDescr;
 typedef struct musparseDnMatDescr* musparseDnMatDescr_t;
 struct musparseDnVecDescr;
 typedef struct musparseDnVecDescr* musparseDnVecDescr_t;
+
+struct musparseSpVecDescr;
+typedef struct musparseSpVecDescr* musparseSpVecDescr_t;
+struct musparseSpSVDescr;
+typedef struct musparseSpSVDescr* musparseSpSVDescr_t;
+struct musparseSpSMDescr;
+typedef struct musparseSpSMDescr* musparseSpSMDescr_t;
+struct musparseSpGEMMDescr;
+typedef struct musparseSpGEMMDescr* musparseSpGEMMDescr_t;
 
 struct musparseMatDescr;
 typedef struct musparseMatDescr* musparseMatDescr_t;
@@ -59,6 +70,15 @@ enum musparseSolvePolicy_t { MUSPARSE_SOLVE_POLICY_NO_LEVEL = 0, MUSPARSE_SOLVE_
 enum musparsePointerMode_t { MUSPARSE_POINTER_MODE_HOST = 0, MUSPARSE_POINTER_MODE_DEVICE = 1 };
 enum musparseSpMVAlg_t { MUSPARSE_SPMV_ALG_DEFAULT = 0, MUSPARSE_SPMV_COO_ALG1 = 1, MUSPARSE_SPMV_CSR_ALG1 = 2, MUSPARSE_SPMV_CSR_ALG2 = 3 };
 enum musparseSpMMAlg_t { MUSPARSE_SPMM_ALG_DEFAULT = 0, MUSPARSE_SPMM_COO_ALG1 = 1, MUSPARSE_SPMM_CSR_ALG1 = 4, MUSPARSE_SPMM_CSR_ALG2 = 6 };
+enum musparseSpGEMMAlg_t { MUSPARSE_SPGEMM_DEFAULT = 0 };
+enum musparseSpSVAlg_t { MUSPARSE_SPSV_ALG_DEFAULT = 0 };
+enum musparseSpSMAlg_t { MUSPARSE_SPSM_ALG_DEFAULT = 0 };
+enum musparseSDDMMAlg_t { MUSPARSE_SDDMM_ALG_DEFAULT = 0 };
+enum musparseDenseToSparseAlg_t { MUSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0 };
+enum musparseSparseToDenseAlg_t { MUSPARSE_SPARSETODENSE_ALG_DEFAULT = 0 };
+enum musparseCsr2CscAlg_t { MUSPARSE_CSR2CSC_ALG1 = 1, MUSPARSE_CSR2CSC_ALG2 = 2 };
+enum musparseAction_t { MUSPARSE_ACTION_SYMBOLIC = 0, MUSPARSE_ACTION_NUMERIC = 1 };
+enum musparseSpMatAttribute_t { MUSPARSE_SPMAT_FILL_MODE = 0, MUSPARSE_SPMAT_DIAG_TYPE = 1 };
 
 extern "C" {
 
@@ -99,6 +119,102 @@ MUSPARSEAPI musparseStatus_t musparseXcoo2csr(musparseHandle_t, const int* row_i
                                               musparseIndexBase_t base);
 MUSPARSEAPI musparseStatus_t musparseXcsr2coo(musparseHandle_t, const int* offsets, int nnz, int rows, int* row_indices,
                                               musparseIndexBase_t base);
+
+// Sparse vectors, and what is between them and dense ones.
+MUSPARSEAPI musparseStatus_t musparseCreateSpVec(musparseSpVecDescr_t* vector, int64_t size, int64_t nnz, void* indices, void* values,
+                                                 musparseIndexType_t index_type, musparseIndexBase_t base, musaDataType type);
+MUSPARSEAPI musparseStatus_t musparseDestroySpVec(musparseSpVecDescr_t vector);
+MUSPARSEAPI musparseStatus_t musparseAxpby(musparseHandle_t, const void* alpha, musparseSpVecDescr_t x, const void* beta,
+                                           musparseDnVecDescr_t y);
+MUSPARSEAPI musparseStatus_t musparseGather(musparseHandle_t, musparseDnVecDescr_t y, musparseSpVecDescr_t x);
+MUSPARSEAPI musparseStatus_t musparseScatter(musparseHandle_t, musparseSpVecDescr_t x, musparseDnVecDescr_t y);
+
+MUSPARSEAPI musparseStatus_t musparseSpMatGetSize(musparseSpMatDescr_t matrix, int64_t* rows, int64_t* columns, int64_t* nnz);
+MUSPARSEAPI musparseStatus_t musparseCsrSetPointers(musparseSpMatDescr_t matrix, void* offsets, void* indices, void* values);
+MUSPARSEAPI musparseStatus_t musparseSpMatSetAttribute(musparseSpMatDescr_t matrix, musparseSpMatAttribute_t, void* data, size_t bytes);
+MUSPARSEAPI musparseStatus_t musparseSpMatGetAttribute(musparseSpMatDescr_t matrix, musparseSpMatAttribute_t, void* data, size_t bytes);
+
+// Conversions. An analysis counts: after it, musparseSpMatGetSize says how many values the matrix has to have room for.
+MUSPARSEAPI musparseStatus_t musparseDenseToSparse_bufferSize(musparseHandle_t, musparseDnMatDescr_t from, musparseSpMatDescr_t to,
+                                                              musparseDenseToSparseAlg_t, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseDenseToSparse_analysis(musparseHandle_t, musparseDnMatDescr_t from, musparseSpMatDescr_t to,
+                                                            musparseDenseToSparseAlg_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseDenseToSparse_convert(musparseHandle_t, musparseDnMatDescr_t from, musparseSpMatDescr_t to,
+                                                           musparseDenseToSparseAlg_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSparseToDense_bufferSize(musparseHandle_t, musparseSpMatDescr_t from, musparseDnMatDescr_t to,
+                                                              musparseSparseToDenseAlg_t, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseSparseToDense(musparseHandle_t, musparseSpMatDescr_t from, musparseDnMatDescr_t to,
+                                                   musparseSparseToDenseAlg_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseCsr2cscEx2_bufferSize(musparseHandle_t, int rows, int columns, int nnz, const void* values,
+                                                           const int* offsets, const int* indices, void* out_values,
+                                                           int* out_offsets, int* out_indices, musaDataType type,
+                                                           musparseAction_t, musparseIndexBase_t base, musparseCsr2CscAlg_t,
+                                                           size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseCsr2cscEx2(musparseHandle_t, int rows, int columns, int nnz, const void* values,
+                                                const int* offsets, const int* indices, void* out_values, int* out_offsets,
+                                                int* out_indices, musaDataType type, musparseAction_t action,
+                                                musparseIndexBase_t base, musparseCsr2CscAlg_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseCreateIdentityPermutation(musparseHandle_t, int n, int* permutation);
+MUSPARSEAPI musparseStatus_t musparseXcsrsort_bufferSizeExt(musparseHandle_t, int rows, int columns, int nnz, const int* offsets,
+                                                            const int* indices, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseXcsrsort(musparseHandle_t, int rows, int columns, int nnz, const musparseMatDescr_t a,
+                                              const int* offsets, int* indices, int* permutation, void* buffer);
+
+// C = alpha (op(A) op(B)) at the places of C + beta C.
+MUSPARSEAPI musparseStatus_t musparseSDDMM_bufferSize(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                      const void* alpha, musparseDnMatDescr_t a, musparseDnMatDescr_t b,
+                                                      const void* beta, musparseSpMatDescr_t c, musaDataType compute,
+                                                      musparseSDDMMAlg_t, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseSDDMM_preprocess(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                      const void* alpha, musparseDnMatDescr_t a, musparseDnMatDescr_t b,
+                                                      const void* beta, musparseSpMatDescr_t c, musaDataType compute,
+                                                      musparseSDDMMAlg_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSDDMM(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb, const void* alpha,
+                                           musparseDnMatDescr_t a, musparseDnMatDescr_t b, const void* beta,
+                                           musparseSpMatDescr_t c, musaDataType compute, musparseSDDMMAlg_t, void* buffer);
+
+// op(A) y = alpha x and op(A) C = alpha op(B), with the triangle of A that its attributes name.
+MUSPARSEAPI musparseStatus_t musparseSpSV_createDescr(musparseSpSVDescr_t* made);
+MUSPARSEAPI musparseStatus_t musparseSpSV_destroyDescr(musparseSpSVDescr_t);
+MUSPARSEAPI musparseStatus_t musparseSpSV_bufferSize(musparseHandle_t, musparseOperation_t op, const void* alpha,
+                                                     musparseSpMatDescr_t a, musparseDnVecDescr_t x, musparseDnVecDescr_t y,
+                                                     musaDataType compute, musparseSpSVAlg_t, musparseSpSVDescr_t, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseSpSV_analysis(musparseHandle_t, musparseOperation_t op, const void* alpha,
+                                                   musparseSpMatDescr_t a, musparseDnVecDescr_t x, musparseDnVecDescr_t y,
+                                                   musaDataType compute, musparseSpSVAlg_t, musparseSpSVDescr_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSpSV_solve(musparseHandle_t, musparseOperation_t op, const void* alpha, musparseSpMatDescr_t a,
+                                                musparseDnVecDescr_t x, musparseDnVecDescr_t y, musaDataType compute,
+                                                musparseSpSVAlg_t, musparseSpSVDescr_t);
+MUSPARSEAPI musparseStatus_t musparseSpSM_createDescr(musparseSpSMDescr_t* made);
+MUSPARSEAPI musparseStatus_t musparseSpSM_destroyDescr(musparseSpSMDescr_t);
+MUSPARSEAPI musparseStatus_t musparseSpSM_bufferSize(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                     const void* alpha, musparseSpMatDescr_t a, musparseDnMatDescr_t b,
+                                                     musparseDnMatDescr_t c, musaDataType compute, musparseSpSMAlg_t,
+                                                     musparseSpSMDescr_t, size_t* bytes);
+MUSPARSEAPI musparseStatus_t musparseSpSM_analysis(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                   const void* alpha, musparseSpMatDescr_t a, musparseDnMatDescr_t b,
+                                                   musparseDnMatDescr_t c, musaDataType compute, musparseSpSMAlg_t,
+                                                   musparseSpSMDescr_t, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSpSM_solve(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                const void* alpha, musparseSpMatDescr_t a, musparseDnMatDescr_t b,
+                                                musparseDnMatDescr_t c, musaDataType compute, musparseSpSMAlg_t,
+                                                musparseSpSMDescr_t);
+
+// C = alpha A B of CSR matrices (beta has to be 0). After `compute`, musparseSpMatGetSize says how large C is; `copy` writes it.
+MUSPARSEAPI musparseStatus_t musparseSpGEMM_createDescr(musparseSpGEMMDescr_t* made);
+MUSPARSEAPI musparseStatus_t musparseSpGEMM_destroyDescr(musparseSpGEMMDescr_t);
+MUSPARSEAPI musparseStatus_t musparseSpGEMM_workEstimation(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                           const void* alpha, musparseSpMatDescr_t a, musparseSpMatDescr_t b,
+                                                           const void* beta, musparseSpMatDescr_t c, musaDataType compute,
+                                                           musparseSpGEMMAlg_t, musparseSpGEMMDescr_t, size_t* bytes, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSpGEMM_compute(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                    const void* alpha, musparseSpMatDescr_t a, musparseSpMatDescr_t b,
+                                                    const void* beta, musparseSpMatDescr_t c, musaDataType compute,
+                                                    musparseSpGEMMAlg_t, musparseSpGEMMDescr_t, size_t* bytes, void* buffer);
+MUSPARSEAPI musparseStatus_t musparseSpGEMM_copy(musparseHandle_t, musparseOperation_t opa, musparseOperation_t opb,
+                                                 const void* alpha, musparseSpMatDescr_t a, musparseSpMatDescr_t b,
+                                                 const void* beta, musparseSpMatDescr_t c, musaDataType compute,
+                                                 musparseSpGEMMAlg_t, musparseSpGEMMDescr_t);
 
 MUSPARSEAPI musparseStatus_t musparseCreateMatDescr(musparseMatDescr_t* matrix);
 MUSPARSEAPI musparseStatus_t musparseDestroyMatDescr(musparseMatDescr_t matrix);

@@ -83,6 +83,12 @@ MURAND_PROPERTY(murandSetStream, musaStream_t, generator->stream = value)
 MURAND_PROPERTY(murandSetPseudoRandomGeneratorSeed, unsigned long long, (generator->seed = value, generator->offset = 0))
 MURAND_PROPERTY(murandSetGeneratorOffset, unsigned long long, generator->offset = value)
 
+murandStatus_t murandSetGeneratorOrdering(murandGenerator_t generator, murandOrdering_t order) {
+  if (generator == nullptr) return MURAND_STATUS_NOT_INITIALIZED;
+  const bool pseudo = order >= MURAND_ORDERING_PSEUDO_BEST && order <= MURAND_ORDERING_PSEUDO_LEGACY;
+  return pseudo ? MURAND_STATUS_SUCCESS : MURAND_STATUS_OUT_OF_RANGE;
+}
+
 murandStatus_t murandGenerate(murandGenerator_t generator, unsigned int* out, size_t n) {
   return fill(generator, out, n, [](uint4 x) { return x.x; });
 }

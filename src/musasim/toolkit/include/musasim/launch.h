@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -48,6 +50,13 @@ void call(void (*function)(), void** arguments) {
   call_with<typename plain<Parameters>::type...>(function, arguments, std::index_sequence_for<Parameters...>());
 }
 
+// Not by `new`: programs in C are linked to kernels without C++'s library.
+inline void* allocate(std::size_t size, std::size_t alignment) {
+  void* const place = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  if (place == nullptr) std::abort();
+  return place;
+}
+
 // The body of a kernel, as a closure over its parameters. Every thread has a copy, because a kernel may assign to its parameters.
 template <class Body>
 void launch(musasim_kernel& kernel, const Body& body) {
@@ -56,8 +65,14 @@ void launch(musasim_kernel& kernel, const Body& body) {
         Body own(*static_cast<const Body*>(data));
         own(nullptr);
       },
-      [](const void* data) -> void* { return new Body(*static_cast<const Body*>(data)); },
-      [](void* data) { delete static_cast<Body*>(data); }};
+      [](const void* data) -> void* {
+        void* const place = allocate(sizeof(Body), alignof(Body));
+        return ::new (place) Body(*static_cast<const Body*>(data));
+      },
+      [](void* data) {
+        static_cast<Body*>(data)->~Body();
+        std::free(data);
+      }};
   if (musasim_count_kernel != nullptr) musasim_count_kernel(kernel.name);
   musasim_launch_telling(
       &kernel, &body, &closure, [](void* data, musasim_parameters* asked) { (*static_cast<Body*>(data))(asked); });

@@ -248,6 +248,14 @@ template <class Policy, class In, detail::IfPolicy<Policy> = 0>
 In max_element(const Policy& policy, In first, In last) {
   return max_element(policy, first, last, less<>());
 }
+template <class Policy, class In, class Less, detail::IfPolicy<Policy> = 0>
+pair<In, In> minmax_element(const Policy& policy, In first, In last, Less is_less) {
+  return {min_element(policy, first, last, is_less), max_element(policy, first, last, is_less)};
+}
+template <class Policy, class In, detail::IfPolicy<Policy> = 0>
+pair<In, In> minmax_element(const Policy& policy, In first, In last) {
+  return minmax_element(policy, first, last, less<>());
+}
 template <class Policy, class In, class Predicate, detail::IfPolicy<Policy> = 0>
 In find_if(const Policy& policy, In first, In last, Predicate is) {
   const std::ptrdiff_t n = last - first;
@@ -284,6 +292,7 @@ MUSASIM_WITHOUT_POLICY(all_of)
 MUSASIM_WITHOUT_POLICY(none_of)
 MUSASIM_WITHOUT_POLICY(min_element)
 MUSASIM_WITHOUT_POLICY(max_element)
+MUSASIM_WITHOUT_POLICY(minmax_element)
 MUSASIM_WITHOUT_POLICY(find_if)
 MUSASIM_WITHOUT_POLICY(find)
 MUSASIM_WITHOUT_POLICY(equal)
@@ -517,6 +526,5 @@ MUSASIM_WITHOUT_POLICY(unique_copy)
 MUSASIM_WITHOUT_POLICY(unique)
 MUSASIM_WITHOUT_POLICY(unique_by_key)
 MUSASIM_WITHOUT_POLICY(reduce_by_key)
-#undef MUSASIM_WITHOUT_POLICY
 
 }  // namespace thrust
