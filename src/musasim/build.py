@@ -9,11 +9,12 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from musasim import native_names
+from musasim import native_names, packed
 from musasim.base import cache
 from musasim.base.toolchain import (
     Library,
@@ -74,6 +75,16 @@ class Target:
         includes = [_MUSASIM, _GENERATED, _MUSART / "include"]
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
+
+    @property
+    def names(self) -> list[str]:
+        """The files that it consists of."""
+        return [library.name for library in self.libraries]
+
+    def unpacked(self, file: Path, digest: str) -> Path:
+        """Take the libraries from a file (packed.py), unless they are there, and return the extension's path."""
+        fill = partial(packed.unpack, file, digest, self.folder, self.names)
+        return cache.stored(self.folder, fill) / _LIBRARY
 
     def compile(self, workspace: Path) -> None:
         """Leave the libraries, and nothing else, in `workspace`."""
