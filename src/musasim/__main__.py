@@ -10,7 +10,7 @@ from pathlib import Path
 from musasim import coverage, packed
 from musasim.base import cache, release
 from musasim.base.toolchain import find_torch
-from musasim.build import MusasimBuildError, Target, build
+from musasim.build import MusasimBuildError, Target, build, build_all
 from musasim.errors import MusasimReleaseError
 from musasim.toolkit import home
 
@@ -31,15 +31,15 @@ def _key(_: argparse.Namespace) -> int:
 
 
 def _pack(options: argparse.Namespace) -> int:
-    target = Target(find_torch())
-    digest = packed.pack(build().parent, target.folder, target.names, options.file)
-    print(f"{digest}  {options.file}")
+    build_all()
+    print(f"{packed.pack(Target(find_torch()).entries, options.file)}  {options.file}")
     return 0
 
 
 def _unpack(options: argparse.Namespace) -> int:
     target = Target(find_torch())
-    print(target.unpacked(options.file, options.sha256))
+    packed.unpack(options.file, options.sha256, target.entries)
+    print(target.path)
     return 0
 
 

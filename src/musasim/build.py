@@ -9,12 +9,11 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import partial
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from musasim import native_names, packed
+from musasim import native_names
 from musasim.base import cache
 from musasim.base.toolchain import (
     Library,
@@ -77,14 +76,10 @@ class Target:
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
     @property
-    def names(self) -> list[str]:
-        """The files that it consists of."""
-        return [library.name for library in self.libraries]
-
-    def unpacked(self, file: Path, digest: str) -> Path:
-        """Take the libraries from a file (packed.py), unless they are there, and return the extension's path."""
-        fill = partial(packed.unpack, file, digest, self.folder, self.names)
-        return cache.stored(self.folder, fill) / _LIBRARY
+    def entries(self) -> dict[str, list[str]]:
+        """What starting the simulator needs of the cache: its entries, and the files in each."""
+        own = {self.folder: [library.name for library in self.libraries]}
+        return own | {library.folder: [library.name] for library in by_name.ALL}
 
     def compile(self, workspace: Path) -> None:
         """Leave the libraries, and nothing else, in `workspace`."""
@@ -110,6 +105,14 @@ def load() -> ModuleType:
         if (tally := sys.modules.get("musasim.tally")) is not None:  # somebody wants to know what runs
             tally.loaded(path.with_name(_PYTHON))
     return native_part(loaded)
+
+
+def build_all() -> Path:
+    """As `build`, with the libraries that are loaded beside it."""
+    path = build()
+    for library in by_name.ALL:
+        library.library(path.with_name(_RUNTIME))
+    return path
 
 
 def build() -> Path:
