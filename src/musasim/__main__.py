@@ -7,10 +7,10 @@ import os
 import sys
 from pathlib import Path
 
-from musasim import coverage
+from musasim import coverage, packed
 from musasim.base import cache, release
 from musasim.base.toolchain import find_torch
-from musasim.build import MusasimBuildError, Target, build
+from musasim.build import MusasimBuildError, Target, build, build_all
 from musasim.errors import MusasimReleaseError
 from musasim.toolkit import home
 
@@ -27,6 +27,19 @@ def _toolkit(_: argparse.Namespace) -> int:
 
 def _key(_: argparse.Namespace) -> int:
     print(Target(find_torch()).folder)
+    return 0
+
+
+def _pack(options: argparse.Namespace) -> int:
+    build_all()
+    print(f"{packed.pack(Target(find_torch()).entries, options.file)}  {options.file}")
+    return 0
+
+
+def _unpack(options: argparse.Namespace) -> int:
+    target = Target(find_torch())
+    packed.unpack(options.file, options.sha256, target.entries)
+    print(target.path)
     return 0
 
 
@@ -77,6 +90,15 @@ def _parser() -> argparse.ArgumentParser:
         ("clean", _clean, "remove everything that was compiled"),
     ):
         commands.add_parser(name, help=text, description=text).set_defaults(action=action)
+    text = "write what was compiled into a file for other machines with this torch, and print its SHA-256"
+    pack = commands.add_parser("pack", help=text, description=text)
+    pack.set_defaults(action=_pack)
+    pack.add_argument("file", type=Path, help="the archive to be written, as in musasim.tar.gz")
+    text = "take what `pack` has written in the place of compiling"
+    unpack = commands.add_parser("unpack", help=text, description=text)
+    unpack.set_defaults(action=_unpack)
+    unpack.add_argument("file", type=Path, help="the archive")
+    unpack.add_argument("sha256", help="its SHA-256, as `pack` has printed it: what is unpacked will be executed")
     text = "show which lines of kernels below the current folder have run"
     lines = commands.add_parser("coverage", help=text, description=text)
     lines.set_defaults(action=_coverage)

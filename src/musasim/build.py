@@ -75,6 +75,12 @@ class Target:
         python = torch_extension(self.torch, _PYTHON, units, [runtime], includes)
         return [python, runtime, forward_to(_KERNELS, python), forward_to(_LIBRARY, python)]
 
+    @property
+    def entries(self) -> dict[str, list[str]]:
+        """What starting the simulator needs of the cache: its entries, and the files in each."""
+        own = {self.folder: [library.name for library in self.libraries]}
+        return own | {library.folder: [library.name] for library in by_name.ALL}
+
     def compile(self, workspace: Path) -> None:
         """Leave the libraries, and nothing else, in `workspace`."""
         compiler, ninja = find_compiler(), find_ninja()
@@ -99,6 +105,14 @@ def load() -> ModuleType:
         if (tally := sys.modules.get("musasim.tally")) is not None:  # somebody wants to know what runs
             tally.loaded(path.with_name(_PYTHON))
     return native_part(loaded)
+
+
+def build_all() -> Path:
+    """As `build`, with the libraries that are loaded beside it."""
+    path = build()
+    for library in by_name.ALL:
+        library.library(path.with_name(_RUNTIME))
+    return path
 
 
 def build() -> Path:

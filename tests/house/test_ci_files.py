@@ -94,6 +94,32 @@ def test_the_files_for_copying_follow_their_schema(file: str, schema: str) -> No
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def _steps_of_image() -> list[str]:
+    """What the Dockerfile runs as the user of the tests, and its command."""
+    text = (EXAMPLES / "Dockerfile").read_text()
+    (command,) = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
+    return [*re.findall(r"^RUN (python .*)$", text, re.MULTILINE), " ".join(json.loads(command))]
+
+
+def _steps_on_gitlab() -> list[str]:
+    (block,) = re.findall(r"^  script:\n(.*)", (EXAMPLES / "gitlab.yml").read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^    - (.*)$", block, re.MULTILINE)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("steps", [_steps_of_image(), _steps_on_gitlab()], ids=["Dockerfile", "gitlab.yml"])
+def test_the_steps_of_an_image_and_of_gitlab(runner: dict[str, str], tmp_path: Path, steps: list[str]) -> None:
+    """In the folder of a project. What would be downloaded is written down; the simulator has been compiled before."""
+    folder = tmp_path / "project"
+    shutil.copytree(EXAMPLES / "projects" / "plain", folder)
+    ours = {"TORCHADA_SIMULATE": "1", "TORCHADA_SIMULATE_REQUIRED": "1"}
+    assert "python -m musasim build" in steps and steps[-1] == "python -m pytest --cuda-simulated"
+    done = [_step(command, runner, folder, **ours) for command in steps]
+    assert [step.returncode for step in done] == [0] * len(steps), done[-1].stdout + done[-1].stderr
+    assert re.search(r"^=+ 2 passed in", done[-1].stdout, re.MULTILINE), done[-1].stdout
+    assert len((tmp_path / "pip").read_text().splitlines()) == sum(" -m pip " in step for step in steps)
+
+
 def test_all_ways_take_the_same_torch_and_the_same_variables() -> None:
     (version,) = re.findall(r'"torch==([\d.]+)"', (ROOT / "pyproject.toml").read_text())
     workflow = ROOT / ".github" / "workflows" / f"{ACTION.name}.yml"

@@ -23,8 +23,10 @@ RACES = (
     "told_after_barrier",
     "waits_for_flag",
     "same_value",
+    "of_a_variable",
+    "of_a_table",
 )
-RIGHT = ("counts", "reads_what_all_read", "guarded", "neighbours", "shared_of_each")
+RIGHT = ("counts", "counts_in_a_variable", "reads_what_all_read", "guarded", "neighbours", "shared_of_each")
 DIVERGENT = {"half_of_a_block": "has returned", "another_barrier": "is at another one"}
 
 

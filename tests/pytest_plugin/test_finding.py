@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from torchada.pytest_plugin.finding import Finding, Place
+from torchada.pytest_plugin.finding import Finding, Place, is_of_kernel
 
 pytestmark = pytest.mark.once
 
@@ -21,6 +21,17 @@ def test_its_parts_are_read() -> None:
     assert (finding.kernel, finding.block, finding.thread) == ("sum", "(1, 0, 0)", "(31, 0, 0)")
     assert finding.kind == "race" and finding.what.endswith("it reads what the other writes")
     assert (finding.place, finding.other) == (Place("csrc/sum.cu", 3), Place("csrc/sum.cu", 2))
+
+
+def test_work_of_streams_and_the_host_have_no_block_and_no_thread() -> None:
+    what = "it reads what aten::mul on the default stream of device 0 writes"
+    text = f"aten::add on stream 1 of device 0: race between streams: {what}"
+    one = Finding.of(f"{text}\n    at t.py:3\n    and t.py:2")
+    assert (one.who(), one.kind) == ("aten::add on stream 1 of device 0", "race between streams")
+    assert one.what == what and (one.place, one.other) == (Place("t.py", 3), Place("t.py", 2))
+    host = Finding.of("the host: use before synchronisation: of memory\n    at t.py:3\n    and t.py:2")
+    assert (host.who(), host.kind, host.block) == ("the host", "use before synchronisation", "")
+    assert is_of_kernel(RACE) and not is_of_kernel(text + "\n    at t.py:3")
 
 
 def test_a_place_may_be_in_a_library_whose_lines_nobody_knows() -> None:

@@ -18,6 +18,9 @@ OPERATORS = Record(operators=Counter({"aten::add": 1}))
 KERNELS = Record(kernels=Counter({"blur": 1}))
 
 
+STREAMS = "missing synchronisation between streams (--cuda-streamcheck)"
+
+
 def said(request: Request, record: Record, skipped: int = 0) -> dict[str, str]:
     return dict(meaning.of_run(request, record, skipped))
 
@@ -37,15 +40,22 @@ def test_numbers_are_the_cpus_where_operators_have_run() -> None:
 
 
 def test_what_could_have_been_looked_at_is_named() -> None:
-    assert "not looked at" not in said(PLAIN, OPERATORS)
+    assert said(PLAIN, OPERATORS)["not looked at"] == STREAMS
     assert "--cuda-memcheck" in said(PLAIN, KERNELS)["not looked at"]
     assert "--cuda-seed=random" in said(PLAIN, KERNELS)["not looked at"]
-    checked = Request(2, True, "7", "")
+    checked = Request(2, True, "7", "", streamcheck=True)
     assert "not looked at" not in said(checked, KERNELS)
     unchecked = Record(kernels=KERNELS.kernels, unchecked=["blur.so"])
     assert said(checked, unchecked)["not looked at"] == "what the kernels of blur.so do to memory"
 
 
 def test_skipped_tests_show_nothing() -> None:
-    assert said(PLAIN, OPERATORS, 1)["not looked at"] == "1 test that was skipped"
-    assert said(PLAIN, OPERATORS, 2)["not looked at"] == "2 tests that were skipped"
+    assert said(PLAIN, OPERATORS, 1)["not looked at"] == f"{STREAMS}; 1 test that was skipped"
+    assert said(PLAIN, OPERATORS, 2)["not looked at"] == f"{STREAMS}; 2 tests that were skipped"
+
+
+def test_a_missing_synchronisation_is_unseen_unless_streams_are_checked() -> None:
+    checked = Request(2, False, "", "", streamcheck=True)
+    assert "a missing synchronisation stays unseen" in said(PLAIN, OPERATORS)["not simulated"]
+    assert "synchronisation" not in said(checked, OPERATORS)["not simulated"]
+    assert "not looked at" not in said(checked, OPERATORS)

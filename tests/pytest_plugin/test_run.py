@@ -175,6 +175,40 @@ def test_without_the_option_nothing_is_looked_at(run: Run, checked: Path) -> Non
     assert outcome(run(KERNELS.format(library=str(checked)), "--cuda-simulated")) == "3 passed"
 
 
+STREAMS = """
+import pytest, torch
+
+def test_right():
+    torch.ones(4, device="cuda").to("cpu", non_blocking=True)
+    torch.cuda.synchronize()
+
+def test_too_early():
+    assert torch.ones(4, device="cuda").to("cpu", non_blocking=True).tolist() == [1] * 4
+
+def test_another_stream():
+    x = torch.ones(4, device="cuda") * 2
+    with torch.cuda.stream(torch.cuda.Stream()):
+        x + 1
+"""
+
+
+@pytest.mark.musa
+@pytest.mark.full
+def test_what_nothing_orders_fails_its_test(run: Run, tmp_path: Path) -> None:
+    done = run(STREAMS, "--cuda-simulated", "--cuda-streamcheck", "--cuda-sarif=found.sarif")
+    assert outcome(done) == "2 failed, 1 passed", done.stdout + done.stderr
+    assert "stream checker:           2 findings\n" in done.stdout and "memory checker:           off" in done.stdout
+    early = re.search(
+        r"test_project\.py:9: use before synchronisation: of memory that a copy on .*\n +by the host\n", done.stdout
+    )
+    assert early, done.stdout
+    results = json.loads((tmp_path / "found.sarif").read_text())["runs"][0]["results"]
+    assert [result["ruleId"] for result in results] == ["use-before-synchronisation", "race-between-streams"]
+    places = [place["physicalLocation"] for place in (*results[1]["locations"], *results[1]["relatedLocations"])]
+    assert [place["region"]["startLine"] for place in places] == [14, 12]
+    assert outcome(run(STREAMS, "--cuda-simulated")) == "3 passed"
+
+
 def _refused(done: subprocess.CompletedProcess[str]) -> str:
     """The one line of a run that has run nothing."""
     assert done.returncode == pytest.ExitCode.USAGE_ERROR and "ran" not in done.stdout, done.stdout + done.stderr

@@ -26,10 +26,10 @@ def environment(memcheck: str = "1", **more: str) -> dict[str, str]:
     return {**os.environ, "MUSASIM_MEMCHECK": memcheck, **more}
 
 
-def compiled(name: str, folder: Path, memcheck: str = "1") -> Path:
+def compiled(name: str, folder: Path, memcheck: str = "1", **more: str) -> Path:
     library = folder / f"{Path(name).stem}.so"
     mcc = [home() / "bin" / "mcc", "-O1", "-shared", "-fPIC", _SOURCES / name, "-o", library, "-lmusart"]
-    done = subprocess.run(mcc, capture_output=True, text=True, env=environment(memcheck))
+    done = subprocess.run(mcc, capture_output=True, text=True, env=environment(memcheck, **more))
     assert done.returncode == 0, done.stderr
     return library
 

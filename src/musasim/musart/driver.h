@@ -12,4 +12,5 @@
 #include "driver/event.h"
 #include "driver/graph.h"
 #include "driver/launch_watcher.h"
+#include "driver/streamcheck.h"
 #include "ground/environment.h"

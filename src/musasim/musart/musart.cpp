@@ -4,6 +4,7 @@
 
 #include "ground/environment.cpp"
 #include "ground/last_error.cpp"
+#include "ground/source_line.cpp"
 
 #include "driver/device.cpp"
 #include "driver/checked_memory.cpp"
@@ -14,6 +15,10 @@
 #include "driver/symbol.cpp"
 #include "driver/host_memory.cpp"
 #include "driver/stream.cpp"
+#include "driver/happens_before.cpp"
+#include "driver/stream_findings.cpp"
+#include "driver/pinned_guard.cpp"
+#include "driver/streamcheck.cpp"
 #include "driver/capture.cpp"
 #include "driver/event.cpp"
 #include "driver/graph.cpp"
@@ -25,6 +30,7 @@
 #include "engine/running.cpp"
 #include "engine/ordering.cpp"
 #include "engine/findings.cpp"
+#include "engine/launched_accesses.cpp"
 #include "engine/memcheck.cpp"
 #include "engine/divergence.cpp"
 #include "engine/leaks.cpp"

@@ -9,11 +9,12 @@ from __future__ import annotations
 import pytest
 
 #: The options of the command line, the settings of pytest's configuration file of the same names, and their help.
-SIMULATED, MEMCHECK, SARIF = "cuda_simulated", "cuda_memcheck", "cuda_sarif"
-SEED, CAPABILITY = "cuda_seed", "cuda_capability"
+SIMULATED, MEMCHECK, STREAMCHECK = "cuda_simulated", "cuda_memcheck", "cuda_streamcheck"
+SARIF, SEED, CAPABILITY = "cuda_sarif", "cuda_seed", "cuda_capability"
 HELP = {
     SIMULATED: "run on N simulated GPUs (2 unless said otherwise), or `no`",
     MEMCHECK: "check each access of a kernel to memory, and fail the tests in which the checker finds a fault",
+    STREAMCHECK: "check which work of streams nothing orders, and fail the tests that rely on an order",
     SARIF: "write what the checker finds into this file, as SARIF; switches --cuda-memcheck on",
     SEED: "the order in which blocks of threads run: a number, or `random`",
     CAPABILITY: "the compute capability of the simulated GPUs, such as 8.0",
@@ -27,12 +28,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cuda", "CUDA without a GPU (torchada)")
     group.addoption("--cuda-simulated", dest=SIMULATED, nargs="?", const="", metavar="N", help=HELP[SIMULATED])
     group.addoption("--cuda-memcheck", dest=MEMCHECK, action="store_true", default=None, help=HELP[MEMCHECK])
+    group.addoption("--cuda-streamcheck", dest=STREAMCHECK, action="store_true", default=None, help=HELP[STREAMCHECK])
     group.addoption("--cuda-sarif", dest=SARIF, metavar="FILE", help=HELP[SARIF])
     group.addoption("--cuda-seed", dest=SEED, metavar="N", help=HELP[SEED])
     group.addoption("--cuda-capability", dest=CAPABILITY, metavar="M.N", help=HELP[CAPABILITY])
     for name in (SIMULATED, SARIF, SEED, CAPABILITY):
         parser.addini(name, HELP[name], default="")
-    parser.addini(MEMCHECK, HELP[MEMCHECK], type="bool", default=False)
+    for name in (MEMCHECK, STREAMCHECK):
+        parser.addini(name, HELP[name], type="bool", default=False)
 
 
 @pytest.hookimpl(tryfirst=True)

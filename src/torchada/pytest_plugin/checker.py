@@ -1,4 +1,4 @@
-"""The memory checker's findings: the simulator writes them to stderr when a launch has ended."""
+"""The findings of the checkers of memory and of streams, which the simulator writes to stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # The fault, and the lines that say where.
-_FINDING = re.compile(r"^musasim: memcheck: (.+\n    at .*(?:\n    and .*)?)", re.MULTILINE)
+_FINDING = re.compile(r"^musasim: (?:memcheck|streamcheck): (.+\n    at .*(?:\n    and .*)?)", re.MULTILINE)
 _STDERR = 2
 
 

@@ -1,4 +1,4 @@
-"""A finding of the memory checker, read from what the simulator writes."""
+"""A finding of the checkers of memory and of streams, read from what the simulator writes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import os
 import re
 from typing import NamedTuple
 
-_TEXT = re.compile(
-    r"kernel (?P<kernel>.+?), block (?P<block>\([\d, ]+\)), thread (?P<thread>\([\d, ]+\)): (?P<kind>[^:]+): (?P<what>.*)\n"
-    r"    at (?P<place>.*)(?:\n    and (?P<other>.*))?"
+_FAULT = r": (?P<kind>[^:]+): (?P<what>.*)\n    at (?P<place>.*)(?:\n    and (?P<other>.*))?"
+_IN_KERNEL = re.compile(
+    r"kernel (?P<kernel>.+?), block (?P<block>\([\d, ]+\)), thread (?P<thread>\([\d, ]+\))" + _FAULT
 )
+_BETWEEN_STREAMS = re.compile(r"(?P<work>the host|\S.* on (?:stream \d+|the default stream) of device \d+)" + _FAULT)
 
 
 class Place(NamedTuple):
@@ -35,8 +36,16 @@ class Place(NamedTuple):
         return linecache.getline(path, self.line).strip()
 
 
+def is_of_kernel(text: str) -> bool:
+    """Whether the simulator's text is of a thread of a kernel, or else of the work of two streams."""
+    return _BETWEEN_STREAMS.fullmatch(text) is None
+
+
 class Finding(NamedTuple):
-    """What a thread of a kernel did at a place; `other` is the place of the other access where two are at fault."""
+    """What a thread of a kernel did at a place; `other` is the place of the other access where two are at fault.
+
+    Of two streams, `kernel` says which work of which stream it was, or that it was the host; there is no block and no thread then.
+    """
 
     kernel: str
     block: str
@@ -49,17 +58,24 @@ class Finding(NamedTuple):
     @staticmethod
     def of(text: str) -> Finding:
         """Read the simulator's text."""
-        parts = _TEXT.fullmatch(text)
-        if parts is None:  # said in another way than this release's
+        if between := _BETWEEN_STREAMS.fullmatch(text):
+            words = between.groupdict()
+            words |= {"kernel": words.pop("work"), "block": "", "thread": ""}
+        elif in_kernel := _IN_KERNEL.fullmatch(text):
+            words = in_kernel.groupdict()
+        else:  # said in another way than this release's
             first, _, place = text.partition("\n    at ")
             return Finding("", "", "", "fault", first, Place.of(place.partition("\n")[0]), None)
-        words = parts.groupdict()
         place, other = words.pop("place"), words.pop("other")
         return Finding(**words, place=Place.of(place), other=Place.of(other) if other else None)
 
     def who(self) -> str:
         """Who did it."""
-        return f"kernel {self.kernel}, block {self.block}, thread {self.thread}" if self.kernel else "a kernel"
+        return (
+            f"kernel {self.kernel}, block {self.block}, thread {self.thread}"
+            if self.block
+            else self.kernel or "a kernel"
+        )
 
     def shown(self, root: str) -> str:
         """The finding with the lines of source that it names."""

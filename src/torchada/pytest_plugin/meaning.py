@@ -17,10 +17,10 @@ def of_run(request: Request, record: Record, skipped: int) -> Iterator[tuple[str
     if record.operators or record.on_the_cpu or record.mended or record.kernels:
         yield "exact", fidelity.EXACT if record.kernels else fidelity.WITHOUT_KERNELS
         yield from _of_the_cpu(record)
-        yield "not simulated", fidelity.NOT_SIMULATED
+        yield "not simulated", fidelity.NOT_SIMULATED_UNDER_CHECK if request.streamcheck else fidelity.NOT_SIMULATED
     else:
         yield "shown", NOTHING
-    not_looked_at = [*_of_kernels(request, record), *_of_tests(skipped)]
+    not_looked_at = [*_of_streams(request, record), *_of_kernels(request, record), *_of_tests(skipped)]
     if not_looked_at:
         yield "not looked at", "; ".join(not_looked_at)
 
@@ -30,13 +30,18 @@ def _of_the_cpu(record: Record) -> Iterator[tuple[str, str]]:
         yield "the CPU's", fidelity.OF_THE_CPU
 
 
+def _of_streams(request: Request, record: Record) -> Iterator[str]:
+    if (record.operators or record.kernels) and not request.streamcheck:
+        yield "missing synchronisation between streams (--cuda-streamcheck)"
+
+
 def _of_kernels(request: Request, record: Record) -> Iterator[str]:
     """Only where kernels have run."""
     if not record.kernels:
         return
     if not request.memcheck:
         yield "what kernels do to memory (--cuda-memcheck)"
-    elif record.unchecked:
+    if request.is_checked and record.unchecked:
         yield f"what the kernels of {', '.join(record.unchecked)} do to memory"
     if not request.seed:
         yield "another order of blocks and warps (--cuda-seed=random)"

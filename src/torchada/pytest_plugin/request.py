@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from torchada.base import settings
-from torchada.pytest_plugin import CAPABILITY, HELP, MEMCHECK, SARIF, SEED, SIMULATED
+from torchada.pytest_plugin import CAPABILITY, HELP, MEMCHECK, SARIF, SEED, SIMULATED, STREAMCHECK
 
 _OPTION = "--cuda-simulated"
 _OFF = ("no", "off", "false")
@@ -18,8 +18,8 @@ _ON = ("yes", "on", "true")
 _MOST_DEVICES = 64  # kMaxDevices of the simulator
 _LARGEST_SEED = 2**63 - 1
 _COUNT = "MUSASIM_DEVICE_COUNT"
-MEMCHECK_VARIABLE, SEED_VARIABLE = "MUSASIM_MEMCHECK", "MUSASIM_SEED"
-CAPABILITY_VARIABLE = "TORCHADA_CUDA_CAPABILITY"
+MEMCHECK_VARIABLE, STREAMCHECK_VARIABLE = "MUSASIM_MEMCHECK", "MUSASIM_STREAMCHECK"
+SEED_VARIABLE, CAPABILITY_VARIABLE = "MUSASIM_SEED", "TORCHADA_CUDA_CAPABILITY"
 
 
 class Request(NamedTuple):
@@ -30,12 +30,20 @@ class Request(NamedTuple):
     seed: str
     capability: str
     sarif: str = ""
+    streamcheck: bool = False
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether a checker listens."""
+        return self.memcheck or self.streamcheck
 
     def variables(self) -> dict[str, str]:
         """The environment of the run, and of what its tests start. A simulator that cannot start ends a process."""
         variables = {"TORCHADA_SIMULATE": "1", "TORCHADA_SIMULATE_REQUIRED": "1", _COUNT: str(self.devices)}
         if self.memcheck:
             variables[MEMCHECK_VARIABLE] = "1"
+        if self.streamcheck:
+            variables[STREAMCHECK_VARIABLE] = "1"
         if self.seed:
             variables[SEED_VARIABLE] = self.seed
         if self.capability:
@@ -51,10 +59,15 @@ def read(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> Reque
         _refuse_alone(config)
         return None
     devices = _devices(simulated)
-    given = config.known_args_namespace
     sarif = _file(_value(config, SARIF), str(config.invocation_params.dir))
-    memcheck = bool(sarif or (config.getini(MEMCHECK) if getattr(given, MEMCHECK) is None else True))
-    return Request(devices, memcheck, _seed(_value(config, SEED)), _capability(_value(config, CAPABILITY)), sarif)
+    streamcheck = _is_on(config, STREAMCHECK)
+    memcheck = _is_on(config, MEMCHECK) or bool(sarif and not streamcheck)
+    seed, capability = _seed(_value(config, SEED)), _capability(_value(config, CAPABILITY))
+    return Request(devices, memcheck, seed, capability, sarif, streamcheck)
+
+
+def _is_on(config: pytest.Config, name: str) -> bool:
+    return bool(config.getini(name) if getattr(config.known_args_namespace, name) is None else True)
 
 
 def _part_from_files(config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
 from torchada.pytest_plugin import meaning
+from torchada.pytest_plugin.finding import is_of_kernel
 from torchada.pytest_plugin.record import Record
 from torchada.pytest_plugin.request import SEED_VARIABLE, Request
 from torchada.report.text import counted
@@ -29,7 +30,7 @@ def lines(request: Request, record: Record, lost: int, skipped: int, everything:
     yield _line("operators on the CPU", record.on_the_cpu, everything)
     yield _line("operators mended", record.mended, everything)
     yield _line("kernels run", record.kernels, everything, "launch")
-    yield from _checker(request, record)
+    yield from _checkers(request, record)
     if lost:
         yield f"not counted: {counted(lost, 'worker')} ended without a report"
     yield "What a green run means:"
@@ -43,6 +44,8 @@ def _described(request: Request) -> str:
         parts.append(f"compute capability {request.capability}")
     if request.memcheck:
         parts.append("memory checker on")
+    if request.streamcheck:
+        parts.append("stream checker on")
     if request.seed:
         note = "" if _knows_seeds() else ", which this simulator does not know: blocks run in their usual order"
         parts.append(f"--cuda-seed={request.seed} repeats it ({SEED_VARIABLE}{note})")
@@ -74,13 +77,15 @@ def _line(title: str, counts: Counter[str], everything: bool, of_one: str = "cal
     return f"{beginning}{len(counts)} ({counted(sum(counts.values()), of_one)}): {names}{more}"
 
 
-def _checker(request: Request, record: Record) -> Iterator[str]:
-    beginning = f"{'memory checker:':<{_WIDTH}}"
-    if not request.memcheck:
-        yield f"{beginning}off (--cuda-memcheck)"
-        return
-    yield f"{beginning}{counted(len(record.findings), 'finding')}"
-    for test, finding in record.findings:
-        yield f"  {test}: {finding}"
+def _checkers(request: Request, record: Record) -> Iterator[str]:
+    of_kernels = [(test, finding) for test, finding in record.findings if is_of_kernel(finding)]
+    of_streams = [(test, finding) for test, finding in record.findings if not is_of_kernel(finding)]
+    yield from _checker("memory checker:", of_kernels, "" if request.memcheck else "--cuda-memcheck")
+    yield from _checker("stream checker:", of_streams, "" if request.streamcheck else "--cuda-streamcheck")
     if record.unchecked:
         yield f"  not looked into, because it was built without MUSASIM_MEMCHECK=1: {', '.join(record.unchecked)}"
+
+
+def _checker(title: str, findings: Sequence[tuple[str, str]], option: str) -> Iterator[str]:
+    yield f"{title:<{_WIDTH}}{f'off ({option})' if option else counted(len(findings), 'finding')}"
+    yield from (f"  {test}: {finding}" for test, finding in findings)

@@ -1,4 +1,4 @@
-"""The plug-in of a run on simulated GPUs: listens to the memory checker, and gathers what this process and workers have run."""
+"""The plug-in of a run on simulated GPUs: listens to the checkers, and gathers what this process and workers have run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Session:
         return (yield from self._checked(item))
 
     def _checked(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        if not self._request.memcheck:
+        if not self._request.is_checked:
             return (yield)
         said: list[str] = []
         try:
@@ -54,7 +54,7 @@ class Session:
             self._findings += [(item.nodeid, finding) for finding in said]
         if said:
             shown = [Finding.of(text).shown(str(self._config.rootpath)) for text in said]
-            pytest.fail("\n".join(["the memory checker has found:", *shown]), pytrace=False)
+            pytest.fail("\n".join(["the checker has found:", *shown]), pytrace=False)
         return result
 
     def pytest_sessionfinish(self) -> None:
@@ -68,7 +68,7 @@ class Session:
             Path(self._request.sarif).write_text(text, encoding="utf-8")
 
     def _own(self) -> record.Record:
-        return record.of_process(self._findings, self._request.memcheck)
+        return record.of_process(self._findings, self._request.is_checked)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

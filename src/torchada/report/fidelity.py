@@ -6,6 +6,7 @@ WITHOUT_KERNELS = "which devices, types and sizes are accepted, CUDA's errors, a
 EXACT = f"{WITHOUT_KERNELS}, and what a kernel's threads do together"
 OF_THE_CPU = "the numbers: rounding and the order of sums are those of the CPU's kernels, not of a GPU's"
 NOT_SIMULATED = "speed, work that overlaps (a missing synchronisation stays unseen), NVIDIA's closed libraries"
+NOT_SIMULATED_UNDER_CHECK = "speed, work that overlaps, NVIDIA's closed libraries"
 OF_SIMULATOR = (("exact", EXACT), ("the CPU's", OF_THE_CPU), ("not simulated", NOT_SIMULATED))
 OF_HARDWARE = (
     ("on the device", "every operator that is not listed; torch_musa does not count them"),

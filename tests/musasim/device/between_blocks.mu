@@ -63,8 +63,23 @@ __global__ void waits_for_flag(const float* x, float* y, int shift) {
 __global__ void same_value(const float*, float* y, int shift) {
   if (threadIdx.x == 0) y[0] = shift ? blockIdx.x : 1;  // race between blocks
 }
+// A variable of the device is shared by all blocks, and by the launches after this one.
+__device__ float latest[2], table[kBlocks];
+__global__ void of_a_variable(const float* x, float* y, int shift) {
+  if (threadIdx.x == 0 && (shift || blockIdx.x == 0)) latest[blockIdx.x % 2] = x[blockIdx.x];  // race between blocks
+  if (threadIdx.x == 0 && blockIdx.x == 0) y[0] = latest[0];
+}
+__global__ void of_a_table(const float* x, float* y, int shift) {
+  if (threadIdx.x == 0) table[blockIdx.x] = x[blockIdx.x];
+  if (threadIdx.x == 0) y[blockIdx.x] = table[(blockIdx.x + kBlocks - shift) % kBlocks];  // race between blocks
+}
+__device__ int counted[2];
 
 // Right, whatever `shift` is.
+__global__ void counts_in_a_variable(const float* x, float* y, int) {
+  atomicAdd(&counted[static_cast<int>(x[threadIdx.x]) % 2], 1);
+  if (threadIdx.x == 0) y[blockIdx.x] = 0;
+}
 __global__ void counts(const float* x, float* y, int) {
   atomicAdd(&y[static_cast<int>(x[threadIdx.x]) % 4], 1);
 }
@@ -108,6 +123,9 @@ RUN(last_block)
 RUN(told_after_barrier)
 RUN(waits_for_flag)
 RUN(same_value)
+RUN(of_a_variable)
+RUN(of_a_table)
+RUN(counts_in_a_variable)
 RUN(counts)
 RUN(reads_what_all_read)
 RUN(guarded)

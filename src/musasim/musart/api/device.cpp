@@ -1,6 +1,7 @@
 #include "../driver/device.h"
 #include "../driver/memory.h"
 #include "../driver/stream.h"
+#include "../driver/streamcheck.h"
 #include "gate.h"
 
 #include <atomic>
@@ -63,6 +64,7 @@ musaError_t musaDeviceSynchronize(void) {
     return remember(error);
   }
   wait_until(last_completion(current_device(), false));
+  streamcheck::host_waited_for_device(current_device());
   std::fflush(stdout); // from here on, the kernels' output is visible
   return musaSuccess;
 }
@@ -75,6 +77,7 @@ musaError_t musaDeviceReset(void) {
   }
   const int device = current_device();
   wait_until(last_completion(device, false));
+  streamcheck::host_waited_for_device(device);
   release_all(device, Owner::Program);
   const std::lock_guard<std::mutex> lock(g_peers_mutex);
   auto& all = peers();

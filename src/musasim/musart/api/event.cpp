@@ -1,4 +1,5 @@
 #include "../driver/event.h"
+#include "../driver/streamcheck.h"
 #include "gate.h"
 #include "stream.h"
 
@@ -82,6 +83,7 @@ musaError_t musaEventSynchronize(musaEvent_t event) {
     return remember(error);
   }
   wait_until(time_of(*reinterpret_cast<Event*>(event)));
+  streamcheck::host_waited_for(*reinterpret_cast<Event*>(event));
   return musaSuccess;
 }
 
@@ -90,7 +92,11 @@ musaError_t musaEventQuery(musaEvent_t event) {
     return remember(error);
   }
   const bool done = time_of(*reinterpret_cast<Event*>(event)) <= now_ns();
-  return remember(done ? musaSuccess : musaErrorNotReady);
+  if (!done) {
+    return remember(musaErrorNotReady);
+  }
+  streamcheck::host_waited_for(*reinterpret_cast<Event*>(event));
+  return musaSuccess;
 }
 
 musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEvent_t end) {
@@ -110,6 +116,8 @@ musaError_t musaEventElapsedTime(float* milliseconds, musaEvent_t begin, musaEve
   if (time_of(first) > now_ns() || time_of(second) > now_ns()) {
     return remember(musaErrorNotReady);
   }
+  streamcheck::host_waited_for(first);
+  streamcheck::host_waited_for(second);
   *milliseconds = static_cast<float>(static_cast<double>(time_of(second) - time_of(first)) / 1e6);
   return musaSuccess;
 }

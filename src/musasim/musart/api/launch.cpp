@@ -3,6 +3,7 @@
 
 #include "../driver/capture.h"
 #include "../driver/device.h"
+#include "../driver/streamcheck.h"
 #include "../engine/kernel_node.h"
 #include "../engine/launch.h"
 #include "../ground/on_device.h"
@@ -70,6 +71,18 @@ musaError_t launch_function(const void* function, const Configuration& wanted, v
     remember(before);
   }
   return error;
+}
+
+// Runs at once, because all earlier work has run already. It waits for the stream's clock, because the function may measure time. The
+// function may tell the rest of the program that the stream has come so far.
+template <typename Function>
+void run_host_function(Stream& stream, Function function) {
+  wait_until(stream.busy_until.load());
+  {
+    const streamcheck::AsDevice part_of_the_stream;
+    function();
+  }
+  streamcheck::host_waited_for(stream);
 }
 
 } // namespace
@@ -152,7 +165,6 @@ musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* fu
   return launch_function(function, wanted, arguments);
 }
 
-// Runs at once, because all earlier work has run already. It waits for the stream's clock, because the function may measure time.
 musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void* data) {
   if (const auto error = enter()) {
     return remember(error);
@@ -168,8 +180,7 @@ musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void*
     capture->add({"musaLaunchHostFunc", [=] { function(data); }, nullptr, /*at_once=*/true}, *stream);
     return musaSuccess;
   }
-  wait_until(stream->busy_until.load());
-  function(data);
+  run_host_function(*stream, [&] { function(data); });
   return musaSuccess;
 }
 
@@ -181,7 +192,6 @@ musaError_t musaStreamAddCallback(musaStream_t handle, musaStreamCallback_t call
   if (callback == nullptr || flags != 0) {
     return remember(musaErrorInvalidValue);
   }
-  wait_until(stream->busy_until.load());
-  callback(handle, static_cast<musaError_t>(device_fault(stream->device)), data);
+  run_host_function(*stream, [&] { callback(handle, static_cast<musaError_t>(device_fault(stream->device)), data); });
   return musaSuccess;
 }

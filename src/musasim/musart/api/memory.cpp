@@ -1,6 +1,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/streamcheck.h"
 #include "../driver/symbol.h"
 #include "../engine/leaks.h"
 #include "gate.h"
@@ -75,6 +76,7 @@ musaError_t musaFree(void* pointer) {
     return remember(musaErrorInvalidValue);
   }
   wait_until(last_completion(found->device, false));
+  streamcheck::host_waited_for_device(found->device);
   return remember(release(pointer, Owner::Program) ? musaSuccess : musaErrorInvalidValue);
 }
 
@@ -90,6 +92,9 @@ musaError_t musaFreeAsync(void* pointer, musaStream_t stream) {
   }
   if (stream_of(stream) == nullptr) {
     return remember(musaErrorInvalidResourceHandle);
+  }
+  if (const auto found = find_allocation(pointer); found && found->base == pointer) {
+    streamcheck::did(*stream_of(stream), "musaFreeAsync", {{pointer, found->size, streamcheck::Kind::Write}});
   }
   const bool freed = pointer == nullptr || release(pointer, Owner::Program);
   return remember(freed ? musaSuccess : musaErrorInvalidValue);

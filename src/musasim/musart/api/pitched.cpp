@@ -65,7 +65,10 @@ musaError_t musaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
   const auto copy = [=] {
     copy_rows(static_cast<char*>(to), to_pitch, static_cast<const char*>(from), from_pitch, width, height);
   };
-  return remember(run_on(stream_of(stream), "musaMemcpy2D", copy));
+  const auto accesses = accesses_of_copy({to, to_pitch, width, height}, {from, from_pitch, width, height});
+  const auto done = run_on(stream_of(stream), "musaMemcpy2D", accesses, copy);
+  wait_if_unpinned(stream_of(stream), to);
+  return remember(done);
 }
 
 musaError_t musaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
@@ -74,7 +77,9 @@ musaError_t musaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
     return remember(error);
   }
   wait_until(last_completion(current_device(), true));
-  return musaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  const auto error = musaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+  streamcheck::host_waited_for(default_stream(current_device()));
+  return error;
 }
 
 musaError_t musaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, musaStream_t stream) {
@@ -97,7 +102,7 @@ musaError_t musaMemset2DAsync(void* pointer, size_t pitch, int value, size_t wid
       std::memset(begin + row * pitch, value, width);
     }
   };
-  return remember(run_on(stream_of(stream), "musaMemset2D", fill));
+  return remember(run_on(stream_of(stream), "musaMemset2D", accesses_of_fill({pointer, pitch, width, height}), fill));
 }
 
 musaError_t musaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height) {

@@ -2,6 +2,7 @@
 
 #include "../driver/capture.h"
 #include "../driver/device.h"
+#include "../driver/streamcheck.h"
 #include "gate.h"
 
 namespace musart {
@@ -63,6 +64,7 @@ musaError_t musaStreamSynchronize(musaStream_t handle) {
     return remember(error);
   }
   wait_until(stream->busy_until.load());
+  streamcheck::host_waited_for(*stream);
   return musaSuccess;
 }
 
@@ -71,7 +73,11 @@ musaError_t musaStreamQuery(musaStream_t handle) {
   if (const auto error = enter_stream(handle, &stream)) {
     return remember(error);
   }
-  return remember(stream->busy_until.load() <= now_ns() ? musaSuccess : musaErrorNotReady);
+  if (stream->busy_until.load() > now_ns()) {
+    return remember(musaErrorNotReady);
+  }
+  streamcheck::host_waited_for(*stream);
+  return musaSuccess;
 }
 
 musaError_t musaStreamGetPriority(musaStream_t handle, int* priority) {

@@ -28,10 +28,20 @@ Place place_of(const void* pointer, size_t count, int device = -1) {
   return fits ? Place::Device : Place::TooShort;
 }
 
+Rows one_row(const void* begin, size_t count) {
+  return {begin, count, count, 1};
+}
+
+// Between two places on devices, the host does not wait for the end.
 musaError_t copy_now(void* to, const void* from, size_t count) {
   wait_until(last_completion(current_device(), true));
-  std::memmove(to, from, count);
-  return musaSuccess;
+  auto& stream = default_stream(current_device());
+  const auto work = [=] { std::memmove(to, from, count); };
+  const auto error = run_on(&stream, "musaMemcpy", accesses_of_copy(one_row(to, count), one_row(from, count)), work);
+  if (place_of(to, 1) == Place::Host || place_of(from, 1) == Place::Host) {
+    streamcheck::host_waited_for(stream);
+  }
+  return error;
 }
 
 musaError_t check_peers(const void* to, int to_device, const void* from, int from_device, size_t count) {
@@ -60,16 +70,60 @@ musaError_t check_copy(const void* to, const void* from, size_t count, musaMemcp
   return to != nullptr && from != nullptr && whole && as_said ? musaSuccess : musaErrorInvalidValue;
 }
 
-musaError_t run_on(Stream* stream, const char* name, std::function<void()> work) {
+musaError_t run_on(Stream* stream, const char* name, const Accesses& accesses, std::function<void()> work) {
   if (stream == nullptr) {
     return musaErrorInvalidResourceHandle;
   }
-  if (auto* capture = stream->capture.load()) {
-    capture->add(name, std::move(work), *stream);
-  } else {
+  auto as_device = [work = std::move(work)] {
+    const streamcheck::AsDevice device;
     work();
+  };
+  if (auto* capture = stream->capture.load()) {
+    capture->add(name, std::move(as_device), *stream);
+  } else {
+    as_device();
+    streamcheck::did(*stream, name, accesses);
   }
   return musaSuccess;
+}
+
+namespace {
+
+void add_rows(const Rows& rows, streamcheck::Kind kind, Accesses& accesses) {
+  const auto place = place_of(rows.begin, 1);
+  const bool pinned = place == Place::Host && owns_pinned(rows.begin);
+  if (place == Place::Host && !pinned) {
+    return;
+  }
+  for (size_t row = 0; row < rows.height; ++row) {
+    accesses.push_back({static_cast<const char*>(rows.begin) + row * rows.pitch, rows.width, kind, pinned});
+  }
+}
+
+} // namespace
+
+Accesses accesses_of_copy(const Rows& to, const Rows& from) {
+  Accesses accesses;
+  if (streamcheck::enabled()) {
+    add_rows(from, streamcheck::Kind::Read, accesses);
+    add_rows(to, streamcheck::Kind::Write, accesses);
+  }
+  return accesses;
+}
+
+Accesses accesses_of_fill(const Rows& to) {
+  Accesses accesses;
+  if (streamcheck::enabled()) {
+    add_rows(to, streamcheck::Kind::Write, accesses);
+  }
+  return accesses;
+}
+
+void wait_if_unpinned(Stream* stream, const void* to) {
+  const bool waits = streamcheck::enabled() && stream != nullptr && stream->capture.load() == nullptr;
+  if (waits && place_of(to, 1) == Place::Host && !is_pinned(to)) {
+    streamcheck::host_waited_for(*stream);
+  }
 }
 
 } // namespace musart
@@ -93,7 +147,7 @@ musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t
   if (place_of(pointer, count) != Place::Device && !is_pinned(pointer)) {
     return remember(musaErrorInvalidValue);
   }
-  return remember(run_on(stream_of(stream), "musaMemset", [=] { std::memset(pointer, value, count); }));
+  return remember(run_on(stream_of(stream), "musaMemset", accesses_of_fill(one_row(pointer, count)), [=] { std::memset(pointer, value, count); }));
 }
 
 musaError_t musaMemcpy(void* to, const void* from, size_t count, musaMemcpyKind kind) {
@@ -117,7 +171,10 @@ musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpy
   if (const auto error = check_copy(to, from, count, kind)) {
     return remember(error);
   }
-  return remember(run_on(stream_of(stream), "musaMemcpy", [=] { std::memmove(to, from, count); }));
+  const auto accesses = accesses_of_copy(one_row(to, count), one_row(from, count));
+  const auto done = run_on(stream_of(stream), "musaMemcpy", accesses, [=] { std::memmove(to, from, count); });
+  wait_if_unpinned(stream_of(stream), to);
+  return remember(done);
 }
 
 musaError_t musaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t count) {
@@ -138,5 +195,6 @@ musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, 
   if (const auto error = check_peers(to, to_device, from, from_device, count)) {
     return remember(error);
   }
-  return remember(run_on(stream_of(stream), "musaMemcpyPeer", [=] { std::memmove(to, from, count); }));
+  const auto accesses = accesses_of_copy(one_row(to, count), one_row(from, count));
+  return remember(run_on(stream_of(stream), "musaMemcpyPeer", accesses, [=] { std::memmove(to, from, count); }));
 }

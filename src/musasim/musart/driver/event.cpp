@@ -1,6 +1,7 @@
 #include "event.h"
 
 #include "graph_launches.h"
+#include "happens_before.h"
 
 #include <mutex>
 #include <set>
@@ -66,6 +67,7 @@ void record_event(Event& event, Stream& stream) {
   const auto* capture = event.capture;
   event.progress = capture == nullptr || capture->reached.count(&stream) == 0 ? Progress{} : capture->reached.at(&stream);
   event.recorded = true;
+  streamcheck::record_known(event.known, stream);
 }
 
 Capture* captured_for_default_stream(const Event& event, const Stream& stream) {
@@ -78,6 +80,7 @@ void block_on_event(const Event& event, Stream& stream) {
     join_capture(event.capture, event.progress, stream);
   }
   wait_for(stream, time_of(event));
+  streamcheck::stream_learns(stream, event.known);
 }
 
 void record_event_at_launch(Event& event, Stream& stream) {

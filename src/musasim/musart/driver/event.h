@@ -28,6 +28,7 @@ struct Event {
   bool recorded = false;
   bool timing = true;
   std::optional<SharedTime> shared;
+  Known known; // what is over when it is reached
 };
 
 int64_t time_of(const Event& event);

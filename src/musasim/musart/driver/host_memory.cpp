@@ -1,9 +1,14 @@
 #include "host_memory.h"
 
+#include "streamcheck.h"
+
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 
 namespace musart {
@@ -44,46 +49,70 @@ bool add_range(const void* pointer, size_t bytes, bool ours) {
   return true;
 }
 
-bool remove_range(const void* pointer, bool ours) {
+// 0 if it was not known.
+size_t remove_range(const void* pointer, bool ours) {
   auto& known = host_ranges();
   const std::unique_lock<std::shared_mutex> lock(known.mutex);
   const auto found = known.by_address.find(static_cast<const char*>(pointer));
   if (found == known.by_address.end() || found->second.ours != ours) {
-    return false;
+    return 0;
   }
+  const size_t size = found->second.size;
   known.by_address.erase(found);
-  return true;
+  return size;
+}
+
+std::optional<HostRange> range_with(const void* pointer) {
+  const auto* address = static_cast<const char*>(pointer);
+  auto& known = host_ranges();
+  const std::shared_lock<std::shared_mutex> lock(known.mutex);
+  const auto after = known.by_address.upper_bound(address);
+  if (after == known.by_address.begin()) {
+    return std::nullopt;
+  }
+  const auto& [begin, range] = *std::prev(after);
+  return address < begin + range.size ? std::make_optional(range) : std::nullopt;
+}
+
+// Pages of its own, which the checker of streams can guard.
+void* whole_pages_of_host(size_t bytes) {
+  void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+void* aligned_to_page(size_t bytes) {
+  void* pointer = nullptr;
+  return posix_memalign(&pointer, kHostPage, bytes) == 0 ? pointer : nullptr;
 }
 
 } // namespace
 
 void* allocate_pinned(size_t bytes) {
-  void* pointer = nullptr;
-  if (posix_memalign(&pointer, kHostPage, bytes) != 0) {
-    return nullptr;
+  void* pointer = streamcheck::enabled() ? whole_pages_of_host(bytes) : aligned_to_page(bytes);
+  if (pointer != nullptr) {
+    add_range(pointer, bytes, true);
   }
-  add_range(pointer, bytes, true);
   return pointer;
 }
 
 bool release_pinned(void* pointer) {
-  if (!remove_range(pointer, true)) {
-    return false;
+  const size_t bytes = remove_range(pointer, true);
+  if (bytes != 0 && streamcheck::enabled()) {
+    streamcheck::forget(pointer, bytes);
+    munmap(pointer, bytes);
+  } else if (bytes != 0) {
+    std::free(pointer);
   }
-  std::free(pointer);
-  return true;
+  return bytes != 0;
 }
 
 bool is_pinned(const void* pointer) {
-  const auto* address = static_cast<const char*>(pointer);
-  auto& known = host_ranges();
-  const std::shared_lock<std::shared_mutex> lock(known.mutex);
-  auto after = known.by_address.upper_bound(address);
-  if (after == known.by_address.begin()) {
-    return false;
-  }
-  --after;
-  return address < after->first + after->second.size;
+  return range_with(pointer).has_value();
+}
+
+bool owns_pinned(const void* pointer) {
+  const auto range = range_with(pointer);
+  return range && range->ours;
 }
 
 bool register_host_range(const void* pointer, size_t bytes) {
@@ -91,7 +120,7 @@ bool register_host_range(const void* pointer, size_t bytes) {
 }
 
 bool unregister_host_range(const void* pointer) {
-  return remove_range(pointer, false);
+  return remove_range(pointer, false) != 0;
 }
 
 } // namespace musart

@@ -3,6 +3,7 @@
 #include "checked_memory.h"
 #include "device.h"
 #include "pages.h"
+#include "streamcheck.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -52,6 +53,7 @@ void give_back(Memory& all, Position at) {
   all.allocations.erase(at);
   g_releases.fetch_add(1, std::memory_order_relaxed);
   memcheck::give_up(allocation.base);
+  streamcheck::forget(allocation.base, allocation.size);
   all.used[allocation.device] -= whole_pages(allocation.size);
   munmap(allocation.base, whole_pages(allocation.size));
   if (allocation.shared >= 0) {
@@ -221,6 +223,7 @@ void remove_piece(char* address, size_t bytes) {
     }
   }
   g_releases.fetch_add(1, std::memory_order_relaxed);
+  streamcheck::forget(address, bytes);
 }
 
 std::vector<Allocation> pieces_of(const Reservation& in) {

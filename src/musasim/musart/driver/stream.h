@@ -3,11 +3,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <vector>
 
 #pragma GCC visibility push(default)
 namespace musart {
 
 struct Capture;
+
+// MUSASIM_STREAMCHECK=1: how much of each stream's work is over, by the stream's number (happens_before.h).
+using Known = std::vector<uint32_t>;
 
 // Kernels run at once on the calling thread, so a stream is only a clock: `busy_until` says when the work queued on it
 // would be done. So query, wait and elapsed time are correct without worker threads.
@@ -17,6 +21,8 @@ struct Stream {
   int priority = 0;
   int device = -1;
   bool blocking = false; // whether the default stream waits for it
+  int number = -1; // in Known; -1 before its first work
+  Known known; // what its next work comes after
 };
 
 constexpr int kHighestPriority = -1;

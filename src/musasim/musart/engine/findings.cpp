@@ -1,12 +1,10 @@
 #include "findings.h"
 
+#include "../ground/source_line.h"
 #include "seed.h"
-
-#include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 #include <vector>
 
@@ -44,14 +42,6 @@ void add(const CheckedThread& by, const char* kind, const std::string& what, Fin
   findings().push_back(std::move(finding));
 }
 
-// The first line of addr2line's that is not the toolkit's own: functions of its headers are expanded where a program calls them.
-void read_line(FILE* pipe, char* line, int size) {
-  char next[4096];
-  while (std::fgets(next, sizeof next, pipe) != nullptr) {
-    if (line[0] == '\0' || std::strstr(line, "/include/musasim/") != nullptr) std::snprintf(line, size, "%s", next);
-  }
-}
-
 } // namespace
 
 std::string thread_text(unsigned thread) {
@@ -73,27 +63,6 @@ void found(const char* kind, const std::string& what, const void* caller) {
 
 void found_at(const CheckedThread& by, const char* kind, const std::string& what, const std::string& place) {
   add(by, kind, what, {{}, nullptr, nullptr, place});
-}
-
-// "file:line", by the program addr2line that compilers bring along, or the library and the offset in it.
-std::string line_of(const void* caller) {
-  Dl_info info{};
-  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) {
-    return "an unknown place";
-  }
-  const auto offset = static_cast<const char*>(caller) - static_cast<const char*>(info.dli_fbase) - 1;
-  char command[4200];
-  std::snprintf(command, sizeof command, "addr2line -i -e '%s' 0x%zx 2>/dev/null", info.dli_fname, static_cast<size_t>(offset));
-  char line[4096] = "";
-  if (FILE* pipe = std::strchr(info.dli_fname, '\'') == nullptr ? popen(command, "r") : nullptr) {
-    read_line(pipe, line, sizeof line);
-    pclose(pipe);
-  }
-  line[std::strcspn(line, " \n")] = '\0'; // "(discriminator 3)" may follow
-  if (line[0] == '\0' || line[0] == '?') {
-    std::snprintf(line, sizeof line, "%s+0x%zx", info.dli_fname, static_cast<size_t>(offset));
-  }
-  return line;
 }
 
 void write_findings() {

@@ -18,6 +18,5 @@ void found(const char* kind, const std::string& what, const void* caller); // by
 void found_at(const CheckedThread& by, const char* kind, const std::string& what, const std::string& place);
 
 void write_findings(); // to stderr
-std::string line_of(const void* caller);
 
 } // namespace musart::memcheck

@@ -4,6 +4,7 @@
 #include "../driver/launch_watcher.h"
 #include "../ground/last_error.h"
 #include "block.h"
+#include "launched_accesses.h"
 #include "signals.h"
 
 #include <algorithm>
@@ -82,13 +83,15 @@ bool fits_in_shared(const musasim_kernel& kernel, size_t fixed, size_t dynamic) 
 
 namespace {
 
-void run_unwatched(const Launch& launch, int device, const void* data, const musasim_closure& closure) {
+void run_unwatched(const Launch& launch, int device, Stream* stream, const void* data, const musasim_closure& closure) {
   static auto* one_at_a_time = new std::mutex();
   const std::lock_guard<std::mutex> lock(*one_at_a_time);
+  const streamcheck::AsDevice as_device;
   Handlers handlers;
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);
   restore_signals(handlers);
+  streamcheck::end_of_launch(stream, launch.kernel->name);
   if (error == musaErrorCooperativeLaunchTooLarge || error == musaErrorLaunchOutOfResources || error == musaErrorInvalidValue) {
     remember(error);
   } else if (error != musaSuccess) {
@@ -98,20 +101,20 @@ void run_unwatched(const Launch& launch, int device, const void* data, const mus
 
 } // namespace
 
-void run_launch(const Launch& launch, int device, const Stream* stream, const void* data, const musasim_closure& closure) {
+void run_launch(const Launch& launch, int device, Stream* stream, const void* data, const musasim_closure& closure) {
   if (device_fault(device) != musaSuccess) {
     return;
   }
   const auto watcher = launch_watcher.load(std::memory_order_relaxed);
   if (__builtin_expect(watcher == nullptr, 1)) {
-    run_unwatched(launch, device, data, closure);
+    run_unwatched(launch, device, stream, data, closure);
     return;
   }
   const auto& kernel = *launch.kernel;
   const auto extent = [](const Extent& e) { return std::array<unsigned, 3>{e.x, e.y, e.z}; };
   LaunchedKernel launched{kernel.name, extent(launch.grid), extent(launch.block), launch.shared, device, stream};
   watcher(launched, [&] {
-    run_unwatched(launch, device, data, closure);
+    run_unwatched(launch, device, stream, data, closure);
     launched.shared += kernel.static_shared; // which the first launch of a kernel finds out
   });
 }

@@ -17,6 +17,6 @@ int blocks_that_fit(const musasim_kernel& kernel, int threads, size_t shared); /
 
 // Does nothing on a device that has failed. What a launch alone fails with is remembered, and what its device fails with stays.
 // `stream` is nullptr for a node of a graph.
-void run_launch(const Launch& launch, int device, const Stream* stream, const void* data, const musasim_closure& closure);
+void run_launch(const Launch& launch, int device, Stream* stream, const void* data, const musasim_closure& closure);
 
 } // namespace musart

@@ -2,7 +2,7 @@
 
 #include "../driver/memory.h"
 #include "../ground/environment.h"
-#include "findings.h"
+#include "../ground/source_line.h"
 
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ bool leaks_are_wanted() {
 
 void tell_leak(const Allocation& leaked, const void* caller) {
   std::fprintf(stderr, "musasim: leak: %zu bytes on device %d were not freed\n    at %s\n", leaked.size, leaked.device,
-      memcheck::line_of(caller).c_str());
+      line_of(caller).c_str());
 }
 
 // When the library is unloaded, which is after the destructors of the programs that use it.

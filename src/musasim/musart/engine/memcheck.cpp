@@ -4,9 +4,11 @@
 #include "memcheck.h"
 
 #include "../driver/checked_memory.h"
+#include "../driver/symbol.h"
 #include "../ground/on_device.h"
 #include "../include/musasim/engine.h"
 #include "findings.h"
+#include "launched_accesses.h"
 #include "ordering.h"
 #include "running.h"
 
@@ -208,8 +210,20 @@ void check_known(Address address, size_t bytes, bool write, bool shared, const v
   check_order(address, bytes, write ? Kind::Write : Kind::Read, shared, thread, caller);
 }
 
+// __device__ variables begin as zeros, so threads are looked at and contents are not.
+bool is_variable(const Place& place, const void* pointer, size_t bytes) {
+  return place.where == Where::Elsewhere && room_in_symbol(pointer) >= bytes;
+}
+
+void check_variable(Address address, size_t bytes, Kind kind, const void* caller) {
+  CheckedThread thread{};
+  if (checked_thread(&thread)) check_order(address, bytes, kind, false, thread, caller);
+}
+
 void check(const void* pointer, size_t bytes, bool write, const void* caller) {
-  if (!on_device() || !enabled()) return;
+  if (!on_device()) return;
+  if (streamcheck::enabled()) streamcheck::note(pointer, bytes, write ? streamcheck::Kind::Write : streamcheck::Kind::Read, caller);
+  if (!enabled()) return;
   compare_rewrites(); // what was written after the last call is there now
   if (bytes == 0 || is_on_stack(pointer)) return;
   const auto address = reinterpret_cast<Address>(pointer);
@@ -222,6 +236,7 @@ void check(const void* pointer, size_t bytes, bool write, const void* caller) {
   if (place.where == Where::Outside) found(write ? "write out of bounds" : "read out of bounds", access + place.text, caller);
   if (place.where == Where::Freed) found(write ? "write after free" : "read after free", access + place.text, caller);
   if (place.where == Where::Inside) check_known(address, bytes, write, false, caller);
+  if (is_variable(place, pointer, bytes)) check_variable(address, bytes, write ? Kind::Write : Kind::Read, caller);
 }
 
 // Not a race, whatever others do with it by atomic functions; but it writes.
@@ -231,7 +246,8 @@ void check_atomic(const void* pointer, size_t bytes, const CheckedThread& thread
   const Place place = place_of(address, bytes);
   if (place.where == Where::Outside && !shared) found("write out of bounds", "atomic function, " + place.text, caller);
   if (place.where == Where::Freed && !shared) found("write after free", "atomic function, " + place.text, caller);
-  if (place.where == Where::Inside || shared) check_order(address, bytes, Kind::Atomic, shared, thread, caller);
+  const bool known = place.where == Where::Inside || shared || is_variable(place, pointer, bytes);
+  if (known) check_order(address, bytes, Kind::Atomic, shared, thread, caller);
 }
 
 // What -fsanitize=alignment tells of an access, as GCC and clang lay it out.
@@ -317,7 +333,9 @@ MUSASIM_EXPORT void __ubsan_handle_type_mismatch_v1(const memcheck::Misaligned* 
 
 void musasim_atomic(const void* address, size_t bytes, const void* caller) {
   CheckedThread thread{};
-  if (!on_device() || !memcheck::enabled() || !checked_thread(&thread)) return;
+  if (!on_device() || !checked_thread(&thread)) return;
+  if (streamcheck::enabled()) streamcheck::note(address, bytes, streamcheck::Kind::Atomic, caller);
+  if (!memcheck::enabled()) return;
   memcheck::compare_rewrites();
   if (bytes != 0) memcheck::check_atomic(address, bytes, thread, caller);
   memcheck::synchronise(thread, bytes == 0);

@@ -1,5 +1,6 @@
 #include "signals.h"
 
+#include "../driver/pinned_guard.h"
 #include "../ground/on_device.h"
 #include "running.h"
 
@@ -29,6 +30,9 @@ void hand_on(int number) {
 void on_signal(int number, siginfo_t* information, void*) {
   if (!on_device()) {
     hand_on(number);
+    return;
+  }
+  if (number == SIGSEGV && streamcheck::reach_pinned(information->si_addr)) {
     return;
   }
   sigset_t these;

@@ -176,7 +176,7 @@ class _Driver:
         return counted.object_file(source.path, output)
 
     def _is_checked(self) -> bool:
-        return _memcheck() and not self._is_clang
+        return _is_checked() and not self._is_clang
 
     def _architectures(self) -> str:
         return " ".join(
@@ -189,7 +189,7 @@ class _Driver:
         words = [*self._compiler, *options.preprocess]
         if source.language == "musa":
             words += [*_DEFINES, f"-D__MUSA_ARCH__={options.architecture * 10}", self._standard(), "-D_GNU_SOURCE"]
-            words += ["-D__MUSASIM_MEMCHECK__"] if _memcheck() else []
+            words += ["-D__MUSASIM_MEMCHECK__"] if _is_checked() else []
             words += ["-include", "musa_runtime.h"]
         elif options.standard is not None:
             words.append(options.standard)
@@ -237,9 +237,9 @@ class _Driver:
             run(command)
 
 
-def _memcheck() -> bool:
+def _is_checked() -> bool:
     """Whether kernels are compiled so that the runtime can look at their accesses."""
-    return os.environ.get("MUSASIM_MEMCHECK", "") not in ("", "0")
+    return any(os.environ.get(name, "") not in ("", "0") for name in ("MUSASIM_MEMCHECK", "MUSASIM_STREAMCHECK"))
 
 
 def _to(output: str | None) -> list[str]:

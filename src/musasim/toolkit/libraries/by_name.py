@@ -38,7 +38,12 @@ class LibraryByName:
 
     def library(self, runtime: Path) -> Path:
         """Return the compiled library's path. `runtime` is any libmusart.so: whichever a process has loaded is used."""
-        return cache.stored(f"{self.stem}-{self._digest()}", partial(self._compile, runtime)) / self.name
+        return cache.stored(self.folder, partial(self._compile, runtime)) / self.name
+
+    @property
+    def folder(self) -> str:
+        """Its entry of the cache."""
+        return f"{self.stem}-{self._digest()}"
 
     def files(self) -> list[Path]:
         """What it is compiled from."""

@@ -1,4 +1,5 @@
 // One compiler run for everything that computes.
+#include "ops/accesses.cpp"
 #include "ops/alerts.cpp"
 #include "ops/alias.cpp"
 #include "ops/attention.cpp"

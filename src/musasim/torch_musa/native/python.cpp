@@ -8,6 +8,7 @@
 #include "python/memory.cpp"
 #include "python/module.cpp"
 #include "python/musart.cpp"
+#include "python/place.cpp"
 #include "python/snapshot.cpp"
 #include "python/stream.cpp"
 #include "python/tensor.cpp"

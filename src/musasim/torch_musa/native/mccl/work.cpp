@@ -1,5 +1,6 @@
 #include "work.h"
 
+#include "../runtime/stream.h"
 #include "elsewhere.h"
 
 #include <ATen/core/ivalue.h>
@@ -158,6 +159,7 @@ WorkMCCL::WorkMCCL(Facts facts, std::shared_ptr<Health> health)
       story_(std::make_shared<Story>(
           Story{.rank = facts_.rank, .operation = describe(facts_), .health = std::move(health)})),
       deadline_(after(facts_.timeout)) {
+  musart::streamcheck::record_known(known_, stream_state(current_stream(facts_.device.index())));
   if (recordFunctionEndCallback_) {
     completion_->then(recordFunctionEndCallback_);
   }
@@ -183,7 +185,11 @@ bool WorkMCCL::isCompleted() {
   if (!completion_->done() && !story_->health->good()) {
     completion_->complete(story_->health->aborted());
   }
-  return completion_->done();
+  const bool done = completion_->done();
+  if (done) {
+    musart::streamcheck::host_knows(known_);
+  }
+  return done;
 }
 
 bool WorkMCCL::isSuccess() const {
@@ -205,6 +211,10 @@ bool WorkMCCL::wait(Milliseconds timeout) {
     } else if (!story_->health->good()) {
       completion_->complete(story_->health->aborted());
     }
+  }
+  musart::streamcheck::stream_learns(stream_state(current_stream(facts_.device.index())), known_);
+  if (timeout != kNoTimeout || facts_.type == c10d::OpType::BARRIER) {
+    musart::streamcheck::host_knows(known_);
   }
   forget(*this);
   if (const auto error = completion_->error(); error && !goes_on) {
@@ -263,10 +273,14 @@ c10::intrusive_ptr<Future> WorkMCCL::getFutureResult() {
 }
 
 void WorkMCCL::at_the_end(std::function<void()> settle_future) {
-  if (completion_->done()) {
+  auto settle = [settle_future = std::move(settle_future), known = known_] {
+    musart::streamcheck::host_knows(known); // whoever waits for a future does so in many ways
     settle_future();
+  };
+  if (completion_->done()) {
+    settle();
   } else {
-    completion_->then([settle_future = std::move(settle_future)] { run_elsewhere(settle_future); });
+    completion_->then([settle = std::move(settle)] { run_elsewhere(settle); });
   }
 }
 

@@ -3,6 +3,8 @@
 #include "error.h"
 #include "settings.h"
 
+#include "musart/driver.h"
+
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
 #include <condition_variable>
@@ -80,6 +82,8 @@ class WorkMCCL final : public c10d::Work {
  private:
   // Runs it when the operation has ended, and at once if it has.
   void at_the_end(std::function<void()> settle_future);
+
+  musart::Known known_; // of the stream that the operation follows, and of whoever waits for the operation
 
   // The facts about the operation for error messages.
   struct Story {

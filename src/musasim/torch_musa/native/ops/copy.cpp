@@ -6,6 +6,7 @@
 #include "../runtime/launches.h"
 #include "../runtime/trace.h"
 #include "../runtime/replay_memory.h"
+#include "accesses.h"
 #include "alias.h"
 #include "record.h"
 #include "unowned.h"
@@ -38,6 +39,34 @@ size_t bytes_of(const at::Tensor& tensor) {
   return static_cast<size_t>(tensor.numel()) * tensor.element_size();
 }
 
+// The host's side of a copy counts where it is pinned: only then is the copy not over when its call returns.
+void add_side(const at::Tensor& tensor, musart::streamcheck::Kind kind, Accesses& accesses) {
+  if (on_musa(tensor)) {
+    add_access(tensor, kind, accesses);
+  } else if (tensor.numel() != 0 && tensor.is_non_overlapping_and_dense() && musart::owns_pinned(tensor.const_data_ptr())) {
+    accesses.push_back({tensor.const_data_ptr(), bytes_of(tensor), kind, /*pinned=*/true});
+  }
+}
+
+// Between devices, PyTorch lets the streams of both wait for each other, before and after.
+void tell_copy(const at::Tensor& source, const at::Tensor& destination) {
+  if (C10_LIKELY(!notes_accesses())) {
+    return;
+  }
+  Accesses accesses;
+  add_side(source, musart::streamcheck::Kind::Read, accesses);
+  add_side(destination, musart::streamcheck::Kind::Write, accesses);
+  auto& from = stream_state(current_stream(musa_device_of(source, destination).index()));
+  auto& to = stream_state(current_stream(musa_device_of(destination, source).index()));
+  if (&from != &to) {
+    musart::streamcheck::stream_follows(from, to);
+  }
+  musart::streamcheck::did(from, "a copy", accesses);
+  if (&from != &to) {
+    musart::streamcheck::stream_follows(to, from);
+  }
+}
+
 void copy_values(const at::Tensor& source, const at::Tensor& destination) {
   if (on_musa(source) && on_musa(destination) && source.device() != destination.device()) {
     // As torch_musa when it asks for access between devices. Until then, PyTorch takes no memory of the host for pinned.
@@ -48,7 +77,13 @@ void copy_values(const at::Tensor& source, const at::Tensor& destination) {
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   AliasTable aliases(musa_device_of(destination, source));
   const auto to = aliases.to_cpu(destination);
-  to.copy_(aliases.to_cpu(source));
+  {
+    const auto& host = on_musa(destination) ? source : destination;
+    const auto bytes = host.has_storage() ? host.storage().nbytes() : 0;
+    const musart::streamcheck::AsDevice as_device(bytes == 0 ? nullptr : host.storage().data(), bytes);
+    to.copy_(aliases.to_cpu(source));
+  }
+  tell_copy(source, destination);
   if (C10_UNLIKELY(destination.is_quantized() && !destination.is_same(to))) {
     at::get_qtensorimpl(destination)->set_quantizer_(at::get_qtensorimpl(to)->quantizer());
   }
@@ -81,6 +116,7 @@ void wait_for_stream(c10::DeviceIndex device) {
   const auto stream = current_stream(device);
   const TracedCall call("musaStreamSynchronize");
   wait_until(stream_state(stream).busy_until.load()); // torch_musa tells PyTorch's GPU trace of reads of single values only
+  musart::streamcheck::host_waited_for(stream_state(stream));
   check_fault(device);
 }
 
@@ -112,6 +148,8 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
   copy_values(source, destination);
   if (waits) {
     wait_for_stream(musa_device_of(source, destination).index());
+  } else if (on_musa(source) && place_of(destination) == Place::Pageable) { // which a copy has reached when its call returns
+    musart::streamcheck::host_waited_for(stream_state(current_stream(source.device().index())));
   }
   keep_pinned(source, destination, non_blocking);
   return destination;
@@ -129,7 +167,13 @@ at::Scalar read_value(const at::Tensor& tensor) {
   const auto places = [&] { return CopyPlaces{Place::Device, Place::Pinned, static_cast<size_t>(tensor.element_size())}; };
   const TracedWork traced(places, tensor.device().index());
   AliasTable aliases(tensor.device());
-  return at::_local_scalar_dense(aliases.to_cpu(tensor));
+  const auto value = at::_local_scalar_dense(aliases.to_cpu(tensor));
+  if (C10_UNLIKELY(notes_accesses())) {
+    Accesses accesses;
+    add_access(tensor, musart::streamcheck::Kind::Read, accesses);
+    musart::streamcheck::did(stream_state(current_stream(tensor.device().index())), "a copy", accesses);
+  }
+  return value;
 }
 
 } // namespace

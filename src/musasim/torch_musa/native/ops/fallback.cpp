@@ -6,6 +6,7 @@
 #include "../runtime/launches.h"
 #include "../runtime/tally.h"
 #include "../runtime/trace.h"
+#include "accesses.h"
 #include "alias.h"
 #include "record.h"
 #include "signature.h"
@@ -355,7 +356,14 @@ void compute(
     Stack* stack) {
   count(Counted::Operator, op.schema().name().c_str());
   const TracedWork traced(op.schema().name().c_str(), device.index());
+  std::optional<OperatorAccesses> accesses;
+  if (C10_UNLIKELY(notes_accesses()) && says_what_it_writes(op)) {
+    accesses.emplace(op, signature, *stack);
+  }
   Call(op, signature, device, *stack).run(kernel, dense && kernel == op);
+  if (C10_UNLIKELY(accesses.has_value())) {
+    accesses->tell(*stack, device.index());
+  }
 }
 
 } // namespace
@@ -389,7 +397,11 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
   if (waits) {
     wait_for_results(current_stream(check.device().index()));
   }
-  compute(op, kernel, signature, check.device(), check.dense(), stack);
+  const auto device = check.device();
+  compute(op, kernel, signature, device, check.dense(), stack);
+  if (waits) {
+    musart::streamcheck::host_waited_for(stream_state(current_stream(device.index())));
+  }
 }
 
 void run_on_cpu(const c10::OperatorHandle& op, Stack* stack) {

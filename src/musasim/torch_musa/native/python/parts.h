@@ -19,6 +19,8 @@ void add_comm_functions(pybind11::module_& module);
 void add_ipc_functions(pybind11::module_& module);
 void add_process_group(pybind11::module_& module);
 
+void register_place();
+
 void add_raw_functions(pybind11::module_& module, PyMethodDef* methods);
 
 } // namespace musasim

@@ -239,6 +239,7 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
     split(block, size);
   }
   musart::memcheck::use(block->address, requested);
+  musart::streamcheck::is_used_again(block->address, block->size);
   mark_allocated(block, requested, std::move(context));
   return block;
 }
@@ -405,6 +406,9 @@ void DeviceCache::collect_pending(const Context& context) {
     if (!done) {
       ++it;
       continue;
+    }
+    for (const auto& use : block->uses) {
+      musart::streamcheck::forget_work_of(stream_state(use.stream), block->address, block->size);
     }
     block->uses.clear();
     it = pending_.erase(it);

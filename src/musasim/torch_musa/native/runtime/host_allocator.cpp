@@ -116,6 +116,7 @@ class PinnedCache {
     const auto done = std::partition(
         pending_.begin(), pending_.end(), [&](const Pending& each) { return each.use.done_ns > now; });
     for (auto it = done; it != pending_.end(); ++it) {
+      musart::streamcheck::forget(it->address, it->use.size);
       free_[it->use.size].push_back(it->address);
     }
     pending_.erase(done, pending_.end());

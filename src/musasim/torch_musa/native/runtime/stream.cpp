@@ -164,7 +164,11 @@ bool is_idle(c10::Stream stream) {
   refuse_during_capture(stream);
   finish_launches_of(stream);
   const TracedCall call("musaStreamQuery");
-  return stream_state(stream).busy_until.load() <= now_ns();
+  const bool idle = stream_state(stream).busy_until.load() <= now_ns();
+  if (idle) {
+    musart::streamcheck::host_waited_for(stream_state(stream));
+  }
+  return idle;
 }
 
 void synchronize_stream(c10::Stream stream) {
@@ -194,6 +198,7 @@ void wait_for_results(c10::Stream stream) {
   });
   const TracedCall call("musaStreamSynchronize");
   wait_until(stream_state(stream).busy_until.load());
+  musart::streamcheck::host_waited_for(stream_state(stream));
   check_fault(stream.device_index());
 }
 
@@ -205,6 +210,7 @@ void synchronize_device(c10::DeviceIndex device) {
   tell_gpu_trace([](const auto& python) { python.trace_gpu_device_synchronization(kMusa); });
   const TracedCall call("musaDeviceSynchronize");
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
+  musart::streamcheck::host_waited_for_device(device);
   check_fault(device);
 }
 
@@ -225,13 +231,18 @@ void block_on_event(const EventState& event, c10::Stream stream) {
 bool is_complete(const EventState& event) {
   refuse_event_of_capture(event);
   const TracedCall call("musaEventQuery");
-  return time_of(event) <= now_ns();
+  const bool complete = time_of(event) <= now_ns();
+  if (complete) {
+    musart::streamcheck::host_waited_for(event);
+  }
+  return complete;
 }
 
 void synchronize_event(const EventState& event) {
   refuse_event_of_capture(event);
   const TracedCall call("musaEventSynchronize");
   wait_until(time_of(event));
+  musart::streamcheck::host_waited_for(event);
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
