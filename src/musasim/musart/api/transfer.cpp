@@ -4,6 +4,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/protected_memory.h"
 #include "../driver/symbol.h"
 #include "gate.h"
 #include "stream.h"
@@ -30,6 +31,7 @@ Place place_of(const void* pointer, size_t count, int device = -1) {
 
 musaError_t copy_now(void* to, const void* from, size_t count) {
   wait_until(last_completion(current_device(), true));
+  const DeviceWork work;
   std::memmove(to, from, count);
   return musaSuccess;
 }
@@ -64,10 +66,14 @@ musaError_t run_on(Stream* stream, const char* name, std::function<void()> work)
   if (stream == nullptr) {
     return musaErrorInvalidResourceHandle;
   }
-  if (auto* capture = stream->capture.load()) {
-    capture->add(name, std::move(work), *stream);
-  } else {
+  auto on_device = [work = std::move(work)] {
+    const DeviceWork open;
     work();
+  };
+  if (auto* capture = stream->capture.load()) {
+    capture->add(name, std::move(on_device), *stream);
+  } else {
+    on_device();
   }
   return musaSuccess;
 }

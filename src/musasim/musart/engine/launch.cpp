@@ -2,6 +2,7 @@
 
 #include "../driver/device.h"
 #include "../driver/launch_watcher.h"
+#include "../driver/protected_memory.h"
 #include "../ground/last_error.h"
 #include "block.h"
 #include "signals.h"
@@ -85,6 +86,7 @@ namespace {
 void run_unwatched(const Launch& launch, int device, const void* data, const musasim_closure& closure) {
   static auto* one_at_a_time = new std::mutex();
   const std::lock_guard<std::mutex> lock(*one_at_a_time);
+  const DeviceWork work;
   Handlers handlers;
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);
