@@ -9,6 +9,7 @@
 #include "driver/device.cpp"
 #include "driver/checked_memory.cpp"
 #include "driver/pages.cpp"
+#include "driver/protected_memory.cpp"
 #include "driver/memory.cpp"
 #include "driver/reservation.cpp"
 #include "driver/virtual_memory.cpp"

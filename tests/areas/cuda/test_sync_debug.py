@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,47 @@ WAITING: list[Callable[[Any], Any]] = [
     lambda x: bool(x.sum() > 0),
     lambda x: x.copy_(torch.zeros(4)),
     lambda x: torch.zeros(4).to("cuda"),
+    # As an H100 said.
+    lambda x: torch.tensor([1.0, 2.0], device="cuda"),
+    lambda x: torch.as_tensor(2.0, device="cuda"),
+    lambda x: x.new_tensor([3.0]),
+    lambda x: torch.allclose(x, x),
+    lambda x: torch.isin(x.repeat(8), x.repeat(8)),
+    lambda x: x.masked_fill(x > 2, x[0]),
+    lambda x: x.masked_fill_(x > 2, x[0]),
+    lambda x: x.index_fill(0, torch.zeros_like(x, dtype=torch.long), x[0]),
+    lambda x: torch.linspace(x[0], 3, 4),
+    lambda x: torch.logspace(1, x[0], 4),
+    lambda x: torch.normal(x, x),
+    lambda x: torch.normal(0.0, x),
+    lambda x: torch.histc(x),
+    lambda x: x.to_sparse(),
+    lambda x: torch.segment_reduce(x, "sum", lengths=torch.full_like(x, 1, dtype=torch.long)),
+    lambda x: torch.masked.sum(x, mask=x > 0),
+    lambda x: torch.nn.functional.ctc_loss(
+        x.view(2, 1, 2), torch.ones(1, 1, device="cuda", dtype=torch.long), (2,), (1,)
+    ),
+    *(
+        lambda x, of=of: of(x.diag() + torch.ones(4, 4, device="cuda"))
+        for of in (
+            torch.linalg.inv,
+            torch.linalg.cholesky,
+            torch.linalg.lu_factor,
+            torch.linalg.ldl_factor,
+            torch.linalg.svdvals,
+            torch.linalg.pinv,
+            torch.linalg.cond,
+            torch.linalg.eig,
+            torch.linalg.eigvals,
+            torch.linalg.matrix_exp,
+            torch.svd_lowrank,
+            partial(torch.linalg.matrix_norm, ord="nuc"),
+        )
+    ),
+    lambda x: torch.linalg.solve(x.diag(), x),
+    lambda x: torch.linalg.lstsq(x.diag(), x.view(4, 1)),
+    lambda x: x.repeat_interleave(torch.ones_like(x, dtype=torch.long)),
+    lambda x: torch.bincount(x.long()),
 ]
 NOT_WAITING: list[Callable[[Any], Any]] = [
     lambda x: x + x,
@@ -26,6 +68,19 @@ NOT_WAITING: list[Callable[[Any], Any]] = [
     lambda x: x.to("cpu", non_blocking=True),
     lambda x: torch.cuda.synchronize(),
     lambda x: torch.zeros(4).sum().item(),
+    lambda x: torch.isin(x, x[:2]),
+    lambda x: x.masked_fill(x > 2, 1.0),
+    lambda x: x.index_fill(0, torch.zeros_like(x, dtype=torch.long), 1.0),
+    lambda x: torch.linspace(1, 3, 4, device="cuda"),
+    lambda x: torch.normal(x, 1.0),
+    lambda x: torch.histc(x, min=0, max=2),
+    lambda x: torch.linalg.inv_ex(x.diag()),
+    lambda x: torch.linalg.cholesky_ex(x.diag()),
+    lambda x: torch.full((4,), 2.0, device="cuda") + 3,
+    lambda x: x.repeat_interleave(2),
+    lambda x: x.repeat_interleave(torch.ones_like(x, dtype=torch.long), output_size=4),
+    lambda x: torch.linalg.qr(x.diag()),
+    lambda x: torch.linalg.eigh(x.diag()),
 ]
 
 

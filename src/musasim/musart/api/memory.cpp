@@ -1,6 +1,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/protected_memory.h"
 #include "../driver/streamcheck.h"
 #include "../driver/symbol.h"
 #include "../engine/leaks.h"
@@ -122,6 +123,18 @@ musaError_t musasim_allocation(const void* pointer, void** base, size_t* size) {
   *base = found->base;
   *size = found->size;
   return musaSuccess;
+}
+
+void musasim_begin_device_work() {
+  if (protects_memory) {
+    DeviceWork::begin();
+  }
+}
+
+void musasim_end_device_work() {
+  if (protects_memory) {
+    DeviceWork::end();
+  }
 }
 
 musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer) {

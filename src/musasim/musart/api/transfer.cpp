@@ -4,6 +4,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/protected_memory.h"
 #include "../driver/symbol.h"
 #include "gate.h"
 #include "stream.h"
@@ -76,6 +77,7 @@ musaError_t run_on(Stream* stream, const char* name, const Accesses& accesses, s
   }
   auto as_device = [work = std::move(work)] {
     const streamcheck::AsDevice device;
+    const DeviceWork open;
     work();
   };
   if (auto* capture = stream->capture.load()) {

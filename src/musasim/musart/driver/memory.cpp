@@ -3,6 +3,7 @@
 #include "checked_memory.h"
 #include "device.h"
 #include "pages.h"
+#include "protected_memory.h"
 #include "streamcheck.h"
 
 #include <sys/mman.h>
@@ -46,6 +47,40 @@ bool fits(const Memory& all, int device, size_t bytes) {
   return bytes <= usable_memory() && all.used[device] + bytes <= usable_memory();
 }
 
+// Memory that the program itself maps has the access that the program permits.
+bool is_closed_to_host(const Allocation& allocation) {
+  return !allocation.managed && (allocation.reserved_in == nullptr || allocation.reserved_in->device >= 0);
+}
+
+void permit_host(int access) {
+  auto& all = memory();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  for (const auto& [base, allocation] : all.allocations) {
+    if (is_closed_to_host(allocation)) {
+      mprotect(allocation.base, allocation.reserved_in != nullptr ? allocation.size : whole_pages(allocation.size), access);
+    }
+  }
+}
+
+std::optional<Allocation> allocation_at(const Memory& all, const void* pointer) {
+  const auto* address = static_cast<const char*>(pointer);
+  auto after = all.allocations.upper_bound(address);
+  if (after == all.allocations.begin()) {
+    return std::nullopt;
+  }
+  const auto& candidate = std::prev(after)->second;
+  return address < candidate.base + candidate.size ? std::make_optional(candidate) : std::nullopt;
+}
+
+std::optional<MemoryPlace> find_place(const char* address) {
+  auto& all = memory();
+  const std::unique_lock<std::mutex> lock(all.mutex, std::try_to_lock);
+  const auto in = lock.owns_lock() ? allocation_at(all, address) : std::nullopt;
+  return in ? std::make_optional(MemoryPlace{in->base, in->size, in->device, in->owner == Owner::Framework}) : std::nullopt;
+}
+
+[[maybe_unused]] const bool is_registered = (memory_table = {&permit_host, &find_place}, true);
+
 using Position = std::map<const char*, Allocation>::iterator;
 
 void give_back(Memory& all, Position at) {
@@ -73,6 +108,7 @@ bool move_to_file(const Allocation& allocation, int file) {
 } // namespace
 
 void* allocate(int device, size_t bytes, Owner owner) {
+  const DeviceWork work;
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (bytes > usable_memory() || !fits(all, device, whole_pages(bytes))) {
@@ -94,6 +130,7 @@ void* allocate(int device, size_t bytes, Owner owner) {
 }
 
 bool mark_managed(void* base) {
+  const DeviceWork work;
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.allocations.find(static_cast<const char*>(base));
@@ -136,15 +173,9 @@ void release_all(int device, Owner owner) {
 }
 
 std::optional<Allocation> find_allocation(const void* pointer) {
-  const auto* address = static_cast<const char*>(pointer);
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  auto after = all.allocations.upper_bound(address);
-  if (after == all.allocations.begin()) {
-    return std::nullopt;
-  }
-  const auto& candidate = std::prev(after)->second;
-  return address < candidate.base + candidate.size ? std::make_optional(candidate) : std::nullopt;
+  return allocation_at(all, pointer);
 }
 
 std::pair<size_t, size_t> memory_info(int device) {
@@ -155,6 +186,7 @@ std::pair<size_t, size_t> memory_info(int device) {
 }
 
 int share(const Allocation& allocation) {
+  const DeviceWork work;
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.allocations.find(allocation.base);
@@ -237,6 +269,7 @@ std::vector<Allocation> pieces_of(const Reservation& in) {
 }
 
 void add_import(const Allocation& allocation) {
+  const DeviceWork work;
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.allocations[allocation.base] = allocation;

@@ -1,6 +1,7 @@
 #include "reservation.h"
 
 #include "pages.h"
+#include "protected_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -49,6 +50,7 @@ Reservation* reserve(int device, size_t bytes, size_t alignment) {
 }
 
 bool map(Reservation& in, char* address, size_t bytes) {
+  const DeviceWork work;
   if (!take_memory(in.device, bytes)) {
     return false;
   }
@@ -78,6 +80,7 @@ void cancel(Reservation* reservation) {
 }
 
 int share(Reservation& reservation) {
+  const DeviceWork work;
   if (reservation.file >= 0) {
     return reservation.file;
   }

@@ -2,6 +2,7 @@
 
 #include "../driver/device.h"
 #include "../driver/launch_watcher.h"
+#include "../driver/protected_memory.h"
 #include "../ground/last_error.h"
 #include "block.h"
 #include "launched_accesses.h"
@@ -87,6 +88,7 @@ void run_unwatched(const Launch& launch, int device, Stream* stream, const void*
   static auto* one_at_a_time = new std::mutex();
   const std::lock_guard<std::mutex> lock(*one_at_a_time);
   const streamcheck::AsDevice as_device;
+  const DeviceWork work;
   Handlers handlers;
   catch_signals(handlers);
   const auto error = run_grid(launch, data, closure);

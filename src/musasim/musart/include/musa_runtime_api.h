@@ -346,6 +346,9 @@ musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, 
 MUSART_API musaError_t musaPointerGetAttributes(musaPointerAttributes* attributes, const void* pointer);
 /* The allocation that the pointer lies in, for the driver's functions, which tell it. */
 MUSART_API musaError_t musasim_allocation(const void* pointer, void** base, size_t* size);
+/* Around what a library computes in the device's place: MUSASIM_PROTECT. */
+MUSART_API void musasim_begin_device_work(void);
+MUSART_API void musasim_end_device_work(void);
 /* What the driver's functions for virtual memory are made of (musa.h). `access` is 0, 1 (to read) or 3. */
 MUSART_API musaError_t musasim_reserve(void** base, size_t size, size_t alignment);
 MUSART_API musaError_t musasim_cancel_reservation(void* base, size_t size);

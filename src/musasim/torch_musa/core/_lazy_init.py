@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
+import os
 import threading
 import traceback
 from collections.abc import Callable
@@ -94,11 +97,19 @@ def _lazy_init() -> None:
         # The calls below use the device and enter _lazy_init again. The flag keeps this thread from waiting for itself.
         _tls.is_initializing = True
         try:
+            _show_where_faults_are()
             _MUSAC._musa_init()
             _run_queued_calls()
         finally:
             del _tls.is_initializing
         _publish()
+
+
+def _show_where_faults_are() -> None:
+    """With MUSASIM_PROTECT=1, let the report of a fault end with Python's stack. A stderr without a file cannot show it."""
+    if os.environ.get("MUSASIM_PROTECT", "0") not in ("", "0") and not faulthandler.is_enabled():
+        with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
+            faulthandler.enable()
 
 
 def _check_not_forked() -> None:

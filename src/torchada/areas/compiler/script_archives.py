@@ -69,7 +69,7 @@ def _load_buffer(
             buffer = renamed(buffer, "cuda", device_type)
         return original(cu, buffer, *args, **kwargs)
 
-    return disguise(import_ir_module_from_buffer, original)
+    return disguise(import_ir_module_from_buffer, original, "_C.import_ir_module_from_buffer")
 
 
 def _load(
@@ -80,7 +80,7 @@ def _load(
             return from_buffer(cu, Path(filename).read_bytes(), *args, **kwargs)
         return original(cu, filename, *args, **kwargs)
 
-    return disguise(import_ir_module, original)
+    return disguise(import_ir_module, original, "_C.import_ir_module")
 
 
 def _is_from_cuda(file: str | IO[bytes]) -> bool:

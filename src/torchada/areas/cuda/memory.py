@@ -97,7 +97,8 @@ def _remembered_switch(context: Context, native: dict[str, tuple[str, object]]) 
     own = native[set_it][1]
     assert callable(own)
     switch = _Switch(own, context.backend.device_type)
-    yield Patch(context.torch._C, set_it, switch.set, f"torch._C.{set_it}")
+    set_caching = disguise(plain(switch.set), own, f"_C.{set_it}")
+    yield Patch(context.torch._C, set_it, set_caching, f"torch._C.{set_it}")
     yield Patch(context.torch._C, asked, switch.is_on, f"torch._C.{asked}", kind="emulated", to="what was set last")
 
 

@@ -88,7 +88,7 @@ def _supported_activities(context: Context, original: Callable[[], Activities]) 
     def of_both() -> Activities:
         return {*original(), activity.CUDA}
 
-    return by_view(context.views, of_cuda, disguise(of_both, original))
+    return by_view(context.views, of_cuda, disguise(of_both, original, "autograd._supported_activities"))
 
 
 def _kineto_init(context: Context, original: AnyFunction, supported: Callable[[], Activities]) -> AnyFunction:

@@ -18,25 +18,43 @@ from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch._ops import OpOverload
 
     Arguments = tuple[Any, ...]  # of an operator, whose schema says what they are
     Keywords = dict[str, Any]
 
 _LEVELS = {"default": 0, "warn": 1, "error": 2}
-# Operators whose result, or its size, the host needs.
+# Operators whose result, or its size, the host needs; that look for errors, or at numbers of the device, before they go on; that
+# the host has a part in; and lift_fresh, which ends torch.tensor(values, device="cuda").
 _WAITING = frozenset(
     f"aten::{name}"
     for name in (
+        "_ctc_loss",
+        "_linalg_check_errors",
+        "_linalg_eigvals",
         "_local_scalar_dense",
+        "_to_sparse",
+        "_to_sparse_bsc",
+        "_to_sparse_bsr",
+        "_to_sparse_csc",
+        "_to_sparse_csr",
+        "_unique",
+        "_unique2",
+        "allclose",
+        "bincount",
+        "cholesky",
         "equal",
         "is_nonzero",
+        "lift_fresh",
+        "linalg_eig",
+        "linalg_eigvals",
+        "linalg_lstsq",
+        "linalg_matrix_exp",
         "masked_select",
         "nonzero",
         "unique_consecutive",
         "unique_dim",
-        "_unique",
-        "_unique2",
     )
 )
 _BY_MASK = frozenset({"aten::index", "aten::index_put_", "aten::index_put"})
@@ -139,6 +157,30 @@ def _dispatch_mode(context: Context, watch: _Watch) -> AbstractContextManager[ob
     return SyncDebugMode()  # type: ignore[no-untyped-call]
 
 
+def _sorts(elements: Tensor, tests: Tensor, assume_unique: bool = False, **_: object) -> bool:
+    """Whether isin looks for what is there several times, and does not compare each with each."""
+    return not assume_unique and tests.numel() >= 10 * elements.numel() ** 0.145
+
+
+# Operators for which the host waits in some of their calls, by what they are called with.
+_SOMETIMES: dict[str, Callable[..., bool]] = {
+    "aten::_linalg_svd": lambda a, *_, **__: a.numel() != 0,  # looks whether it has converged
+    "aten::histc": lambda a, bins=100, min=0, max=0: min == max,  # looks for the least and the largest
+    "aten::isin": _sorts,
+    "aten::linalg_pinv": lambda a, *_, hermitian=False, **__: a.numel() != 0 and not hermitian,
+    "aten::repeat_interleave": lambda repeats, *_, output_size=None: output_size is None,
+    "aten::segment_reduce": lambda *_, lengths=None, unsafe=False, **__: lengths is not None and not unsafe,
+}
+# The places of numbers that an operator reads if they are tensors of the device.
+_NUMBERS = {
+    "aten::index_fill": (3,),
+    "aten::linspace": (0, 1),
+    "aten::logspace": (0, 1),
+    "aten::masked_fill": (2,),
+    "aten::normal": (1,),
+}
+
+
 def _is_on(value: object, device_type: str) -> bool:
     device = getattr(value, "device", None)
     return device is not None and device.type == device_type
@@ -148,6 +190,11 @@ def _waits(name: str, args: Arguments, kwargs: Keywords, device_type: str) -> bo
     """Whether the host has to wait for the outcome of this operation."""
     if name in _WAITING:
         return _is_on(args[0], device_type)
+    own = name.removesuffix("_")
+    if own in _NUMBERS:
+        return any(_is_on(args[place], device_type) for place in _NUMBERS[own] if place < len(args))
+    if name in _SOMETIMES:
+        return _is_on(args[0], device_type) and _SOMETIMES[name](*args, **kwargs)
     if name in _BY_MASK:  # the device counts how many elements a mask selects
         return any(_is_on(index, device_type) and not index.dtype.is_signed for index in args[1] if index is not None)
     return name in _COPIES and _crosses(name, args, kwargs, device_type)

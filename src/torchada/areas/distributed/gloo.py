@@ -66,14 +66,17 @@ def patches(context: Context) -> Iterator[Patch]:
                 note=_API,
             )
     # What DistributedDataParallel begins with.
-    verify = _noticing(context, steps, staging, distributed._verify_params_across_processes)
-    yield Patch(distributed, "_verify_params_across_processes", verify, None, kind="emulated", to=_TO, note=_API)
+    name = "_verify_params_across_processes"
+    verify = _noticing(context, steps, staging, getattr(distributed, name), f"distributed.{name}")
+    yield Patch(distributed, name, verify, None, kind="emulated", to=_TO, note=_API)
     register = _registering(context, steps, vars(group)["_register_backend"])
     yield Patch(group, "_register_backend", register, None, kind="emulated", to=_TO, note=_API)
 
 
-def _noticing(context: Context, steps: Collectives, staging: Staging, original: Function) -> Function:
-    """`original`, whose first argument is a group."""
+def _noticing(
+    context: Context, steps: Collectives, staging: Staging, original: Function, path: str | None = None
+) -> Function:
+    """`original`, whose first argument is a group, and which pickle finds at `path` within torch."""
 
     def call(group: Any, *args: Any, **kwargs: Any) -> Any:
         if group.name() == "gloo" and staging.device((args, tuple(kwargs.values()))) is not None:
@@ -85,7 +88,7 @@ def _noticing(context: Context, steps: Collectives, staging: Staging, original: 
 
             raise error_of_cuda(error, context) from error.__cause__
 
-    return disguise(call, original)
+    return disguise(call, original, path)
 
 
 def _registering(context: Context, steps: Collectives, original: Function) -> Function:

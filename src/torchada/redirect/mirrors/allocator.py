@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from torchada.base import settings as _settings
 from torchada.base.warnings import tell_once
+from torchada.redirect.mirrors import in_os
 
 if TYPE_CHECKING:
     from torchada.backends.parts import Allocator
@@ -71,7 +72,7 @@ class AllocatorSettings:
             if os.fsdecode(key) in SOURCES:
                 self._follow({**os.environ, os.fsdecode(key): os.fsdecode(value)})
 
-        return putenv
+        return in_os(putenv)
 
     def unsetenv(self, original: Callable[[Text], None]) -> Callable[[Text], None]:
         """os.unsetenv that follows CUDA's variable."""
@@ -81,7 +82,7 @@ class AllocatorSettings:
             if os.fsdecode(key) in SOURCES:
                 self._follow({name: value for name, value in os.environ.items() if name != os.fsdecode(key)})
 
-        return unsetenv
+        return in_os(unsetenv)
 
     def translated(self, settings: str, where: str, *, refused: bool = False) -> str:
         """`settings` in the backend's words. What the backend lacks is left out and named, once, as an option of `where`.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from torchada.base import settings
 from torchada.base.warnings import tell_once
+from torchada.redirect.mirrors import in_os
 
 if TYPE_CHECKING:
     from torchada.backends.parts import RuntimeVariables
@@ -41,7 +42,7 @@ class RuntimeMirror:
             if self._is_ours(name := os.fsdecode(key)):
                 self._follow({**os.environ, name: os.fsdecode(value)})
 
-        return putenv
+        return in_os(putenv)
 
     def unsetenv(self, original: Callable[[Text], None]) -> Callable[[Text], None]:
         """os.unsetenv that follows CUDA's variables."""
@@ -51,7 +52,7 @@ class RuntimeMirror:
             if self._is_ours(name := os.fsdecode(key)):
                 self._follow({other: value for other, value in os.environ.items() if other != name})
 
-        return unsetenv
+        return in_os(unsetenv)
 
     def _is_ours(self, name: str) -> bool:
         return name in self._variables.renames or name in self._variables.absent

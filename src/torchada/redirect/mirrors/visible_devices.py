@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from torchada.base import settings
+from torchada.redirect.mirrors import in_os
 
 Text: TypeAlias = str | bytes
 T = TypeVar("T")
@@ -67,7 +68,7 @@ class Mirror:
             if not self._is_writing and os.fsdecode(key) in (SOURCE, self.variable):
                 self._follow(os.fsdecode(key), os.fsdecode(value))
 
-        return putenv
+        return in_os(putenv)
 
     def unsetenv(self, original: Callable[[Text], None]) -> Callable[[Text], None]:
         """os.unsetenv that removes our copy together with what it is a copy of."""
@@ -79,7 +80,7 @@ class Mirror:
                 if ours is not None and os.fsdecode(key) == self._other(ours.name):
                     self.take_back()
 
-        return unsetenv
+        return in_os(unsetenv)
 
     def _other(self, name: str) -> str:
         return self.variable if name == SOURCE else SOURCE

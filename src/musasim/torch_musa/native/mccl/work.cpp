@@ -2,6 +2,7 @@
 
 #include "../runtime/stream.h"
 #include "elsewhere.h"
+#include "musart/driver.h"
 
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -170,6 +171,7 @@ std::function<void()> WorkMCCL::runner(std::function<void(Deadline)> job) {
     std::exception_ptr error;
     try {
       story->health->check();
+      const musart::DeviceWork work;
       job(deadline);
     } catch (const c10::DistBackendError&) {
       error = std::current_exception(); // ours already: the ranks disagree, or the communicator is gone

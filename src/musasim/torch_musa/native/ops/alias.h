@@ -1,5 +1,7 @@
 #pragma once
 
+#include "musart/driver.h"
+
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/util/SmallVector.h>
@@ -38,6 +40,7 @@ class AliasTable {
   at::Tensor sparse_to_cpu(const at::Tensor& tensor);
   at::Tensor sparse_to_device(const at::Tensor& result);
 
+  const musart::DeviceWork work_; // first, because it has to outlive the stand-ins
   c10::Device device_;
   c10::SmallVector<StoragePair, 4> storages_;
   c10::SmallVector<TensorPair, 4> tensors_;

@@ -112,6 +112,7 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
     const bool known = std::any_of(
         kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.storage.is_alias_of(storage); });
     if (!known && storage.nbytes() > 0) {
+      const musart::DeviceWork work;
       const auto* data = static_cast<const char*>(storage.data());
       kept_.push_back({storage, std::vector<char>(data, data + storage.nbytes())});
     }
@@ -122,6 +123,7 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
 }
 
 void MusaGraph::put_back() {
+  const musart::DeviceWork work;
   for (auto it = capture_->given_up.rbegin(); it != capture_->given_up.rend(); ++it) {
     std::memcpy(it->first, it->second.data(), it->second.size());
   }

@@ -45,6 +45,7 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::register_profiler();
   musasim::register_launches();
   musasim::register_place();
+  musasim::register_tensor_memory();
   musasim::add_device_functions(module);
   musasim::add_stream_types(module);
   musasim::add_memory_functions(module);

@@ -70,6 +70,19 @@ class Leases {
     const auto found = by_address_.find(address);
     return found == by_address_.end() ? Lease{} : found->second;
   }
+  // The memory in use that `address` lies in, for a signal handler: nothing while the table is in use.
+  std::optional<musart::TensorMemory> covering(const char* address) {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (lock.owns_lock()) {
+      for (const auto& [start, lease] : by_address_) {
+        const auto* base = static_cast<const char*>(start);
+        if (base <= address && address < base + lease.bytes) {
+          return musart::TensorMemory{base, lease.bytes};
+        }
+      }
+    }
+    return std::nullopt;
+  }
   bool add_receiver(const void* address, const NumberPlace& receiver) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = by_address_.find(address);
@@ -234,6 +247,7 @@ struct MusaAllocator final : AllocatorBase {
   }
 
   void copy_data(void* destination, const void* source, std::size_t count) const override {
+    const musart::DeviceWork work;
     std::memcpy(destination, source, count);
   }
 
@@ -327,6 +341,10 @@ bool collect_sent() {
     free_lease(lease);
   }
   return !done.empty();
+}
+
+void register_tensor_memory() {
+  musart::tensor_memory_at = [](const void* address) { return leases().covering(static_cast<const char*>(address)); };
 }
 
 bool is_device_memory(const c10::DataPtr& ptr) {

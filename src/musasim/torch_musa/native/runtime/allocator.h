@@ -62,6 +62,7 @@ c10::DataPtr allocate_on(c10::DeviceIndex device, size_t bytes);
 bool free_device_memory(void* address); // false when it is not such memory
 c10::DataPtr refer_to(const c10::DataPtr& memory); // the same memory, which this does not keep
 bool is_device_memory(const c10::DataPtr& ptr);
+void register_tensor_memory(); // lets the driver's reports of faults name the tensor's memory
 
 // Sharing with other processes: the segment that contains `address`, and the offset in it. Shared memory is kept after its
 // owner has released it, until `counter` shows that the receiver has released it too.

@@ -52,6 +52,7 @@ void Capture::note_place(const void* data) {
 // Later work of the capture may get this memory and write to it, which on a device happens only when the graph is replayed.
 void Capture::keep_contents(void* address, size_t bytes) {
   if (fresh.count(address) == 0) {
+    const musart::DeviceWork work;
     const auto* data = static_cast<const char*>(address);
     given_up.emplace_back(address, std::vector<char>(data, data + bytes));
   }

@@ -238,6 +238,7 @@ Block* DeviceCache::hand_out(Block* block, size_t size, size_t requested, Contex
   if (splits(block, size)) {
     split(block, size);
   }
+  const musart::DeviceWork work;
   musart::memcheck::use(block->address, requested);
   musart::streamcheck::is_used_again(block->address, block->size);
   mark_allocated(block, requested, std::move(context));
