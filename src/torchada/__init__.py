@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torchada import cuda as cuda
     from torchada import triton as triton
     from torchada import utils as utils
+    from torchada.areas.libraries._irfft import musa_irfft_graph as musa_irfft_graph
     from torchada.areas.libraries._rope import apply_rope_inplace as apply_rope_inplace
     from torchada.base.version import __version__ as __version__
     from torchada.base.warnings import TorchadaError as TorchadaError
@@ -74,6 +75,7 @@ _LAZY = {
     "nccl_to_mccl_name": "torchada.compat.symbols",
     "apply_patches": "torchada.compat.legacy",
     "apply_rope_inplace": "torchada.areas.libraries._rope",
+    "musa_irfft_graph": "torchada.areas.libraries._irfft",
     "get_original_init_process_group": "torchada.compat.legacy",
     "cuda": "torchada",
     "triton": "torchada",

@@ -74,6 +74,7 @@ torchada.get_backend().synchronize()
 assert_type(torchada.cuda_to_musa_name("cudaMalloc"), str)
 modules: list[ModuleType] = [torchada.cuda, torchada.triton, torchada.utils]
 rotate: Callable[..., None] = torchada.apply_rope_inplace
+transform: Callable[..., object] = torchada.musa_irfft_graph
 assert_type(torchada.apply_patches(), None)
 start: Callable[..., None] = torchada.get_original_init_process_group()
 assert_type(torchada.nccl_to_mccl_name("ncclSend"), str)

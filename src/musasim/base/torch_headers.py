@@ -123,6 +123,16 @@ _STABLE_ABI = "torch/csrc/inductor/aoti_torch/c/shim.h"
 _STABLE_C = "torch/csrc/stable/c/shim.h"
 _HANDLES = re.compile(r"^AOTI_TORCH_EXPORT AOTITorchError\s+torch_(?:get|set|musa)_\w*\([^)]*\);", re.MULTILINE)
 _OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
+# Libraries that Inductor builds: what AOTInductor's models are made of, and the wrappers of torch.compile.
+_INDUCTOR = "torch/csrc/inductor"
+_FOR_INDUCTOR = ("aoti_include", "aoti_runtime", "cpp_wrapper", "generated")
+_ASKS_FOR_CUDA = re.compile(r"USE_CUDA|cuda\.h|aoti_torch_cuda_")
+_DEVICE_TYPE = re.compile(r"^AOTI_TORCH_EXPORT int32_t aoti_torch_device_type_cuda\(\);\n", re.MULTILINE)
+# Kernels that are loaded from binaries, and Triton's, which are compiled when a library first runs: the simulator has none.
+_OF_BINARIES = re.compile(r"^#ifdef USE_CUDA$[^#]*?\bloaded_modules_\b[^#]*?^#endif", re.MULTILINE)
+_LAZY_TRITON = re.compile(r"^#include <[^>]*lazy_triton_compile\.h>\n", re.MULTILINE)
+# What is compiled beforehand so that it is quick, and includes more than a wrapper needs.
+_BEFOREHAND = re.compile(r"^#ifdef TORCH_INDUCTOR_PRECOMPILE_HEADERS$.*?^#endif\n", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _SPELLING = re.compile("|".join(map(re.escape, _SPELLINGS)))
 # Types and functions of the driver: CUmodule, cuMemCreate.
@@ -195,6 +205,7 @@ def _make(headers: Path, root: Path) -> None:
     _write_all(headers, root / _PLACE)
     _write_for_kernels(headers, root / _PLACE)
     _write_stable_abi(headers, root / _PLACE)
+    _write_inductor(headers, root / _PLACE)
     _write_without_jiterator(headers, root / _PLACE)
 
 
@@ -234,6 +245,7 @@ def _write_stable_abi(source: Path, target: Path) -> None:
     """The header of the stable ABI, whose part for CUDA has MUSA's names and does not depend on how PyTorch was built."""
     text = (source / _STABLE_ABI).read_text(encoding="utf-8")
     text = _OF_CUDA.sub(lambda part: "#if 1" + _renamed(part[1], _anew), text)
+    text = _DEVICE_TYPE.sub(lambda line: line[0] + line[0].replace("cuda", "musa"), text, count=1)
     (target / _STABLE_ABI).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_ABI).write_text(text, encoding="utf-8")
     if not (source / _STABLE_C).exists():
@@ -242,6 +254,18 @@ def _write_stable_abi(source: Path, target: Path) -> None:
     text = _OF_CUDA.sub(lambda part: "\n\n".join(_HANDLES.findall(_renamed(part[1], _anew))), text)
     (target / _STABLE_C).parent.mkdir(parents=True, exist_ok=True)
     (target / _STABLE_C).write_text(text, encoding="utf-8")
+
+
+def _write_inductor(source: Path, target: Path) -> None:
+    """The headers of libraries that Inductor builds. torch_musa patches those that ask for CUDA, and has its own beside CUDA's."""
+    for path in sorted((source / _INDUCTOR).rglob("*.h")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(source)
+        if any(part in name.parts for part in _FOR_INDUCTOR) and _ASKS_FOR_CUDA.search(text):
+            file = target / name.with_name(name.name.replace("cuda", "musa"))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            text = _BEFOREHAND.sub("", _LAZY_TRITON.sub("", _OF_BINARIES.sub("#if 0\n#endif", text)))
+            file.write_text(_SPELLING.sub(lambda part: _SPELLINGS[part[0]], text), encoding="utf-8")
 
 
 def _write_without_jiterator(source: Path, target: Path) -> None:

@@ -15,15 +15,15 @@ def _init_inductor_backend_registration() -> None:
 
     from .._vendor_torch.compiler import generates_triton
     from .codegen.device_op_overrides import MUSADeviceOpOverrides
-    from .codegen.wrapper import MUSACppWrapper
 
     register_device_op_overrides("musa", MUSADeviceOpOverrides())
     if generates_triton():
         from .codegen.triton import MUSATritonScheduling
-        from .codegen.wrapper import MUSATritonWrapperCodegen
+        from .codegen.wrapper import MUSATritonWrapperCodegen, RefusedCppWrapper
 
-        register_backend_for_device("musa", MUSATritonScheduling, MUSATritonWrapperCodegen, MUSACppWrapper)
+        register_backend_for_device("musa", MUSATritonScheduling, MUSATritonWrapperCodegen, RefusedCppWrapper)
     else:
+        from .codegen.cpp_wrapper import MUSACppWrapper
         from .codegen.scheduling import MUSACppScheduling
         from .codegen.wrapper import MUSAPythonWrapperCodegen
 

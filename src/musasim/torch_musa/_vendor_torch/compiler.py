@@ -29,6 +29,7 @@ def install() -> None:
     after_import("torch._inductor.utils", _call_it_a_gpu)
     after_import("torch._inductor.codegen.common", _register_the_backend)
     after_import("torch._inductor.codegen.cpp_utils", _name_it_in_cpp)
+    after_import("torch._inductor.cpp_builder", _build_for_the_device)
     if not generates_triton():
         after_import("torch._inductor.scheduler", _schedule_as_the_cpu)
     after_import("torch._inductor.codecache", _name_no_device_in_keys)
@@ -123,6 +124,12 @@ def _register_the_backend(common: Any) -> None:
 def _name_it_in_cpp(cpp_utils: Any) -> None:
     if hasattr(cpp_utils, "DEVICE_TO_ATEN"):  # from torch 2.15 on, the overrides that torch_musa registers say it
         cpp_utils.DEVICE_TO_ATEN["musa"] = "at::kPrivateUse1"
+
+
+def _build_for_the_device(cpp_builder: Any) -> None:
+    from .._inductor.cpp_builder import options_by_device
+
+    cpp_builder.get_cpp_torch_device_options = options_by_device(cpp_builder.get_cpp_torch_device_options)
 
 
 def _schedule_as_the_cpu(scheduler: Any) -> None:

@@ -1,5 +1,6 @@
 // One compiler run for the Python module.
 #include "python/allocators.cpp"
+#include "python/aoti.cpp"
 #include "python/comm.cpp"
 #include "python/device.cpp"
 #include "python/graph.cpp"

@@ -17,5 +17,7 @@ AREAS = {
     "torch._inductor.heuristics.registry": ("inductor_devices.moved_heuristics",),
     "torch._inductor.template_heuristics.registry": ("inductor_devices.heuristics",),
     "torch.export.passes": ("export",),
+    "torch._export": ("aot_inductor.runner",),
     "torch._export.serde.serialize": ("export_files",),
+    "torch._inductor.package.package": ("aot_inductor.metadata",),
 }

@@ -28,6 +28,38 @@ class MUSADeviceOpOverrides(DeviceOpOverrides):
         """The current stream."""
         return "torch.musa.current_stream()"
 
+    def cpp_device_guard(self) -> str:
+        """The class that makes a device current in C++."""
+        return "c10::musa::MUSAGuard"
+
+    def cpp_aoti_device_guard(self) -> str:
+        """The same for a library of AOTInductor, which knows PyTorch's C functions alone."""
+        return "AOTIMusaGuard"
+
+    def cpp_stream_guard(self) -> str:
+        """The class that makes a stream current in C++."""
+        return "c10::musa::MUSAStreamGuard"
+
+    def cpp_aoti_stream_guard(self) -> str:
+        """The same for a library of AOTInductor."""
+        return "AOTIMusaStreamGuard"
+
+    def cpp_stream_type(self) -> str:
+        """The type of a stream in C++."""
+        return "musaStream_t"
+
+    def aoti_get_stream(self) -> str:
+        """The C function that returns the current stream."""
+        return "aoti_torch_get_current_musa_stream"
+
+    def cpp_kernel_type(self) -> str:
+        """The type of a kernel that was loaded from a binary."""
+        return "MUfunction"
+
+    def cpp_device_ptr(self) -> str:
+        """The type of an address of the device."""
+        return "MUdeviceptr"
+
     def aten_device_type(self) -> str:
         """The device's type in C++. Up to torch 2.14, a table of Inductor says it."""
         return "at::kPrivateUse1"

@@ -85,14 +85,14 @@ class _MUSATritonSubgraphWrapperCodegen(_Allocates, SubgraphPythonWrapperCodegen
     """The wrapper of a part of a graph."""
 
 
-class MUSACppWrapper(PythonWrapperCodegen):
-    """Where the vendor has a wrapper in C++. The simulator has none, and says so in the words of who asked for one."""
+class RefusedCppWrapper(PythonWrapperCodegen):
+    """In the place of a wrapper in C++ for Triton's kernels: it refuses, in the words of who asked for one."""
 
     @staticmethod
     def create(is_subgraph: bool, subgraph_name: Any, parent_wrapper: Any, *signatures: Any) -> NoReturn:
         """Refuse."""
         raise NotImplementedError(
-            "musasim has no wrapper in C++ for Inductor (torch._inductor.config.cpp_wrapper, TORCHINDUCTOR_CPP_WRAPPER, "
-            "AOTInductor): such a wrapper launches binaries of kernels, and the simulator makes none. "
-            "Use torch.compile with its wrapper in Python, which is the default"
+            "musasim has no wrapper in C++ for Inductor's Triton kernels (torch._inductor.config.cpp_wrapper, "
+            "TORCHINDUCTOR_CPP_WRAPPER, AOTInductor): it launches binaries of kernels, and the simulator makes none, because it "
+            "interprets their Python source. Leave out MUSASIM_INDUCTOR=triton: the kernels are C++ then, and have such a wrapper"
         )

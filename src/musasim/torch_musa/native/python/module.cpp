@@ -56,5 +56,6 @@ PYBIND11_MODULE(_MUSAC, module) {
   musasim::add_comm_functions(module);
   musasim::add_ipc_functions(module);
   musasim::add_process_group(module);
+  musasim::add_aoti(module);
   module.def("_musasim_simulate", [module](int release) { simulate(module, release); });
 }

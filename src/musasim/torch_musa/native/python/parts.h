@@ -18,6 +18,7 @@ void add_musart(pybind11::module_& module);
 void add_comm_functions(pybind11::module_& module);
 void add_ipc_functions(pybind11::module_& module);
 void add_process_group(pybind11::module_& module);
+void add_aoti(pybind11::module_& module);
 
 void register_place();
 

@@ -1,0 +1,61 @@
+"""AOTInductor in programs for MUSA, without torchada: the class that torch_musa has for a library, and what a library calls."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.fresh_process import run
+
+pytestmark = pytest.mark.once
+
+
+def test_each_operator_that_a_library_may_call_has_a_function(torch_musa: Any) -> None:
+    """Those of PyTorch's header for CUDA, with the same parameters under the device's name."""
+    from torch_musa._inductor import shims
+
+    from musasim.base.toolchain import find_torch
+
+    header = (find_torch().folder / "include/torch/csrc/inductor/aoti_torch/generated/c_shim_cuda.h").read_text()
+    declared = re.findall(r"AOTITorchError aoti_torch_cuda_(\w+\(.*\));", header)
+    defined = re.findall(r"AOTITorchError aoti_torch_musa_(\w+\(.*\)) \{", shims._source())
+    assert len(declared) > 100 and defined == declared
+
+
+@pytest.mark.full
+def test_a_library_runs_by_the_class_of_torch_musa(inductor_cache: Path, tmp_path: Path) -> None:
+    code = f"""
+        import torch, torch_musa
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.full((3, 3), 2.0))
+            def forward(self, x):
+                return torch.mm(x, self.weight).relu() - 1
+        model, x = Model().musa(), torch.eye(3, device="musa")
+        program = torch.export.export(model, (x,))
+        library = torch._inductor.aot_compile(
+            program.module(), (x,), options={{"aot_inductor.output_path": {str(tmp_path / "model.so")!r}}})
+        runner = torch_musa._MUSAC._aoti.AOTIModelContainerRunnerMusa(library, 1, "musa:0")
+        assert runner.run([x])[0].tolist() == [[1.0] * 3] * 3 and len(runner.get_call_spec()) == 2
+        name, = runner.get_constant_names_to_original_fqns()
+        assert runner.get_constant_names_to_original_fqns()[name] == "weight"
+        runner.update_constant_buffer({{name: torch.full((3, 3), 5.0, device="musa")}}, False, True)
+        assert runner.run([x])[0].tolist() == [[4.0] * 3] * 3
+        before = torch.musa.memory_allocated()
+        for _ in range(3):
+            runner.run([x])
+        assert torch.musa.memory_allocated() == before
+
+        # Kernels are work of the device, which a graph captures.
+        graph = torch.musa.MUSAGraph()
+        with torch.musa.graph(graph):
+            result, = runner.run([x])
+        x.mul_(2)
+        graph.replay()
+        assert result.tolist() == [[9.0] * 3] * 3
+    """
+    run(code, TORCHINDUCTOR_CACHE_DIR=str(inductor_cache))
