@@ -23,7 +23,7 @@ for dtype, tolerance in ((torch.float16, 2e-3), (torch.bfloat16, 1e-2)):
         assert exact.grad is not None
         report.agree(f"{dtype}, {length}, mask, gradient", back.float(), exact.grad, 10 * tolerance, 2 * tolerance)
 
-        scores, gradient = scores[0], gradient[0]
+        scores, gradient = scores.flatten(0, 1), gradient.flatten(0, 1)
         exact = scores.float().requires_grad_()
         later = torch.ones(length, length, dtype=torch.bool).triu(1)
         wanted = (exact * 0.5).masked_fill(later, float("-inf")).softmax(-1)
