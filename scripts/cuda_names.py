@@ -2,8 +2,8 @@
 
     python -m scripts.cuda_names [--check | --tsv]
 
-The names are those that the porter knows (`scripts/known_names.py`, from the vendor's tables and the toolkit's lists in HIPIFY), and
-those of device code, cuFile and NVTX (`scripts/listed_names.py`, from CUDA's headers).
+The names are those that the porter knows (`scripts/known_names.py`, from the vendor's tables and the toolkit's lists in HIPIFY),
+and those of device code, cuFile and NVTX (`scripts/listed_names.py`, from CUDA's headers).
 A name is simulated where the simulated toolkit's headers, as its compiler sees them, have its counterpart. With --tsv, every name
 is printed with its counterpart or the reason why it has none; with --check, only report whether the page is up to date.
 """

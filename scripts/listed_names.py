@@ -12,9 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 FILE = Path(__file__).with_suffix(".txt")
-_DEVICE = (
-    "*functions.h *functions.hpp *intrinsics.h *_rt.h cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_runtime_api.h".split()
-)
+_DEVICE = [
+    "*functions.h",
+    "*functions.hpp",
+    "*intrinsics.h",
+    "*_rt.h",
+    "cuda_fp16.h",
+    "cuda_bf16.h",
+    "cuda_fp8.h",
+    "cuda_runtime_api.h",
+]
 _DECLARED = re.compile(r"(?:__device__|__\w+_DECL__)[^;{}()]*?\b([A-Za-z_]\w*)\s*\(")
 _SECTIONS = {
     "cuFile": ("cufile.h", re.compile(r"\b(cuFile[A-Z]\w*)\s*\(")),
