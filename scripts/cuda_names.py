@@ -2,7 +2,8 @@
 
     python -m scripts.cuda_names [--check | --tsv]
 
-The names are those that the porter knows (`scripts/known_names.py`, from the vendor's tables and the toolkit's lists in HIPIFY).
+The names are those that the porter knows (`scripts/known_names.py`, from the vendor's tables and the toolkit's lists in HIPIFY),
+and those of device code, cuFile and NVTX (`scripts/listed_names.py`, from CUDA's headers).
 A name is simulated where the simulated toolkit's headers, as its compiler sees them, have its counterpart. With --tsv, every name
 is printed with its counterpart or the reason why it has none; with --check, only report whether the page is up to date.
 """
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from scripts import listed_names
 from scripts.known_names import vendors
 
 from musasim.toolkit.home import home
@@ -32,6 +34,8 @@ _MACRO = re.compile(r"#\s*define\s+(\w+)")
 _FUNCTION = re.compile(r"cu(?:blas|blasLt|sparse|solver\w*?|fft|rand|dnn)[A-Z]\w*(?<!_t)(?<!_st)")
 _CALLED = re.compile(r"CUPTI_(?:RUNTIME|DRIVER)_TRACE_CBID_(\w+?)(?:_ptsz|_ptds)?(?:_v\d+)?(?:_ptsz|_ptds)?")
 SIMULATED, TRANSLATED, REPORTED = "translated and simulated", "translated", "reported"
+KEPT, STAYS = "unchanged and there", "unchanged"
+_FATES = (SIMULATED, TRANSLATED, REPORTED, KEPT, STAYS)
 _HEAD = """# Names of CUDA
 
 Made by `python -m scripts.cuda_names`; a test compares them.
@@ -42,6 +46,9 @@ built and run there; a program with the others is ported, and fails on the simul
 **reported** has no counterpart that is known: it stays as it is, and is named by file and line with the reason. Names that begin
 as CUDA's do and are in none of these lists are taken for the project's own. NCCL's, NVRTC's, nvJPEG's and NPP's names are
 known by how they begin, and are not listed.
+
+Functions of device code keep their names. Those that are **there** are in the simulated toolkit; the others stop its compiler.
+NVTX's names stay as well: there are those of the header that builds find, whose marks nobody records.
 
 `python -m scripts.cuda_names --tsv` prints every name, types and enumerators too, with its counterpart or the reason.
 """
@@ -82,6 +89,22 @@ def names() -> Iterator[Name]:
             yield Name(name, answer.library, answer.name, SIMULATED if answer.name in simulated else TRANSLATED)
 
 
+def others() -> Iterator[Name]:
+    """The functions of device code, cuFile and NVTX, which no list of the porter's has."""
+    rules, sections = Names(), listed_names.read()
+    folder = ROOT / "src" / "torchada" / "building" / "cuda_include"
+    marks = " ".join(path.read_text(encoding="utf-8") for path in folder.rglob("*.h"))
+    there = {"device": declared(), "NVTX": frozenset(_IDENTIFIER.findall(marks))}
+    for title, names in sections.items():
+        for name in names:
+            answer = rules.identifier(name)
+            if answer is not None and answer.name not in (None, name):
+                yield Name(name, answer.library, str(answer.name), TRANSLATED)
+            else:
+                library = "device code" if title == "device" else title
+                yield Name(name, library, name, KEPT if name in there.get(title, ()) else STAYS)
+
+
 def functions() -> set[str]:
     """The functions of the runtime and of the driver: those that CUPTI can trace."""
     return {match[1] for name in vendors() if (match := _CALLED.fullmatch(name)) is not None}
@@ -90,10 +113,10 @@ def functions() -> set[str]:
 def page(every: Sequence[Name]) -> str:
     """The text of the page."""
     called = functions()
-    shown = [entry for entry in every if entry.name in called or _FUNCTION.fullmatch(entry.name)]
+    shown = [entry for entry in every if entry.name in called or _FUNCTION.fullmatch(entry.name) or _is_listed(entry)]
     titles = sorted({entry.library for entry in every})
     rows = [_row(title, [entry for entry in every if entry.library == title]) for title in titles]
-    head = "| library | names | translated and simulated | translated | reported |\n|---|---|---|---|---|\n"
+    head = f"| library | names | {' | '.join(_FATES)} |\n|---|---|{'---|' * len(_FATES)}\n"
     parts = [_HEAD, head + "\n".join(rows) + "\n", "## Functions\n"]
     for title in titles:
         own = [entry for entry in shown if entry.library == title]
@@ -101,13 +124,17 @@ def page(every: Sequence[Name]) -> str:
     return "\n".join(parts)
 
 
+def _is_listed(entry: Name) -> bool:
+    return entry.fate in (KEPT, STAYS) or entry.library == "cuFile"
+
+
 def _row(title: str, entries: Sequence[Name]) -> str:
-    counts = [sum(entry.fate == fate for entry in entries) for fate in (SIMULATED, TRANSLATED, REPORTED)]
+    counts = [sum(entry.fate == fate for entry in entries) for fate in _FATES]
     return "| " + " | ".join(map(str, [title, len(entries), *counts])) + " |"
 
 
 def _lists(entries: Sequence[Name]) -> Iterator[str]:
-    for fate in (SIMULATED, TRANSLATED, REPORTED):
+    for fate in _FATES:
         own = [f"`{entry.name}`" for entry in entries if entry.fate == fate]
         if own:
             yield f"{fate.capitalize()} ({len(own)}): {', '.join(own)}.\n"
@@ -115,7 +142,7 @@ def _lists(entries: Sequence[Name]) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     """Act on the command line; returns the exit code."""
-    every = list(names())
+    every = [*names(), *others()]
     if "--tsv" in arguments:
         print("\n".join("\t".join(entry) for entry in every))
         return 0

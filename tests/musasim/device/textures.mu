@@ -130,6 +130,8 @@ extern "C" int box(uint8_t* in, uint8_t* out, uint8_t* whole) {
   again.dstPtr = make_musaPitchedPtr(whole, 8, 8, 5);
   again.extent = make_musaExtent(8, 5, 3);
   if (const auto error = musaMemcpy3D(&again)) return error;
+  const uint8_t* constants = nullptr;
+  if (musaMalloc(&constants, 4) != musaSuccess || musaFree(const_cast<uint8_t*>(constants)) != musaSuccess) return 1;
   again.extent = make_musaExtent(9, 5, 3);
   if (musaMemcpy3D(&again) == musaSuccess) return 1;  // wider than the rows of the host's memory
   musaGetLastError();

@@ -1,6 +1,5 @@
 // Thrust's random numbers, and the algorithms that replace, shuffle and measure.
 #include <thrust/device_vector.h>
-#include <thrust/distance.h>
 #include <thrust/extrema.h>
 #include <thrust/host_vector.h>
 #include <thrust/random.h>

@@ -88,10 +88,16 @@ def points(rng: random.Random, data: Path, count: int = 400, features: int = 8) 
 
 
 def muscle(rng: random.Random, data: Path) -> None:
-    """The state of a cell and its parameters."""
-    state = [rng.uniform(0.05, 0.5) for _ in range(91)]
-    _write(data / "myocyte/y.txt", "\n".join(f"{value:.6f}" for value in state) + "\n")
-    _write(data / "myocyte/params.txt", "\n".join(f"{rng.uniform(0.5, 1):.6f}" for _ in range(16)) + "\n")
+    """A heart muscle cell at rest: gates, buffers, ions in mM, the voltage, calmodulin; totals, a cycle, K and Mg."""
+    gates = "1.4e-3 0.987 0.992 7e-6 1 0.025 0.025 4.1e-3 0.994 4.1e-3 0.994 8.6e-3 5.4e-3 0.887 8.8e-7 1.1e-7"
+    buffers = "3.54 0.777 8.9e-3 0.118 0.01 3e-4 1.3e-3 0.138 2.2e-3 7.4e-3 9.9e-3 7.35e-2 0.115 1.19"
+    ions = "0.5545 8.8 8.8 8.8 120 1.74e-4 1.03e-4 8.6e-5 -85.6 0.9946 1 1 0 0 0 0"
+    calmodulin = [f"{rng.uniform(0.01, 0.1):.6f}" for _ in range(45)]
+    _write(data / "myocyte/y.txt", "\n".join([*f"{gates} {buffers} {ions}".split(), *calmodulin]) + "\n")
+    _write(
+        data / "myocyte/params.txt",
+        "\n".join([*(f"{rng.uniform(0.5, 1):.6f}" for _ in range(15)), "1000", "135", "1"]) + "\n",
+    )
 
 
 def hurricanes(rng: random.Random, data: Path, count: int = 500) -> None:

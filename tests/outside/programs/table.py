@@ -127,18 +127,18 @@ def _program_of(makefile: str) -> str:
 
 
 def smaller(arguments: str) -> str:
-    """The last number, which in this suite says how often a kernel is repeated, becomes 1; the others at most 2,048."""
+    """Numbers become at most 2,048, and the last one 1, which says how often a kernel is repeated, unless it is an option's."""
     words = arguments.split()
     numbers = [at for at, word in enumerate(words) if re.fullmatch(r"\d+", word)]
     for at in numbers:
         while int(words[at]) > _LARGEST:
             words[at] = str(int(words[at]) // 4)
-    if numbers:
+    if numbers and not (numbers[-1] and words[numbers[-1] - 1].startswith("-")):
         words[numbers[-1]] = "1"
     return " ".join(words)
 
 
 def _lacking(folder: Path, run: str) -> str:
     """A file that the arguments name and that is not there."""
-    paths = (word for word in run.split()[1:] if "/" in word or re.search(r"\.(?:txt|dat|bin|bmp|ppm|csv|in)$", word))
+    paths = (word for word in run.split()[1:] if "/" in word or re.fullmatch(r"[\w.-]*[A-Za-z_]\w*\.[A-Za-z]\w*", word))
     return next((path for path in paths if not (folder / path).exists() and not path.startswith("-")), "")

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include "musa_runtime_api.h"
@@ -70,39 +71,45 @@ musaOccupancyMaxPotentialBlockSize(int* grid, int* block, Kernel kernel, std::si
   return musaOccupancyMaxPotentialBlockSizeVariableSMem(grid, block, kernel, [shared](int) { return shared; }, limit);
 }
 
+// Pointers to constants are allocated as well.
+template <class T>
+void** musasim_untyped(T** pointer) {
+  return reinterpret_cast<void**>(const_cast<std::remove_cv_t<T>**>(pointer));
+}
+
 template <class T>
 musaError_t musaMalloc(T** pointer, std::size_t bytes) {
-  return musaMalloc(reinterpret_cast<void**>(pointer), bytes);
+  return musaMalloc(musasim_untyped(pointer), bytes);
 }
 
 template <class T>
 musaError_t musaMallocManaged(T** pointer, std::size_t bytes, unsigned int flags = musaMemAttachGlobal) {
-  return musaMallocManaged(reinterpret_cast<void**>(pointer), bytes, flags);
+  return musaMallocManaged(musasim_untyped(pointer), bytes, flags);
 }
 
 template <class T>
 musaError_t musaMallocPitch(T** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
-  return musaMallocPitch(reinterpret_cast<void**>(pointer), pitch, width, height);
+  return musaMallocPitch(musasim_untyped(pointer), pitch, width, height);
 }
 
 template <class T>
 musaError_t musaMallocAsync(T** pointer, std::size_t bytes, musaStream_t stream) {
-  return musaMallocAsync(reinterpret_cast<void**>(pointer), bytes, stream);
+  return musaMallocAsync(musasim_untyped(pointer), bytes, stream);
 }
 
 template <class T>
 musaError_t musaMallocHost(T** pointer, std::size_t bytes, unsigned int = 0) {
-  return musaMallocHost(reinterpret_cast<void**>(pointer), bytes);
+  return musaMallocHost(musasim_untyped(pointer), bytes);
 }
 
 template <class T>
 musaError_t musaHostAlloc(T** pointer, std::size_t bytes, unsigned int flags) {
-  return musaHostAlloc(reinterpret_cast<void**>(pointer), bytes, flags);
+  return musaHostAlloc(musasim_untyped(pointer), bytes, flags);
 }
 
 template <class T>
 musaError_t musaHostGetDevicePointer(T** device, void* host, unsigned int flags) {
-  return musaHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+  return musaHostGetDevicePointer(musasim_untyped(device), host, flags);
 }
 
 template <class T>

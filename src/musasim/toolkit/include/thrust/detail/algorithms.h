@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "thrust/distance.h"
 #include "thrust/functional.h"
 #include "thrust/iterator/iterators.h"
 
