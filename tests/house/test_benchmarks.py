@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from support.interpreter import ROOT, Interpreter
+from support.interpreter import ROOT, Interpreter, clean_environment
 
 pytestmark = pytest.mark.once
 
@@ -188,3 +189,29 @@ def test_history_lists_the_figures_for_one_that_it_does_not_know() -> None:
     assert done.returncode == 2 and done.stdout == ""
     assert "No figure is called 'overhead/nothing'" in done.stderr
     assert "  overhead/calls/torch.device('cuda')/ratio/native\n" in done.stderr
+
+
+def test_figures_of_ranks_are_a_line(benchmarks: Any) -> None:
+    fit = benchmarks("ranks").Fit.of({2: 9.0, 4: 11.0, 8: 15.0})
+    assert (fit.alone, fit.each, fit.at(1024)) == (8, 1, 1031)
+
+
+@pytest.mark.full
+def test_each_rank_measures_itself(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "ranks.py"),
+        "--ranks",
+        "2",
+        "--ways",
+        "torchada",
+        "cpu",
+        "--json",
+        str(file),
+    ]
+    subprocess.run(command, check=True, capture_output=True, env={**clean_environment(), "PYTHONWARNINGS": "ignore"})
+    measured = json.loads(file.read_text(encoding="utf-8"))
+    ours, theirs = measured["torchada"]["2"], measured["cpu"]["2"]
+    assert ours["loss"] == pytest.approx(theirs["loss"], rel=1e-5)
+    assert ours["private_mib"] > 50 and ours["files"] > 3 and ours["keys"] > 0

@@ -380,6 +380,21 @@ def test_what_the_library_does_not_tell_is_refused(founded: Callable[..., Any]) 
             tell()
 
 
+def test_a_hook_for_completions_is_refused_with_a_way_out(founded: Callable[..., Any]) -> None:
+    group = founded("nccl")
+    with pytest.raises(
+        UnsupportedError, match=r"_register_on_completion_hook has no counterpart on MUSA: .*get_future\(\)\.then"
+    ):
+        group._register_on_completion_hook(print)
+    seen: list[Any] = []
+    x = torch.ones(2, device="cuda")
+    dist.all_reduce(x, async_op=True).get_future().then(seen.append).wait()
+    assert len(seen) == 1
+    with pytest.raises(RuntimeError, match="gloo") as refusal:  # as on CUDA
+        dist.new_group([0], backend="gloo")._register_on_completion_hook(print)
+    assert not isinstance(refusal.value, UnsupportedError)
+
+
 def test_hashes_of_tensors() -> None:
     from torch._C._distributed_c10d import _hash_tensors
 

@@ -10,12 +10,14 @@ import pickle
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.unsupported import unsupported
+from torchada.redirect.unsupported import error, unsupported
 
 if TYPE_CHECKING:
     from torch.cuda import MemPool
+    from torch.distributed import ProcessGroup
 
 _GROUP = "torch.distributed.ProcessGroupNCCL"
 
@@ -30,6 +32,7 @@ def patches(context: Context) -> Iterator[Patch]:
         refuse = unsupported(context, f"{_GROUP}._comm_ptr", why)
         yield Patch(group, "_comm_ptr", refuse, f"{_GROUP}._comm_ptr", kind="unsupported")
     yield from _traces(context)
+    yield from _completions(context)
 
 
 def _memory(group: Any) -> Iterator[Patch]:
@@ -61,6 +64,26 @@ def _allocator(inherited: property) -> property:
             return None
 
     return property(mem_allocator, doc="The allocator of memory that NCCL registers, for torch.cuda.MemPool.")
+
+
+def _completions(context: Context) -> Iterator[Patch]:
+    """torch says "Only ProcessGroupNCCL supports" it, which a program that asked for NCCL cannot understand."""
+    name, adapter = "_register_on_completion_hook", context.backend.adapter
+    original = vars(context.torch.distributed.ProcessGroup).get(name)
+    if original is None:
+        return
+    api = f"torch.distributed.ProcessGroup.{name}"
+
+    def register(self: ProcessGroup, hook: Callable[[object], object]) -> None:
+        try:
+            original(self, hook)
+        except RuntimeError as failure:
+            if "supports onCompletion hook" not in str(failure) or self.name() != "nccl":
+                raise
+            why = f"{adapter} tells nobody when a collective has ended. Ask each work: work.get_future().then(hook)"
+            raise error(context, api, why) from failure
+
+    yield Patch(context.torch.distributed.ProcessGroup, name, disguise(register, original), api, kind="unsupported")
 
 
 def _traces(context: Context) -> Iterator[Patch]:

@@ -16,6 +16,8 @@ Function = Callable[..., Any]
 Probe = Callable[[Function, Any], bool]
 
 _FILE = "kernels.json"
+# What an entry of the cache said when this process first asked. Every area asks, and many ranks may share the folder.
+_stored: dict[tuple[str, str | None], dict[str, bool]] = {}
 
 
 class Verdicts:
@@ -30,7 +32,7 @@ class Verdicts:
         """Whether the backend's kernel is right; None if it has not been probed."""
         with self._lock:
             if self._known is None:
-                self._known = self._read()
+                self._known = self._read_once()
             return self._known.get(name)
 
     def probe(self, name: str, kernel: Function, probe: Probe, device: Any) -> bool:
@@ -61,6 +63,12 @@ class Verdicts:
     def _entry(self) -> str:
         return hashlib.sha256(self._versions().encode()).hexdigest()[:32]
 
+    def _read_once(self) -> dict[str, bool]:
+        place = self._entry(), self._context.settings.cache
+        if place not in _stored:
+            _stored[place] = self._read()
+        return dict(_stored[place])
+
     def _read(self) -> dict[str, bool]:
         from torchada.base.caches import cache
 
@@ -74,6 +82,7 @@ class Verdicts:
     def _write(self, known: dict[str, bool]) -> None:
         from torchada.base.caches import cache
 
+        _stored.pop((self._entry(), self._context.settings.cache), None)
         try:
             kept = cache("probes", self._context.settings.cache)
             kept.remove(self._entry())
