@@ -27,7 +27,7 @@ def aot_load(so_path: str, device: str) -> Callable[..., Any]:
 
 def _runner(so_path: str, device: str) -> Any:
     if device == "cpu":
-        return torch._C._aoti.AOTIModelContainerRunnerCpu(so_path, 1)  # type: ignore[attr-defined]
+        return torch._C._aoti.AOTIModelContainerRunnerCpu(so_path, 1)
     if device == "musa" or device.startswith("musa:"):
         from .. import torch_musa
 
