@@ -50,6 +50,15 @@ def test_a_library_runs_by_the_class_of_torch_musa(inductor_cache: Path, tmp_pat
             runner.run([x])
         assert torch.musa.memory_allocated() == before
 
+        from torch_musa._export import aot_load
+        assert aot_load(library, "musa")(x).tolist() == [[1.0] * 3] * 3
+        try:
+            aot_load(library, "xpu")
+        except RuntimeError as error:
+            assert "Unsupported device xpu" in str(error)
+        else:
+            raise SystemExit("an unknown device was taken")
+
         # Kernels are work of the device, which a graph captures.
         graph = torch.musa.MUSAGraph()
         with torch.musa.graph(graph):

@@ -124,12 +124,15 @@ _STABLE_C = "torch/csrc/stable/c/shim.h"
 _HANDLES = re.compile(r"^AOTI_TORCH_EXPORT AOTITorchError\s+torch_(?:get|set|musa)_\w*\([^)]*\);", re.MULTILINE)
 _OF_CUDA = re.compile(r"^#ifdef USE_CUDA$(.*?^#endif)", re.MULTILINE | re.DOTALL)
 # Libraries that Inductor builds: what AOTInductor's models are made of, and the wrappers of torch.compile.
-_INDUCTOR = "torch/csrc/inductor"
-_FOR_INDUCTOR = ("aoti_include", "aoti_runtime", "cpp_wrapper", "generated")
+_FOR_INDUCTOR = tuple(
+    f"torch/csrc/inductor/{folder}"
+    for folder in ("aoti_include", "aoti_runtime", "aoti_torch/generated", "cpp_wrapper")
+)
 _ASKS_FOR_CUDA = re.compile(r"USE_CUDA|cuda\.h|aoti_torch_cuda_")
 _DEVICE_TYPE = re.compile(r"^AOTI_TORCH_EXPORT int32_t aoti_torch_device_type_cuda\(\);\n", re.MULTILINE)
 # Kernels that are loaded from binaries, and Triton's, which are compiled when a library first runs: the simulator has none.
 _OF_BINARIES = re.compile(r"^#ifdef USE_CUDA$[^#]*?\bloaded_modules_\b[^#]*?^#endif", re.MULTILINE)
+_OF_TRITON = {"lazy_triton_compile.h"}
 _LAZY_TRITON = re.compile(r"^#include <[^>]*lazy_triton_compile\.h>\n", re.MULTILINE)
 # What is compiled beforehand so that it is quick, and includes more than a wrapper needs.
 _BEFOREHAND = re.compile(r"^#ifdef TORCH_INDUCTOR_PRECOMPILE_HEADERS$.*?^#endif\n", re.MULTILINE | re.DOTALL)
@@ -258,14 +261,20 @@ def _write_stable_abi(source: Path, target: Path) -> None:
 
 def _write_inductor(source: Path, target: Path) -> None:
     """The headers of libraries that Inductor builds. torch_musa patches those that ask for CUDA, and has its own beside CUDA's."""
-    for path in sorted((source / _INDUCTOR).rglob("*.h")):
-        text = path.read_text(encoding="utf-8")
-        name = path.relative_to(source)
-        if any(part in name.parts for part in _FOR_INDUCTOR) and _ASKS_FOR_CUDA.search(text):
-            file = target / name.with_name(name.name.replace("cuda", "musa"))
-            file.parent.mkdir(parents=True, exist_ok=True)
-            text = _BEFOREHAND.sub("", _LAZY_TRITON.sub("", _OF_BINARIES.sub("#if 0\n#endif", text)))
-            file.write_text(_SPELLING.sub(lambda part: _SPELLINGS[part[0]], text), encoding="utf-8")
+    for folder in _FOR_INDUCTOR:
+        for path in sorted((source / folder).rglob("*.h")):
+            text = path.read_text(encoding="utf-8")
+            if _ASKS_FOR_CUDA.search(text) and path.name not in _OF_TRITON:
+                file = target / path.relative_to(source).with_name(path.name.replace("cuda", "musa"))
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(_for_inductor(text), encoding="utf-8")
+
+
+def _for_inductor(text: str) -> str:
+    text = _OF_BINARIES.sub("#if 0\n#endif", text)
+    for left_out in (_LAZY_TRITON, _BEFOREHAND):
+        text = left_out.sub("", text)
+    return _SPELLING.sub(lambda part: _SPELLINGS[part[0]], text)
 
 
 def _write_without_jiterator(source: Path, target: Path) -> None:

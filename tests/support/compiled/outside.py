@@ -32,6 +32,8 @@ OUTSIDE: dict[str, tuple[str, str]] = {
     ),
     "torch.ops.higher_order.*: Autocast*": ("table", "kernels under autocast: flex_attention, conditional"),
     "torch.ops.higher_order.*: CUDA *": ("table", "kernels of random operators: checkpoint"),
+    "torch._C._aoti.*": ("process", "for libraries that are compiled: areas/compiler/test_aot_inductor.py"),
+    "*.AOTICompiledModel.get_metadata": ("process", "what a package says: areas/compiler/test_aot_inductor.py"),
     "the device of each sub-process of max-autotune *": (
         "process",
         "the environment of processes that max-autotune starts",

@@ -1,7 +1,7 @@
 """Code that is compiled or traced: torch.compile with Dynamo and Inductor, torch.export, TorchScript and its files."""
 
 AREAS = {
-    "torch": ("jit", "script_builtins", "script_archives"),
+    "torch": ("jit", "script_builtins", "script_archives", "aot_inductor.runner"),
     "torch._dynamo": ("dynamo", "dynamo_constants", "dynamo_views"),
     "torch._dynamo.backends.cudagraphs": ("inductor_graphs.dynamos_backend",),
     "torch._dynamo.device_interface": ("device_interface",),
@@ -17,7 +17,6 @@ AREAS = {
     "torch._inductor.heuristics.registry": ("inductor_devices.moved_heuristics",),
     "torch._inductor.template_heuristics.registry": ("inductor_devices.heuristics",),
     "torch.export.passes": ("export",),
-    "torch._export": ("aot_inductor.runner",),
     "torch._export.serde.serialize": ("export_files",),
     "torch._inductor.package.package": ("aot_inductor.metadata",),
 }

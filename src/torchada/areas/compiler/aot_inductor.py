@@ -27,7 +27,9 @@ def runner(context: Context) -> Iterator[Patch]:
     """torch._export.aot_load("model.so", "cuda") makes an object of this class, which PyTorch's builds for CUDA have."""
     own = _adapters(context)
     module: Any = context.torch._C._aoti
-    yield Patch(module, f"{_CLASS}Cuda", _for_cuda(context, own), f"torch._C._aoti.{_CLASS}Cuda", to=own.__qualname__)
+    backend = context.backend
+    to = f"torch.{backend.namespace}.{backend.native.module}._aoti.{own.__name__}"
+    yield Patch(module, f"{_CLASS}Cuda", _for_cuda(context, own), f"torch._C._aoti.{_CLASS}Cuda", to=to)
 
 
 def _adapters(context: Context) -> type[Any]:
