@@ -41,6 +41,42 @@ def test_a_product_by_mublas(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "0: 23 34 31 46\n", "")
 
 
+KERNEL = """
+#include <musa_runtime.h>
+struct alignas(32) Wide { float values[8]; };
+__global__ void add(float* out, Wide wide) { out[threadIdx.x] = wide.values[threadIdx.x] + 1; }
+extern "C" void run(float* out) {
+  Wide wide = {{1, 2, 3, 4, 5, 6, 7, 8}};
+  float* y;
+  musaMalloc((void**)&y, 32);
+  add<<<1, 8>>>(y, wide);
+  musaMemcpy(out, y, 32, musaMemcpyDeviceToHost);
+}
+"""
+MAIN = """
+#include <stdio.h>
+void run(float* out);
+int main(void) {
+  float out[8];
+  run(out);
+  printf("%g %g\\n", out[0], out[7]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.full
+def test_a_program_in_c_needs_no_library_of_c_plus_plus(tmp_path: Path) -> None:
+    (tmp_path / "kernel.mu").write_text(KERNEL)
+    (tmp_path / "main.c").write_text(MAIN)
+    mcc, library = str(home() / "bin" / "mcc"), home() / "lib"
+    subprocess.run([mcc, "-O0", "-c", "kernel.mu", "-o", "kernel.o"], cwd=tmp_path, check=True)
+    link = ["cc", "main.c", "kernel.o", f"-L{library}", f"-Wl,-rpath,{library}", "-lmusart", "-o", "program"]
+    subprocess.run(link, cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2 9\n", "")
+
+
 @pytest.mark.parametrize(
     ("words", "is_needed"),
     [

@@ -59,6 +59,16 @@ def test_references_that_a_program_binds(kernels: Kernels) -> None:
     assert out.tolist() == [3, 1, 0]
 
 
+def test_a_device_says_what_textures_need(kernels: Kernels) -> None:
+    out = torch.full((5,), -1, dtype=torch.int32)
+    kernels.run("described", out)
+    assert out.tolist() == [1, 512, 0, 512, 0]
+
+
+def test_the_device_is_waited_for_by_its_old_name(kernels: Kernels) -> None:
+    kernels.run("synchronized")
+
+
 def test_a_box_is_copied_into_the_middle_of_a_larger_one(kernels: Kernels) -> None:
     given = torch.arange(24, dtype=torch.uint8)
     out, whole = torch.zeros(24, dtype=torch.uint8), torch.zeros(3, 5, 8, dtype=torch.uint8)

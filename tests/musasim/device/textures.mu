@@ -105,7 +105,24 @@ extern "C" int fetched_by_reference(float* in, uint8_t* small, float* out) {
   musaUnbindTexture(referred);
   return offset == 0 ? finished() : 1;
 }
+
+// What the helpers of CUDA's samples name: all errors, and synchronizing as before CUDA 4.
+static_assert(musaErrorStartupFailure == 127 && musaErrorApiFailureBase == 10000, "errors that are not raised");
+#if !defined(__DRIVER_TYPES_H__) || !defined(__MUSA_RUNTIME_H__)
+#error the helpers look for these
 #endif
+extern "C" int synchronized() { return musaThreadSynchronize(); }
+#endif
+
+extern "C" int described(int* out) {
+  musaDeviceProp properties;
+  if (const auto error = musaGetDeviceProperties(&properties, 0)) return error;
+  out[0] = properties.deviceOverlap;
+  out[1] = static_cast<int>(properties.textureAlignment);
+  out[2] = properties.computeMode;
+  if (const auto error = musaDeviceGetAttribute(out + 3, musaDevAttrTextureAlignment, 0)) return error;
+  return musaDeviceGetAttribute(out + 4, musaDevAttrComputeMode, 0);
+}
 
 // A box of 4 x 3 x 2 bytes within memory of 8 x 5 x 3, filled with 7, is written and read back.
 extern "C" int box(uint8_t* in, uint8_t* out, uint8_t* whole) {

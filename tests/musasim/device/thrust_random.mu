@@ -8,6 +8,8 @@
 
 #include "on_device.h"
 
+static_assert(THRUST_VERSION >= 101700, "every header of Thrust's has it");
+
 __global__ void draw(double* out) {
   thrust::default_random_engine engine(5);
   engine.discard(1000);

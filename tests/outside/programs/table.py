@@ -140,5 +140,7 @@ def smaller(arguments: str) -> str:
 
 def _lacking(folder: Path, run: str) -> str:
     """A file that the arguments name and that is not there."""
-    paths = (word for word in run.split()[1:] if "/" in word or re.fullmatch(r"[\w.-]*[A-Za-z_]\w*\.[A-Za-z]\w*", word))
+    paths = (
+        word for word in run.split()[1:] if "/" in word or re.fullmatch(r"[\w.-]*[A-Za-z_][\w-]*\.[A-Za-z]\w*", word)
+    )
     return next((path for path in paths if not (folder / path).exists() and not path.startswith("-")), "")

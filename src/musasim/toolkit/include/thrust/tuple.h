@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "thrust/version.h"
+
 namespace thrust {
 using std::get;
 using std::make_pair;
