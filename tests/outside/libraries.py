@@ -33,6 +33,7 @@ class Library:
     needs: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     about_cuda: bool = False
+    start: str = ""
 
     @property
     def suite(self) -> Suite:
@@ -41,7 +42,7 @@ class Library:
         harness = "torchada_cuda_only" if self.about_cuda else "nothing"
         arguments = ("--confcutdir={root}", "--import-mode=importlib")
         kept = f"{NAME}/{self.name}"
-        return Suite(self.name, self.root, self.files, harness, arguments, self.sources, env, kept)
+        return Suite(self.name, self.root, self.files, harness, arguments, self.sources, env, kept, start=self.start)
 
     def missing(self, checkout: Path) -> str:
         """Why it cannot be run, or ""."""

@@ -125,7 +125,7 @@ class _File:
         with self.record.with_suffix(".log").open("ab") as output:
             return subprocess.Popen(
                 command,
-                cwd=self.path.parent,
+                cwd=self.checkout / self.suite.start if self.suite.start else self.path.parent,
                 env=environment,
                 stdout=output,
                 stderr=subprocess.STDOUT,

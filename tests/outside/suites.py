@@ -38,6 +38,9 @@ class Suite:
     #: What stands behind the file in the name of its record, so that the parts of a run have records of their own.
     part: str = ""
 
+    #: The folder of the checkout that tests are run in; without it, that of each file.
+    start: str = ""
+
     def folder(self, checkout: Path) -> Path:
         """The folder that the files are named from."""
         return (TESTS.parent if self.own else checkout) / self.root

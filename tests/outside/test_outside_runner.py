@@ -90,6 +90,7 @@ name = "there"
 github = "somebody/there"
 commit = "0123456789"
 root = "tests"
+start = "tests/deeper"
 files = ["test_*.py"]
 sources = ["."]
 needs = ["json"]
@@ -115,6 +116,7 @@ import os
 import there
 
 def test_environment(): assert os.environ["THERE"] == "yes" and there.VALUE == 1
+def test_folder(): assert os.path.basename(os.getcwd()) == "deeper"
 def test_its_own(): assert there.VALUE == 2
 """
 
@@ -122,14 +124,14 @@ def test_its_own(): assert there.VALUE == 2
 def test_libraries_are_run_as_far_as_they_can_be(tmp_path: Path) -> None:
     (tmp_path / "table.toml").write_text(LIBRARY)
     for name in ("there", "lacking"):
-        (tmp_path / name / "tests").mkdir(parents=True)
+        (tmp_path / name / "tests" / "deeper").mkdir(parents=True)
     (tmp_path / "there" / "there.py").write_text("VALUE = 1")
     (tmp_path / "there" / "tests" / "test_it.py").write_text(ITS_TESTS)
     rows = libraries.read(tmp_path / "table.toml")
     bounds = Bounds(gibibytes=8, seconds=60)
     outcomes = list(libraries.run(rows, tmp_path, tmp_path / "results", bounds, "2.13.0"))
     there, lacking, elsewhere = outcomes
-    assert there.score is not None and there.score.counts == {"passed": 1, "failed": 1} and there.differs
+    assert there.score is not None and there.score.counts == {"passed": 2, "failed": 1} and there.differs
     assert "a_module_that_is_not_there" in lacking.why and "https://github.com/somebody/elsewhere" in elsewhere.why
     text = libraries.report(outcomes, "2.13.0")
     assert "there: not on the list: test_it.py::test_its_own" in text and text.count("not run") == 2
