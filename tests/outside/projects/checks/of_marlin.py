@@ -1,7 +1,7 @@
 """Marlin: products of halves and weights of four bits, by PTX for tensor cores, as on the CPU.
 
 One block computes all (`sms=1`): with more, blocks wait for others that begin after them, which the simulator runs one by one. And
-it has one column of tiles: before the next one, the kernel copies into shared memory that slow threads still read, without a barrier.
+it has one column of tiles: before the next one, the kernel copies into shared memory that slow threads still read.
 """
 
 from __future__ import annotations
