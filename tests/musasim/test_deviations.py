@@ -85,3 +85,38 @@ def test_transforms_have_no_gradients_and_no_out() -> None:
     """
     text = "MUSA does not support writing complex tensors (out) for this operation."
     assert run(code, forked=True) == f"None\nTrue\n{text}\nTrue\n"
+
+
+def test_out_of_another_size_is_not_resized() -> None:
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa
+    a = torch.ones(2, 3, device="musa")
+    calls = {
+        "eq": lambda out: torch.eq(a, 1, out=out), "maximum": lambda out: torch.maximum(a, a, out=out),
+        "mm": lambda out: torch.mm(a, a.t(), out=out), "mean": lambda out: torch.mean(a, 0, out=out),
+    }
+    for name, call in calls.items():
+        out = torch.empty(0, dtype=torch.bool if name == "eq" else torch.float32, device="musa")
+        try:
+            call(out)
+        except RuntimeError as error:
+            print(name, "MUDNN failed in: Run" in str(error), tuple(out.shape))
+    print(torch.sum(a, 0, out=out.resize_(0)).tolist())
+    """
+    lines = [f"{name} True (0,)" for name in ("eq", "maximum", "mm", "mean")]
+    assert run(code, forked=True) == "\n".join([*lines, "[2.0, 2.0, 2.0]", ""])
+
+
+@pytest.mark.parametrize(("release", "is_written"), [("2.7.1", False), ("2.9.1", True)])
+def test_gradients_of_batch_normalization_in_eval_mode(release: str, is_written: bool) -> None:
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa
+    layer, x = torch.nn.BatchNorm1d(2).to("musa").eval(), torch.ones(3, 2, device="musa", requires_grad=True)
+    layer(x).sum().backward()
+    print(all(bool(t.grad.isfinite().all()) for t in (x, layer.weight)), layer.bias.grad.tolist())
+    """
+    assert run(code, MUSASIM_RELEASE=release) == f"{is_written} [3.0, 3.0]\n"

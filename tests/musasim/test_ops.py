@@ -93,6 +93,15 @@ REFUSALS = (
         "Dtype of input tensor of addcdiv only",
         "Expected dtype of input tensor is Float32",
     ),
+    # of complex numbers
+    *(
+        "SetMUTensorDType Unsupported tensor dtype: Complex",
+        "IndexSelect unsupported!",
+        "unsupported complex tensor dtype",
+    ),
+    *(f'"{name}" not implemented for \'Complex' for name in ("IndexMusa", "IndexPut", "index_add")),
+    # of another size than the result
+    "MUDNN failed in: Run",
 )
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from musasim.base.release import RELEASES
 from support.fresh_process import run
 
 pytestmark = pytest.mark.once
@@ -65,3 +66,51 @@ def test_bags_with_gradients_have_no_weights_and_no_places_of_maxima() -> None:
     print(table.grad.tolist(), F.embedding_bag(bag, table.detach(), mode="sum", per_sample_weights=weights).item())
     """
     assert run(code, forked=True) == "5.0\n[[1.0], [0.0]] 14.0\n"
+
+
+# Complex numbers: what is refused, and from which release on it is not.
+OF_COMPLEX = {
+    "z.exp()": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", "2.11.0"),
+    "z.sqrt_()": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", "2.11.0"),
+    "z.sum()": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", "2.11.0"),
+    "z.real.cumsum(0, dtype=torch.complex128)": ("SetMUTensorDType Unsupported tensor dtype: ComplexDouble", "2.11.0"),
+    "z[i]": ("\"IndexMusa\" not implemented for 'ComplexFloat'", "2.9.1"),
+    "z.index_put((i,), z)": ("\"IndexPut\" not implemented for 'ComplexFloat'", "2.9.1"),
+    "z.index_select(0, i)": ("IndexSelect unsupported!", "2.9.1"),
+    "z == 0": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "z != z": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "z.mean()": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "z ** 2": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "torch.where(i == 0, z, z)": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "F.linear(z, z, z[0])": ("SetMUTensorDType Unsupported tensor dtype: ComplexFloat", None),
+    "z.scatter_add(0, i[None], z)": ("scatter_add input unsupported complex tensor dtype", None),
+    "z == z": (None, None),
+    "z + z * z / z - z": (None, None),
+    "z @ z": (None, None),
+    "z.nansum()": (None, None),
+    "z.gather(0, i[None])": (None, None),
+}
+COMPLEX = """
+import json
+import musasim
+musasim.install()
+import torch, torch_musa, torch.nn.functional as F
+z, i, found = torch.full((2, 2), 1 + 2j, device="musa"), torch.tensor([0, 1], device="musa"), {}
+for call in CALLS:
+    try:
+        eval(call)
+        found[call] = None
+    except RuntimeError as error:
+        found[call] = str(error)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("release", ["2.7.1", "2.9.1", "2.11.0"])
+def test_complex_numbers(release: str) -> None:
+    found = json.loads(run(f"CALLS = {[*OF_COMPLEX]}\n{COMPLEX}", MUSASIM_RELEASE=release))
+    is_over = {
+        call: until is not None and RELEASES[release] >= RELEASES[until] for call, (_, until) in OF_COMPLEX.items()
+    }
+    wanted = {call: None if is_over[call] else error for call, (error, _) in OF_COMPLEX.items()}
+    assert {call: error and error.partition("\n")[0] for call, error in found.items()} == wanted

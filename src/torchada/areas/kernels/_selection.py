@@ -8,8 +8,8 @@ other operators has no kernel of the backend, and never comes to BackendSelect. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels import _handles
@@ -22,9 +22,11 @@ from torchada.redirect.engine import Skip
 from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch._C import DispatchKeySet
 
 _SELECT, _DEVICE = "BackendSelect", "PrivateUse1"
+_NUMBERS = (bool, int, float, complex)
 
 
 def need_own_kernels(context: Context) -> None:
@@ -41,12 +43,14 @@ class Gated:
     """One operator, whose calls on the device come here, or some of them: `rule` says which."""
 
     rule = gates.ALWAYS
+    only_in_cpp = False
 
     def __init__(self, context: Context, name: str, key: str = _SELECT) -> None:
         self.name = self._operator_name = name  # verdicts are kept by the first, which may say more
         self._context = context
         self._select = getattr(context.torch._C.DispatchKey, key)
         self._below_gate: DispatchKeySet | None = None
+        self._following: Function | None = None
         self._leave: Callable[[], None] = _stay
         has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
         operator = f"aten::{name}"
@@ -63,18 +67,43 @@ class Gated:
         return True
 
     def opened(self, below: DispatchKeySet, leave: Callable[[], None]) -> None:
-        """A gate in C++ is open: `below` leads to the device's own kernel, and `leave` hands every call to that one."""
+        """A gate in C++ is open: `below` leads to the device's own kernel, and `leave` says that `is_needed` has changed."""
         self._below_gate, self._leave = below, leave
+
+    def follow(self, kernel: Function | None) -> None:
+        """Another kernel stands behind the same gate, and is to be called in the place of the device's own."""
+        self._following = kernel
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
 
     def _own(self, keys: DispatchKeySet) -> Function:
+        if self._following is not None:
+            return partial(self._following, keys)
         if self._below_gate is None and self.key == _DEVICE:
             composed: Function = self._operator.decompose
             return composed
         rest = self._below_gate or keys.remove(self._select)
-        return lambda *args, **kwargs: self._operator.redispatch(rest, *args, **kwargs)
+        return lambda *args, **kwargs: self._operator.redispatch(rest, *self._with_tensors(args), **kwargs)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Of arguments that are tensors."""
+        arguments = self._operator._schema.arguments
+        return [place for place, argument in enumerate(arguments) if str(argument.type) == "Tensor"]
+
+    def _with_tensors(self, args: Sequence[Any]) -> Sequence[Any]:
+        """With tensors again where PyTorch has made numbers of them for the call of a Python function."""
+        if not any(isinstance(args[place], _NUMBERS) for place in self._places if place < len(args)):
+            return args
+        torch, tensors = self._context.torch, list(args)
+        kinds = [value for value in args if isinstance(value, torch.Tensor) and value.dtype != torch.bool]
+        for place in self._places:
+            if place < len(args) and isinstance(args[place], _NUMBERS):
+                # Of the type that it gives the result beside the others, as a number does.
+                kind = torch.result_type(kinds[0] if kinds else args[place], args[place])
+                tensors[place] = torch.scalar_tensor(args[place], dtype=kind)
+        return tensors
 
     def _count(self) -> None:
         """The replacement computes a call."""
@@ -161,7 +190,7 @@ class Refusing(Gated):
 
     def __init__(self, context: Context, name: str, replacement: Function) -> None:
         super().__init__(context, name)
-        self._replacement = replacement
+        self._replacement, self._takes_host_scalars = replacement, name.startswith("where.")
         self._refused: set[tuple[Any, ...]] = set()
         torch = context.torch
         self._common = {torch.float32, torch.int64, torch.int32, torch.bool}
@@ -201,7 +230,7 @@ class Refusing(Gated):
         """Whether all tensors are dense, and then their data types; None unless all are on one device of the backend."""
         torch = self._context.torch
         tensors = [argument for argument in (*args, *kwargs.values()) if isinstance(argument, torch.Tensor)]
-        devices = {tensor.device for tensor in tensors}
+        devices = {tensor.device for tensor in tensors if not (self._takes_host_scalars and _is_host_scalar(tensor))}
         if len(devices) != 1 or devices.pop().type != self._context.backend.device_type:
             return None
         # Kernels of other tensors call this one, or another, for what those are made of.
@@ -233,8 +262,27 @@ class Selection:
 
     def _handle(self, name: str, kernel: Any) -> Any:
         if isinstance(kernel, Gated) and kernel.key in (_SELECT, _DEVICE) and self._has_own_kernels:
-            return gates.Gate(self._context, kernel, _plain(kernel))
+            return gates.Place(self._context, kernel)
         return _handles.register(self._context.torch, name, kernel.key, _plain(kernel))
+
+
+class Late:
+    """An owner of patches: kernels of many operators by one name, which are made when the program first uses the device."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._in_force: dict[str, tuple[Any, Any]] = {}
+
+    def get(self, name: str) -> Any:
+        return self._in_force[name][0] if name in self._in_force else MISSING
+
+    def set(self, name: str, kernels: Callable[[], Iterable[Gated]]) -> None:
+        self._in_force[name] = kernels, gates.Group(self._context, kernels)
+
+    def delete(self, name: str) -> None:
+        self._in_force.pop(name)[1].reset()
 
 
 def _plain(kernel: Function) -> Function:
@@ -244,6 +292,10 @@ def _plain(kernel: Function) -> Function:
         return kernel(keys, *args, **kwargs)
 
     return call
+
+
+def _is_host_scalar(tensor: Tensor) -> bool:
+    return tensor.dim() == 0 and tensor.device.type == "cpu"
 
 
 def _stay() -> None:

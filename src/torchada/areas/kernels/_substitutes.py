@@ -23,9 +23,10 @@ _OF_BOOLEANS = ("abs", "abs_", "abs.out")
 
 def elsewhere(context: Context, name: str) -> Function:
     """What computes the operator `name` of aten for any data type that it has on the CPU."""
+    if not name.startswith("native_dropout"):
+        return _Elsewhere(context, name)
     dropout = _Dropout(context.torch)
-    on_the_device: dict[str, Function] = {"native_dropout": dropout, "native_dropout_backward": dropout.backward}
-    return on_the_device[name] if name in on_the_device else _Elsewhere(context, name)
+    return dropout.backward if name.endswith("_backward") else dropout
 
 
 class _Elsewhere:
@@ -44,6 +45,14 @@ class _Elsewhere:
         return [(place, name) for place, name, is_write in names if is_write or name in undeclared]
 
     @cached_property
+    def _composed(self) -> Function | None:
+        """What computes it for complex tensors, on the device."""
+        from torchada.areas.kernels import _complex_parts
+
+        function: Function | None = _complex_parts.composed(self._torch, self._name)
+        return function
+
+    @cached_property
     def _returns_written(self) -> bool:
         (*_, last) = overload(self._torch, self._name)._schema.returns
         return last.alias_info is not None
@@ -59,6 +68,8 @@ class _Elsewhere:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         tensors = [argument for argument in (*args, *kwargs.values()) if isinstance(argument, self._torch.Tensor)]
+        if self._composed is not None and any(tensor.is_complex() for tensor in tensors):
+            return self._composed(*args, **kwargs)
         to, back = self._ways(tensors)
         moved = [self._each(argument, to) for argument in args]
         named = {name: self._each(argument, to) for name, argument in kwargs.items()}
@@ -78,6 +89,8 @@ class _Elsewhere:
             self._note(tensors)
             if self._name in _OF_BOOLEANS and tensors[0].dtype == torch.bool:
                 return lambda tensor: tensor.cpu().byte(), lambda tensor: tensor.to(device, torch.bool)
+            if any(tensor.dtype == torch.complex32 for tensor in tensors):  # which the CPU has few functions of
+                return lambda tensor: _widened(torch, tensor.cpu()), lambda tensor: _narrowed(torch, tensor).to(device)
             return lambda tensor: tensor.cpu(), lambda tensor: tensor.to(device)
         (half,) = floating
         return (
@@ -100,6 +113,14 @@ class _Elsewhere:
 
 def _argument(place: int, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     return args[place] if place < len(args) else kwargs.get(name)
+
+
+def _widened(torch: Any, tensor: Tensor) -> Tensor:
+    return tensor.to(torch.complex64) if tensor.dtype == torch.complex32 else tensor
+
+
+def _narrowed(torch: Any, tensor: Tensor) -> Tensor:
+    return tensor.to(torch.complex32) if tensor.dtype == torch.complex64 else tensor
 
 
 class _Convolution:

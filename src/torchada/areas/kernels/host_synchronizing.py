@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._selection import Kernel, Selection
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
+from torchada.areas.kernels._waiting import Waiting, need_streams
 from torchada.redirect.context import Context
-from torchada.redirect.engine import Patch, Skip
+from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
     from torch._C import DispatchKeySet
 
-# A fiftieth and a tenth of a second at 1 GHz. Other work of the machine may hold a call up for as long as the first.
-_CYCLES = (20_000_000, 100_000_000)
 _ENDS = "torch_musa 2.11.0.post2"
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    if not all(hasattr(context.namespace, name) for name in ("is_current_stream_capturing", "Stream", "_sleep")):
-        raise Skip(f"{context.backend.adapter} has no graphs, or no way to see what makes the host wait")
+    need_streams(context)
     kernels, verdicts = Selection(context), Verdicts(context)
     finite, logarithm, sampling = _Finite(context), _Logarithm(context), _Sampling(context)
 
@@ -73,33 +71,7 @@ class _Multinomial(Kernel):
         return f"{name}, with replacement", lambda kernel, device: probe(partial(kernel, replacement=True), device)
 
 
-class _Operator:
-    def __init__(self, context: Context) -> None:
-        self._torch = context.torch
-        self._namespace: Any = context.namespace
-
-    def _goes_on(self, call: Callable[[], object], device: Any) -> bool:
-        """Whether the host goes on while the device is still busy with what came before `call`."""
-        namespace = self._namespace
-        stream = namespace.Stream(device)
-        stream.wait_stream(namespace.current_stream(device))
-        with namespace.stream(stream):
-            call()  # the first call loads kernels and requests memory
-            return any(self._leaves_pending(call, cycles, stream) for cycles in _CYCLES)
-
-    def _leaves_pending(self, call: Callable[[], object], cycles: int, stream: Any) -> bool:
-        namespace = self._namespace
-        stream.synchronize()
-        namespace._sleep(cycles)
-        before = namespace.Event()
-        before.record()
-        call()
-        is_pending = not before.query()
-        stream.synchronize()
-        return is_pending
-
-
-class _Finite(_Operator):
+class _Finite(Waiting):
     def new(self, self_: Tensor) -> Tensor:
         torch = self._torch
         if self_.dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
@@ -111,12 +83,12 @@ class _Finite(_Operator):
     def is_right(self, kernel: Function, device: Any) -> bool:
         inf = float("inf")
         values = self._torch.tensor([0.0, inf, -inf, float("nan"), 1e38], device=device)
-        return kernel(values).tolist() == [True, False, False, False, True] and self._goes_on(
+        return kernel(values).tolist() == [True, False, False, False, True] and self.goes_on(
             lambda: kernel(values), device
         )
 
 
-class _Logarithm(_Operator):
+class _Logarithm(Waiting):
     def in_place(self, self_: Tensor) -> Tensor:
         return self_.copy_(self._torch.log(self_))
 
@@ -127,10 +99,10 @@ class _Logarithm(_Operator):
             want = values.cpu().log()
             if not torch.allclose(kernel(values).cpu(), want) or not torch.allclose(values.cpu(), want):
                 return False
-        return self._goes_on(lambda: kernel(values), device)
+        return self.goes_on(lambda: kernel(values), device)
 
 
-class _Sampling(_Operator):
+class _Sampling(Waiting):
     def new(
         self, self_: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
     ) -> Tensor:
@@ -219,6 +191,6 @@ class _Sampling(_Operator):
         try:
             weights = self._torch.tensor([[0.0, 0.0, 3.0], [0.5, 0.0, 0.0]], device=device)
             is_right: bool = kernel(weights, 1)[:, 0].tolist() == [2, 0]
-            return is_right and self._goes_on(lambda: kernel(weights, 1), device)
+            return is_right and self.goes_on(lambda: kernel(weights, 1), device)
         finally:
             namespace.set_rng_state(state, device)

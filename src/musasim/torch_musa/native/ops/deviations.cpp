@@ -2,13 +2,17 @@
 #include "fallback.h"
 
 #include "../runtime/device.h"
+#include "../runtime/release.h"
 
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
 #include <algorithm>
 #include <initializer_list>
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace musasim {
 namespace {
@@ -144,7 +148,57 @@ void multinomial(const c10::OperatorHandle& op, Stack* stack) {
   run_on_cpu(op, stack);
 }
 
+// BatchNorm.cpp computes gradients in eval mode from statistics that the forward pass has not written, until 2.9.1.
+void gradient_of_batch_norm(const c10::OperatorHandle& op, Stack* stack) {
+  const bool is_training = arguments_of(op, stack)[7].toBool();
+  run_on_cpu(op, stack);
+  if (is_training || since(Release::v2_9_1)) {
+    return;
+  }
+  for (size_t result = 0; result < 2; ++result) { // of the input and of the weight; that of the bias needs no statistics
+    const auto& gradient = stack->at(stack->size() - 3 + result);
+    if (gradient.isTensor() && gradient.toTensor().defined()) {
+      gradient.toTensor().fill_(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+}
+
 using Kernel = void(const c10::OperatorHandle&, Stack*);
+
+// PyTorch warns of what it resizes.
+struct Quiet final : c10::WarningHandler {
+  void process(const c10::Warning&) override {}
+};
+
+// Binary.cpp, Activation.cpp, Reduce.cpp and Matmul.cpp hand `out` to muDNN as it is. What that makes of another size is not public.
+template <Kernel* kernel>
+void into_given_size(const c10::OperatorHandle& op, Stack* stack) {
+  const auto* arguments = arguments_of(op, stack);
+  std::vector<std::pair<Tensor, std::vector<int64_t>>> given;
+  for (size_t i = 0; i < op.schema().arguments().size(); ++i) {
+    if (op.schema().arguments()[i].is_out()) {
+      given.emplace_back(arguments[i].toTensor(), arguments[i].toTensor().sizes().vec());
+    }
+  }
+  {
+    Quiet quiet;
+    const c10::WarningUtils::WarningHandlerGuard guard(&quiet);
+    kernel(op, stack);
+  }
+  for (const auto& [out, size] : given) {
+    const auto wanted = out.sizes().vec();
+    if (C10_UNLIKELY(wanted != size)) {
+      out.resize_(size);
+      TORCH_CHECK(
+          false,
+          op.operator_name(),
+          " MUDNN failed in: Run, into a tensor of ",
+          at::IntArrayRef(size),
+          " in place of ",
+          at::IntArrayRef(wanted));
+    }
+  }
+}
 
 template <Kernel* kernel>
 void implement(torch::Library& library, std::initializer_list<const char*> names) {
@@ -177,9 +231,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   }
   implement<&transform>(library, {"fft_fft", "fft_ifft", "fft_rfft", "fft_irfft", "stft", "stft.center"});
   implement<&refuse_out>(library, {"fft_fft.out", "fft_ifft.out", "fft_rfft.out", "fft_irfft.out"});
-  implement<&product>(library, {"mm", "mm.out", "bmm", "bmm.out", "vdot"});
+  implement<&product>(library, {"mm", "bmm", "vdot"});
+  implement<&into_given_size<&product>>(library, {"mm.out", "bmm.out"});
   implement<&elu>(library, {"elu", "elu_", "elu.out"});
-  implement<&power>(library, {"pow.Tensor_Tensor", "pow_.Tensor", "pow.Tensor_Tensor_out"});
+  implement<&power>(library, {"pow.Tensor_Tensor", "pow_.Tensor"});
+  implement<&into_given_size<&power>>(library, {"pow.Tensor_Tensor_out"});
+  implement<&into_given_size<&run_on_cpu>>(
+      library,
+      {"eq.Tensor_out",   "eq.Scalar_out",  "ne.Tensor_out",   "ne.Scalar_out",        "lt.Tensor_out", "lt.Scalar_out",
+       "le.Tensor_out",   "le.Scalar_out",  "gt.Tensor_out",   "gt.Scalar_out",        "ge.Tensor_out", "ge.Scalar_out",
+       "logical_and.out", "logical_or.out", "logical_xor.out", "remainder.Tensor_out", "maximum.out",   "minimum.out",
+       "addmm.out",       "addmv.out",      "baddbmm.out",     "mean.out",             "prod.int_out",  "any.out",
+       "any.all_out",     "all.out",        "all.all_out",     "min.dim_min"});
+  implement<&gradient_of_batch_norm>(library, {"native_batch_norm_backward", "batch_norm_backward"});
   implement<&rounded_division>(
       library,
       {"floor_divide",

@@ -1,5 +1,7 @@
 #include "dtypes.h"
 
+#include "../runtime/release.h"
+
 #include <ATen/core/Tensor.h>
 
 #include <initializer_list>
@@ -27,6 +29,7 @@ constexpr uint64_t kNotSmall = kOfElements |
     types({at::kBool, at::kComplexHalf, at::kComplexFloat, at::kComplexDouble, at::kQInt8, at::kQUInt8, at::kQInt32});
 constexpr uint64_t kOfBuckets = types({at::kFloat, at::kInt, at::kLong});
 constexpr uint64_t kOfTransforms = types({at::kFloat, at::kDouble});
+constexpr uint64_t kNotComplex = ~types({at::kComplexHalf, at::kComplexFloat, at::kComplexDouble});
 
 struct Row {
   const char* argument;
@@ -117,6 +120,65 @@ const Table& table() {
   return known;
 }
 
+constexpr const char* kUnchecked = "SetMUTensorDType Unsupported tensor dtype: ";
+
+// Complex numbers: muDNN has none (utils/Utils.cpp), and kernels of indexing leave them out (musa/Index*.mu, Scatter.cpp).
+struct OfReals {
+  const char* message;
+  std::optional<Release> until; // the release that has CUDA's kernel instead
+};
+
+std::unordered_map<std::string, OfReals> without_complex() {
+  std::unordered_map<std::string, OfReals> made;
+  const auto add = [&](std::initializer_list<const char*> names, const char* message, std::optional<Release> until) {
+    for (const auto* name : names) {
+      made[name] = {message, until};
+    }
+  };
+  add({"acos", "atan", "cos", "exp", "log", "log10", "log2", "reciprocal", "rsqrt", "sigmoid", "sin", "sqrt", "tan", "tanh",
+       "sum", "cumsum", "cumprod"},
+      kUnchecked,
+      Release::v2_11_0);
+  add({"silu", "pow", "eq", "ne", "logical_not", "logical_and", "logical_or", "logical_xor", "silu_backward",
+       "sigmoid_backward", "tanh_backward", "mean", "prod", "any", "all", "where", "addcmul", "dot", "mv", "addmv", "addmm",
+       "masked_select", "masked_scatter"},
+      kUnchecked,
+      std::nullopt);
+  add({"index"}, "\"IndexMusa\" not implemented for '", Release::v2_9_1);
+  add({"index_put", "_index_put_impl"}, "\"IndexPut\" not implemented for '", Release::v2_9_1);
+  add({"index_select"}, "IndexSelect unsupported!", Release::v2_9_1);
+  add({"index_add"}, "\"index_add\" not implemented for '", std::nullopt);
+  add({"scatter"}, "scatter input unsupported complex tensor dtype", std::nullopt);
+  add({"scatter_add"}, "scatter_add input unsupported complex tensor dtype", std::nullopt);
+  return made;
+}
+
+bool is_typed(const c10::Argument& argument) {
+  const auto type = argument.type()->str();
+  return type == "Tensor" || type == "Tensor?" || argument.name() == "dtype";
+}
+
+// Binary.cpp compares complex tensors by a kernel of CUDA's, and scatter_reduce is one.
+bool takes_complex(const c10::FunctionSchema& schema, const std::string& op) {
+  const auto& overload = schema.overload_name();
+  return (op == "eq" && overload.rfind("Tensor", 0) == 0) || (op == "scatter" && overload.find("reduce") != std::string::npos);
+}
+
+void refuse_complex(std::vector<DtypeRule>& rules, const c10::FunctionSchema& schema, const std::string& op) {
+  static const auto known = without_complex();
+  const auto found = known.find(op);
+  if (found == known.end() || takes_complex(schema, op) || (found->second.until && since(*found->second.until))) {
+    return;
+  }
+  for (size_t i = 0; i < schema.arguments().size(); ++i) {
+    if (is_typed(schema.arguments()[i])) {
+      rules.push_back({i, kNotComplex, found->second.message});
+    }
+  }
+}
+
+thread_local int unchecked = 0;
+
 std::optional<at::ScalarType> dtype_of(const c10::IValue& value) {
   if (value.isTensor() && value.toTensor().defined()) {
     return value.toTensor().scalar_type();
@@ -128,6 +190,7 @@ std::optional<at::ScalarType> dtype_of(const c10::IValue& value) {
 
 std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std::string& op) {
   std::vector<DtypeRule> made;
+  refuse_complex(made, schema, op);
   const auto found = table().find(op);
   const bool by_tensors = op.rfind("clamp", 0) == 0 && schema.overload_name().rfind("Tensor", 0) == 0;
   // Activation.cpp checks the types of these where it makes the result, and those of `neg` always. It checks `abs` too, which PyTorch has
@@ -147,17 +210,26 @@ std::vector<DtypeRule> dtype_rules(const c10::FunctionSchema& schema, const std:
 }
 
 void check_dtypes(const std::vector<DtypeRule>& rules, const c10::IValue* arguments) {
+  if (C10_UNLIKELY(unchecked != 0)) {
+    return;
+  }
   for (const auto& rule : rules) {
     const auto type = dtype_of(arguments[rule.argument]);
     if (!type.has_value() || (rule.allowed >> static_cast<int>(*type) & 1) != 0) {
       continue;
     }
-    std::string message = rule.message;
-    if (message.back() == ' ') {
-      message += toString(*type);
-    }
-    TORCH_CHECK(false, message);
+    const std::string message = rule.message;
+    const auto last = message.back();
+    TORCH_CHECK(false, message, last == ' ' || last == '\'' ? toString(*type) : "", last == '\'' ? "'" : "");
   }
+}
+
+AnyType::AnyType() {
+  ++unchecked;
+}
+
+AnyType::~AnyType() {
+  --unchecked;
 }
 
 } // namespace musasim

@@ -1,5 +1,6 @@
 // Kernels of torch_musa that are ported from CUDA's, and take data types that the CPU's do not, or that those add up in halves: they are
 // computed in another type, and converted back.
+#include "dtypes.h"
 #include "fallback.h"
 
 #include <ATen/ATen.h>
@@ -114,6 +115,7 @@ void nansum(const c10::OperatorHandle& op, Stack* stack) {
     run_on_cpu(op, stack);
     return;
   }
+  const AnyType any_type;
   operand = at::where(at::isnan(values), at::zeros({}, values.options()), values);
   const auto* overload = op.schema().is_mutable() ? "IntList_out" : "dim_IntList";
   c10::Dispatcher::singleton().findSchemaOrThrow("aten::sum", overload).callBoxed(stack);

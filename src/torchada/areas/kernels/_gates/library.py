@@ -12,8 +12,9 @@ class Library:
         self._functions = functions = ctypes.CDLL(str(path))
         functions.torchada_gate_open.restype = ctypes.c_char_p
         functions.torchada_gate_open.argtypes = (ctypes.c_char_p, ctypes.c_int)
-        for function in (functions.torchada_gate_leave, functions.torchada_gate_close):
-            function.restype, function.argtypes = None, (ctypes.c_char_p,)
+        functions.torchada_gate_rule.restype = functions.torchada_gate_close.restype = None
+        functions.torchada_gate_rule.argtypes = (ctypes.c_char_p, ctypes.c_int)
+        functions.torchada_gate_close.argtypes = (ctypes.c_char_p,)
         functions.torchada_gate_has.argtypes = (ctypes.c_char_p,)
 
     def has(self, name: str) -> bool:
@@ -32,9 +33,9 @@ class Library:
         if function is not None:
             function(int(on))
 
-    def leave(self, name: str) -> None:
-        """Every call is the device's from now on."""
-        self._functions.torchada_gate_leave(name.encode())
+    def decide(self, name: str, rule: int) -> None:
+        """Other calls are Python's from now on; every call is the device's by the rule 0."""
+        self._functions.torchada_gate_rule(name.encode(), rule)
 
     def close(self, name: str) -> None:
         """Take the gate away; what was in force before is in force again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-OPERATORS = (
+_OPERATORS = (
     # dtypes
     *(
         "arange.start_out",
@@ -83,8 +83,7 @@ OPERATORS = (
     ),
     *("abs", "abs_", "abs.out", "neg", "neg_", "neg.out", "relu", "round"),
     *("_upsample_bilinear2d_aa", "_upsample_bilinear2d_aa.out", "_upsample_bicubic2d_aa", "_upsample_bicubic2d_aa.out"),
-    # masked_fills, cumulative, loss_scale
-    *("masked_fill_.Scalar", "masked_fill_.Tensor"),
+    # cumulative, loss_scale
     *("cumsum_", "cumsum.out", "cumprod_", "cumprod.out"),
     "_amp_update_scale_",
     # reductions
@@ -183,4 +182,54 @@ OPERATORS = (
     # fused_adam, flash_attention
     *("_fused_adam_", "_fused_adam_.tensor_lr", "_fused_adamw_", "_fused_adamw_.tensor_lr"),
     *("_flash_attention_forward", "_flash_attention_forward_no_dropout_inplace", "_flash_attention_backward"),
+    *("masked_fill_.Scalar", "masked_fill_.Tensor"),
+    # device_scalars
+    *("fill_.Tensor", "clamp.Tensor", "clamp_.Tensor", "clamp.Tensor_out", "mul.Tensor", "mul_.Tensor", "mul.out"),
 )
+_FUNCTIONS = (
+    *("acos", "atan", "cos", "exp", "log", "log10", "log2", "reciprocal", "rsqrt", "sigmoid", "silu", "sin", "sqrt"),
+    *("tan", "tanh", "logical_not", "logical_and", "logical_or", "logical_xor", "cumsum", "cumprod"),
+    *("addmm", "addmv", "addcmul", "index_add", "scatter_add"),
+)
+#: What may refuse complex numbers.
+OF_COMPLEX = (
+    *(f"{name}{form}" for name in _FUNCTIONS for form in ("", "_", ".out")),
+    *("pow.Tensor_Scalar", "pow_.Scalar", "pow.Tensor_Scalar_out", "pow.Scalar", "pow.Scalar_out"),
+    *("pow.Tensor_Tensor", "pow_.Tensor", "pow.Tensor_Tensor_out"),
+    *("eq.Scalar", "eq_.Scalar", "eq.Scalar_out", "ne.Scalar", "ne_.Scalar", "ne.Scalar_out"),
+    *("ne.Tensor", "ne_.Tensor", "ne.Tensor_out", "where.self", "where.self_out"),
+    *(
+        "sum",
+        "sum.dim_IntList",
+        "sum.IntList_out",
+        "mean",
+        "mean.dim",
+        "mean.out",
+        "prod",
+        "prod.dim_int",
+        "prod.int_out",
+    ),
+    *("any", "any.dim", "any.dims", "all", "all.dim", "all.dims", "dot", "mv"),
+    *("sigmoid_backward", "silu_backward", "tanh_backward"),
+    *("index.Tensor", "index.Tensor_out", "_index_put_impl_", "index_select", "index_select.out"),
+    *("masked_select", "masked_select.out", "masked_scatter_"),
+    *("scatter.src", "scatter_.src", "scatter.src_out", "scatter.value", "scatter_.value", "scatter.value_out"),
+)
+_COMPARISONS = tuple(
+    f"{name}.{kind}_out" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")
+)
+#: What does not give `out` the size of its result, by what that size follows from.
+INTO_SIZES = {
+    "pairwise": (
+        *_COMPARISONS,
+        *("logical_and.out", "logical_or.out", "logical_xor.out", "maximum.out", "minimum.out"),
+        *("remainder.Tensor_out", "pow.Tensor_Tensor_out"),
+    ),
+    "product": ("mm.out", "bmm.out", "mv.out", "dot.out", "addmm.out", "addmv.out", "baddbmm.out"),
+    "reduced": (
+        *("mean.out", "prod.int_out", "any.out", "any.all_out", "all.out", "all.all_out", "max.dim_max", "min.dim_min"),
+    ),
+}
+_SIZED = [name for names in INTO_SIZES.values() for name in names]
+# Some have a gate for another reason as well.
+OPERATORS = tuple(dict.fromkeys((*_OPERATORS, *OF_COMPLEX, *_SIZED)))

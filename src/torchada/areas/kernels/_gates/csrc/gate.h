@@ -6,9 +6,12 @@
 #pragma once
 
 #include <ATen/Context.h>
+#include <ATen/ExpandUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
+#include <c10/core/WrapDimMinimal.h>
 #include <torch/library.h>
 
 #include <array>
@@ -42,6 +45,16 @@ constexpr int kOfComplex = 128; // those of complex numbers
 constexpr int kOfNothing = 256; // those whose first tensor has no elements
 constexpr int kScattered = 512; // those that write to a tensor that is not contiguous
 constexpr int kIntoFloats = 1024; // those of int64 that ask for a floating type
+constexpr int kEvaluated = 2048; // gradients of a batch normalization that is not trained
+// Into `out`, which the device's kernel takes as it is, so that the gate gives it the size of the result: of what is computed for each
+// pair of elements, of a product of matrices, of a reduction.
+constexpr int kPairwise = 4096;
+constexpr int kProduct = 8192;
+constexpr int kReduced = 16384;
+constexpr int kSized = kPairwise | kProduct | kReduced;
+constexpr int kRefusedComplex = 32768; // as kRefused, of complex numbers alone
+constexpr int kWaiting = 65536; // those of booleans, and those in double precision alone
+constexpr int kOthers = ~(kRefused | kRefusedComplex | kSized);
 
 constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
   uint64_t made = 0;
@@ -134,12 +147,109 @@ bool is_scattered(const T& value) {
   return false;
 }
 
+// native_batch_norm_backward and batch_norm_backward have `train` in front of `eps`.
+inline bool is_evaluated(bool train, double /*eps*/, const std::array<bool, 3>& /*mask*/) {
+  return !train;
+}
+inline bool is_evaluated(bool train, double /*eps*/, const std::array<bool, 3>& /*mask*/, const at::Tensor& /*reserve*/) {
+  return !train;
+}
+template <class First, class... Rest>
+bool is_evaluated(const First& /*first*/, const Rest&... rest) {
+  if constexpr (sizeof...(Rest) > 2) {
+    return is_evaluated(rest...);
+  }
+  return false;
+}
+
 template <class T>
 bool is_floating(const T& /*value*/) {
   return false;
 }
 inline bool is_floating(const std::optional<at::ScalarType>& type) {
   return type.has_value() && at::isFloatingType(*type);
+}
+
+// With CUDA's warning, where `out` has elements.
+inline void fit(const at::Tensor& out, at::IntArrayRef size) {
+  if (C10_UNLIKELY(is_ours(out) && out.sizes() != size)) {
+    at::native::resize_output(out, size);
+  }
+}
+
+template <class... Arguments>
+void fit_pair(const Arguments&...) {}
+inline void fit_pair(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out) {
+  if (C10_UNLIKELY(a.sizes() != out.sizes() || b.sizes() != out.sizes())) {
+    fit(out, at::infer_size_dimvector(a.sizes(), b.sizes()));
+  }
+}
+inline void fit_pair(const at::Tensor& a, const at::Scalar& /*b*/, const at::Tensor& out) {
+  fit(out, a.sizes());
+}
+
+template <class... Arguments>
+void fit_product(const Arguments&...) {}
+inline void fit_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out) {
+  if (b.dim() == 0 || a.dim() < b.dim() || a.size(-1) != b.size(b.dim() == 1 ? 0 : -2)) {
+    return; // the kernel says what is wrong
+  }
+  at::DimVector size(a.sizes().begin(), a.sizes().end() - 1); // of a product with a vector
+  if (b.dim() > 1) {
+    size.push_back(b.size(-1));
+  }
+  fit(out, size);
+}
+inline void fit_product(
+    const at::Tensor& /*added*/, const at::Tensor& a, const at::Tensor& b, const at::Scalar&, const at::Scalar&, const at::Tensor& out) {
+  fit_product(a, b, out);
+}
+
+inline at::DimVector reduced(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim) {
+  uint64_t gone = !dims.has_value() || dims->empty() ? ~uint64_t{0} : 0;
+  for (const auto dim : dims.value_or(at::IntArrayRef())) {
+    gone |= uint64_t{1} << c10::maybe_wrap_dim(dim, self.dim());
+  }
+  at::DimVector size;
+  for (int64_t dim = 0; dim < self.dim(); ++dim) {
+    if ((gone >> dim & 1) == 0) {
+      size.push_back(self.size(dim));
+    } else if (keepdim) {
+      size.push_back(1);
+    }
+  }
+  return size;
+}
+
+template <class... Arguments>
+void fit_reduction(const Arguments&...) {}
+inline void fit_reduction(const at::Tensor& /*self*/, const at::Tensor& out) {
+  fit(out, {});
+}
+inline void fit_reduction(const at::Tensor& self, int64_t dim, bool keepdim, const at::Tensor& out) {
+  fit(out, reduced(self, at::IntArrayRef(dim), keepdim));
+}
+inline void fit_reduction(const at::Tensor& self, int64_t dim, bool keepdim, const at::Tensor& out, const at::Tensor& indices) {
+  fit_reduction(self, dim, keepdim, out);
+  fit_reduction(self, dim, keepdim, indices);
+}
+template <class Dims>
+void fit_reduction(const at::Tensor& self, const Dims& dims, bool keepdim, const std::optional<at::ScalarType>&, const at::Tensor& out) {
+  fit(out, reduced(self, dims, keepdim));
+}
+
+template <class T>
+bool has_complex(const T& /*value*/) {
+  return false;
+}
+inline bool has_complex(const at::Tensor& tensor) {
+  return (types_of(tensor) & kComplex) != 0;
+}
+inline bool has_complex(const std::optional<at::ScalarType>& type) {
+  return type.has_value() && at::isComplexType(*type);
+}
+inline bool has_complex(const at::Scalar& number) {
+  return number.isComplex();
 }
 
 // The combinations of types that a kernel has refused, as bits, so that it need not be asked again. Never more than a few.
@@ -219,10 +329,13 @@ struct Gate<Operator, Result(Arguments...)> {
   static Result call(c10::DispatchKeySet keys, Arguments... arguments) {
     auto& gate = state();
     const int rule = gate.rule.load(std::memory_order_relaxed);
-    if (C10_UNLIKELY((rule & ~kRefused) != 0 && concerns(rule, arguments...))) {
+    if (C10_UNLIKELY((rule & kSized) != 0)) {
+      fit_out(rule, arguments...);
+    }
+    if (C10_UNLIKELY((rule & kOthers) != 0 && concerns(rule, arguments...))) {
       return in_python(gate, arguments...);
     }
-    if ((rule & kRefused) != 0) {
+    if ((rule & kRefused) != 0 || C10_UNLIKELY((rule & kRefusedComplex) != 0 && (has_complex(arguments) || ...))) {
       return attempt(gate, keys, arguments...);
     }
     return gate.own.template call<Result, Arguments...>(*gate.op, keys, std::forward<Arguments>(arguments)...);
@@ -232,7 +345,18 @@ struct Gate<Operator, Result(Arguments...)> {
   static bool concerns(int rule, const Arguments&... arguments) {
     return (rule & kAlways) != 0 || (types_concern(rule, arguments...)) || ((rule & kSliced) != 0 && (is_sliced(arguments) || ...)) ||
         ((rule & kScaled) != 0 && is_scaled(arguments...)) || ((rule & kOfNothing) != 0 && is_of_nothing(arguments...)) ||
-        ((rule & kScattered) != 0 && (is_scattered<Arguments>(arguments) || ...));
+        ((rule & kScattered) != 0 && (is_scattered<Arguments>(arguments) || ...)) ||
+        ((rule & kEvaluated) != 0 && is_evaluated(arguments...));
+  }
+
+  static void fit_out(int rule, const Arguments&... arguments) {
+    if ((rule & kPairwise) != 0) {
+      fit_pair(arguments...);
+    } else if ((rule & kProduct) != 0) {
+      fit_product(arguments...);
+    } else {
+      fit_reduction(arguments...);
+    }
   }
 
   static bool types_concern(int rule, const Arguments&... arguments) {
@@ -242,6 +366,10 @@ struct Gate<Operator, Result(Arguments...)> {
       return ((rule & kOfIntegers) != 0 && are_integers) || ((rule & kOfComplex) != 0 && (types & kComplex) != 0) ||
           ((rule & kFractional) != 0 && are_integers && (is_fraction(arguments) || ...)) ||
           ((rule & kIntoFloats) != 0 && (types & bits({at::kLong})) != 0 && (is_floating(arguments) || ...));
+    }
+    if ((rule & kWaiting) != 0) {
+      const auto types = (types_of(arguments) | ...);
+      return (types & bits({at::kBool})) != 0 || types == bits({at::kDouble});
     }
     if ((rule & kOfDoubles) != 0) {
       at::native::ResultTypeState state = {};
@@ -339,9 +467,9 @@ __attribute__((visibility("default"))) const char* torchada_gate_open(const char
   }
 }
 
-// Every call is the device's from now on.
-__attribute__((visibility("default"))) void torchada_gate_leave(const char* name) {
-  torchada::entries().at(name).state->rule = 0;
+// Other calls are Python's from now on; none by the rule 0.
+__attribute__((visibility("default"))) void torchada_gate_rule(const char* name, int rule) {
+  torchada::entries().at(name).state->rule = rule;
 }
 
 __attribute__((visibility("default"))) void torchada_gate_close(const char* name) {

@@ -1,0 +1,154 @@
+"""Complex numbers, which torch_musa 2.7.1's kernels refuse where they call muDNN: the CPU's answer, on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from torchada.areas.kernels._gates.operators import OF_COMPLEX
+
+X = torch.complex(torch.linspace(-1, 1, 12), torch.linspace(2, -0.5, 12)).reshape(3, 4)
+Y = X.flip(0).conj_physical() + 0.25
+FLAGS = torch.arange(12).reshape(3, 4) % 3 == 0
+ROWS = torch.tensor([2, 0, 2])
+
+FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
+    **{
+        name: getattr(torch, name)
+        for name in ("acos", "atan", "cos", "exp", "log", "log10", "log2", "reciprocal", "rsqrt", "sigmoid", "sin")
+    },
+    **{name: getattr(torch, name) for name in ("sqrt", "tan", "tanh")},
+    "silu": F.silu,
+    "square": lambda x: x**2,
+    "power": lambda x: x**x,
+    "power of a number": lambda x: 2**x,
+    "sum": lambda x: x.sum(),
+    "sum of columns": lambda x: x.sum(-1, keepdim=True),
+    "sum of nothing": lambda x: x[:0].sum(0),
+    "sum of a number": lambda x: x[0, 0].sum(),
+    "mean": lambda x: x.mean(),
+    "mean of rows": lambda x: x.mean((0, -1)),
+    "product": lambda x: x.prod(1),
+    "cumulative sum": lambda x: x.cumsum(-1),
+    "cumulative product": lambda x: x.cumprod(0),
+    "linear": lambda x: F.linear(x, x[:2] * 1j, x[0, :2]),
+    "sum of products": lambda x: torch.addmm(x[:, :3], x, x.t(), beta=2, alpha=1j),
+    "vector": lambda x: x @ x[0],
+    "product of vectors": lambda x: x[0].dot(x[1]),
+    "sum and product": lambda x: torch.addcmul(x, x, x + 1, value=0.5),
+    "where": lambda x: torch.where(FLAGS.to(x.device), x, 0.5),
+    "where of two": lambda x: torch.where(FLAGS.to(x.device), x[:1], x * 1j),
+    "index": lambda x: x[ROWS.to(x.device), :2],
+    "mask": lambda x: x[FLAGS.to(x.device)],
+    "rows": lambda x: x.index_select(0, ROWS.to(x.device)),
+    "chosen": lambda x: x.masked_select(FLAGS.to(x.device)),
+    "gathered": lambda x: x.gather(0, ROWS.expand(4, 3).t().contiguous().to(x.device)),
+    "scattered": lambda x: torch.zeros_like(x).scatter(0, ROWS.expand(4, 3).t().to(x.device), x[:1].expand(3, 4)),
+    "added to rows": lambda x: x.index_add(0, ROWS.to(x.device), x, alpha=2),
+    "masked": lambda x: x.masked_scatter(FLAGS.to(x.device), x.flatten()[:8]),
+    "norm": lambda x: torch.linalg.vector_norm(x),
+    "variance": lambda x: x.var(),
+}
+
+
+def gradient(function: Callable[..., torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    x = x.clone().requires_grad_()
+    function(x).abs().pow(2).sum().backward()
+    assert x.grad is not None
+    return x.grad
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_and_their_gradients(name: str, dtype: torch.dtype) -> None:
+    function, x = FUNCTIONS[name], X.to(dtype)
+    found, wanted = function(x.cuda()), function(x)
+    assert found.is_cuda and found.dtype == wanted.dtype
+    torch.testing.assert_close(found.cpu(), wanted)
+    if name not in ("sum of nothing", "silu"):  # PyTorch has no gradient of the second
+        torch.testing.assert_close(gradient(function, x.cuda()).cpu(), gradient(function, x))
+
+
+COMPARISONS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "equal": lambda x, y: x == y,
+    "other": lambda x, y: x != y,
+    "equal to a number": lambda x, y: x == 1j,
+    "other than a number": lambda x, y: x != 0,
+    "a real one and a number": lambda x, y: x.real == 1j,
+    "not": lambda x, y: torch.logical_not(x),
+    "and": torch.logical_and,
+    "or with booleans": lambda x, y: torch.logical_or(x, y.real > 0),
+    "xor": torch.logical_xor,
+    "any": lambda x, y: x.any(),
+    "all": lambda x, y: x.all(1),
+    "nan": lambda x, y: x.isnan(),
+    "finite": lambda x, y: x.isfinite(),
+}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons(name: str) -> None:
+    x = torch.tensor([[0, 1j, float("nan")], [1j, 2, 3 - 1j]])
+    y = torch.tensor([1j, 1j, 0])
+    assert torch.equal(COMPARISONS[name](x.cuda(), y.cuda()).cpu(), COMPARISONS[name](x, y))
+
+
+def test_what_is_written_in_place_and_into_given_tensors() -> None:
+    x, out = X.cuda(), torch.empty(0, dtype=torch.complex64, device="cuda")
+    assert torch.exp(x, out=out) is out
+    torch.testing.assert_close(out.cpu(), X.exp())
+    assert torch.sum(x, 0, out=out.resize_(0)) is out
+    torch.testing.assert_close(out.cpu(), X.sum(0))
+    assert x.tanh_() is x
+    torch.testing.assert_close(x.cpu(), X.tanh())
+    x[ROWS.cuda(), 1] = 5 - 1j
+    x[FLAGS.cuda()] += 1
+    x.scatter_add_(1, ROWS.expand(3, 3).cuda(), x.clone())
+    wanted = X.tanh()
+    wanted[ROWS, 1] = 5 - 1j
+    wanted[FLAGS] += 1
+    wanted.scatter_add_(1, ROWS.expand(3, 3), wanted.clone())
+    torch.testing.assert_close(x.cpu(), wanted)
+    x.index_put_((ROWS.cuda(),), x[:1].clone(), accumulate=True)
+    wanted.index_put_((ROWS,), wanted[:1].clone(), accumulate=True)
+    torch.testing.assert_close(x.cpu(), wanted)
+
+
+def test_a_layer_of_complex_numbers_is_trained() -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(4, 2, dtype=torch.complex64)
+    gradients = []
+    for device in ("cpu", "cuda"):
+        layer = layer.to(device)
+        layer.zero_grad()
+        (layer(X.to(device)) - 1).abs().square().mean().backward()
+        gradients.append(
+            [parameter.grad.cpu().clone() for parameter in layer.parameters() if parameter.grad is not None]
+        )
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_halves() -> None:
+    x = X.to(torch.complex32)
+    for function in (torch.exp, lambda x: x.sum(1), lambda x: x[ROWS.to(x.device)]):
+        found = function(x.cuda())
+        assert found.dtype == torch.complex32
+        torch.testing.assert_close(
+            found.cpu().to(torch.complex64), function(x.to(torch.complex64)), rtol=1e-2, atol=1e-2
+        )
+
+
+def test_what_cuda_refuses_too_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"shape|size"):
+        torch.addmm(X.cuda(), X.cuda(), X.cuda())
+    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+        torch.where(FLAGS.cuda(), X.cuda(), X)
+
+
+def test_every_operator_of_the_list_is_one_of_pytorchs() -> None:
+    lacking = [name for name in OF_COMPLEX if not torch._C._dispatch_has_kernel(f"aten::{name}")]
+    assert lacking == []
