@@ -23,6 +23,7 @@ WRONG = (
     r"(?i)\bFAIL(?:ED|S|URE)?\b|\bmis-?match(?:es)?\b(?!\W*(?:es|count)?\W*0\b)|\bincorrect\b|\bdo(?:es)? not match\b"
 )
 _LARGEST = 2048
+NAMES = ("hecbench", "rodinia")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,12 @@ class Suite:
 
     @property
     def kept(self) -> Path:
-        return HERE.parent / "kept" / f"programs-{self.name}.toml"
+        return HERE.parent / "kept" / f"{kept(self.name)}.toml"
+
+
+def kept(suite: str) -> str:
+    """What the list of a suite's failures is called."""
+    return f"programs-{suite}"
 
 
 def read(checkout: Path) -> Suite:
