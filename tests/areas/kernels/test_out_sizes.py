@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from support.interpreter import Interpreter
 from torchada.areas.kernels._gates.operators import INTO_SIZES
 
 A, B = torch.linspace(-1, 1, 6).reshape(2, 3), torch.linspace(2, -1, 12).reshape(3, 4)
@@ -85,3 +86,20 @@ def test_what_does_not_fit_together_is_refused_in_pytorchs_words() -> None:
 def test_every_operator_of_the_list_is_one_of_pytorchs() -> None:
     names = [name for names in INTO_SIZES.values() for name in names]
     assert [name for name in names if not torch._C._dispatch_has_kernel(f"aten::{name}")] == []
+
+
+NOT_IMPORTED = """
+import sys, torch
+out = torch.empty(0, device="cuda")
+for function, arguments in ((torch.maximum, (2, 2)), (torch.mm, ((2, 2), (2, 2)))):
+    function(*(torch.ones(shape, device="cuda") for shape in arguments), out=out.resize_(0))
+torch.mean(torch.ones(2, 2, device="cuda"), 1, out=out.resize_(0))
+assert out.tolist() == [1, 1]
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize("in_cpp", ["0", "1"])
+def test_the_compiler_is_not_imported_for_it(musa: Interpreter, in_cpp: str) -> None:
+    """A backward pass does this in a thread of its own, and Inductor does not work after being imported there."""
+    assert musa.json(NOT_IMPORTED, env={"TORCHADA_CPP_GATES": in_cpp}) == []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._gates.operators import INTO_SIZES
 from torchada.areas.kernels._selection import Gated, Late, need_own_kernels
+from torchada.areas.kernels._sizes import KINDS, Size
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
@@ -37,33 +38,33 @@ class _Sized:
     def __call__(self) -> Iterator[_Fitting]:
         has_kernel = self._context.torch._C._dispatch_has_kernel
         for kind, names in INTO_SIZES.items():
-            yield from (_Fitting(self._context, name, _RULES[kind]) for name in names if has_kernel(f"aten::{name}"))
+            yield from (_Fitting(self._context, name, kind) for name in names if has_kernel(f"aten::{name}"))
 
 
 class _Fitting(Gated):
     """A gate in C++ has done this before it calls Python for another reason."""
 
-    def __init__(self, context: Context, name: str, rule: int) -> None:
+    def __init__(self, context: Context, name: str, kind: str) -> None:
         super().__init__(context, name)
-        self.rule = rule
+        self.rule, self._size = _RULES[kind], KINDS[kind]
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         torch = self._context.torch
         named = {name: value for name, value in kwargs.items() if isinstance(value, torch.Tensor)}
         if all(tensor.device.type == self._context.backend.device_type for tensor in named.values()):
-            self._fit(named, args, kwargs)
+            self._fit(named, args)
         return self._own(keys)(*args, **kwargs)
 
-    def _fit(self, outs: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        from torch._prims_common.wrappers import _maybe_resize_out
+    def _fit(self, outs: dict[str, Any], args: tuple[Any, ...]) -> None:
+        size = self._size(*args)
+        for out in outs.values():
+            if size is not None and out.shape != size:
+                _resize(out, size)
 
-        torch = self._context.torch
-        sketched = {name: torch.empty(0, dtype=out.dtype, device="meta") for name, out in outs.items()}
-        meta = [value.to("meta") if isinstance(value, torch.Tensor) else value for value in args]
-        try:
-            self._operator(*meta, **{**kwargs, **sketched})
-        except RuntimeError:
-            return  # the kernel says what is wrong
-        for name, out in outs.items():
-            if out.shape != sketched[name].shape:
-                _maybe_resize_out(out, sketched[name].shape)
+
+def _resize(out: Any, size: Size) -> None:
+    if out.numel():
+        from torch._prims_common.wrappers import _resize_output_check  # which imports much, for a warning
+
+        _resize_output_check(out, size)
+    out.resize_(size)
