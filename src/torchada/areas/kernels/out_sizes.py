@@ -6,18 +6,19 @@ Reduce.cpp, Matmul.cpp).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._gates.operators import INTO_SIZES
 from torchada.areas.kernels._selection import Gated, Late, need_own_kernels
-from torchada.areas.kernels._sizes import KINDS, Size
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
 
 if TYPE_CHECKING:
     from torch._C import DispatchKeySet
+
+    from torchada.areas.kernels._sizes import Size
 
 _RULES = {"pairwise": gates.PAIRWISE, "product": gates.PRODUCT, "reduced": gates.REDUCED}
 
@@ -36,17 +37,23 @@ class _Sized:
         self._context = context
 
     def __call__(self) -> Iterator[_Fitting]:
+        from torchada.areas.kernels._sizes import KINDS  # not before the device is used
+
         has_kernel = self._context.torch._C._dispatch_has_kernel
         for kind, names in INTO_SIZES.items():
-            yield from (_Fitting(self._context, name, kind) for name in names if has_kernel(f"aten::{name}"))
+            yield from (
+                _Fitting(self._context, name, _RULES[kind], KINDS[kind])
+                for name in names
+                if has_kernel(f"aten::{name}")
+            )
 
 
 class _Fitting(Gated):
     """A gate in C++ has done this before it calls Python for another reason."""
 
-    def __init__(self, context: Context, name: str, kind: str) -> None:
+    def __init__(self, context: Context, name: str, rule: int, size: Callable[..., Size | None]) -> None:
         super().__init__(context, name)
-        self.rule, self._size = _RULES[kind], KINDS[kind]
+        self.rule, self._size = rule, size
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         torch = self._context.torch
