@@ -23,7 +23,8 @@ FOUND = {
     "of(flags.nanmedian(0).values)": ["torch.bool", True],
     "of(into(flags))": ["torch.bool", True],
     "str(turned.nansum().item())": "(4+2j)",
-    "str(turned.nanmean().item())": "(2+1j)",
+    # PyTorch compares it with itself, and muDNN refuses complex numbers there.
+    "refused(lambda: turned.nanmean())": "SetMUTensorDType Unsupported tensor dtype: ComplexFloat",
     "str(torch.nansum(turned, 0, out=torch.zeros(0, dtype=turned.dtype, device='musa')).item())": "(4+2j)",
     "losses(torch.float16)": [True, True, True, True],
     "losses(torch.bfloat16)": [True, True, True, True],
