@@ -14,6 +14,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 unset PYTHONDONTWRITEBYTECODE
 
 venv=${VENV:-.venv}
+if [[ $(realpath -m "$venv") == *[[:space:]]* ]]; then
+    echo "$0: PyTorch's Inductor links to no torch in a folder with a space in its path: $(realpath -m "$venv"). VENV names another." >&2
+    exit 2
+fi
 python3 -m venv "$venv"
 export PATH="$(cd "$venv" && pwd)/bin:$PATH"
 # Without an isolated build, which would download setuptools each time: with all packages there, no network is needed.
