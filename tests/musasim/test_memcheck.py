@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,12 @@ def test_a_planted_fault_is_found_at_its_line(checked: Path, kernel: str) -> Non
     assert found.kernel == {"global_unwritten": "copy"}.get(kernel, kernel)
     assert found.block == 0
     assert any(each.endswith(f"memcheck.mu:{planted(kernel, fault)}") for each in found.where), said
+
+
+def test_a_place_in_a_folder_with_a_space_in_its_name_is_named_whole(tmp_path: Path) -> None:
+    source = Path(shutil.copytree(Path(__file__).parent / "device", tmp_path / "a folder")) / SOURCE
+    said = run(compiled(str(source), tmp_path), "read_past_end", 1)
+    assert findings(said)[0].where == [f"{source}:{planted('read_past_end', 'read out of bounds')}"]
 
 
 @pytest.mark.parametrize("kernel", [*FAULTS, "ordered"])

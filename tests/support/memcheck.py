@@ -53,7 +53,7 @@ class Finding:
     def __init__(self, text: str) -> None:
         place, self.kind, self.what = text.split("\n")[0].split(": ", 2)
         self.kernel = re.split(r"[ ,(]", place)[1]
-        self.where = re.findall(r"^    (?:at|and) (\S+)$", text, re.MULTILINE)
+        self.where = re.findall(r"^    (?:at|and) (.+)$", text, re.MULTILINE)
         position = re.search(r", block \((\d+), 0, 0\), thread \((\d+), 0, 0\)$", place)
         assert position is not None, text
         self.block, self.thread = map(int, position.groups())

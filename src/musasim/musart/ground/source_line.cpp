@@ -43,7 +43,8 @@ std::string line_of(const void* caller) {
     read_line(pipe, line, sizeof line);
     pclose(pipe);
   }
-  line[std::strcspn(line, " \n")] = '\0'; // "(discriminator 3)" may follow
+  if (char* more = std::strstr(line, " (discriminator ")) *more = '\0';
+  line[std::strcspn(line, "\n")] = '\0';
   if (line[0] == '\0' || line[0] == '?') {
     std::snprintf(line, sizeof line, "%s+0x%zx", info.dli_fname, static_cast<size_t>(offset));
   }
