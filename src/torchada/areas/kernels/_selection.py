@@ -238,8 +238,8 @@ class Refusing(Gated):
         return is_dense, *(tensor.dtype for tensor in tensors)
 
 
-class Selection:
-    """An owner of patches: kernels of aten, by the operator's name."""
+class _ByName:
+    """An owner of patches: what is in force by a name, until its handle is reset."""
 
     __torchada_owner__ = True
 
@@ -250,39 +250,34 @@ class Selection:
     def get(self, name: str) -> Any:
         return self._in_force[name][0] if name in self._in_force else MISSING
 
-    def set(self, name: str, kernel: Any) -> None:
-        self._in_force[name] = kernel, self._handle(name, kernel)
+    def set(self, name: str, value: Any) -> None:
+        self._in_force[name] = value, self._handle(name, value)
 
     def delete(self, name: str) -> None:
         self._in_force.pop(name)[1].reset()
+
+    def _handle(self, name: str, value: Any) -> Any:
+        raise NotImplementedError
+
+
+class Selection(_ByName):
+    """Kernels of aten, by the operator's name."""
 
     @cached_property
     def _has_own_kernels(self) -> bool:
         return _has_own_kernels(self._context)
 
-    def _handle(self, name: str, kernel: Any) -> Any:
-        if isinstance(kernel, Gated) and kernel.key in (_SELECT, _DEVICE) and self._has_own_kernels:
-            return gates.Place(self._context, kernel)
-        return _handles.register(self._context.torch, name, kernel.key, _plain(kernel))
+    def _handle(self, name: str, value: Any) -> Any:
+        if isinstance(value, Gated) and value.key in (_SELECT, _DEVICE) and self._has_own_kernels:
+            return gates.Place(self._context, value)
+        return _handles.register(self._context.torch, name, value.key, _plain(value))
 
 
-class Late:
-    """An owner of patches: kernels of many operators by one name, which are made when the program first uses the device."""
+class Late(_ByName):
+    """Kernels of many operators by one name, which are made when the program first uses the device."""
 
-    __torchada_owner__ = True
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self._in_force: dict[str, tuple[Any, Any]] = {}
-
-    def get(self, name: str) -> Any:
-        return self._in_force[name][0] if name in self._in_force else MISSING
-
-    def set(self, name: str, kernels: Callable[[], Iterable[Gated]]) -> None:
-        self._in_force[name] = kernels, gates.Group(self._context, kernels)
-
-    def delete(self, name: str) -> None:
-        self._in_force.pop(name)[1].reset()
+    def _handle(self, name: str, value: Callable[[], Iterable[Gated]]) -> Any:
+        return gates.Group(self._context, value)
 
 
 def _plain(kernel: Function) -> Function:

@@ -44,74 +44,83 @@ using minstd_rand0 = linear_congruential_engine<std::uint32_t, 16807, 0, 2147483
 using minstd_rand = linear_congruential_engine<std::uint32_t, 48271, 0, 2147483647>;
 using default_random_engine = minstd_rand;
 
-template <class Real = double>
-class uniform_real_distribution {
+namespace detail {
+
+// What a distribution does that two numbers describe.
+template <class Number>
+class with_two_parameters {
  public:
-  using result_type = Real;
-  using param_type = std::pair<Real, Real>;
-  explicit uniform_real_distribution(Real a = 0, Real b = 1) : param_(a, b) {}
-  explicit uniform_real_distribution(const param_type& param) : param_(param) {}
+  using result_type = Number;
+  using param_type = std::pair<Number, Number>;
   void reset() {}
+  param_type param() const { return param_; }
+  void param(const param_type& param) { param_ = param; }
+
+ protected:
+  explicit with_two_parameters(const param_type& param) : param_(param) {}
+  param_type param_;
+};
+
+}  // namespace detail
+
+template <class Real = double>
+class uniform_real_distribution : public detail::with_two_parameters<Real> {
+  using base = detail::with_two_parameters<Real>;
+
+ public:
+  using typename base::param_type;
+  explicit uniform_real_distribution(Real a = 0, Real b = 1) : base({a, b}) {}
+  explicit uniform_real_distribution(const param_type& param) : base(param) {}
   template <class Engine>
   Real operator()(Engine& engine) {
-    return (*this)(engine, param_);
+    return (*this)(engine, this->param_);
   }
   template <class Engine>
   Real operator()(Engine& engine, const param_type& param) {
     const Real steps = Real(1) + static_cast<Real>(Engine::max - Engine::min);
     return static_cast<Real>(engine() - Engine::min) / steps * (param.second - param.first) + param.first;
   }
-  Real a() const { return param_.first; }
-  Real b() const { return param_.second; }
-  param_type param() const { return param_; }
-  void param(const param_type& param) { param_ = param; }
+  Real a() const { return this->param_.first; }
+  Real b() const { return this->param_.second; }
   Real min() const { return a(); }
   Real max() const { return b(); }
-
- private:
-  param_type param_;
 };
 
 template <class Integer = int>
-class uniform_int_distribution {
+class uniform_int_distribution : public detail::with_two_parameters<Integer> {
+  using base = detail::with_two_parameters<Integer>;
+
  public:
-  using result_type = Integer;
-  using param_type = std::pair<Integer, Integer>;
-  explicit uniform_int_distribution(Integer a = 0, Integer b = std::numeric_limits<Integer>::max()) : param_(a, b) {}
-  explicit uniform_int_distribution(const param_type& param) : param_(param) {}
-  void reset() {}
+  using typename base::param_type;
+  explicit uniform_int_distribution(Integer a = 0, Integer b = std::numeric_limits<Integer>::max()) : base({a, b}) {}
+  explicit uniform_int_distribution(const param_type& param) : base(param) {}
   template <class Engine>
   Integer operator()(Engine& engine) {
-    return (*this)(engine, param_);
+    return (*this)(engine, this->param_);
   }
   template <class Engine>
   Integer operator()(Engine& engine, const param_type& param) {
     const double low = static_cast<double>(param.first), high = static_cast<double>(param.second);
     return static_cast<Integer>(uniform_real_distribution<double>(low, high + 1)(engine));
   }
-  Integer a() const { return param_.first; }
-  Integer b() const { return param_.second; }
-  param_type param() const { return param_; }
-  void param(const param_type& param) { param_ = param; }
+  Integer a() const { return this->param_.first; }
+  Integer b() const { return this->param_.second; }
   Integer min() const { return a(); }
   Integer max() const { return b(); }
-
- private:
-  param_type param_;
 };
 
 // By Box and Muller. The numbers are not those of CUDA, which takes the inverse of the error function.
 template <class Real = double>
-class normal_distribution {
+class normal_distribution : public detail::with_two_parameters<Real> {
+  using base = detail::with_two_parameters<Real>;
+
  public:
-  using result_type = Real;
-  using param_type = std::pair<Real, Real>;
-  explicit normal_distribution(Real mean = 0, Real deviation = 1) : param_(mean, deviation) {}
-  explicit normal_distribution(const param_type& param) : param_(param) {}
-  void reset() {}
+  using typename base::param_type;
+  explicit normal_distribution(Real mean = 0, Real deviation = 1) : base({mean, deviation}) {}
+  explicit normal_distribution(const param_type& param) : base(param) {}
   template <class Engine>
   Real operator()(Engine& engine) {
-    return (*this)(engine, param_);
+    return (*this)(engine, this->param_);
   }
   template <class Engine>
   Real operator()(Engine& engine, const param_type& param) {
@@ -119,13 +128,8 @@ class normal_distribution {
     const double radius = std::sqrt(-2 * std::log(1 - uniform(engine)));
     return static_cast<Real>(param.first + param.second * radius * std::cos(2 * 3.14159265358979323846 * uniform(engine)));
   }
-  Real mean() const { return param_.first; }
-  Real stddev() const { return param_.second; }
-  param_type param() const { return param_; }
-  void param(const param_type& param) { param_ = param; }
-
- private:
-  param_type param_;
+  Real mean() const { return this->param_.first; }
+  Real stddev() const { return this->param_.second; }
 };
 
 }  // namespace random
