@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse CS[RC] tensor support is in beta state")
 LAYOUTS = {
     "coo": torch.Tensor.to_sparse,
     "csr": torch.Tensor.to_sparse_csr,
