@@ -18,6 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from torchada.report.answers import OWN
+from torchada.tools.check.releases import NEWEST, RELEASES
+
 FILE = Path(__file__).resolve().parent.parent / "src" / "torchada" / "tools" / "check" / "apis.json"
 # Modules of torch that areas wait for; importing them applies those areas.
 _MODULES = (
@@ -37,10 +40,27 @@ _NAMESPACES = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "tor
 
 
 def table() -> dict[str, Any]:
-    """The table, read from a process that torchada redirects."""
-    # Of the oldest release: what it answers, later ones answer too.
-    release = {"TORCHADA_SIMULATE": "1", "MUSASIM_RELEASE": "2.7.1"}
-    environment = {**release, "TORCHADA_NATIVE": "0", "PYTHONWARNINGS": "ignore"}
+    """The answers on the newest torch_musa, and by older release the rows that differ, `[]` for an API without one."""
+    tables = {release: _of_release(release) for release in RELEASES}
+    rows = {release: tables[release]["apis"] for release in RELEASES}
+    newest = rows[NEWEST]
+    differences = {
+        release: {name: of.get(name, []) for name in sorted(of.keys() | newest) if of.get(name) != newest.get(name)}
+        for release, of in rows.items()
+        if release != NEWEST
+    }
+    return {
+        "torch": tables[NEWEST]["torch"],
+        "releases": {release: tables[release]["adapter"] for release in RELEASES},
+        "apis": newest,
+        "differences": differences,
+    }
+
+
+def _of_release(release: str) -> dict[str, Any]:
+    """The answers on one release, read from a process that torchada redirects."""
+    simulated = {"TORCHADA_SIMULATE": "1", "MUSASIM_RELEASE": release}
+    environment = {**simulated, "TORCHADA_NATIVE": "0", "PYTHONWARNINGS": "ignore"}
     code = "import sys; sys.path.insert(0, sys.argv[1]); import cuda_apis; cuda_apis.tell()"
     done = subprocess.run(
         [sys.executable, "-c", code, str(Path(__file__).parent)],
@@ -72,9 +92,8 @@ def tell() -> None:
                 rows[patch.api] = [patch.kind, patch.to, why]
     document = {
         "torch": torch.__version__.partition("+")[0],
-        "adapter": f"torch_musa {sys.modules['torch_musa'].__version__.partition('+')[0]}",
-        "apis": dict(sorted(rows.items())),
-        "own": sorted(_own(rows)),
+        "adapter": sys.modules["torch_musa"].__version__.partition("+")[0],
+        "apis": dict(sorted({**{name: [OWN] for name in _own(rows)}, **rows}.items())),
     }
     print(json.dumps(document))
 
@@ -147,10 +166,14 @@ def _is_of_torch(value: object) -> bool:
 
 def text(document: dict[str, Any]) -> str:
     """The file: one row a line, so that changes can be read."""
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(row)}" for name, row in document["apis"].items())
-    own = ",\n".join(f"  {json.dumps(name)}" for name in document["own"])
-    head = f' "torch": {json.dumps(document["torch"])},\n "adapter": {json.dumps(document["adapter"])},\n'
-    return f'{{\n{head} "apis": {{\n{rows}\n }},\n "own": [\n{own}\n ]\n}}\n'
+    head = "".join(f" {json.dumps(key)}: {json.dumps(document[key])},\n" for key in ("torch", "releases"))
+    older = ",\n".join(f"  {json.dumps(key)}: {_rows(rows, 3)}" for key, rows in document["differences"].items())
+    return f'{{\n{head} "apis": {_rows(document["apis"], 2)},\n "differences": {{\n{older}\n }}\n}}\n'
+
+
+def _rows(rows: dict[str, list[str]], indent: int) -> str:
+    lines = ",\n".join(f"{' ' * indent}{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+    return f"{{\n{lines}\n{' ' * (indent - 1)}}}"
 
 
 def main() -> int:

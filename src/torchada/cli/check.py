@@ -33,6 +33,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         choices=SEVERITIES[:3],
         help="the severity from which on the exit code is 1 (default: error)",
     )
+    parser.add_argument(
+        "--torch-musa",
+        metavar="RELEASE",
+        default="",
+        help="the release of torch_musa whose answers count: 2.7.1, 2.9.1 or 2.11.0 (default: the installed one, else the newest)",
+    )
     for name, meaning in (
         ("select", "report findings of these codes only"),
         ("ignore", "leave out findings of these codes"),
@@ -64,7 +70,9 @@ def check(options: argparse.Namespace) -> int:
         if not os.path.exists(path):
             options.parser.error(f"{path}: no such file or folder")
     try:
-        wanted = configuration.of(options.paths).with_options(options.select, options.ignore, options.exclude)
+        wanted = configuration.of(options.paths).with_options(
+            options.select, options.ignore, options.exclude, options.torch_musa
+        )
         known = options.baseline or wanted.baseline
         accepted = baseline.read(known) if known and not options.write_baseline else None
     except (configuration.ConfigurationError, baseline.BaselineError) as error:

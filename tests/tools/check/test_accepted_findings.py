@@ -97,6 +97,9 @@ def test_the_command_line_adds_to_the_table(folder: Path, capsys: pytest.Capture
         ("per-file-ignores = []", "per-file-ignores: expected a table"),
         ("per-file-ignores = {a = 1}", "a: expected a list of strings, got 1"),
         ("baseline = 'nowhere.json'", "nowhere.json: No such file or directory"),
+        ("torch-musa = '2.8'", "torch-musa: expected 2.7.1, 2.9.1, 2.11.0, got '2.8'"),
+        ("torch-musa = 2.9", "torch-musa: expected 2.7.1, 2.9.1, 2.11.0, got 2.9"),
+        ("torch-musa = ['2.9.1']", "torch-musa: expected 2.7.1, 2.9.1, 2.11.0, got ['2.9.1']"),
         ("ignore = [", "pyproject.toml: "),
     ],
 )

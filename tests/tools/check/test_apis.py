@@ -12,6 +12,7 @@ from torchada.areas import WINGS
 from torchada.report.answers import MEANINGS, OF_SOURCES
 from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS
+from torchada.tools.check.releases import RELEASES
 
 pytestmark = [pytest.mark.once]
 
@@ -27,9 +28,11 @@ def test_the_table_is_up_to_date(plain: Interpreter) -> None:
 
 
 def test_every_answer_has_a_kind_that_is_explained() -> None:
-    assert {row[0] for row in FOUND["apis"].values()} == {"same", "adapted", "emulated", "unsupported"}
-    assert {row[0] for row in FOUND["apis"].values()} <= set(OF_SOURCES) <= MEANINGS.keys()
-    assert len(WINGS) == 9 and len(FOUND["apis"]) > 500
+    tables = [FOUND["apis"], *FOUND["differences"].values()]
+    kinds = {row[0] for rows in tables for row in rows.values() if row}
+    assert kinds == {"same", "adapted", "emulated", "unsupported", "own"}
+    assert kinds <= set(OF_SOURCES) <= MEANINGS.keys()
+    assert len(WINGS) == 9 and len(FOUND["apis"]) > 800
 
 
 def test_questions_are_in_the_table() -> None:
@@ -44,7 +47,7 @@ def test_questions_are_in_the_table() -> None:
         ("torch.cuda.streams.Stream", "same"),
         ("torch.cuda.nvtx.range_pop", "emulated"),
         ("torch.cuda.jiterator", "unsupported"),
-        ("torch.cuda.memory.reset_peak_host_memory_stats", "unsupported"),
+        ("torch.cuda.memory.reset_peak_host_memory_stats", "same"),
         ("torch.cuda.nothing", "unknown"),
         ("torch.cuda.nothing.more", "unknown"),
         ("torch.backends.cudnn.deterministic", "own"),
@@ -57,6 +60,21 @@ def test_questions_are_in_the_table() -> None:
 def test_a_path_has_its_answer(path: str, kind: str | None) -> None:
     answer = table().find(path)
     assert (answer and answer.kind) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "kinds"),
+    [
+        ("torch.cuda.memory.reset_peak_host_memory_stats", ["unsupported", "same", "same"]),
+        ("torch.cuda.CUDAGraph.raw_cuda_graph", ["unsupported", "adapted", "adapted"]),
+        ("torch.cuda.memory._set_memory_metadata", ["unsupported", "unsupported", "same"]),
+        ("torch.cuda.caching_allocator_enable", ["emulated", "own", "own"]),
+        ("torch.cuda.Stream", ["same", "same", "same"]),
+    ],
+)
+def test_a_path_has_the_answer_of_each_release(path: str, kinds: list[str]) -> None:
+    answers = [table(release).find(path) for release in RELEASES]
+    assert [answer and answer.kind for answer in answers] == kinds
 
 
 def test_attributes_that_say_cuda_are_known_on_any_object() -> None:

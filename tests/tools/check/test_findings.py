@@ -26,7 +26,7 @@ API, DEVICE, QUESTION = "cuda-api", "device-name", "view-question"
     [
         ("torch.cuda.synchronize()", (API, "torch.cuda.synchronize", "same")),
         ("torch.cuda.memory.memory_allocated()", (API, "torch.cuda.memory.memory_allocated", "same")),
-        ("torch.cuda.memory.host_memory_stats()", (API, "torch.cuda.host_memory_stats", "unsupported")),
+        ("torch.cuda.memory.host_memory_stats()", (API, "torch.cuda.memory.host_memory_stats", "same")),
         ("torch.cuda.graph_pool_handle()", (API, "torch.cuda.graph_pool_handle", "adapted")),
         ("torch.cuda.comm.broadcast(x, [0])", (API, "torch.cuda.comm.broadcast", "emulated")),
         ("torch.cuda.nvtx.range_push('a')", (API, "torch.cuda.nvtx", "emulated")),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from torchada.report.answers import ADAPTED, OWN, UNKNOWN
+from torchada.tools.check.releases import NEWEST
 
 _FILE = Path(__file__).with_name("apis.json")
 # An API in the table that shows an argument: torch.zeros(device="cuda"), torch.device("cuda"), Tensor.cuda().
@@ -29,14 +30,14 @@ class Answer(NamedTuple):
 
 
 class Table:
-    """The answers by path. `calls` are those of functions that are CUDA's only by an argument."""
+    """The answers of one release of torch_musa by path. `calls` are those of functions that are CUDA's only by an argument."""
 
-    def __init__(self, apis: dict[str, list[str]], own: Iterable[str], versions: str) -> None:
-        self.versions = versions
-        self.names: dict[str, Answer] = {name: Answer(name, OWN) for name in own}
+    def __init__(self, rows: Mapping[str, Iterable[str]], release: str, versions: str) -> None:
+        self.release, self.versions = release, versions
+        self.names: dict[str, Answer] = {}
         self.calls: dict[str, Answer] = {}
         self.attributes: dict[str, Answer] = {}
-        for api, row in apis.items():
+        for api, row in rows.items():
             self._add(Answer(api, *row))
         self.modules = frozenset(name.rpartition(".")[0] for name in self.names) - {"torch"}
 
@@ -82,8 +83,10 @@ class Table:
         return self.calls.get("torch.device", Answer('torch.device("cuda")', ADAPTED))
 
 
-@lru_cache(maxsize=1)
-def table() -> Table:
-    """The table in this package."""
+@cache
+def table(release: str = NEWEST) -> Table:
+    """The table of a release of torch_musa: that of the newest, with the rows in which the older one differs."""
     document = json.loads(_FILE.read_text(encoding="utf-8"))
-    return Table(document["apis"], document["own"], f"torch {document['torch']}, {document['adapter']}")
+    rows: dict[str, list[str]] = {**document["apis"], **document["differences"].get(release, {})}
+    known = {name: row for name, row in rows.items() if row}
+    return Table(known, release, f"torch {document['torch']}, torch_musa {document['releases'][release]}")

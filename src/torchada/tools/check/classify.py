@@ -13,7 +13,7 @@ from typing import NamedTuple
 from torchada.report.answers import ADAPTED, MEANINGS, OWN, SEVERITIES, UNKNOWN
 from torchada.report.severity import ERROR, NOTE, OK, WARNING
 from torchada.tools.check import capabilities, models, nvidia, optional_imports, variables, vendor_operators
-from torchada.tools.check.apis import Answer, table
+from torchada.tools.check.apis import Answer, Table
 from torchada.tools.check.device_strings import (
     DEVICE_NAME,
     chosen,
@@ -125,6 +125,7 @@ class Source(NamedTuple):
     lines: Sequence[str]
     sees_cuda: bool
     why: str
+    table: Table
     packages: frozenset[str] = frozenset()
     line_of: Callable[[int], int] = lambda line: line
 
@@ -143,7 +144,7 @@ class Verdicts:
     """The judge of one source; `findings` is what it found, each place once."""
 
     def __init__(self, source: Source) -> None:
-        self._source, self._table = source, table()
+        self._source, self._table = source, source.table
         self._tree = ast.Module([], [])
         self._by_place: dict[tuple[int, int, str], Finding] = {}
         self._settled: set[int] = set()
@@ -344,7 +345,7 @@ class Verdicts:
 
     def _of_others(self, node: ast.expr, path: str) -> None:
         """Operators of torch_musa's own, and uses of NVIDIA's devices through other libraries."""
-        finding = vendor_operators.of_name(path)
+        finding = vendor_operators.of_name(path, self._table.release)
         if finding is None and nvidia.OF_OTHERS.fullmatch(path):
             finding = Finding(OTHERS, WARNING, path, nvidia.OTHERS_ADVICE[path.partition(".")[0]], "")
         if finding is not None:
@@ -353,7 +354,7 @@ class Verdicts:
     def _operators(self, node: ast.Call, paths: Paths, called: str) -> None:
         findings = [vendor_operators.of_call(path, node) for path in sorted(paths)]
         if isinstance(node.func, ast.Attribute) and not any(path.startswith("torch.") for path in paths):
-            findings.append(vendor_operators.of_method(called))
+            findings.append(vendor_operators.of_method(called, self._table.release))
         for finding in filter(None, findings):
             self._add(node.func, finding)
         if called in _INSTALLING:

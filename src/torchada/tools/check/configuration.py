@@ -11,9 +11,10 @@ from typing import Any
 
 from torchada.report.severity import SEVERITIES
 from torchada.tools.check.findings import RULES, Finding
+from torchada.tools.check.releases import RELEASES
 
 _LISTS = ("select", "ignore", "exclude")
-_KEYS = (*_LISTS, "per-file-ignores", "fail-on", "baseline")
+_KEYS = (*_LISTS, "per-file-ignores", "fail-on", "baseline", "torch-musa")
 
 
 class ConfigurationError(ValueError):
@@ -25,7 +26,8 @@ class Configuration:
     """`select`: the codes that count, all where it is empty; `ignore`: those that do not; `exclude`: paths to leave out.
 
     `per_file`: more codes that do not count, by patterns of paths; `fail_on`: the severity from which on the exit code is 1;
-    `baseline`: the path of a file with findings that are accepted.
+    `baseline`: the path of a file with findings that are accepted; `torch_musa`: the release whose answers count, by
+    default the installed one.
     """
 
     select: tuple[str, ...] = ()
@@ -34,6 +36,7 @@ class Configuration:
     per_file: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fail_on: str = ""
     baseline: str = ""
+    torch_musa: str = ""
 
     def counts(self, finding: Finding) -> bool:
         """Whether a finding is one that the project wants to hear of."""
@@ -44,13 +47,16 @@ class Configuration:
             for pattern, codes in self.per_file.items()
         )
 
-    def with_options(self, select: Sequence[str], ignore: Sequence[str], exclude: Sequence[str]) -> Configuration:
-        """The same with what the command line says: `select` replaces the table's, the others are added."""
+    def with_options(
+        self, select: Sequence[str], ignore: Sequence[str], exclude: Sequence[str], torch_musa: str = ""
+    ) -> Configuration:
+        """The same with what the command line says: `select` and `torch_musa` replace the table's, the others are added."""
         return replace(
             self,
             select=_codes("--select", select) or self.select,
             ignore=(*self.ignore, *_codes("--ignore", ignore)),
             exclude=(*self.exclude, *exclude),
+            torch_musa=_release("--torch-musa", torch_musa) or self.torch_musa,
         )
 
 
@@ -115,7 +121,14 @@ def _understood(file: str, table: Any) -> Configuration:
         },
         fail_on,
         os.path.join(os.path.dirname(file), baseline) if baseline else "",
+        _release(f"{where} torch-musa", table.get("torch-musa", "")),
     )
+
+
+def _release(where: str, given: Any) -> str:
+    if given and given not in RELEASES:
+        raise ConfigurationError(f"{where}: expected {', '.join(RELEASES)}, got {given!r}")
+    return given or ""
 
 
 def _strings(where: str, value: Any) -> tuple[str, ...]:

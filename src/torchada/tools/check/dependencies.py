@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from torchada.report.severity import ERROR, WARNING
 from torchada.tools.check import called, decode, nvidia, python_sources
+from torchada.tools.check.apis import table
 from torchada.tools.check.classify import Source, Verdicts
 from torchada.tools.check.collect import PYTHON, File
 from torchada.tools.check.findings import (
@@ -57,17 +58,17 @@ class Dependencies:
             here = Finding(
                 DEPENDENCY, WARNING, "", "", file.path, line, column, column + 1, source=beginning(lines[line - 1])
             )
-            for place, finding in self._faults(path):
+            for place, finding in self._faults(path, project.release):
                 yield here._replace(name=finding.name, message=f"{path} leads to {place}: {finding.message}")
 
     def _is_other(self, top: str, project: WholeProject) -> bool:
         is_known = top in _KNOWN or top in nvidia.PACKAGES or top in sys.stdlib_module_names
         return not is_known and top not in project.modules
 
-    def _faults(self, path: str) -> Iterator[tuple[str, Finding]]:
+    def _faults(self, path: str, release: str) -> Iterator[tuple[str, Finding]]:
         """What is to be looked at in all that a name reaches, with its place, unless it has been told."""
         for module, node in self._all_reached(path):
-            for finding in _judged(module):
+            for finding in _judged(module, release):
                 key = (module.path, finding.line, finding.name)
                 if node.lineno <= finding.line <= (node.end_lineno or 0) and key not in self._told:
                     self._told.add(key)
@@ -113,11 +114,11 @@ def _is_chain(node: ast.expr) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _judged(module: Module) -> list[Finding]:
-    """What does not work in a module, or is to be looked at."""
+def _judged(module: Module, release: str) -> list[Finding]:
+    """What does not work in a module on a release of torch_musa, or is to be looked at."""
     if not python_sources.may_name_cuda("\n".join(module.lines).encode("utf-8", "surrogatepass")):
         return []
-    verdicts = Verdicts(Source(module.path, module.lines, True, ""))
+    verdicts = Verdicts(Source(module.path, module.lines, True, "", table(release)))
     try:
         verdicts.module(module.tree)
         Reader(verdicts).read(module.tree)

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from torchada.report.answers import MEANINGS, SEVERITIES
 from torchada.report.severity import NOTE
 from torchada.tools.check import decode, models, nvidia, requirements, vendor_operators
-from torchada.tools.check.apis import table
 from torchada.tools.check.classify import QUESTIONS, Source, Verdicts
 from torchada.tools.check.collect import File, unread
 from torchada.tools.check.findings import API, DEVICE, QUESTION, Finding, beginning
@@ -93,14 +92,15 @@ def _by_syntax(source: Source, module: ast.Module) -> list[Finding]:
 
 def _by_lines(source: Source) -> Iterator[Finding]:
     """What names CUDA in a source that cannot be parsed, found line by line and without aliases."""
+    table = source.table
     for number, line in enumerate(source.lines, 1):
         code = line.partition("#")[0]
         for match in _NAMED.finditer(code):
             word = match[0]
-            answer = table().find(word) if word.startswith("torch") else table().device
+            answer = table.find(word) if word.startswith("torch") else table.device
             if word == ".cuda(":
-                answer = table().attributes["cuda"]
-            if answer is None or word in table().modules:
+                answer = table.attributes["cuda"]
+            if answer is None or word in table.modules:
                 continue
             rule = DEVICE if word[0] in "\"'" else API
             answer = answer._replace(api='"cuda"') if rule == DEVICE else answer

@@ -30,7 +30,7 @@ def document(result: Result) -> Document:
     return {
         **schemas.envelope("check"),
         "roots": result.roots,
-        "answers": table().versions,
+        "answers": table(result.release).versions,
         "effort": effort.of(result.findings)._asdict(),
         "totals": {
             "accepted": result.accepted,
@@ -82,7 +82,7 @@ def _head(result: Result) -> str:
     files = sum(result.files.values())
     numbers = f"{counted(files, 'file')}, {counted(result.lines, 'line')} of Python, {counted(len(result.findings), 'finding')}"
     accepted = f", {result.accepted:,} more accepted" if result.accepted else ""
-    return f"{', '.join(result.roots)}: {numbers}{accepted}; answers of {table().versions}"
+    return f"{', '.join(result.roots)}: {numbers}{accepted}; answers of {table(result.release).versions}"
 
 
 def statistics(result: Result, rows: Callable[..., list[str]]) -> list[str]:

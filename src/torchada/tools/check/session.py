@@ -7,7 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from torchada.report.text import counted
-from torchada.tools.check import builds, collect, cuda_sources, model_files, python_sources, requirements, suppressions
+from torchada.tools.check import (
+    builds,
+    collect,
+    cuda_sources,
+    model_files,
+    python_sources,
+    releases,
+    requirements,
+    suppressions,
+)
 from torchada.tools.check.configuration import Configuration
 from torchada.tools.check.dependencies import Dependencies
 from torchada.tools.check.findings import Finding
@@ -34,7 +43,7 @@ class Result:
     """What came of a check: `lines` are those of Python sources, `seconds` is how long it took.
 
     `accepted` is how many findings comments and the baseline have accepted; they are not among `findings`.
-    `interrupted` says where Ctrl-C ended it, in words; it is empty otherwise.
+    `interrupted` says where Ctrl-C ended it, in words; it is empty otherwise. `release` is that of torch_musa whose answers count.
     """
 
     roots: list[str]
@@ -45,6 +54,7 @@ class Result:
     seconds: float = 0.0
     accepted: int = 0
     interrupted: str = ""
+    release: str = releases.NEWEST
 
     def accept(self, left: list[Finding]) -> None:
         """Keep the findings `left`; the others have been accepted."""
@@ -66,9 +76,10 @@ def check(
     wanted = configuration or Configuration()
     started = time.perf_counter()
     files, problems = collect.collect(roots, [*exclude, *wanted.exclude])
-    project = WholeProject(files)
+    release = wanted.torch_musa or releases.installed()
+    project = WholeProject(files, release)
     readers = [_own, *([dependencies.findings] if dependencies is not None else [])]
-    result = Result(list(roots), list(problems))
+    result = Result(list(roots), list(problems), release=release)
     try:
         for file in files:
             _read(file, project, wanted, result, readers)
