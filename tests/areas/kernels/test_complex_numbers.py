@@ -49,6 +49,11 @@ FUNCTIONS: dict[str, Callable[..., torch.Tensor]] = {
     "scattered": lambda x: torch.zeros_like(x).scatter(0, ROWS.expand(4, 3).t().to(x.device), x[:1].expand(3, 4)),
     "added to rows": lambda x: x.index_add(0, ROWS.to(x.device), x, alpha=2),
     "masked": lambda x: x.masked_scatter(FLAGS.to(x.device), x.flatten()[:8]),
+    "of a number, gathered": lambda x: x[0, 0].gather(-1, torch.tensor(0, device=x.device)),
+    "of a number, scattered": lambda x: x[0, 0].scatter(0, torch.tensor([0], device=x.device), x[1, :1]),
+    "of a number, added up": lambda x: x[0, 0].scatter_add(0, torch.tensor(0, device=x.device), x[1, 1]),
+    "of a number, rows": lambda x: x[0, 0].index_select(0, torch.tensor([0], device=x.device)),
+    "of a number, cumulative": lambda x: x[0, 0].cumsum(0),
     "norm": lambda x: torch.linalg.vector_norm(x),
     "variance": lambda x: x.var(),
 }
@@ -162,6 +167,17 @@ def test_what_cuda_refuses_too_is_refused() -> None:
         torch.addmm(X.cuda(), X.cuda(), X.cuda())
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         torch.where(FLAGS.cuda(), X.cuda(), X)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+@pytest.mark.parametrize("name", ["sum", "mean", "cumsum", "index_select", "scatter_add"])
+def test_a_dimension_that_is_not_there_is_an_error(name: str, shape: tuple[int, ...]) -> None:
+    x, index = torch.zeros(shape, dtype=torch.complex64, device="cuda"), torch.zeros(shape, dtype=torch.int64)
+    more = {"index_select": (index.reshape(-1).cuda(),), "scatter_add": (index.cuda(), x)}.get(name, ())
+    with pytest.raises(
+        IndexError, match=r"Dimension out of range \(expected to be in range of \[-[12], [01]\], but got 2\)"
+    ):
+        getattr(x, name)(2, *more)
 
 
 def test_every_operator_of_the_list_is_one_of_pytorchs() -> None:

@@ -59,15 +59,18 @@ class _Parts:
 
     def sum(self, x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
         x = x if dtype is None else x.to(dtype)
-        return self._joined(self._torch.view_as_real(x).sum(_dims(x, dim), keepdim)) if x.dim() else x.clone()
+        dims = _dims(x, dim)
+        return self._joined(self._torch.view_as_real(x).sum(dims, keepdim)) if x.dim() else x.clone()
 
     def mean(self, x: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: dtype | None = None) -> Tensor:
         x = x if dtype is None else x.to(dtype)
-        return self._joined(self._torch.view_as_real(x).mean(_dims(x, dim), keepdim)) if x.dim() else x.clone()
+        dims = _dims(x, dim)
+        return self._joined(self._torch.view_as_real(x).mean(dims, keepdim)) if x.dim() else x.clone()
 
     def cumsum(self, x: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor:
         x = x if dtype is None else x.to(dtype)
-        return self._joined(self._torch.view_as_real(x).cumsum(*_dims(x, dim))) if x.dim() else x.clone()
+        dims = _dims(x, dim)
+        return self._joined(self._torch.view_as_real(x).cumsum(*dims)) if x.dim() else x.clone()
 
     def any(self, x: Tensor, *dims: Any, **named: Any) -> Tensor:
         result: Tensor = self._torch.any(self._is_nonzero(x), *dims, **named)
@@ -154,12 +157,14 @@ class _Parts:
         return x
 
     def index_select(self, x: Tensor, dim: int, index: Tensor) -> Tensor:
-        return self._joined(self._torch.view_as_real(x).index_select(*_dims(x, dim), index)) if x.dim() else x.clone()
+        if x.dim() == 0:
+            return self.index_select(x.reshape(1), dim, index).reshape(())
+        return self._joined(self._torch.view_as_real(x).index_select(*_dims(x, dim), index))
 
     def index_add(self, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
         source = source if alpha == 1 else source * alpha
         if x.dim() == 0:
-            return self.index_add(x.reshape(1), 0, index.reshape(1), source.reshape(1)).reshape(())
+            return self.index_add(x.reshape(1), dim, index.reshape(1), source.reshape(1)).reshape(())
         parts = self._torch.view_as_real(x).index_add(*_dims(x, dim), index, self._torch.view_as_real(source))
         return self._joined(parts)
 
@@ -177,21 +182,27 @@ class _Parts:
         torch = self._torch
         if not isinstance(src, torch.Tensor):
             src = torch.full(index.shape, src, dtype=x.dtype, device=x.device)
+        if x.dim() == 0:
+            return self.scatter(x.reshape(1), dim, index.reshape(-1), src.reshape(-1)).reshape(())
         return self._joined(torch.view_as_real(x).scatter(*_dims(x, dim), _twice(index), torch.view_as_real(src)))
 
     def scatter_add(self, x: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+        if x.dim() == 0:
+            return self.scatter_add(x.reshape(1), dim, index.reshape(-1), src.reshape(-1)).reshape(())
         parts = self._torch.view_as_real(x)
         return self._joined(parts.scatter_add(*_dims(x, dim), _twice(index), self._torch.view_as_real(src)))
 
 
 def _dims(x: Tensor, dim: Dims) -> list[int]:
-    """Those of a tensor that has one more, the last."""
+    """Those of a tensor that has one more, the last. A number counts as a tensor of one dimension, as in PyTorch's kernels."""
     if isinstance(dim, int):
         dim = [dim]
+    rank = max(x.dim(), 1)
     for number in dim or ():
-        if not -x.dim() <= number < x.dim():
-            raise IndexError(f"there is no dimension {number} in a tensor of {x.dim()}")
-    return [number % x.dim() for number in dim or range(x.dim())]
+        if not -rank <= number < rank:
+            expected = f"expected to be in range of [{-rank}, {rank - 1}], but got {number}"
+            raise IndexError(f"Dimension out of range ({expected})")
+    return [number % rank for number in dim or range(rank)]
 
 
 def _twice(index: Tensor) -> Tensor:
