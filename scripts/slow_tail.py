@@ -1,10 +1,11 @@
 """Run the slow tests under both mechanisms, and go on where the last run at this revision was broken off.
 
-python scripts/slow_tail.py [--minutes N]
+python scripts/slow_tail.py [--minutes N | --since REVISION]
 
 What has passed or was skipped is kept in .slow_tail and not run again at the same revision. When all have been run on a tree
 without changes, the counts go into docs/support.toml and README's tables. With --minutes, only as much is run as that time allows,
-from another place for each revision; nothing is kept.
+from another place for each revision; nothing is kept. With --since, what passed or was skipped in the run at REVISION counts as it
+was there: only what failed then, or is new, is run at this one, and the tables say how many were not.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 STATE = ROOT / ".slow_tail"
@@ -43,15 +45,28 @@ class Record:
     file: Path
 
     def outcomes(self) -> dict[str, str]:
-        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
-        return {line["test"]: line["outcome"] for line in map(json.loads, lines) if "test" in line}
+        return {line["test"]: line["outcome"] for line in self._lines() if "test" in line}
 
     def done(self) -> list[str]:
         return [test for test, outcome in self.outcomes().items() if outcome != "failed"]
 
     def seconds(self) -> float:
-        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.exists() else []
-        return sum(json.loads(line).get("seconds", 0.0) for line in lines)
+        return sum(line.get("seconds", 0.0) for line in self._lines())
+
+    def earlier(self) -> Counter[str]:
+        """How many tests were taken over, by the revision at which they were run."""
+        return Counter(line["at"] for line in self._lines() if "at" in line)
+
+    def take_over(self, record: Record, revision: str) -> None:
+        """What has not failed in the record of an earlier revision counts as run."""
+        outcomes = {test: outcome for test, outcome in record.outcomes().items() if outcome != "failed"}
+        with self.file.open("a", encoding="utf-8") as file:
+            for test in sorted(outcomes):
+                file.write(json.dumps({"test": test, "outcome": outcomes[test], "at": revision[:12]}) + "\n")
+        self.add_seconds(record.seconds())
+
+    def _lines(self) -> list[dict[str, Any]]:
+        return list(map(json.loads, self.file.read_text(encoding="utf-8").splitlines())) if self.file.exists() else []
 
     def add_seconds(self, seconds: float) -> None:
         with self.file.open("a", encoding="utf-8") as record:
@@ -108,12 +123,19 @@ def a_part(revision: str, minutes: float) -> int:
     return int(failed)
 
 
-def all_of_it(revision: str, is_clean: bool) -> int:
+def all_of_it(revision: str, is_clean: bool, since: str | None = None) -> int:
     STATE.mkdir(exist_ok=True)
-    records = {native: Record(STATE / f"{revision if is_clean else 'changed'}-{native}.jsonl") for native in SELECTED}
+    records = records_of(revision if is_clean else "changed")
     if not is_clean:  # what was run may have been on other changes
         for record in records.values():
             record.file.unlink(missing_ok=True)
+    if since is not None:
+        for native, earlier in records_of(since).items():
+            if not earlier.file.exists():
+                print(f"slow tail: --since {since}: there is no {earlier.file}", file=sys.stderr)
+                return 2
+            if not records[native].file.exists():
+                records[native].take_over(earlier, since)
     codes = [run_tests(native, record) for native, record in records.items()]
     if not set(codes) <= {_PASSED, _FAILED, _NOTHING}:
         print("slow tail: broken off; the same command goes on from here", file=sys.stderr)
@@ -122,13 +144,17 @@ def all_of_it(revision: str, is_clean: bool) -> int:
     minutes = sum(record.seconds() for record in records.values()) / 60
     print(f"slow tail: {dict(counts)} in {minutes:.0f} minutes at {revision}")
     if is_clean:
-        write(revision, counts, minutes)
+        write(revision, counts, minutes, sum((record.earlier() for record in records.values()), Counter()))
     else:
         print("slow tail: not written to docs/support.toml, for the tree has changes that are in no revision")
     return int("failed" in counts)
 
 
-def write(revision: str, counts: Counter[str], minutes: float) -> None:
+def records_of(revision: str) -> dict[str, Record]:
+    return {native: Record(STATE / f"{revision}-{native}.jsonl") for native in SELECTED}
+
+
+def write(revision: str, counts: Counter[str], minutes: float, earlier: Counter[str]) -> None:
     table = [
         "[slow_tail]",
         f'revision = "{revision[:12]}"',
@@ -137,6 +163,8 @@ def write(revision: str, counts: Counter[str], minutes: float) -> None:
         *(f"{outcome} = {counts[outcome]}" for outcome in ("passed", "failed", "skipped")),
         f"minutes = {minutes:.0f}",
     ]
+    if earlier:
+        table += [f"earlier = {{{', '.join(f'{at} = {number}' for at, number in sorted(earlier.items()))}}}"]
     file = ROOT / "docs" / "support.toml"
     before = re.sub(r"\n*^\[slow_tail\]\n(?:[^\[\n].*\n)*", "\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     file.write_text(before.rstrip("\n") + "\n\n" + "\n".join(table) + "\n", encoding="utf-8")
@@ -146,11 +174,14 @@ def write(revision: str, counts: Counter[str], minutes: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, help="run a part that takes no longer than this, and keep nothing")
-    minutes = parser.parse_args().minutes
+    parser.add_argument("--since", metavar="REVISION", help="run what failed in the whole run there, and what is new")
+    options = parser.parse_args()
+    minutes: float | None = options.minutes
+    since: str | None = options.since and git("rev-parse", options.since)
     revision, changes = git("rev-parse", "HEAD"), git("status", "--porcelain")
     if minutes is not None:
         return a_part(revision, minutes)
-    return all_of_it(revision, is_clean=not changes)
+    return all_of_it(revision, not changes, since)
 
 
 if __name__ == "__main__":

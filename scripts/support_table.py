@@ -33,6 +33,7 @@ LAST_RUN = (
     "{passed} passed, {failed} failed, {skipped} skipped",
     "上次完整运行：{date}，版本 {revision}，torch {torch}，两种机制，{minutes} 分钟：{passed} 通过，{failed} 失败，{skipped} 跳过",
 )
+EARLIER = ("; {number} of these were run at {at}", "；其中 {number} 个在 {at} 上运行")
 MARKED = re.compile(r"(<!-- support:begin -->\n).*?(<!-- support:end -->)", re.DOTALL)
 INTRO = """# What was tried
 
@@ -62,7 +63,10 @@ def _versions(data: dict[str, Any], language: int) -> Iterator[list[str]]:
 
 def _slow_tail(data: dict[str, Any], language: int) -> str:
     record = data.get("slow_tail")
-    return LAST_RUN[language].format_map(record) if record else NOT_YET[language]
+    if not record:
+        return NOT_YET[language]
+    earlier = [EARLIER[language].format(at=at, number=number) for at, number in record.get("earlier", {}).items()]
+    return LAST_RUN[language].format_map(record) + "".join(earlier)
 
 
 def _sorted(versions: Iterable[str]) -> list[str]:

@@ -136,6 +136,35 @@ def test_a_run_that_was_broken_off_goes_on_and_is_counted_whole(copy: Any, monke
     }
 
 
+def test_what_passed_at_another_revision_is_taken_over_and_counted_as_such(
+    copy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = []
+
+    def run_tests(native: str, record: Any) -> int:
+        done.append(sorted(record.done()))
+        outcomes = {"b": "passed", "new": "passed"}
+        with record.file.open("a") as file:
+            file.writelines(json.dumps({"test": test, "outcome": was}) + "\n" for test, was in outcomes.items())
+        record.add_seconds(60)
+        return 0
+
+    monkeypatch.setattr(copy, "run_tests", run_tests)
+    monkeypatch.setattr(copy, "SELECTED", {"1": "slow"})
+    copy.STATE.mkdir()
+    lines = [{"test": test, "outcome": was} for test, was in (("a", "passed"), ("b", "failed"), ("c", "skipped"))]
+    (copy.STATE / "0123456789abcdef-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert copy.all_of_it("fedcba9876543210", True, "0123456789abcdef") == 0
+    assert done == [["a", "c"]]
+    written = tomllib.loads((copy.ROOT / "docs" / "support.toml").read_text())["slow_tail"]
+    assert (written["revision"], written["passed"], written["failed"], written["skipped"]) == ("fedcba987654", 3, 0, 1)
+    assert written["earlier"] == {"0123456789ab": 2} and written["minutes"] == 1
+    readmes = [(copy.ROOT / name).read_text() for name in ("README.md", "docs/README_CN.md")]
+    assert "; 2 of these were run at 0123456789ab" in readmes[0] and "其中 2 个在 0123456789ab 上运行" in readmes[1]
+    assert copy.all_of_it("fedcba9876543210", True, "aa") == 2
+    assert "--since aa: there is no" in capsys.readouterr().err
+
+
 def test_a_part_is_red_where_a_test_failed_or_none_was_run(copy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for outcomes, code, wanted in [(["passed"], 2, 0), (["failed"], 1, 1), ([], 2, 1), (["passed"], 3, 1)]:
 
