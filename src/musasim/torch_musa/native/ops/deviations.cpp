@@ -53,10 +53,16 @@ void refuse_out(const c10::OperatorHandle& /*op*/, Stack* /*stack*/) {
   TORCH_CHECK(false, "MUSA does not support writing complex tensors (out) for this operation.")
 }
 
-// Matmul.cpp reads the memory of operands whose conjugation is only noted.
+// Matmul.cpp reads the memory of operands whose conjugation is only noted. 2.11.0's looks at it in vdot, and in bmm of matrices that
+// are contiguous or transposed.
 IValue without_conjugation(const IValue& operand) {
   const auto& tensor = operand.toTensor();
-  return C10_UNLIKELY(tensor.is_conj()) ? IValue(tensor.conj()) : operand;
+  if (C10_LIKELY(!tensor.is_conj())) {
+    return operand;
+  }
+  const auto is_plain = [&] { return tensor.is_contiguous() || tensor.transpose(1, 2).is_contiguous(); };
+  const bool is_seen = since(Release::v2_11_0) && (tensor.dim() == 1 || (tensor.dim() == 3 && is_plain()));
+  return is_seen ? operand : IValue(tensor.conj());
 }
 
 // BlasGEMM, for double precision and complex numbers, tells BLAS the stride between rows alone, unless the whole is transposed.
@@ -139,10 +145,10 @@ void rounded_division(const c10::OperatorHandle& op, Stack* stack) {
   }
 }
 
-// Multinomial.cpp draws one number from the default generator, after the given one has been moved from.
+// Multinomial.cpp draws one number from the default generator, after the given one has been moved from, until 2.11.0.
 void multinomial(const c10::OperatorHandle& op, Stack* stack) {
   auto* arguments = arguments_of(op, stack);
-  if (arguments[1].toInt() == 1 && !arguments[2].toBool()) {
+  if (!since(Release::v2_11_0) && arguments[1].toInt() == 1 && !arguments[2].toBool()) {
     arguments[3] = IValue();
   }
   run_on_cpu(op, stack);
