@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 from support import vendor_python
 from support.interpreter import Interpreter
@@ -122,7 +123,8 @@ print(json.dumps({"calls": counts["call"], "modules": len(ours), "fallbacks": fa
 def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
     """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
     work = musa.json(WORK, env={"TORCHADA_NATIVE": native})
-    assert work["modules"] <= 205 and work["calls"] <= calls and work["fallbacks"] == []
+    more = 2 if torch.version.cuda else 0  # for functions in C that builds without CUDA do not have
+    assert work["modules"] <= 205 + more and work["calls"] <= calls and work["fallbacks"] == []
 
 
 WAITING = """

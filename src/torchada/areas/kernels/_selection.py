@@ -217,6 +217,8 @@ class Refusing(Gated):
             refusal = error
         try:
             result = self._replacement(*args, **kwargs)
+        except (IndexError, ValueError):
+            raise  # it is about the call, such as a dimension that is not there, and CUDA says it too
         except Exception:
             # The data type was not the reason, or the replacement does not support it either.
             raise refusal from None
