@@ -190,6 +190,9 @@ def test_what_is_translated_gives_ptx_results(tmp_path: Path) -> None:
         'asm("prmt.b32.f4e %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));',
         'asm("bar.sync 1, 64;");',
         'asm("@p membar.gl;");',
+        'asm("add.f32x2 %0, %1, %2;" : "=r"(r) : "l"(a), "l"(b));',
+        'asm("add.u32 %0, %1, %2;" : "=f"(r) : "r"(a), "r"(b));',
+        'asm("st.global.u32 [%0], %1;" :: "l"(a), "f"(b));',
     ],
 )
 def test_everything_else_is_refused_where_it_stands(statement: str) -> None:
@@ -230,6 +233,33 @@ def test_branches_of_the_preprocessor_that_differ_are_refused(branches: str) -> 
     source = f'__device__ int r;\nasm volatile(\n{branches} : "=r"(r) : "l"(p));\n'
     result = port_source(source.encode())
     assert result.text.decode() == source and [each.kind for each in result.findings] == [UNPORTED]
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ('asm("mov.u32 %0, 1;" : "=r"(r) // %0, the result\n : /* none */);', 'asm("mov.u32 %0, 1;" : "=r"(r)\n :);'),
+        (
+            'asm("{ .reg .b32 %%a; mov.b32 %%a, 1; mov.b32 %0, %%a; }" : "=r"(r));',
+            'asm("{ .reg .b32 a; mov.b32 a, 1; mov.b32 %0, a; }" : "=r"(r));',
+        ),
+        (
+            'asm("{.reg.pred p; setp.ne.b32 p, %0, 0; @p trap;}" :: "r"(r));',
+            'asm("{.reg .pred p; setp.ne.b32 p, %0, 0; @p trap;}" :: "r"(r));',
+        ),
+    ],
+)
+def test_blanks_comments_and_signs_of_names_change_nothing(written: str, plain: str) -> None:
+    made, expected = (port_source(f"__device__ f();\n{each}\n".encode()) for each in (written, plain))
+    assert not made.findings and not expected.findings
+    assert made.text.split() == expected.text.split() and b"asm" not in made.text
+
+
+def test_a_condition_of_several_lines_chooses_between_branches_too() -> None:
+    first, second = '"ld.global.L2::128B.u32 %0, [%1];"', '"ld.global.u32 %0, [%1];"'
+    source = f'__device__ f();\nasm(\n#if A && \\\n    B\n{first}\n#else\n{second}\n#endif\n: "=r"(r) : "l"(p));\n'
+    made = port_source(source.encode())
+    assert not made.findings and b"asm" not in made.text and made.text.count(b"\n") == source.count("\n")
 
 
 def test_names_in_operands_are_translated_and_reported() -> None:

@@ -135,6 +135,15 @@ def square_and_sum(a: float, b: float) -> int:
     return closest if abs(exact) < Fraction(2) ** 128 - Fraction(2) ** 103 else near
 
 
+def some(word: int) -> float:
+    """As the source has it: a number that is no whole one, and of which a sum and a product are finite."""
+    return number(bits((word & 4095) * number(bits(0.37))))
+
+
+def two(low: int, high: int) -> int:
+    return low | high << 32
+
+
 # What is computed from the words a, b, c and d: the instruction, the constraint and the type of its result, its inputs, the result.
 ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
     ("add.s32 %0, %1, %2;", "=r", "ab", lambda a, b, c, d: a + b),
@@ -228,11 +237,49 @@ ROWS: list[tuple[str, str, str, Callable[[int, int, int, int], int]]] = [
         "abc",
         lambda a, b, c, d: c + sum(signed(a >> at & 255, 8) * signed(b >> at & 255, 8) for at in (0, 8, 16, 24)),
     ),
+    (
+        "add.f32x2 %0, %1, %2;",
+        "=l",
+        "GH",
+        lambda a, b, c, d: two(single_sum(some(a), some(d)), single_sum(some(b), some(a))),
+    ),
+    (
+        "sub.rn.f32x2 %0, %1, %2;",
+        "=l",
+        "GH",
+        lambda a, b, c, d: two(single_sum(some(a), -some(d)), single_sum(some(b), -some(a))),
+    ),
+    ("mul.rn.f32x2 %0, %1, %2;", "=l", "GH", lambda a, b, c, d: two(bits(some(a) * some(d)), bits(some(b) * some(a)))),
+    (
+        "fma.rn.f32x2 %0, %1, %1, %2;",
+        "=l",
+        "GH",
+        lambda a, b, c, d: two(square_and_sum(some(a), some(d)), square_and_sum(some(b), some(a))),
+    ),
+    (
+        "{ .reg .b64 t; mov.b64 t, {%1, %2}; mul.ftz.f32x2 %0, t, t; }",
+        "=l",
+        "cF",
+        lambda a, b, c, d: two(0, bits(some(a) ** 2)),
+    ),
+    ("{ .reg .b32 t; mov.b64 {t, %0}, %1; }", "=f", "G", lambda a, b, c, d: bits(some(b))),
+    # A float in a register of 32 bits, and plain bits in one of a float.
+    ("add.rn.f32 %0, %1, %2;", "=r", "FF", lambda a, b, c, d: single_sum(some(a), some(a))),
+    ("{ .reg .b32 t; add.f32 t, %1, %1; mov.b32 %0, t; }", "=f", "F", lambda a, b, c, d: single_sum(some(a), some(a))),
+    ("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;", "=f", "tt", lambda a, b, c, d: 0),  # checked below
+    ("{ st.global.cg.b32 [%1], %2; ld.global.b32 %0, [%1]; }", "=f", "OF", lambda a, b, c, d: bits(some(a))),
+    (
+        "{ .reg.pred %%p; setp.lt.f32 %%p, %1, 0f40800000; selp.b32 %0, %1, %1, %%p; }",
+        "=f",
+        "F",
+        lambda a, b, c, d: bits(some(a)),
+    ),
     ("div.rn.f32 %0, %1, 0f40400000;", "=f", "T", lambda a, b, c, d: 0),  # checked below
     ("shfl.sync.bfly.b32 %0, %1, 3, 0x1f, 0xffffffff;", "=r", "t", lambda a, b, c, d: 0),  # checked below
 ]
 # What differs from lane to lane.
 OF_A_LANE: dict[int, Callable[[int], int]] = {
+    ROWS.index(next(row for row in ROWS if "shfl.sync.idx" in row[0])): lambda lane: lane,
     len(ROWS) - 2: lambda lane: bits((lane + 0.5) / 3),
     len(ROWS) - 1: lambda lane: lane ^ 3,
 }
@@ -242,6 +289,10 @@ INPUTS = {
     "e": '"r"(e)',
     "t": '"r"(threadIdx.x)',
     "T": '"f"((float)threadIdx.x + 0.5f)',
+    "F": '"f"(some(a))',
+    "G": '"l"((uint64_t)__float_as_uint(some(b)) << 32 | __float_as_uint(some(a)))',
+    "H": '"l"((uint64_t)__float_as_uint(some(a)) << 32 | __float_as_uint(some(d)))',
+    "O": '"l"(out + AT)',
     "x": '"h"((uint16_t)e)',
     "y": '"h"((uint16_t)a)',
     **{name: f'"f"(__uint_as_float({name.lower()}))' for name in "ACD"},
@@ -250,11 +301,12 @@ INPUTS = {
 
 def statement(at: int) -> str:
     template, constraint, inputs, _ = ROWS[at]
-    given = ", ".join(INPUTS[each] for each in inputs.replace("de", "ee"))
+    place = f"{len(ROWS)} * i + {at}"
+    given = ", ".join(INPUTS[each] for each in inputs.replace("de", "ee")).replace("AT", place)
     kind = constraint[-1]
     store = "__float_as_uint(r)" if kind == "f" else "r"
     text = template.replace("\n", "\\n")
-    return f'{{ {TYPES[kind]} r; asm volatile("{text}" : "{constraint}"(r) : {given}); out[{len(ROWS)} * i + {at}] = {store}; }}'
+    return f'{{ {TYPES[kind]} r; asm volatile("{text}" : "{constraint}"(r) : {given}); out[{place}] = {store}; }}'
 
 
 def source() -> str:
@@ -262,6 +314,8 @@ def source() -> str:
     return f"""
 #include <cuda_runtime.h>
 #include <stdint.h>
+
+static __device__ float some(uint32_t word) {{ return (float)(word & 4095u) * 0.37f; }}
 
 __global__ void all(const uint32_t* in, uint64_t* out) {{
   const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -14,12 +14,13 @@ _BLANK = re.compile(rb"\s+|\\\r?\n|//[^\n]*|/\*.*?\*/")
 _LONGEST = 4000  # bytes of a statement that is looked at
 _BRACKETS = re.compile(rb'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|::|asm|[()\[\]{}:,;]', re.S)
 _OPERAND = re.compile(rb'"([=+&a-z]{1,4})"\s*\((.*)\)', re.S)
+_COMMENTED = re.compile(rb'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.S)
 _LINE_END = re.compile(rb"\\\r?\n|\r?\n")
 _NAME = re.compile(rb"[A-Za-z_#]")
 # Lines that the preprocessor chooses within a statement, often instructions with a hint for caches and without: the directive, the
 # first branch and the rest, of which the second branch is a part.
 _BRANCHES = re.compile(
-    rb"(\n[ \t]*#[ \t]*if[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)"
+    rb"(\n[ \t]*#[ \t]*if(?:[^\n\\]|\\\r?\n|\\[^\n])*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)"
     rb"(([ \t]*#[ \t]*else[^\n]*)(\n(?:[ \t]*[^ \t#\n][^\n]*\n)*)([ \t]*#[ \t]*endif[^\n]*)|[ \t]*#[ \t]*endif[^\n]*)"
 )
 # The words that PTX's instructions begin with. Other processors' assemblers have dots as well: v0.16b, vadd.vv, fence.i, st.d.
@@ -144,7 +145,7 @@ def _sections(text: bytes, at: int) -> tuple[list[list[bytes]], int] | None:
         elif depth and mark in (b")", b"]", b"}"):
             depth -= 1
         elif depth == 0 and mark in (b":", b",", b")", b"::"):
-            part = text[begun : token.start()].strip()
+            part = _COMMENTED.sub(rb"\1", text[begun : token.start()]).strip()
             if part and not sections:
                 return None
             if part:

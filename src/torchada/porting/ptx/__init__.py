@@ -19,7 +19,7 @@ _HEADERS = ((b"_half", "musa_fp16.h"), (b"bfloat16", "musa_bf16.h"), (b"_to_fp8"
 @lru_cache(4096)
 def translated(statement: bytes, outputs: tuple[Operand, ...], inputs: tuple[Operand, ...]) -> bytes | None:
     """An expression that does what the instructions of `statement` do; None where there is none."""
-    text = statement.strip()
+    text = statement.strip().replace(b"%%", b"%")
     if b"//" in text or b"/*" in text:
         return None
     if text[:1] == b"{" and text[-1:] == b"}":

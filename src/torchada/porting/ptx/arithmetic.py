@@ -68,6 +68,7 @@ _LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { r
 HALF = b"__half_as_ushort(%b)", b"__ushort_as_half(%b)"
 BFLOAT16 = b"__bfloat16_as_ushort(%b)", b"__ushort_as_bfloat16(%b)"
 _WIDER = b"__uint_as_float((unsigned int)%b << 16)"  # a bfloat16 is the upper half of a float
+_AS_FLOAT = b"__uint_as_float((unsigned int)(%b%b))"
 _FLUSH = b"(__builtin_fabsf(%b) < 1.17549435e-38f ? __builtin_copysignf(0.0f, %b) : %b)"
 PAIR = b"(unsigned int)%b | (unsigned int)%b << 16"
 
@@ -141,6 +142,27 @@ def _of_halves(function: bytes) -> Functions:
     return {**made, **{(b"rn", *modifiers): entry for modifiers, entry in made.items()}}
 
 
+def _of_two(single: bytes, flushed: bytes, count: int, first: tuple[bytes, ...]) -> Functions:
+    """An operation on two floats in one register of 64 bits, the first of them in its lower half."""
+
+    def both(function: bytes) -> bytes:
+        low, high = (
+            b"(unsigned long long)__float_as_uint(%b(%b))"
+            % (function, b", ".join(_AS_FLOAT % (b"abc"[at : at + 1], shift) for at in range(count)))
+            for shift in (b"", b" >> 32")
+        )
+        return lambda_of(b"l" * count, b"%b | %b << 32" % (low, high))
+
+    kinds = b"l" * (count + 1)
+    return {(*first, b"f32x2"): (kinds, both(single)), (*first, b"ftz", b"f32x2"): (kinds, both(flushed))}
+
+
+def _pairs(single: bytes, body: bytes) -> Functions:
+    """add.f32x2 and add.rn.f32x2"""
+    flushed = _flushed(body, 2)
+    return _of_two(single, flushed, 2, ()) | _of_two(single, flushed, 2, (b"rn",))
+
+
 FUNCTIONS: dict[bytes, Functions] = {
     b"prmt": {(b"b32",): (b"rrrr", b"__byte_perm")},
     b"bfe": {(b"u32",): (b"rrrr", _BFE_UNSIGNED), (b"s32",): (b"rrrr", _BFE_SIGNED)},
@@ -151,12 +173,14 @@ FUNCTIONS: dict[bytes, Functions] = {
         **_of_halves(b"__hadd"),
         (b"rn", b"f32"): (b"fff", b"__fadd_rn"),
         **_of_floats(b"a + b"),
+        **_pairs(b"__fadd_rn", b"a + b"),
     },
     b"sub": {
         **_whole(b"a - b", 2),
         **_of_halves(b"__hsub"),
         (b"rn", b"f32"): (b"fff", b"__fsub_rn"),
         **_of_floats(b"a - b"),
+        **_pairs(b"__fsub_rn", b"a - b"),
     },
     b"mul": {
         **_lower(_whole(b"a * b", 2)),
@@ -167,6 +191,7 @@ FUNCTIONS: dict[bytes, Functions] = {
         (b"hi", b"s32"): (b"rrr", b"__mulhi"),
         (b"rn", b"f32"): (b"fff", b"__fmul_rn"),
         **_of_floats(b"a * b"),
+        **_pairs(b"__fmul_rn", b"a * b"),
     },
     b"mad": _lower(_whole(b"a * b + c", 3)),
     b"min": {**_signed(b"a < b ? a : b"), (b"f32",): (b"fff", b"fminf")},
@@ -197,6 +222,7 @@ FUNCTIONS: dict[bytes, Functions] = {
         },
         **small(HALF, b"__hfma", 3, (b"rn",), b"f16"),
         **small(BFLOAT16, b"__hfma", 3, (b"rn",), b"bf16"),
+        **_of_two(b"__fmaf_rn", _flushed(b"__fmaf_rn(a, b, c)", 3), 3, (b"rn",)),
         (b"rn", b"f32", b"bf16"): (
             b"fhhf",
             lambda_of(b"hhf", b"__fmaf_rn(%b, %b, c)" % (_WIDER % b"a", _WIDER % b"b")),

@@ -35,7 +35,6 @@ _SPECIAL = {
 _COMPARED = {b"eq": b"==", b"ne": b"!=", b"lt": b"<", b"le": b"<=", b"gt": b">", b"ge": b">="}
 _UNSIGNED = {b"lo": b"<", b"ls": b"<=", b"hi": b">", b"hs": b">="}
 _SIGNED = {b"s32": b"(int)", b"s64": b"(long long)"}
-_BITS = {(b"r", b"f"): b"__float_as_uint", (b"f", b"r"): b"__uint_as_float"}
 _HALVES = {b"r": (b"h", 16), b"l": (b"r", 32)}
 _NOTHING = b"(void)0"
 
@@ -79,7 +78,7 @@ def _move(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
         return _joined(kind, target, _names(source), values)
     if target[:1] == b"{":
         return _split(kind, _names(target), source, values)
-    return _copied(kind, target, source, values)
+    return _copied(modifiers[0], target, source, values)
 
 
 def _names(braces: bytes) -> list[bytes]:
@@ -87,20 +86,17 @@ def _names(braces: bytes) -> list[bytes]:
 
 
 def _copied(kind: bytes, target: bytes, source: bytes, values: Values) -> bytes | None:
-    """A register of 32 bits holds a float as well as an integer."""
-    kinds = (b"r", b"f") if kind in (b"r", b"f") else (kind,)
-    for to in kinds:
-        output = values.output(target, to)
-        for of in (to, *kinds):
-            given = values.input(source, of)
-            if output is not None and given is not None:
-                return b"%b = %b(%b)" % (output, _BITS.get((to, of), b""), given)
-    return None
+    """Bits are copied, of whatever type the instruction says that they are."""
+    bits = b"b" + kind[1:] if kind[1:] in (b"32", b"64") else kind
+    output, given = values.output_of(target, bits), values.input_of(source, bits)
+    if output is None or given is None:
+        output, given = values.output_of(target, kind), values.input_of(source, kind)  # of a number with a point
+    return None if output is None or given is None else b"%b = (%b)" % (output, given)
 
 
 def _joined(kind: bytes, target: bytes, sources: list[bytes], values: Values) -> bytes | None:
     half, width = _HALVES.get(kind, (b"", 0))
-    output, given = values.output(target, kind), [values.input(source, half) for source in sources]
+    output, given = values.output(target, kind), [values.input_of(source, b"b%d" % width) for source in sources]
     if output is None or not half or len(given) != 2 or None in given:
         return None
     low, high = (b"(%b)(%b)(%b)" % (CPP[kind], CPP[half], value or b"") for value in given)
@@ -109,7 +105,7 @@ def _joined(kind: bytes, target: bytes, sources: list[bytes], values: Values) ->
 
 def _split(kind: bytes, targets: list[bytes], source: bytes, values: Values) -> bytes | None:
     half, width = _HALVES.get(kind, (b"", 0))
-    given, outputs = values.input(source, kind), [values.output(target, half) for target in targets]
+    given, outputs = values.input(source, kind), [values.output_of(target, b"b%d" % width) for target in targets]
     if given is None or not half or len(outputs) != 2 or None in outputs:
         return None
     low, high = outputs
@@ -135,10 +131,10 @@ def _compare(modifiers: list[bytes], operands: list[bytes], values: Values) -> b
 
 def _select(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
     """selp.b32 d, a, b, p"""
-    if len(modifiers) != 1 or len(operands) != 4 or (kind := kind_of(modifiers[0])) is None:
+    if len(modifiers) != 1 or len(operands) != 4:
         return None
-    target, condition = values.output(operands[0], kind), values.input(operands[3], b"p")
-    yes, no = (values.input(operand, kind) for operand in operands[1:3])
+    target, condition = values.output_of(operands[0], modifiers[0]), values.input(operands[3], b"p")
+    yes, no = (values.input_of(operand, modifiers[0]) for operand in operands[1:3])
     if target is None or condition is None or yes is None or no is None:
         return None
     return b"%b = %b ? %b : %b" % (target, condition, yes, no)

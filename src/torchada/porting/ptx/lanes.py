@@ -42,11 +42,10 @@ def _shuffle(modifiers: list[bytes], operands: list[bytes], values: Values) -> b
     lane, mask = values.input(operands[2], b"r"), values.input(operands[4], b"r")
     if operands[3] not in (b"%d" % clamp, b"0x%x" % clamp) or lane is None or mask is None:
         return None
-    for kind in (b"r", b"f"):
-        target, given = values.output(operands[0], kind), values.input(operands[1], kind)
-        if target is not None and given is not None:
-            return b"%b = %b(%b, %b, %b, 32)" % (target, function, mask, given, lane)
-    return None
+    target, given = values.output_of(operands[0], b"b32"), values.input_of(operands[1], b"b32")
+    if target is None or given is None:
+        return None
+    return b"%b = %b(%b, %b, %b, 32)" % (target, function, mask, given, lane)
 
 
 def _reduce(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:

@@ -62,7 +62,7 @@ def load(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes
     access = _access(modifiers)
     if access is None or len(operands) != 2 or access.order in (b"release", b"acq_rel"):
         return None
-    targets = [values.output(operand, kind_of(access.kind) or b"") for operand in _several(operands[0])]
+    targets = [values.output_of(operand, access.kind) for operand in _several(operands[0])]
     address = address_of(operands[1], values, access.is_shared)
     if address is None or len(targets) != access.elements or None in targets:
         return None
@@ -76,7 +76,7 @@ def store(modifiers: list[bytes], operands: list[bytes], values: Values) -> byte
     access = _access(modifiers)
     if access is None or len(operands) != 2 or access.order in (b"acquire", b"acq_rel"):
         return None
-    sources = [values.input(operand, kind_of(access.kind) or b"") for operand in _several(operands[1])]
+    sources = [values.input_of(operand, access.kind) for operand in _several(operands[1])]
     address = address_of(operands[0], values, access.is_shared)
     if address is None or len(sources) != access.elements or None in sources:
         return None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from torchada.porting.ptx.instructions import translated_instruction
 from torchada.porting.ptx.registers import CPP, Operand, Values, kind_of
 
-_DECLARED = re.compile(rb"\.reg\s+\.(\w+)\s+([\w$%,\s]+)")
+_DECLARED = re.compile(rb"\.reg\s*\.(\w+)\s+([\w$%,\s]+)")
 _NAME = re.compile(rb"%?[A-Za-z_$][\w$]*")
 _GUARDED = re.compile(rb"@(!?)\s*(%?[A-Za-z_$][\w$]*)\s+(.+)")
 
