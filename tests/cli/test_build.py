@@ -31,6 +31,9 @@ def test_the_command_gets_what_builds_ask_for(caches: Interpreter) -> None:
     assert variables["CUDACXX"] == variables["NVCC"] == str(home / "bin" / "nvcc")
     assert variables["CUDA_PATH"] == variables["CUDAToolkit_ROOT"] == str(home)
     assert variables["PATH"].split(os.pathsep)[0] == str(home / "bin")
+    assert Path(variables["CMAKE_TOOLCHAIN_FILE"]).is_file()
+    own = caches.run([*BUILD, "--print-env"], env={"CMAKE_TOOLCHAIN_FILE": "mine.cmake"}).stdout
+    assert "CMAKE_TOOLCHAIN_FILE=mine.cmake" in own
     assert (Path(variables["Torch_ROOT"]) / "Torch" / "TorchConfig.cmake").is_file()
     done = caches.run([*BUILD, "--", "sh", "-c", 'nvcc --version && echo "$Torch_ROOT"; exit 3'], check=False)
     assert done.returncode == 3 and "release 11.8" in done.stdout

@@ -22,7 +22,17 @@ LAUNCHER = "port-and-compile"
 """The program beside nvcc that CMake starts before the host's compiler (`host_compiler`)."""
 WITH_HEADERS = "with-precompiled-headers"
 """The program beside nvcc that ninja starts before the host's compiler (`precompiled`)."""
+CMAKE_RULES = "nvcc.cmake"
+"""The file in the folder that tells CMake what it does not know of nvcc by its version."""
 _PACKAGES = Path(__file__).resolve().parents[2]
+# CMake takes nvcc to compile C++20 from CUDA 12 on, and a project that asks for it ends at its start otherwise. As a toolchain file
+# it names itself, because CMake reads the standards of a compiler after it, and once more for each program that it tries.
+_CMAKE_RULES = """\
+set(CMAKE_USER_MAKE_RULES_OVERRIDE_CUDA "${CMAKE_CURRENT_LIST_FILE}")
+set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+set(CMAKE_CUDA_STANDARD_LATEST 20)
+"""
 # Headers of CUDA's toolkit that are not for its devices, and that the accelerator's toolkit does not have.
 _MORE_HEADERS = Path(__file__).with_name("cuda_include")
 # CUDA headers whose names do not show that they are CUDA's, so the porter leaves them: the runtime's header declares the same. Of
@@ -53,6 +63,7 @@ def fill(new: Path, record: Path, toolkit: Toolkit) -> None:
     _own_compiler(new / "bin" / toolkit.compiler, toolkit)
     (new / "version.json").write_text(json.dumps({"cuda": {"name": "CUDA SDK", "version": f"{VERSION}.0"}}))
     (new / "version.txt").write_text(f"CUDA Version {VERSION}.0\n")  # which Meson reads
+    (new / CMAKE_RULES).write_text(_CMAKE_RULES)
     _headers(new / "include", toolkit)
     (new / "nvvm" / "libdevice").mkdir(parents=True)  # CMake takes the folder that has this one for the toolkit
     _libraries(new / "lib64", toolkit)

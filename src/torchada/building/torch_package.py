@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torchada.building.cuda_home import cuda_home
-from torchada.building.cuda_home_files import LAUNCHER, VERSION
+from torchada.building.cuda_home_files import CMAKE_RULES, LAUNCHER, VERSION
 from torchada.building.errors import BuildError
 from torchada.building.libraries import TORCH
 from torchada.building.stable_abi import stable_include_dirs
@@ -67,10 +67,12 @@ def _config(toolkit: Toolkit, home: str, torchs_own: str) -> str:
     values = {
         "TORCH": torchs_own,
         "HOME": home,
+        "RULES": CMAKE_RULES,
         "VERSION": VERSION,
         "TOOLKIT": f"{toolkit.name}'s",
         "LAUNCHER": os.path.join(home, "bin", LAUNCHER),
         "INCLUDE": _folders([*stable_include_dirs(toolkit), *toolkit.include_dirs(), os.path.join(home, "include")]),
+        "STABLE": _folders(stable_include_dirs(toolkit)),
         "LIBRARIES": ";".join(_libraries(toolkit, home)),
         "FOLDERS": _folders(toolkit.library_dirs()),
         "TARGETS": ";".join(sorted(TORCH)),

@@ -93,6 +93,8 @@ def _is_isolated(command: Sequence[str]) -> bool:
 
 def environment() -> dict[str, str]:
     """The variables by which builds find CUDA; ValueError, with what to do, where there is nothing to build with."""
+    from torchada.building.cuda_home_files import CMAKE_RULES
+
     home, package = _told()
     nvcc = os.path.join(home, "bin", "nvcc")
     tried = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=False)
@@ -103,6 +105,7 @@ def environment() -> dict[str, str]:
         **dict.fromkeys(("CUDACXX", "NVCC"), nvcc),
         "Torch_ROOT": package,
         "CMAKE_PREFIX_PATH": _before("CMAKE_PREFIX_PATH", package),
+        "CMAKE_TOOLCHAIN_FILE": os.environ.get("CMAKE_TOOLCHAIN_FILE") or os.path.join(home, CMAKE_RULES),
         "PATH": _before("PATH", os.path.dirname(nvcc)),
     }
 
