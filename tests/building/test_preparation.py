@@ -18,6 +18,7 @@ from torchada.building.errors import BuildError
 from torchada.building.extension import is_own_source, prepared
 from torchada.building.jit import adapted
 from torchada.building.ninja import with_dependencies
+from torchada.building.nvcc import Line, ported
 from torchada.building.stable_abi import stable_include_dir
 from torchada.building.toolkit import Toolkit
 
@@ -297,6 +298,21 @@ def test_the_folder_that_builds_take_for_cuda(toolkit: Toolkit, project: Path, t
     subprocess.run([nvcc[0], "-E", "csrc/kernel.cu"], capture_output=True, check=True)
     assert sorted(path.name for path in project.iterdir()) == ["csrc", "include", "out"]
     assert cuda_home(Toolkit(**{**vars(toolkit), "home": None})) is None
+
+
+def test_headers_of_an_adapter_are_not_the_projects(tmp_path: Path, toolkit: Toolkit) -> None:
+    """Those that its tool has made of PyTorch's lie in a folder without PyTorch's main header."""
+    translated, own = tmp_path / "share" / "include", tmp_path / "project"
+    for folder in (translated / "c10" / toolkit.language, own):
+        folder.mkdir(parents=True)
+    (translated / "shim.h").write_text("#ifdef USE_CUDA\n#endif\n")
+    (own / "own.h").write_text("#include <cuda_runtime.h>\n")
+    source = own / "kernel.cu"
+    source.write_text('#include "shim.h"\n#include "own.h"\ncudaStream_t stream;\n')
+    line = Line.of(["-c", str(source), "-o", str(tmp_path / "kernel.o"), f"-I{translated}", f"-I{own}"])
+    copies = ported(line, str(tmp_path / "home"), toolkit, str(tmp_path / "ported"))
+    assert copies is not None
+    assert {Path(original).name for original in copies.origins().values()} == {"kernel.cu", "own.h"}
 
 
 def test_ninja_learns_what_kernels_include() -> None:

@@ -14,7 +14,8 @@ from support.fresh_process import run
 
 MIB = 1 << 20
 GRANULARITY = 2 * MIB
-INVALID, FULL = 1, 2
+INVALID, FULL, NOT_SUPPORTED = 1, 2, 801
+FABRIC, FABRIC_SUPPORTED = 8, 128
 NONE, READ, WRITE = 0, 1, 3
 pytestmark = pytest.mark.once
 
@@ -157,6 +158,15 @@ def test_what_is_not_whole_or_not_free_is_refused(driver: Driver, space: int) ->
     assert driver.call("muMemUnmap", space, 2 * GRANULARITY) == INVALID
     assert driver.call("muMemUnmap", space, GRANULARITY) == 0
     assert driver.call("muMemRelease", handle) == 0
+
+
+def test_handles_for_other_machines_are_denied(driver: Driver) -> None:
+    """As CUDA answers where the GPUs of several machines are not linked: programs ask, and take a file in their place."""
+    supported, handle = ctypes.c_int(-1), ctypes.byref(ctypes.c_ulonglong())
+    assert driver.call("muDeviceGetAttribute", ctypes.byref(supported), FABRIC_SUPPORTED, 0) == 0
+    assert supported.value == 0
+    wanted = Properties(1, FABRIC, Location(1, 0), None, (ctypes.c_ubyte * 8)())
+    assert driver.call("muMemCreate", handle, GRANULARITY, ctypes.byref(wanted), 0) == NOT_SUPPORTED
 
 
 def test_a_file_hands_memory_on(driver: Driver, space: int) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.interpreter import ROOT
+from torchada.building.stable_abi import stable_include_dir
 from torchada.porting import Names, port_file, port_source, port_tree
 from torchada.porting.includes import lost
 
@@ -53,6 +54,14 @@ def test_names_that_torch_musas_headers_leave_are_left() -> None:
 def test_a_header_that_torch_musa_has_written_anew_is_included_from_its_sources() -> None:
     source = b"#include <c10/cuda/CUDACachingAllocator.h>\n"
     assert port_source(source).text == b"#include <torch_musa/csrc/core/MUSACachingAllocator.h>\n"
+
+
+@pytest.mark.parametrize("name", ["BFloat16", "Float8_e4m3fn", "Float8_e5m2", "Half"])
+def test_headers_of_the_stable_abi_keep_their_names(name: str) -> None:
+    """With TORCH_TARGET_VERSION, PyTorch refuses c10's of these names; builds for PyTorch 2.7 have headers that lead there."""
+    source = f"#include <torch/headeronly/util/{name}.h>\n".encode()
+    assert port_source(source).text == source
+    assert f"<c10/util/{name}.h>" in (Path(stable_include_dir()) / f"torch/headeronly/util/{name}.h").read_text()
 
 
 def test_what_a_header_brought_along_is_included_before_the_line_directive() -> None:

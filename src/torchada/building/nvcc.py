@@ -172,13 +172,16 @@ def ported(line: Line, home: str, toolkit: Toolkit, folder: str) -> Copies | Non
     sources = [line.flags[at] for at in line.inputs if is_source(line.flags[at]) or line.language == toolkit.language]
     if not sources or all(map(_is_ported, sources)):
         return None
-    others = filter(_is_of_others, included(line.flags)[0])
+    others = [given for given in included(line.flags)[0] if _is_of_others(given, toolkit.language)]
     apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
     return port(of_build(sources, [], line.flags, apart).files, folder, os.getcwd())
 
 
-def _is_of_others(folder: str) -> bool:
-    return any(os.path.isfile(os.path.join(folder, name)) for name in _HEADERS_OF_OTHERS)
+def _is_of_others(folder: str, language: str) -> bool:
+    """Whether a folder has another package's headers: by one of them, or by those of PyTorch's that an adapter has translated."""
+    if any(os.path.isfile(os.path.join(folder, name)) for name in _HEADERS_OF_OTHERS):
+        return True
+    return any(os.path.isdir(os.path.join(folder, root, language)) for root in ("c10", "ATen"))
 
 
 def _is_ported(source: str) -> bool:

@@ -95,11 +95,6 @@ TORCH = Library(
         "THC/THCDeviceUtils.cuh": "THC/THCDeviceUtils.muh",
         "torch/cuda.h": OF_DEVICES,
         "torch/csrc/cuda/memory_snapshot.h": f"{_CSRC}/core/memory_snapshot.h",
-        # torch_musa pairs with torch 2.7.1, which has them here; newer torch has them in both places.
-        "torch/headeronly/util/BFloat16.h": "c10/util/BFloat16.h",
-        "torch/headeronly/util/Float8_e4m3fn.h": "c10/util/Float8_e4m3fn.h",
-        "torch/headeronly/util/Float8_e4m3fnuz.h": "c10/util/Float8_e4m3fnuz.h",
-        "torch/headeronly/util/Half.h": "c10/util/Half.h",
     },
     header_names=(
         r"(?:ATen(?:/native)?/(?:sparse/|nested/|transformers/|quantized/)?|c10/)cuda/.+",

@@ -69,8 +69,9 @@ MUresult muDeviceGetName(char* name, int length, MUdevice device) {
 MUresult muDeviceGetAttribute(int* value, MUdevice_attribute attribute, MUdevice device) {
   const bool is_of_virtual_memory = attribute == MU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
       attribute == MU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
-  if (is_of_virtual_memory && value != nullptr && exists(device)) {
-    *value = 1; // the driver's alone, with no name in the runtime
+  const bool is_of_fabric = attribute == MU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
+  if ((is_of_virtual_memory || is_of_fabric) && value != nullptr && exists(device)) {
+    *value = is_of_virtual_memory ? 1 : 0; // the driver's alone, with no name in the runtime
     return MUSA_SUCCESS;
   }
   return as_result(musaDeviceGetAttribute(value, static_cast<musaDeviceAttr>(attribute), device));

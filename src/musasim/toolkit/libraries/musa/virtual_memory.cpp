@@ -53,6 +53,9 @@ MUresult muMemCreate(
   if (!is_pinned_on_a_device(properties) || flags != 0) {
     return MUSA_ERROR_INVALID_VALUE;
   }
+  if (properties->requestedHandleTypes == MU_MEM_HANDLE_TYPE_FABRIC) {
+    return MUSA_ERROR_NOT_SUPPORTED; // handles for other machines, which the attribute denies
+  }
   const bool is_exportable = properties->requestedHandleTypes == MU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   return as_result(musasim_memory_create(handle, size, properties->location.id, is_exportable ? 1 : 0));
 }
