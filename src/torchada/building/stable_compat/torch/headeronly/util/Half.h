@@ -5,3 +5,12 @@
 #else
 #include <c10/util/Half.h>
 #endif
+
+// PyTorch's own is for __CUDA_ARCH__ alone, which no compiler of MUSA's defines.
+#if defined(__MUSACC__) && !defined(__CUDA_ARCH__) && !(defined(__clang__) && defined(__CUDA__))
+namespace c10 {
+inline C10_DEVICE Half __ldg(const Half* pointer) {
+  return *pointer;
+}
+} // namespace c10
+#endif
