@@ -8,10 +8,9 @@ import sys
 from pathlib import Path
 
 from musasim import coverage, packed
-from musasim.base import cache, release
+from musasim.base import cache, release, settings
 from musasim.base.toolchain import find_torch
 from musasim.build import MusasimBuildError, Target, build, build_all
-from musasim.errors import MusasimReleaseError
 from musasim.toolkit import home
 
 
@@ -110,9 +109,12 @@ def _parser() -> argparse.ArgumentParser:
 def main(arguments: list[str] | None = None) -> int:
     """Return the exit status: 0 for success, 1 for failure (the reason is on stderr), 2 for wrong usage."""
     options = _parser().parse_args(arguments)
+    if wrong := settings.problems():
+        print("\n".join(wrong), file=sys.stderr)
+        return 1
     try:
         status: int = options.action(options)
-    except (MusasimBuildError, MusasimReleaseError) as error:
+    except MusasimBuildError as error:
         print(error, file=sys.stderr)
         return 1
     return status

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from musasim import native_names
-from musasim.base import cache
+from musasim.base import cache, settings
 from musasim.base.toolchain import (
     Library,
     Torch,
@@ -97,6 +97,7 @@ def load() -> ModuleType:
     """Return the module ``torch_musa._MUSAC``, by the names of the chosen face. It is compiled first if necessary."""
     loaded = sys.modules.get(_MODULE)
     if loaded is None:
+        settings.tell(settings.of_python())
         path = build()
         loaded = _import(path)
         native_names.simulate(loaded)

@@ -64,6 +64,7 @@ def test_an_adapter_without_a_device_is_named(tmp_path: Path) -> None:
         ([], {"TORCHADA_DISABLE": "1"}, "--simulate: TORCHADA_DISABLE is set"),
         ([], {"MUSASIM_FACE": "amd"}, "--simulate: MUSASIM_FACE='amd': expected musa, npu or mlu"),
         ([], {"MUSASIM_RELEASE": "1.0"}, "--simulate: MUSASIM_RELEASE='1.0'"),
+        ([], {"MUSASIM_DEVICE_COUNT": "-1"}, "--simulate: MUSASIM_DEVICE_COUNT='-1': expected a number from 0 to 64"),
     ],
 )
 def test_a_simulator_that_cannot_be_had_is_a_wrong_argument(

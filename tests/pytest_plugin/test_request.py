@@ -116,6 +116,28 @@ def test_bad_input_ends_pytest_with_a_line(
     assert said.startswith(f"ERROR: {line}")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        (
+            "MUSASIM_MEMORY_BYTES",
+            "16GB",
+            "--cuda-simulated: MUSASIM_MEMORY_BYTES='16GB': expected a number of at least 1",
+        ),
+        ("MUSASIM_RELEASE", "3", "--cuda-simulated: MUSASIM_RELEASE='3': expected 2.7.1, 2.9.1 or 2.11.0"),
+        ("MUSASIM_DEVICES", "2", "--cuda-simulated: MUSASIM_DEVICES: the simulator has no such variable; did you mean"),
+        ("TORCHADA_DISABLE", "1", "--cuda-simulated: TORCHADA_DISABLE switches torchada off; unset it"),
+    ],
+)
+def test_a_bad_variable_of_the_simulator_ends_pytest_before_it_is_built(
+    monkeypatch: pytest.MonkeyPatch, name: str, text: str, line: str
+) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(pytest.UsageError) as error:
+        run._check_settings()
+    assert str(error.value).startswith(line)
+
+
 def test_a_bad_number_in_the_environment_is_named(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

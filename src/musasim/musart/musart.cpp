@@ -36,9 +36,10 @@
 #include "engine/divergence.cpp"
 #include "engine/leaks.cpp"
 #include "engine/waiting.cpp"
+#include "engine/signals.cpp"
+#include "engine/os_threads.cpp"
 #include "engine/block.cpp"
 #include "engine/device_functions.cpp"
-#include "engine/signals.cpp"
 #include "engine/launch.cpp"
 #include "engine/kernel_node.cpp"
 

@@ -24,17 +24,17 @@ def check(options: argparse.Namespace) -> str:
         selection = select.before_torch(settings)
     why = "TORCHADA_DISABLE is set" if settings.disable else "" if selection.backend is not None else selection.why
     if options.simulate:
-        _check_simulator(options, settings, why)
+        _check_simulator(options, why)
     elif options.verbosity >= 0 and settings.platform == "auto":  # whoever names a platform knows what was asked for
         _say(why, selection)
     return why
 
 
-def _check_simulator(options: argparse.Namespace, settings: _settings.Settings, why: str) -> None:
-    try:
-        select.simulated_spec("torch_musa", settings)
-    except ImportError as error:  # MUSASIM_FACE or MUSASIM_RELEASE
-        options.parser.error(f"--simulate: {error}")
+def _check_simulator(options: argparse.Namespace, why: str) -> None:
+    from musasim.base.settings import problems
+
+    if wrong := problems():
+        options.parser.error(f"--simulate: {'; '.join(wrong)}")
     if why:
         options.parser.error(f"--simulate: {why}")
 

@@ -60,10 +60,10 @@ def _check_settings() -> None:
     settings = _settings.read()
     if settings.disable:
         raise pytest.UsageError("--cuda-simulated: TORCHADA_DISABLE switches torchada off; unset it")
-    try:
-        select.simulated_spec("torch_musa", settings)
-    except ImportError as error:  # MUSASIM_FACE or MUSASIM_RELEASE
-        raise pytest.UsageError(f"--cuda-simulated: {error}") from error
+    from musasim.base.settings import problems
+
+    if wrong := problems():
+        raise pytest.UsageError(f"--cuda-simulated: {'; '.join(wrong)}")
 
 
 def _check_selection() -> None:

@@ -33,7 +33,7 @@ thread_local std::vector<Configuration> t_configurations;
 thread_local musasim_kernel** t_asking = nullptr;
 
 musaError_t
-launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, const musasim_closure& closure, Tell tell) {
+launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, const musasim_closure& closure, Tell tell, bool threaded) {
   if (const auto error = enter()) {
     return error;
   }
@@ -41,7 +41,7 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
   if (stream == nullptr || stream->device != current_device()) {
     return musaErrorInvalidResourceHandle;
   }
-  const Launch what = {&kernel, wanted.grid, wanted.block, wanted.shared, wanted.cooperative};
+  const Launch what = {&kernel, wanted.grid, wanted.block, wanted.shared, wanted.cooperative, threaded};
   if (const auto error = check_launch(what)) {
     return error;
   }
@@ -85,6 +85,19 @@ void run_host_function(Stream& stream, Function function) {
   streamcheck::host_waited_for(stream);
 }
 
+void launch_configured(musasim_kernel* kernel, const void* data, const musasim_closure* closure, Tell tell, bool threaded) {
+  if (on_device()) {
+    musasim_fault(musaErrorLaunchFailure, "a kernel was launched from a kernel");
+  }
+  if (t_configurations.empty()) {
+    remember(musaErrorMissingConfiguration);
+    return;
+  }
+  const auto wanted = t_configurations.back();
+  t_configurations.pop_back();
+  remember(launch(*kernel, wanted, data, *closure, tell, threaded));
+}
+
 } // namespace
 
 musasim_kernel* kernel_of(const void* function) {
@@ -121,16 +134,11 @@ void musasim_launch(musasim_kernel* kernel, const void* data, const musasim_clos
 }
 
 void musasim_launch_telling(musasim_kernel* kernel, const void* data, const musasim_closure* closure, Tell tell) {
-  if (on_device()) {
-    musasim_fault(musaErrorLaunchFailure, "a kernel was launched from a kernel");
-  }
-  if (t_configurations.empty()) {
-    remember(musaErrorMissingConfiguration);
-    return;
-  }
-  const auto wanted = t_configurations.back();
-  t_configurations.pop_back();
-  remember(launch(*kernel, wanted, data, *closure, tell));
+  launch_configured(kernel, data, closure, tell, false);
+}
+
+void musasim_launch_threaded(musasim_kernel* kernel, const void* data, const musasim_closure* closure, Tell tell) {
+  launch_configured(kernel, data, closure, tell, true);
 }
 
 musaError_t musaLaunchKernel(

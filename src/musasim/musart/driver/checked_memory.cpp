@@ -49,7 +49,7 @@ Place place_of(Address address, size_t bytes) {
 }
 
 bool enabled() noexcept {
-  static const bool wanted = read_number("MUSASIM_MEMCHECK", 0, 0) != 0;
+  static const bool wanted = read_flag("MUSASIM_MEMCHECK");
   return wanted;
 }
 

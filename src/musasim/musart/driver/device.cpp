@@ -46,7 +46,7 @@ std::vector<int> visible(const char* mask, int physical) {
 }
 
 std::vector<int> find_devices() {
-  const auto physical = static_cast<int>(std::min<long long>(read_number("MUSASIM_DEVICE_COUNT", 2, 0), kMaxDevices));
+  const auto physical = static_cast<int>(read_number("MUSASIM_DEVICE_COUNT", 2, 0, kMaxDevices));
   if (const char* mask = std::getenv("MUSA_VISIBLE_DEVICES")) {
     return visible(mask, physical);
   }

@@ -99,7 +99,7 @@ bool is_default(const Stream& stream) {
 }
 
 bool is_blocking() {
-  static const bool wanted = read_number("MUSA_LAUNCH_BLOCKING", 0, 0) != 0;
+  static const bool wanted = read_flag("MUSA_LAUNCH_BLOCKING");
   return wanted;
 }
 

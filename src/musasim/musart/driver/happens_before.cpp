@@ -40,7 +40,7 @@ Known& settled(Stream& stream) {
 } // namespace
 
 bool enabled() noexcept {
-  static const bool wanted = read_number("MUSASIM_STREAMCHECK", 0, 0) != 0;
+  static const bool wanted = read_flag("MUSASIM_STREAMCHECK");
   return wanted;
 }
 

@@ -12,7 +12,7 @@
 
 namespace musart {
 
-const bool protects_memory = read_number("MUSASIM_PROTECT", 0, 0) != 0;
+const bool protects_memory = read_flag("MUSASIM_PROTECT");
 std::optional<TensorMemory> (*tensor_memory_at)(const void* address) = nullptr;
 MemoryTable memory_table;
 

@@ -4,6 +4,7 @@
 #include "../driver/checked_memory.h"
 #include "../ground/on_device.h"
 #include "memcheck.h"
+#include "os_threads.h"
 #include "running.h"
 #include "seed.h"
 #include "waiting.h"
@@ -87,7 +88,7 @@ const char* run_thread(RunningLaunch& d) {
   try {
     d.closure->run(d.data);
   } catch (const std::exception& error) {
-    static char text[256];
+    static thread_local char text[256];
     std::snprintf(text, sizeof(text), "an exception left the kernel: %s", error.what());
     return text;
   } catch (...) {
@@ -184,7 +185,6 @@ void make_threads(const Launch& launch, Block& block) {
 
 // Threads that have returned leave nothing to clear.
 void reset(RunningLaunch& d, Block& block, unsigned number_in_grid) {
-  static unsigned long long serial = 0;
   block.number = number_in_grid;
   block.index = position(number_in_grid, d.launch->grid);
   if (is_seeded()) shuffle_threads(block.order);
@@ -199,27 +199,45 @@ void reset(RunningLaunch& d, Block& block, unsigned number_in_grid) {
   block.alive = block.count;
   block.arrived = block.predicates = block.at_grid = 0;
   block.yielded = false;
-  block.serial = ++serial;
+  block.serial = ++d.serial;
   block.shared.clear();
 }
 
 void enter_block(RunningLaunch& d, Block& block) {
   d.block = &block;
-  assign(musasim_block_index, block.index);
-  musasim_block_serial = block.serial;
+  if (d.threaded) {
+    assign(musasim_own_block_index, block.index);
+    musasim_own_block_serial = block.serial;
+  } else {
+    assign(musasim_block_index, block.index);
+    musasim_block_serial = block.serial;
+  }
   memcheck::enter_block(block.serial, block.number);
 }
 
 void run_one_by_one(RunningLaunch& d) {
-  static auto* block = new Block();
+  auto& block = d.one;
   const size_t count = d.launch->grid.count();
-  make_threads(*d.launch, *block);
+  make_threads(*d.launch, block);
   for (size_t turn = 0; turn < count && d.error == musaSuccess; ++turn) {
-    reset(d, *block, static_cast<unsigned>(block_of_turn(turn, count)));
-    enter_block(d, *block);
+    reset(d, block, static_cast<unsigned>(block_of_turn(turn, count)));
+    enter_block(d, block);
     if (memcheck::enabled()) {
-      std::memset(musasim_dynamic_shared, 0xff, d.launch->shared); // as static variables, to show what nobody has written
+      std::memset(d.dynamic, 0xff, d.launch->shared); // as static variables, to show what nobody has written
     }
+    run_block(d);
+  }
+}
+
+// What one of several OS threads runs: the blocks in the order of their numbers, so that one may wait for an earlier one.
+void run_shared(RunningLaunch& d) {
+  const size_t count = d.launch->grid.count();
+  make_threads(*d.launch, d.one);
+  while (d.error == musaSuccess && d.share->error == musaSuccess) {
+    const size_t number = d.share->next++;
+    if (number >= count) return;
+    reset(d, d.one, static_cast<unsigned>(number));
+    enter_block(d, d.one);
     run_block(d);
   }
 }
@@ -289,6 +307,42 @@ void recover(RunningLaunch& d) {
   }
 }
 
+void take_launch(RunningLaunch& d, const RunningLaunch& like) {
+  d.launch = like.launch;
+  d.data = like.data;
+  d.closure = like.closure;
+  d.threaded = like.launch->threaded;
+  d.share = like.share;
+  d.error = musaSuccess;
+  if (d.threaded) musasim_own_dynamic_shared = d.dynamic;
+  t_on_device = true;
+}
+
+void leave_launch(RunningLaunch& d) {
+  t_on_device = false;
+  d.thread = nullptr;
+  if (d.error != musaSuccess) {
+    recover(d);
+  }
+}
+
+void run_part(RunningLaunch& d, const RunningLaunch& like) {
+  take_launch(d, like);
+  run_shared(d);
+  auto& share = *d.share;
+  int none = musaSuccess;
+  if (d.error != musaSuccess) share.error.compare_exchange_strong(none, d.error);
+  leave_launch(d);
+}
+
+musaError_t run_on(unsigned threads, RunningLaunch& d) {
+  Share share;
+  d.share = &share;
+  run_on_threads(threads, run_part);
+  d.share = nullptr;
+  return static_cast<musaError_t>(share.error.load());
+}
+
 } // namespace
 
 musaError_t run_grid(const Launch& launch, const void* data, const musasim_closure& closure) {
@@ -296,24 +350,22 @@ musaError_t run_grid(const Launch& launch, const void* data, const musasim_closu
   d.launch = &launch;
   d.data = data;
   d.closure = &closure;
-  d.error = musaSuccess;
   assign(musasim_block_extent, launch.block);
   assign(musasim_grid_extent, launch.grid);
   musasim_dynamic_shared_bytes = static_cast<unsigned>(launch.shared);
+  if (const unsigned threads = threads_of(launch); threads > 1) {
+    return run_on(threads, d);
+  }
   begin_order();
   memcheck::begin_launch(static_cast<unsigned>(launch.block.count()));
-  t_on_device = true;
+  take_launch(d, d);
   if (launch.cooperative) {
     run_together(d);
   } else {
     run_one_by_one(d);
   }
-  t_on_device = false;
-  d.thread = nullptr;
+  leave_launch(d);
   memcheck::end_launch();
-  if (d.error != musaSuccess) {
-    recover(d);
-  }
   return d.error;
 }
 

@@ -24,6 +24,7 @@ struct Launch {
   Extent block;
   size_t shared = 0;
   bool cooperative = false;
+  bool threaded = false; // compiled so that its blocks may run at the same time
 };
 
 } // namespace musart

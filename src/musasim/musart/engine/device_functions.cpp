@@ -7,6 +7,7 @@
 #include "waiting.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 
@@ -50,8 +51,8 @@ const musasim_round* meet(unsigned mask, const char* what, Leave leave) {
     musasim_fault(musaErrorLaunchFailure, what);
   }
   auto& thread = *d.thread;
-  auto& warp = d.block->warps[musasim_warp];
-  const unsigned lane = musasim_lane;
+  auto& warp = d.block->warps[thread.number / kWarp];
+  const unsigned lane = thread.number % kWarp;
   if ((mask >> lane & 1) == 0) {
     refuse_exchange(what, "the mask does not contain the calling lane");
   }
@@ -92,7 +93,7 @@ musasim_votes musasim_barrier(int predicate, const char* file, int line) {
   auto& block = *d.block;
   // A barrier counts the warps that have come, wherever they are: CUDA's programs send whole warps different ways. The lanes of
   // one warp must come together.
-  auto& warp = block.warps[musasim_warp];
+  auto& warp = block.warps[d.thread->number / kWarp];
   if (warp.barrier_file == nullptr) {
     warp.barrier_file = file;
     warp.barrier_line = line;
@@ -160,10 +161,11 @@ size_t musasim_shared_number(const void* address) {
   if (!t_on_device) {
     return number;
   }
-  if (at >= musasim_dynamic_shared && at < musasim_dynamic_shared + kMostDynamicShared) {
-    return kDynamicNumber + static_cast<size_t>(at - musasim_dynamic_shared);
+  const auto& d = running_launch();
+  if (at >= d.dynamic && at < d.dynamic + kMostDynamicShared) {
+    return kDynamicNumber + static_cast<size_t>(at - d.dynamic);
   }
-  for (const auto& variable : running_launch().block->shared) {
+  for (const auto& variable : d.block->shared) {
     const auto* begin = static_cast<const char*>(variable.address);
     if (at >= begin && at <= begin + variable.bytes) {
       return variable.number + static_cast<size_t>(at - begin);
@@ -177,7 +179,7 @@ void* musasim_shared_address(size_t number) {
     return reinterpret_cast<void*>(number);
   }
   if (number >= kDynamicNumber) {
-    return musasim_dynamic_shared + (number - kDynamicNumber);
+    return running_launch().dynamic + (number - kDynamicNumber);
   }
   const auto& known = running_launch().block->shared;
   const auto behind = [&](const Shared& variable) { return variable.number > number; };
@@ -203,7 +205,8 @@ void musasim_declare_shared_at(void* address, size_t bytes, const char* file, in
     sum += variable.bytes;
   }
   auto& kernel = *d.launch->kernel;
-  kernel.static_shared = std::max(kernel.static_shared, static_cast<unsigned>(sum));
+  const std::atomic_ref<unsigned> most(kernel.static_shared); // other OS threads find the same
+  if (most.load(std::memory_order_relaxed) < sum) most.store(static_cast<unsigned>(sum), std::memory_order_relaxed);
   if (!fits_in_shared(kernel, sum, d.launch->shared)) {
     refuse_shared(*d.launch, sum, std::string(file) + ":" + std::to_string(line));
   }

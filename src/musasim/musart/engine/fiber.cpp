@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
@@ -87,7 +88,7 @@ bool allocate_stack(Fiber& fiber) {
     return false;
   }
   mprotect(base, kGuard, PROT_NONE);
-  static size_t number = 0;
+  static std::atomic<size_t> number{0};
   fiber.stack = static_cast<char*>(base) + kGuard;
   fiber.top = fiber.stack + kFiberStack - number++ % kSteps * kStep;
   return true;

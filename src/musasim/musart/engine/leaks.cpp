@@ -24,7 +24,7 @@ Owners& owners() {
 }
 
 bool leaks_are_wanted() {
-  static const bool wanted = read_number("MUSASIM_LEAKCHECK", 0, 0) != 0;
+  static const bool wanted = read_flag("MUSASIM_LEAKCHECK");
   return wanted;
 }
 

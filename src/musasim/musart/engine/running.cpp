@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 
 extern "C" {
 unsigned musasim_thread_index[3];
@@ -16,6 +17,12 @@ unsigned musasim_lane;
 unsigned musasim_warp;
 unsigned musasim_dynamic_shared_bytes;
 unsigned long long musasim_block_serial;
+MUSASIM_OWN unsigned musasim_own_thread_index[3];
+MUSASIM_OWN unsigned musasim_own_block_index[3];
+MUSASIM_OWN unsigned musasim_own_lane;
+MUSASIM_OWN unsigned musasim_own_warp;
+MUSASIM_OWN unsigned long long musasim_own_block_serial;
+MUSASIM_OWN char* musasim_own_dynamic_shared;
 alignas(1024) MUSASIM_EXPORT char musasim_dynamic_shared[musart::kMostDynamicShared];
 }
 
@@ -23,7 +30,10 @@ namespace musart {
 
 constexpr size_t kSharedAlignment = 1024;
 
-RunningLaunch& the_launch = *new RunningLaunch();
+// Its address is known when a thread begins, and it is never destroyed.
+alignas(RunningLaunch) char place_of_the_launch[sizeof(RunningLaunch)];
+RunningLaunch& the_launch = *new (place_of_the_launch) RunningLaunch();
+MUSASIM_OWN RunningLaunch* t_launch = reinterpret_cast<RunningLaunch*>(place_of_the_launch);
 
 std::string text_of(const Extent& index) {
   return "(" + std::to_string(index.x) + ", " + std::to_string(index.y) + ", " + std::to_string(index.z) + ")";
@@ -41,7 +51,7 @@ bool checked_thread(CheckedThread* where) {
 bool is_shared(const void* address) {
   const auto* at = static_cast<const char*>(address);
   const auto& d = running_launch();
-  if (at >= musasim_dynamic_shared && at < musasim_dynamic_shared + d.launch->shared) {
+  if (at >= d.dynamic && at < d.dynamic + d.launch->shared) {
     return true;
   }
   return std::any_of(d.block->shared.begin(), d.block->shared.end(), [&](const Shared& variable) {
@@ -76,6 +86,7 @@ void abandon_launch(musaError_t error) {
 
 void report(const std::string& message) {
   const auto& d = running_launch();
+  if (!tells_first(d)) return;
   std::string place = ", block " + text_of(d.block->index);
   if (d.thread != nullptr) {
     place += ", thread " + text_of(position(d.thread->number, d.launch->block));
@@ -89,6 +100,7 @@ void report(const std::string& message) {
 // CUDA's wording. The body of a kernel is a lambda here, which the message does not show.
 void report_assertion(const char* expression, const char* file, unsigned line, const char* function) {
   const auto& d = running_launch();
+  if (!tells_first(d)) return;
   std::string name(function);
   const auto lambda = name.find("::<lambda(");
   name.erase(std::min(lambda, name.size()));

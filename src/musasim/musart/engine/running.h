@@ -1,6 +1,7 @@
 // The launch that runs: its block, its threads, what they wait for, and where they are. Launches run one at a time.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,15 @@ MUSASIM_EXPORT extern unsigned musasim_lane;
 MUSASIM_EXPORT extern unsigned musasim_warp;
 MUSASIM_EXPORT extern unsigned musasim_dynamic_shared_bytes;
 MUSASIM_EXPORT extern unsigned long long musasim_block_serial;
+// The same of an OS thread, for kernels whose blocks run on several.
+#define MUSASIM_OWN __thread __attribute__((tls_model("initial-exec")))
+#define MUSASIM_OWN_EXPORT MUSASIM_EXPORT extern MUSASIM_OWN
+MUSASIM_OWN_EXPORT unsigned musasim_own_thread_index[3];
+MUSASIM_OWN_EXPORT unsigned musasim_own_block_index[3];
+MUSASIM_OWN_EXPORT unsigned musasim_own_lane;
+MUSASIM_OWN_EXPORT unsigned musasim_own_warp;
+MUSASIM_OWN_EXPORT unsigned long long musasim_own_block_serial;
+MUSASIM_OWN_EXPORT char* musasim_own_dynamic_shared;
 }
 
 namespace musart {
@@ -87,9 +97,21 @@ struct Block {
   std::vector<char> dynamic; // contents, while another block runs
 };
 
-// The state of the running launch. Later launches reuse fibers and rounds.
+// A launch whose blocks several OS threads run, each the next one that nobody has begun.
+struct Share {
+  std::atomic<size_t> next{0}; // block
+  std::atomic<int> error{musaSuccess}; // the first
+  std::atomic<bool> told{false}; // on stderr, what it was
+};
+
+// The state of the running launch on one OS thread. Later launches reuse fibers and rounds.
 struct RunningLaunch {
   const Launch* launch = nullptr;
+  bool threaded = false; // the launch's
+  Share* share = nullptr; // where other OS threads run blocks of the launch, too
+  char* dynamic = musasim_dynamic_shared; // the running block's dynamic shared memory
+  unsigned long long serial = 0; // of the last block
+  Block one; // for launches whose blocks run one after another
   const void* data = nullptr;
   const musasim_closure* closure = nullptr;
   Block* block = nullptr;
@@ -104,9 +126,15 @@ struct RunningLaunch {
 };
 
 extern RunningLaunch& the_launch;
+extern MUSASIM_OWN RunningLaunch* t_launch; // `the_launch`, or that of an OS thread that helps
 
 inline RunningLaunch& running_launch() {
-  return the_launch;
+  return *t_launch;
+}
+
+// Whether this OS thread is the one that says what has gone wrong: one fault ends a launch.
+inline bool tells_first(const RunningLaunch& d) {
+  return d.share == nullptr || !d.share->told.exchange(true);
 }
 
 inline void assign(unsigned (&to)[3], const Extent& from) {

@@ -55,14 +55,29 @@ void on_signal(int number, siginfo_t* information, void*) {
   abandon_launch(musaErrorIllegalAddress);
 }
 
-} // namespace
-
-// Handlers belong to the process, so they are installed only while a kernel runs. A full stack needs a separate stack for them.
-void catch_signals(Handlers& handlers) {
+// A full stack needs a separate stack for handlers.
+stack_t own_stack() {
   thread_local static char* stack = static_cast<char*>(std::malloc(64 << 10));
   stack_t own = {};
   own.ss_sp = stack;
   own.ss_size = 64 << 10;
+  return own;
+}
+
+} // namespace
+
+void receive_faults() {
+  const stack_t own = own_stack();
+  sigaltstack(&own, nullptr);
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (const int number : kSignals) sigaddset(&faults, number);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
+// Handlers belong to the process, so they are installed only while a kernel runs.
+void catch_signals(Handlers& handlers) {
+  const stack_t own = own_stack();
   sigaltstack(&own, &handlers.stack_before);
   struct sigaction action = {};
   action.sa_sigaction = on_signal;

@@ -16,5 +16,6 @@ struct Handlers {
 
 void catch_signals(Handlers& handlers);
 void restore_signals(const Handlers& handlers);
+void receive_faults(); // on an OS thread that runs blocks for another, which has caught them
 
 } // namespace musart

@@ -24,6 +24,12 @@ inline Thread& take_ready(Block& block) {
 
 inline void bind(RunningLaunch& d, Thread& thread) {
   d.thread = &thread;
+  if (__builtin_expect(d.threaded, 0)) {
+    assign(musasim_own_thread_index, thread.index);
+    musasim_own_lane = thread.number % kWarp;
+    musasim_own_warp = thread.number / kWarp;
+    return;
+  }
   assign(musasim_thread_index, thread.index);
   musasim_lane = thread.number % kWarp;
   musasim_warp = thread.number / kWarp;

@@ -11,15 +11,18 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from musasim.base import settings
 from musasim.base.toolchain import find_compiler
 from musasim.errors import MusasimBuildError
-from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags, one_pass
+from musasim.toolkit.compiler import counted, cpu_library, device_symbols, host_flags, one_pass, precompiled
 from musasim.toolkit.compiler.gcc_errors import compile_as_clang
 from musasim.toolkit.compiler.options import Input, Options, UsageError, parse
 from musasim.toolkit.compiler.precompiled import compile_with_headers
 from musasim.toolkit.compiler.rewrite import RewriteError, device_bodies, rewrite
 
 VERSION = "5.1.0"
+_CHECKERS = ("MUSASIM_MEMCHECK", "MUSASIM_STREAMCHECK")
+_THREADS = "MUSASIM_THREADS"
 _DEFINES = ["-D__MUSACC__=1", "-D__MUSA__=1", "-D__MUSASIM__=1", "-DMUSA_VERSION=50100"]
 
 # These options change the text that -E shows. Text that will be compiled needs its line markers.
@@ -33,6 +36,7 @@ def main(arguments: list[str]) -> int:
         if options.show_version or (options.verbose and not options.inputs):
             print(_version(), file=sys.stdout if options.show_version else sys.stderr)
             return 0
+        settings.tell((*_CHECKERS, _THREADS, precompiled.VARIABLE))
         return _Driver(options).run()
     except (UsageError, RewriteError, MusasimBuildError) as error:
         print(error, file=sys.stderr)
@@ -135,7 +139,7 @@ class _Driver:
         text = plain.read_text(encoding="utf-8", errors="surrogateescape")
         relocatable = self._options.relocatable
         self._tell_of_one_pass(source, text, folder)
-        text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable)
+        text = rewrite(text, self._architectures(), source.path, self._is_checked(), relocatable, _is_threaded())
         plain.write_text(text, encoding="utf-8", errors="surrogateescape")
         counting = self._counting(source, output)
         made = str(counting or output)
@@ -190,6 +194,7 @@ class _Driver:
         if source.language == "musa":
             words += [*_DEFINES, f"-D__MUSA_ARCH__={options.architecture * 10}", self._standard(), "-D_GNU_SOURCE"]
             words += ["-D__MUSASIM_MEMCHECK__"] if _is_checked() else []
+            words += ["-D__MUSASIM_THREADS__"] if _is_threaded() else []
             words += ["-include", "musa_runtime.h"]
         elif options.standard is not None:
             words.append(options.standard)
@@ -239,7 +244,12 @@ class _Driver:
 
 def _is_checked() -> bool:
     """Whether kernels are compiled so that the runtime can look at their accesses."""
-    return any(os.environ.get(name, "") not in ("", "0") for name in ("MUSASIM_MEMCHECK", "MUSASIM_STREAMCHECK"))
+    return any(map(settings.is_on, _CHECKERS))
+
+
+def _is_threaded() -> bool:
+    """Whether kernels are compiled so that their blocks may run at the same time, which the checkers cannot follow."""
+    return settings.value(_THREADS, "1") != "1" and not _is_checked()
 
 
 def _to(output: str | None) -> list[str]:

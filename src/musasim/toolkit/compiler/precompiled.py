@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from musasim.base import cache
+from musasim.base import cache, settings
 from musasim.errors import MusasimBuildError
 
 VARIABLE = "MUSASIM_PRECOMPILED_HEADERS"
@@ -55,7 +55,7 @@ def compile_with_headers(command: Sequence[str], text: str, main_file: str, fold
     Returns False where nobody has asked for it, and where an error is found: then the text is to be compiled as a whole.
     """
     end = end_of_headers(text, main_file)
-    if end < _LEAST_CHARACTERS or os.environ.get(VARIABLE, "") in ("", "0"):
+    if end < _LEAST_CHARACTERS or not settings.is_on(VARIABLE):
         return False
     options = _options(command)
     try:

@@ -1,7 +1,7 @@
 """Turns preprocessed MUSA C++ into C++ for the host's compiler, without moving a line.
 
 `kernel<<<a, b>>>(c)` becomes `(musasim::configure(a, b) ? kernel(c) : void())`; the body of a kernel becomes a closure that
-libmusart runs once for each thread; `__shared__` becomes `static`, because one block runs at a time.
+libmusart runs once for each thread; `__shared__` becomes `static`, because one block runs at a time, or one on each OS thread.
 """
 
 from __future__ import annotations
@@ -51,15 +51,21 @@ class _Bounds:
 
 
 def rewrite(
-    text: str, architectures: str, main_file: str = "<input>", checked: bool = False, relocatable: bool = False
+    text: str,
+    architectures: str,
+    main_file: str = "<input>",
+    checked: bool = False,
+    relocatable: bool = False,
+    threaded: bool = False,
 ) -> str:
     """Return the rewritten text, or raise RewriteError.
 
     `architectures` are those that kernels report, as in "22 31". Files in the folder of `main_file` are the user's.
-    `checked` is for code whose accesses to memory are looked at; other files see the variables of `relocatable` code.
+    `checked` is for code whose accesses to memory are looked at; other files see the variables of `relocatable` code; blocks of
+    `threaded` code may run on several OS threads.
     """
     source = Source(text)
-    rewriter = _Rewriter(source, architectures, checked, relocatable)
+    rewriter = _Rewriter(source, architectures, checked, relocatable, threaded)
     result = rewriter.run()
     try:
         check(source, rewriter.device_only, rewriter.device_functions, main_file)
@@ -77,11 +83,14 @@ def device_bodies(text: str) -> list[Body]:
 
 
 class _Rewriter:
-    def __init__(self, source: Source, architectures: str, checked: bool, relocatable: bool) -> None:
+    def __init__(
+        self, source: Source, architectures: str, checked: bool, relocatable: bool, threaded: bool = False
+    ) -> None:
         self._source = source
         self._architectures = architectures
         self._checked = checked
         self._relocatable = relocatable
+        self._storage = "static thread_local " if threaded else "static "
         self._edits: list[tuple[int, int, int, str]] = []
         self._bounds: list[_Bounds] = []
         self._bodies: list[tuple[int, int]] = []  # of device code
@@ -461,13 +470,13 @@ class _Rewriter:
         self._refuse_initializer(statement)
         self._insert(before[0].begin if before else begin, alignments)
         is_static = any(token.text == "static" for token in before + statement)
-        self._replace(begin, end, "" if is_static else "static ")
+        self._replace(begin, end, self._storage.removeprefix("static " if is_static else ""))
         if self._is_in_body(begin):
             names = declared_names(without_storage([*before, *statement[:-1]]))
             for name in names:
                 self._count += 1
                 seen = f"musasim_seen_{self._count}"
-                text = f" static unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
+                text = f" {self._storage}unsigned long long {seen}; ::musasim::declare_shared({name}, {seen});"
                 self._insert(statement[-1].end, self._seen_by_memcheck(name, statement) + text)
 
     def _refuse_initializer(self, statement: list[Token]) -> None:
@@ -510,7 +519,7 @@ class _Rewriter:
         if name is None or at is None or statement[at + 1].text != "[" or len(split(statement[:-1])) > 1:
             raise self._error(begin, "an 'extern __shared__' variable must be one array of unknown bound")
         for extern in externs:
-            self._replace(extern.begin, extern.end, "static")
+            self._replace(extern.begin, extern.end, self._storage)
         self._replace(begin, end, "__attribute__((unused))")
         self._insert(statement[at].begin, "(&")
         self._insert(statement[at].end, ")")

@@ -24,7 +24,7 @@ MUSASIM_STOCK_TORCH=1 leaves out `parallel`, `sharing`, `unified` and that assig
 these patches.
 """
 
-import os
+from musasim.base import settings
 
 from . import (
     collectives,
@@ -49,7 +49,7 @@ __all__ = ["complete_torch", "legacy_tensors"]
 def complete_torch() -> None:
     """Apply the replacements, before the rest of torch_musa is imported. A second call changes nothing."""
     lazy_import.install()
-    if os.environ.get("MUSASIM_STOCK_TORCH") != "1":
+    if not settings.is_on("MUSASIM_STOCK_TORCH"):
         parallel.install()
         sharing.install()
         unified.install()

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+
+from musasim.base import settings
 
 from . import traced_autocast
 from .late_import import after_import
@@ -40,7 +41,7 @@ def install() -> None:
 
 def generates_triton() -> bool:
     """Whether Inductor generates Triton kernels as on a device, by MUSASIM_INDUCTOR=triton, and not C++."""
-    return os.environ.get("MUSASIM_INDUCTOR", "cpp") == "triton"
+    return settings.value("MUSASIM_INDUCTOR", "cpp") == "triton"
 
 
 def _name_the_interface(module: Any) -> None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import os
 import threading
 import traceback
 from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
+
+from musasim.base import settings
 
 from .. import _MUSAC, torch_musa
 from ._utils import _get_musa_device_index
@@ -107,7 +108,7 @@ def _lazy_init() -> None:
 
 def _show_where_faults_are() -> None:
     """With MUSASIM_PROTECT=1, let the report of a fault end with Python's stack. A stderr without a file cannot show it."""
-    if os.environ.get("MUSASIM_PROTECT", "0") not in ("", "0") and not faulthandler.is_enabled():
+    if settings.is_on("MUSASIM_PROTECT") and not faulthandler.is_enabled():
         with contextlib.suppress(OSError, ValueError, AttributeError, RuntimeError):
             faulthandler.enable()
 

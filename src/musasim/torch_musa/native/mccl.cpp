@@ -5,6 +5,7 @@
 #include "mccl/elsewhere.cpp"
 #include "mccl/flight_recorder.cpp"
 #include "mccl/gloo.cpp"
+#include "mccl/kernel_name.cpp"
 #include "mccl/lane.cpp"
 #include "mccl/point_to_point.cpp"
 #include "mccl/process_group.cpp"

@@ -1,6 +1,7 @@
 """What CUDA's profiler calls the rows of a timeline that the backend's calls otherwise: calls of the runtime, copies, collectives.
 
-The backend's are those of the adapter's Kineto. Kernels keep their names, which each vendor's libraries choose.
+The backend's are those of the adapter's Kineto. Kernels keep their names, which each vendor's libraries choose, but for those of
+collectives: tools tell communication from computation by NCCL's names for them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 # PyTorch for CUDA records events by another function of the runtime.
 _OTHER_FUNCTIONS = {"cudaEventRecord": "cudaEventRecordWithFlags"}
+# What NCCL hands to its kernels from 2.22 on.
+_ARGUMENTS = "(ncclDevKernelArgsStorage<4096ul>)"
+# The types of NCCL's kernels that reduce, by the names that the older kernels had: signed integers are summed as unsigned ones.
+_TYPES = {"half": "f16", "float": "f32", "double": "f64"}
 _CATEGORY = re.compile(r'"cat": "privateuse1_(runtime|driver)"')
 
 
@@ -25,7 +30,7 @@ def row_as_cuda(backend: Backend) -> Callable[[str], str]:
 
     def renamed(name: str) -> str:
         for pattern, to in renamings:
-            name, count = pattern.subn(to, name)
+            name, count = pattern.subn(to, name, count=1)
             if count:
                 return _OTHER_FUNCTIONS.get(name, name)
         return name
@@ -34,15 +39,27 @@ def row_as_cuda(backend: Backend) -> Callable[[str], str]:
 
 
 @lru_cache(maxsize=4)
-def _renamings(backend: Backend) -> tuple[tuple[re.Pattern[str], str], ...]:
+def _renamings(backend: Backend) -> tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]:
     prefix = re.escape(backend.device_type)
     collectives = backend.collectives.names.get("nccl", "nccl") if backend.collectives is not None else "nccl"
+    kernel = rf"^{re.escape(collectives)}Kernel_"
     return (
+        (re.compile(rf"{kernel}SendRecv_.*"), f"ncclDevKernel_SendRecv{_ARGUMENTS}"),
+        (re.compile(rf"{kernel}(AllGather|Broadcast)_.*"), rf"ncclDevKernel_\1_RING_LL{_ARGUMENTS}"),
+        (re.compile(rf"{kernel}(\w+?)_([A-Z]+)_[A-Z0-9]+_[A-Za-z]+_(\w+)(?:\(.*)?$"), _reducing_kernel),
         (re.compile(rf"^{prefix}(?=[A-Z]\w*$)"), "cuda"),
         (re.compile(rf"^{prefix[:2]}(?=Launch\w*$)"), "cu"),  # of the driver, whose functions begin with two letters
         (re.compile(r"^Memcpy\d (?=[ADHP]to[ADHP] )"), "Memcpy "),
         (re.compile(rf"^{re.escape(collectives)}:(?=\w)"), "nccl:"),
     )
+
+
+def _reducing_kernel(kernel: re.Match[str]) -> str:
+    """NCCL has one for each type, which is named after the sum and the protocol LL, whatever it does in the end."""
+    work, algorithm, type_name = kernel.groups()
+    integer = re.fullmatch(r"u?int(\d+)_t", type_name)
+    bits = f"u{integer[1]}" if integer else "bf16" if "bfloat16" in type_name else _TYPES.get(type_name, type_name)
+    return f"ncclDevKernel_{work}_Sum_{bits}_{'TREE' if algorithm == 'TREE' else 'RING'}_LL{_ARGUMENTS}"
 
 
 def table_as_cuda(backend: Backend) -> Callable[[str], str]:

@@ -2,7 +2,10 @@
 
    A block's threads are fibers on one OS thread, and one kernel runs at a time in a process. So device code needs no
    atomic instructions against other device code: a read and a write are atomic unless a wait lies between them. Nothing but
-   the functions that say so waits, which is to let other threads of the block run. */
+   the functions that say so waits, which is to let other threads of the block run.
+
+   Kernels that are compiled with __MUSASIM_THREADS__ (MUSASIM_THREADS at a build) may have their blocks run on several OS threads:
+   where a thread is and __shared__ variables are those of the OS thread, and atomic functions are atomic instructions. */
 #pragma once
 
 #include <stddef.h>
@@ -31,13 +34,22 @@ struct MUstream_st;
 
 /* --- where a thread is. Constant while it runs: the scheduler writes them when it changes threads. ---------------------- */
 
-#ifndef MUSASIM_ENGINE_ITSELF
+#if defined(__MUSASIM_THREADS__)
+#define MUSASIM_OWN extern __thread __attribute__((tls_model("initial-exec")))
+MUSASIM_OWN const unsigned int musasim_lane __asm__("musasim_own_lane");
+MUSASIM_OWN const unsigned int musasim_warp __asm__("musasim_own_warp");
+MUSASIM_OWN const unsigned long long musasim_block_serial __asm__("musasim_own_block_serial");
+MUSASIM_OWN char* const musasim_dynamic_shared __asm__("musasim_own_dynamic_shared");
+extern const unsigned int musasim_dynamic_shared_bytes;
+#elif !defined(MUSASIM_ENGINE_ITSELF)
 extern const unsigned int musasim_lane; /* 0 .. 31; a block's threads are numbered with x running fastest */
 extern const unsigned int musasim_warp; /* the warp's number in its block */
 extern const unsigned int musasim_dynamic_shared_bytes; /* of this launch */
 extern const unsigned long long musasim_block_serial; /* no two blocks of a process have the same */
 #endif
+#ifndef __MUSASIM_THREADS__
 extern char musasim_dynamic_shared[]; /* aligned to 1024; at the same address in every launch */
+#endif
 
 /* True while the calling OS thread executes a kernel. */
 int musasim_on_device(void);
@@ -130,6 +142,10 @@ void musasim_launch(struct musasim_kernel* kernel, const void* data, const struc
 
 /* The same for a closure that tells its parameters, which nodes of graphs are asked for. */
 void musasim_launch_telling(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure,
+    void (*tell)(void* data, struct musasim_parameters* parameters));
+
+/* The same for a kernel that is compiled with __MUSASIM_THREADS__. */
+void musasim_launch_threaded(struct musasim_kernel* kernel, const void* data, const struct musasim_closure* closure,
     void (*tell)(void* data, struct musasim_parameters* parameters));
 
 /* What each thread says of the static __shared__ variables that it passes. The first of a block fills them with 0xff: what is

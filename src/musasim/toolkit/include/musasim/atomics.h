@@ -1,4 +1,5 @@
-// atomicAdd and its family. Device code of one process never runs at the same time (see device.h), so reading and writing is enough.
+// atomicAdd and its family. Device code of one process never runs at the same time (see engine.h), so reading and writing is enough,
+// unless it was compiled for blocks on several OS threads.
 #pragma once
 
 #include "musasim/device.h"
@@ -10,8 +11,16 @@ MUSASIM_UNCHECKED inline T atomically(T* address, Function function) {
 #ifdef __MUSASIM_MEMCHECK__
   musasim_atomic(address, sizeof(T), __builtin_return_address(0));
 #endif
+#ifdef __MUSASIM_THREADS__
+  T old, wanted;
+  __atomic_load(address, &old, __ATOMIC_RELAXED);
+  do {
+    wanted = static_cast<T>(function(old));
+  } while (!__atomic_compare_exchange(address, &old, &wanted, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
+#else
   const T old = *address;
   *address = static_cast<T>(function(old));
+#endif
   return old;
 }
 

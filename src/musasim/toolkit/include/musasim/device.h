@@ -5,8 +5,13 @@
 #include "vector_types.h"
 
 #pragma GCC visibility push(default)
+#ifdef __MUSASIM_THREADS__
+MUSASIM_OWN const uint3 threadIdx __asm__("musasim_own_thread_index");
+MUSASIM_OWN const uint3 blockIdx __asm__("musasim_own_block_index");
+#else
 extern const uint3 threadIdx __asm__("musasim_thread_index");
 extern const uint3 blockIdx __asm__("musasim_block_index");
+#endif
 extern const dim3 blockDim __asm__("musasim_block_extent");
 extern const dim3 gridDim __asm__("musasim_grid_extent");
 #pragma GCC visibility pop
@@ -44,8 +49,11 @@ static inline unsigned int __activemask(const char* file = __builtin_FILE(), int
   return musasim_converge(file, line);
 }
 
-// Other threads see a write at once, so this only keeps the compiler from moving it.
+// Other threads of an OS thread see a write at once, so this only keeps the compiler from moving it.
 static inline void __threadfence() {
+#ifdef __MUSASIM_THREADS__
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
 #ifdef __MUSASIM_MEMCHECK__
   musasim_atomic(nullptr, 0, nullptr);
 #endif

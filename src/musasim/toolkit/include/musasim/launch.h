@@ -74,7 +74,12 @@ void launch(musasim_kernel& kernel, const Body& body) {
         std::free(data);
       }};
   if (musasim_count_kernel != nullptr) musasim_count_kernel(kernel.name);
-  musasim_launch_telling(
+#ifdef __MUSASIM_THREADS__
+  constexpr auto launch_telling = &musasim_launch_threaded;
+#else
+  constexpr auto launch_telling = &musasim_launch_telling;
+#endif
+  launch_telling(
       &kernel, &body, &closure, [](void* data, musasim_parameters* asked) { (*static_cast<Body*>(data))(asked); });
 }
 

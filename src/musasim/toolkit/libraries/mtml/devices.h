@@ -32,7 +32,7 @@ inline std::array<MtmlDevice, musart::kMaxDevices> g_devices;
 
 // All devices of the machine, as many as the driver finds there.
 inline int count() {
-  return static_cast<int>(std::min<long long>(musart::read_number("MUSASIM_DEVICE_COUNT", 2, 0), musart::kMaxDevices));
+  return static_cast<int>(musart::read_number("MUSASIM_DEVICE_COUNT", 2, 0, musart::kMaxDevices));
 }
 
 inline int bus(int index) {

@@ -4,6 +4,8 @@
 #include "../runtime/launches.h"
 #include "../runtime/device.h"
 #include "../runtime/stream.h"
+#include "../runtime/trace.h"
+#include "kernel_name.h"
 #include "point_to_point.h"
 #include "tensors.h"
 
@@ -124,6 +126,14 @@ void refuse_nan(const Tensors& inputs) {
   }
 }
 
+size_t bytes_of(const Tensors& tensors) {
+  size_t bytes = 0;
+  for (const auto& tensor : tensors) {
+    bytes += tensor.nbytes();
+  }
+  return bytes;
+}
+
 std::string numbered(size_t count, int size) {
   return c10::str("Expected a list of ", size, " tensors, one for each rank, but got ", count);
 }
@@ -187,10 +197,13 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
       request.outputs};
   auto make = [facts, health = health_] { return c10::make_intrusive<WorkMCCL>(facts, health); };
   auto work = make();
+  // On a device a kernel does it, on a stream of the communicator; for a rank that is alone, none does.
+  const auto kernel = getSize() == 1 ? "" : kernel_name(request.operation, bytes_of(request.inputs));
+  auto row_of = [kernel, stream = stream_on(device)](std::function<void(Deadline)> of) { return traced(kernel, stream, std::move(of)); };
   if (auto* capture = active_capture()) {
-    auto replay = [make, job] {
+    auto replay = [make, row_of, job] {
       const auto replayed = make();
-      replayed->runner(job)();
+      replayed->runner(row_of(job))();
       replayed->wait(kNoTimeout);
     };
     if (coalesced_.has_value()) {
@@ -211,7 +224,7 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
   if (times != nullptr) {
     work->then([times] { times->completed = unix_time_ns(); });
   }
-  lane.push([ready, times, run = work->runner(std::move(job))]() mutable {
+  lane.push([ready, times, run = work->runner(row_of(std::move(job)))]() mutable {
     wait_until(ready);
     if (times != nullptr) {
       times->started = unix_time_ns();
@@ -222,6 +235,27 @@ WorkPtr ProcessGroupMCCL::submit(const Request& request, Lane& lane, std::functi
     coalesced_->push_back(work);
   }
   return work;
+}
+
+// The job, which leaves its row in a profile that is being recorded.
+std::function<void(Deadline)> ProcessGroupMCCL::traced(
+    std::string kernel, c10::Stream stream, std::function<void(Deadline)> job) {
+  if (!is_tracing() || kernel.empty()) {
+    return job;
+  }
+  return [kernel = std::move(kernel), stream, launch = launched_elsewhere("musaLaunchKernel"), job = std::move(job)](
+             Deadline deadline) {
+    const auto start = now_ns();
+    job(deadline);
+    trace_elsewhere(kernel, stream, start, now_ns(), launch);
+  };
+}
+
+c10::Stream ProcessGroupMCCL::stream_on(at::Device device) {
+  if (!stream_.has_value() || stream_->device() != device) {
+    stream_ = pool_stream(device.index(), options_->is_high_priority_stream ? kHighestPriority : 0);
+  }
+  return *stream_;
 }
 
 std::shared_ptr<FlightTimes> ProcessGroupMCCL::record(const Request& request, bool is_message) {

@@ -149,6 +149,8 @@ class ProcessGroupMCCL final : public c10d::Backend {
   WorkPtr collective(Request request, Body body);
   WorkPtr message(Request request, Lane& lane, std::function<void(Gloo&, Deadline)> body);
   WorkPtr submit(const Request& request, Lane& lane, std::function<void(Deadline)> job);
+  static std::function<void(Deadline)> traced(std::string kernel, c10::Stream stream, std::function<void(Deadline)> job);
+  c10::Stream stream_on(at::Device device);
   std::shared_ptr<FlightTimes> record(const Request& request, bool is_message);
   WorkPtr exchange(Request request, std::function<at::Tensor()> input, std::function<void(const at::Tensor&)> output);
   WorkPtr joined(std::vector<WorkPtr> parts, at::Device device);
@@ -172,6 +174,7 @@ class ProcessGroupMCCL final : public c10d::Backend {
   std::atomic<uint64_t> messages_sent_{0};
   std::atomic<uint64_t> operations_{0};
   uint64_t splits_ = 0;
+  std::optional<c10::Stream> stream_; // of the communicator, which profiles show
   std::set<std::pair<int64_t, int64_t>> pools_; // those that are registered, by their ids
   bool used_ = false;
   std::shared_ptr<std::atomic<int64_t>> ephemeral_ = std::make_shared<std::atomic<int64_t>>(0);

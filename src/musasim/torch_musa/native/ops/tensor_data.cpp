@@ -3,8 +3,7 @@
 #include <ATen/ATen.h>
 #include <torch/library.h>
 
-#include <cstdlib>
-#include <string_view>
+#include "../../../musart/ground/environment.h"
 
 namespace musasim {
 namespace {
@@ -20,8 +19,7 @@ bool takes_data_of(const at::Tensor& self, const at::Tensor& from) {
 }
 
 void register_unless_stock(torch::Library& library) {
-  const char* stock = std::getenv("MUSASIM_STOCK_TORCH");
-  if (stock == nullptr || std::string_view(stock) != "1") {
+  if (!musart::read_flag("MUSASIM_STOCK_TORCH")) {
     library.impl("_has_compatible_shallow_copy_type", &takes_data_of);
   }
 }

@@ -35,7 +35,6 @@ using musart::arm_fork_guard;
 using musart::in_bad_fork;
 void refuse_after_fork();
 
-using musart::read_number;
 
 [[noreturn]] void raise_musa_error(const std::string& what);
 

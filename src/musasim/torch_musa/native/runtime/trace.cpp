@@ -74,16 +74,20 @@ int this_thread() {
   return number;
 }
 
-void add(ProfiledRecord record) {
+void add_of(ProfiledRecord record, uint64_t op, uint64_t annotation) {
   const auto offset = unix_offset_ns();
   record.start_ns += offset;
   record.end_ns += offset;
-  record.annotation = innermost(Running::Annotations);
-  record.op = innermost(Running::Operators);
+  record.op = op;
+  record.annotation = annotation;
   const std::lock_guard<std::mutex> lock(g_trace_mutex);
   if (is_tracing()) {
     trace_records().push_back(std::move(record));
   }
+}
+
+void add(ProfiledRecord record) {
+  add_of(std::move(record), innermost(Running::Operators), innermost(Running::Annotations));
 }
 
 const char* short_name(const char* name) {
@@ -159,6 +163,18 @@ void TracedCall::end() {
 
 uint32_t trace_launch(const char* name) {
   return TracedCall(name).correlation();
+}
+
+Launched launched_elsewhere(const char* call) {
+  const auto correlation = t_started_by != 0 ? t_started_by : trace_launch(call);
+  return {correlation, innermost(Running::Operators), innermost(Running::Annotations)};
+}
+
+void trace_elsewhere(const std::string& kernel, c10::Stream stream, int64_t start_ns, int64_t end_ns, const Launched& launch) {
+  ProfiledRecord record{Traced::Kernel, kernel, start_ns, end_ns, launch.correlation};
+  record.device = stream.device_index();
+  record.stream = stream.id();
+  add_of(std::move(record), launch.op, launch.annotation);
 }
 
 StartedBy::StartedBy(uint32_t call) : before_(t_started_by) {

@@ -81,6 +81,15 @@ class TracedCall {
 // Records a call that starts work and is over before the work begins. Answers the call's number.
 uint32_t trace_launch(const char* name);
 
+// The same for work that another thread will do: the call's number, and what was running.
+struct Launched {
+  uint32_t correlation;
+  uint64_t op;
+  uint64_t annotation;
+};
+Launched launched_elsewhere(const char* call);
+void trace_elsewhere(const std::string& kernel, c10::Stream stream, int64_t start_ns, int64_t end_ns, const Launched& launch);
+
 // While it exists, this thread's work was started by the call with this number, as that of a graph, and no operator is running.
 class StartedBy {
  public:
