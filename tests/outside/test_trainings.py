@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -38,8 +40,8 @@ def training(*runs: str, control: str, needs: tuple[str, ...] = (), github: str 
         (Run(control),),
         r"step (?P<step>\d+): loss (?P<loss>\S+)",
         needs,
-        github,
-        "0123456789",
+        github=github,
+        commit="0123456789",
     )
 
 
@@ -88,9 +90,11 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path, program: Path) -> None:
 def test_what_cannot_be_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lacking = training("a.py", control="b.py", needs=("no_such_module",))
     without = training("a.py", control="b.py", github="owner/project")
-    assert score.run(tmp_path, tmp_path / "results", 5, "", [lacking, without]) == 1
+    other = replace(training("a.py", control="b.py"), release="0.1")
+    assert score.run(tmp_path, tmp_path / "results", 5, "", [lacking, without, other]) == 1
     told = capsys.readouterr().out
     assert "not run: it imports no_such_module, which cannot be imported here" in told
+    assert f"not run: it is for torch 0.1, and {version('torch')} is installed" in told
     assert f"not run: no checkout {tmp_path / 'project'} (https://github.com/owner/project at 0123456789)" in told
 
 

@@ -1,4 +1,7 @@
-"""`on_the_cpu.py PROGRAM ...`, or `on_the_cpu.py -m MODULE ...`: a program that knows GPUs of CUDA alone, on the CPU over gloo.
+"""`on_the_cpu.py PROGRAM ...`: a program that knows GPUs of CUDA alone, on the CPU over gloo. `-m MODULE` names a module.
+
+`--honest -m MODULE` is for one that asks torch which kind of device there is: it is told, and only the questions that torch.cpu has
+no answer to are answered.
 
 A control for frameworks that have no other way: tensors are made on the CPU where the program says "cuda", and the names of
 torch.cuda that it calls answer as one GPU would that does all its work at once. There is nothing of torchada in it.
@@ -132,19 +135,34 @@ def prepare():
     torch.cuda.nvtx = SimpleNamespace(
         range_push=nothing, range_pop=nothing, mark=nothing, range=lambda *args: contextlib.nullcontext()
     )
-    torch._utils._get_available_device_type = lambda: "cuda"
     torch.nn.Module.cuda = lambda self, device=None: self
     dist.init_process_group = dist.distributed_c10d.init_process_group = over_gloo(dist.init_process_group)
     dist.new_group = dist.distributed_c10d.new_group = over_gloo(dist.new_group)
 
 
+def prepare_honestly():
+    """What torch.cpu lacks of the functions that each kind of device has."""
+    for name, answer in answers().items():
+        if not hasattr(torch.cpu, name):
+            setattr(torch.cpu, name, answer)
+    torch._utils._get_available_device_type = lambda: "cpu"
+
+
+def run(words):
+    """As `python WORDS`."""
+    sys.argv = words[1:] if words[0] == "-m" else words
+    if words[0] == "-m":
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, sys.argv[0].rpartition("/")[0])
+        runpy.run_path(sys.argv[0], run_name="__main__")
+
+
 if __name__ == "__main__":
-    prepare()
-    sys.argv = sys.argv[1:]
-    with OnTheCPU():
-        if sys.argv[0] == "-m":
-            sys.argv = sys.argv[1:]
-            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-        else:
-            sys.path.insert(0, sys.argv[0].rpartition("/")[0])
-            runpy.run_path(sys.argv[0], run_name="__main__")
+    if sys.argv[1] == "--honest":
+        prepare_honestly()
+        run(sys.argv[2:])
+    else:
+        prepare()
+        with OnTheCPU():
+            run(sys.argv[1:])

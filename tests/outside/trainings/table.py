@@ -41,6 +41,8 @@ class Training:
     control: tuple[Run, ...]
     loss: str
     needs: tuple[str, ...] = ()
+    #: The release of the package that it was written for, by its beginning.
+    release: str = ""
     github: str = ""
     commit: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -55,7 +57,10 @@ class Training:
         if self.github and not self.checkout(checkouts).is_dir():
             return f"no checkout {self.checkout(checkouts)} (https://github.com/{self.github} at {self.commit})"
         absent = [name for name in self.needs if find_spec(name) is None]
-        return f"it imports {', '.join(absent)}, which cannot be imported here" if absent else ""
+        if absent:
+            return f"it imports {', '.join(absent)}, which cannot be imported here"
+        fits = self.version.startswith(self.release)
+        return "" if fits else f"it is for {self.package} {self.release}, and {self.version} is installed"
 
     @property
     def version(self) -> str:
