@@ -4,13 +4,17 @@
 no answer to are answered.
 
 A control for frameworks that have no other way: tensors are made on the CPU where the program says "cuda", and the names of
-torch.cuda that it calls answer as one GPU would that does all its work at once. There is nothing of torchada in it.
+torch.cuda that it calls answer as one GPU would that does all its work at once. There is nothing of torchada in it,
+and nothing is compiled.
 """
 
 import contextlib
+import os
 import runpy
 import sys
 from types import SimpleNamespace
+
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # read when torch is imported
 
 import torch
 import torch.distributed as dist
@@ -65,8 +69,9 @@ class Stream(Event):
         return event or Event()
 
 
-def nothing(*args, **kwargs):
-    return None
+def silent():
+    """A function that does nothing; Dynamo wants each name of torch.cuda to have its own."""
+    return lambda *args, **kwargs: None
 
 
 def answers():
@@ -75,7 +80,7 @@ def answers():
     properties = SimpleNamespace(
         name="CPU", major=8, minor=0, total_memory=1 << 34, multi_processor_count=1, uuid="", gcnArchName=""
     )
-    silent = (
+    quiet = (
         "synchronize",
         "set_device",
         "empty_cache",
@@ -85,9 +90,9 @@ def answers():
         "manual_seed",
         "check_error",
     )
-    silent += ("manual_seed_all", "reset_peak_memory_stats")
+    quiet += ("manual_seed_all", "reset_peak_memory_stats")
     return {
-        **dict.fromkeys(silent, nothing),
+        **{name: silent() for name in quiet},
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "is_current_stream_capturing": lambda: False,
@@ -133,7 +138,7 @@ def prepare():
     for name, answer in answers().items():
         setattr(torch.cuda, name, answer)
     torch.cuda.nvtx = SimpleNamespace(
-        range_push=nothing, range_pop=nothing, mark=nothing, range=lambda *args: contextlib.nullcontext()
+        range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args: contextlib.nullcontext()
     )
     torch.nn.Module.cuda = lambda self, device=None: self
     dist.init_process_group = dist.distributed_c10d.init_process_group = over_gloo(dist.init_process_group)

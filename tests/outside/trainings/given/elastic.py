@@ -34,7 +34,7 @@ def main(steps):
     rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     device = torch.device("cuda", 0) if torch.cuda.is_available() else torch.device("cpu")
     if size > 1:
-        dist.init_process_group("nccl", timeout=timedelta(seconds=300))
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(seconds=300))
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.Linear(32, 1)).to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)

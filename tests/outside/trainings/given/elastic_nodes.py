@@ -45,6 +45,7 @@ class Node:
         for line in self.process.stdout:
             print(line, end="", flush=True)
             self.heard(line)
+        self.heard("")
 
 
 def main(steps):
@@ -52,9 +53,11 @@ def main(steps):
     three, two = threading.Event(), threading.Event()
 
     def heard(line):
-        if "waits for 3 ranks" in line:
+        if (
+            "waits for 3 ranks" in line or not line
+        ):  # an agent that has ended says nothing more: nothing is waited for any longer
             three.set()
-        if "waits for 2 ranks" in line and three.is_set():
+        if "waits for 2 ranks" in line or not line:
             two.set()
 
     nodes = [Node(port, steps, heard), Node(port, steps, heard)]
