@@ -69,6 +69,13 @@ class Stream(Event):
         return event or Event()
 
 
+class Generators:
+    """One generator, by whatever a device is called."""
+
+    def __getitem__(self, device):
+        return torch.default_generator
+
+
 def silent():
     """A function that does nothing; Dynamo wants each name of torch.cuda to have its own."""
     return lambda *args, **kwargs: None
@@ -116,7 +123,7 @@ def answers():
         "mem_get_info": lambda *args: (1 << 34, 1 << 34),
         "get_rng_state": lambda *args: torch.get_rng_state(),
         "set_rng_state": lambda state, *args: torch.set_rng_state(state),
-        "default_generators": [torch.default_generator] * 4,
+        "default_generators": Generators(),
     }
 
 
@@ -150,6 +157,7 @@ def prepare_honestly():
     for name, answer in answers().items():
         if not hasattr(torch.cpu, name):
             setattr(torch.cpu, name, answer)
+    torch.cpu.current_device = lambda: 0  # a number, as each kind of device but the CPU says
     torch._utils._get_available_device_type = lambda: "cpu"
 
 
