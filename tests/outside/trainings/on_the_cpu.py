@@ -19,6 +19,7 @@ os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # read when torch is imported
 import torch
 import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
+from torch.utils import cpp_extension
 
 CPU = torch.device("cpu")
 
@@ -147,6 +148,7 @@ def prepare():
     torch.cuda.nvtx = SimpleNamespace(
         range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args: contextlib.nullcontext()
     )
+    cpp_extension.CUDA_HOME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
     torch.nn.Module.cuda = lambda self, device=None: self
     dist.init_process_group = dist.distributed_c10d.init_process_group = over_gloo(dist.init_process_group)
     dist.new_group = dist.distributed_c10d.new_group = over_gloo(dist.new_group)
