@@ -145,6 +145,8 @@ def prepare():
     """From here on, the program has a GPU that is the CPU."""
     for name, answer in answers().items():
         setattr(torch.cuda, name, answer)
+        if hasattr(torch.cuda.random, name):  # it has some of them by a name of its own
+            setattr(torch.cuda.random, name, answer)
     torch.cuda.nvtx = SimpleNamespace(
         range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args: contextlib.nullcontext()
     )
