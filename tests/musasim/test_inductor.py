@@ -41,6 +41,25 @@ def test_what_draws_while_torch_compiles_leaves_the_devices_random_numbers(induc
     )
 
 
+@pytest.mark.full
+def test_kernels_that_another_thread_compiles(inductor_cache: Path) -> None:
+    """Autograd's threads compile backward passes, and from torch 2.13 on what is assigned to a setting holds in its own thread."""
+    compiled(
+        """
+    from concurrent.futures import ThreadPoolExecutor
+    import torch._inductor.config as config
+    def settings():
+        return config.loop_ordering_after_fusion, config.compile_threads
+    def of_a_bias(gradient):
+        return gradient.sum((0, 1))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(settings).result() == settings() == (False, 1)
+        pool.submit(agrees, of_a_bias, torch.randn(32, 2, 32, device="musa")).result()
+    """,
+        inductor_cache,
+    )
+
+
 @pytest.mark.slow
 def test_kernels_and_graphs(inductor_cache: Path) -> None:
     compiled(

@@ -1,4 +1,4 @@
-"""`python -m outside SUITE CHECKOUT [options]`, from the folder `tests`; the suite `op-db` has no checkout."""
+"""`python -m outside SUITE CHECKOUT [options]`, from the folder `tests`; `op-db` and most of `trainings` have no checkout."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from outside import headers, libraries, running, scoring
 from outside.parts import Part
 from outside.programs import score as programs
 from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
+from outside.trainings import score as trainings
 
 
 def main() -> int:
@@ -23,6 +24,8 @@ def main() -> int:
         return _libraries(options)
     if options.suite == programs.NAME:
         return _programs(options)
+    if options.suite == trainings.NAME:
+        return _trainings(options)
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
     torch, suite = version("torch"), _suite(options)
     name = options.suite if suite is None else suite.name
@@ -76,6 +79,13 @@ def _programs(options: argparse.Namespace) -> int:
     return programs.run(options.checkout.resolve(), results, _bounds(options), options.only, options.score)
 
 
+def _trainings(options: argparse.Namespace) -> int:
+    """Run the trainings whose names contain what `--only` says, each beside its control."""
+    results = _results(options, f"{trainings.NAME}-{version('torch')}").resolve()
+    print(f"outputs are kept in {results}", flush=True)
+    return trainings.run(options.checkout.resolve(), results, options.seconds, options.only)
+
+
 def _results(options: argparse.Namespace, name: str) -> Path:
     return options.results or Path(tempfile.gettempdir()) / "torchada-outside" / name
 
@@ -99,17 +109,19 @@ def _version_of(checkout: Path) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME, programs.NAME])
+    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME, programs.NAME, trainings.NAME])
     parser.add_argument(
         "checkout",
         type=Path,
         nargs="?",
-        help=f"a checkout, or an archive of one; {OP_DB} has none, {libraries.NAME} a folder of them",
+        help=f"a checkout, or an archive of one; {OP_DB} has none, {libraries.NAME} and {trainings.NAME} a folder of them",
     )
     parser.add_argument("--results", type=Path, help="the folder of the verdicts; one that has some is continued")
     parser.add_argument("--score", action="store_true", help="run nothing, and score the verdicts that are there")
     parser.add_argument(
-        "--only", default="", help=f"files whose path contains this; tests of {OP_DB}; {libraries.NAME} by their names"
+        "--only",
+        default="",
+        help=f"files whose path contains this; tests of {OP_DB}; libraries and trainings by name",
     )
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="of each file N tests, evenly spread")
     parser.add_argument(
@@ -125,7 +137,7 @@ def _parse() -> argparse.Namespace:
     table.add_argument("--mechanism", default="native", choices=("native", "portable"), help="for device strings")
     table.add_argument("--part", default=Part(), type=_part, metavar="I/N", help="the I-th of N parts of the tests")
     options = parser.parse_args()
-    if options.checkout is None and options.suite != OP_DB:
+    if options.checkout is None and options.suite not in (OP_DB, trainings.NAME):
         parser.error(f"the suite {options.suite} needs a checkout")
     options.checkout = options.checkout or HERE
     return options

@@ -105,6 +105,23 @@ def test_the_others_end_with_an_error(tmp_path: Path, sent: str, timeout: float,
     assert "DistBackendError" in done.output and message in done.output
 
 
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ("SIGKILL", "Signal 9 (SIGKILL) received by PID"),
+        ("SIGSTOP", "Watchdog caught collective operation timeout"),
+    ],
+)
+@pytest.mark.slow
+def test_torchrun_ends_all_ranks_when_one_is_lost(tmp_path: Path, sent: str, message: str) -> None:
+    """Where no restart is allowed: the error of the rank that was killed, or of the one that has waited for the one that hangs."""
+    command = (PROGRAMS / "struck.py", sent, 5, DDP, "--timeout", 5)
+    done = torchrun(*command, folder=tmp_path)
+    assert done.code == 1 and "ChildFailedError" in done.output
+    assert done.output.count("rank 1 gets") == 1 and message in done.output
+    assert EPOCHS not in done.losses
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rendezvous", ["c10d", "static"])
 def test_two_nodes(reference: Reference, tmp_path: Path, rendezvous: str) -> None:

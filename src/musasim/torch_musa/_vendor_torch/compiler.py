@@ -78,10 +78,15 @@ def _preserve(torch_musa: Any) -> Iterator[None]:
 
 
 def _set_defaults(config: Any) -> None:
-    config.compile_threads = 1  # as the vendor does
+    _set_default(config, "compile_threads", 1)  # as the vendor does
     if not generates_triton():
         # GPU kernels leave the order of loops open, but C++ kernels need it fixed.
-        config.loop_ordering_after_fusion = False
+        _set_default(config, "loop_ordering_after_fusion", False)
+
+
+def _set_default(config: Any, name: str, value: object) -> None:
+    """For every thread: from torch 2.13 on an assignment holds in its own, and autograd's compile the backward pass."""
+    config._config[name].default = value
 
 
 def _call_it_a_gpu(utils: Any) -> None:
