@@ -34,6 +34,11 @@ FOUND = {
     "(7 * one // 2).item()": 3.0,
     "torch.equal(drawn(), drawn())": False,
     "str(loss.dtype)": "torch.bfloat16",
+    "autocast(lambda x: x @ x)": "torch.bfloat16",
+    "autocast(lambda x: x.softmax(0))": "torch.float32",
+    "autocast(lambda x: F.mse_loss(x, x))": "torch.float32",
+    "autocast(lambda x: torch.addcmul(x, x, x))": "torch.bfloat16",
+    "autocast(lambda x: torch.addcmul(x, x, x.float()))": "torch.float32",
 }
 # What later releases compute as CUDA does.
 MENDED = {
@@ -57,6 +62,9 @@ def resized(mode, **options):
 def drawn():
     generator = torch.Generator("musa").manual_seed(0)
     return torch.multinomial(torch.ones(32, 64, device="musa"), 1, generator=generator)
+def autocast(function):
+    with torch.autocast("musa", torch.bfloat16):
+        return str(function(torch.ones(2, 2, dtype=torch.float64, device="musa")).dtype)
 turned, one = torch.tensor([[1j, 2]], device="musa"), torch.ones(1, device="musa")
 strided = torch.tensor([[[1j, 5.0, 0.0]]], device="musa")[:, :, ::2]
 whole = torch.tensor([3], device="musa")
@@ -134,3 +142,29 @@ def test_gradients_of_batch_normalization_in_eval_mode(release: str, is_written:
     print(all(bool(t.grad.isfinite().all()) for t in (x, layer.weight)), layer.bias.grad.tolist())
     """
     assert run(code, MUSASIM_RELEASE=release) == f"{is_written} [3.0, 3.0]\n"
+
+
+@pytest.mark.parametrize(("release", "kept"), [("2.7.1", "torch.float16"), ("2.9.1", "torch.float32")])
+def test_statistics_of_halves_are_kept_in_single_precision_from_2_9_1_on(release: str, kept: str) -> None:
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa
+    x = torch.linspace(-1, 2, 24).reshape(4, 6).half().to("musa")
+    ones, zeros = torch.ones(6).half().to("musa"), torch.zeros(6).half().to("musa")
+    layer = torch.native_layer_norm(x, [6], ones, zeros, 1e-5)
+    batch = torch.native_batch_norm(x, ones, zeros, zeros, ones, True, 0.5, 1e-5)
+    print(*(saved.dtype for saved in (*layer[1:], *batch[1:])), layer[0].dtype, batch[0].dtype)
+    torch.testing.assert_close(zeros.cpu(), x.cpu().float().mean(0).half() / 2)
+    for normalized in (torch.nn.LayerNorm(6), torch.nn.BatchNorm1d(6)):
+        grads = []
+        for device, dtype in (("musa", torch.float16), ("cpu", torch.float32)):
+            normalized, given = normalized.to(device, dtype), x.detach().to(device, dtype).requires_grad_()
+            normalized.zero_grad()
+            (normalized(given) ** 3).sum().backward()
+            grads.append([grad.cpu().float() for grad in (given.grad, normalized.weight.grad, normalized.bias.grad)])
+            assert {given.grad.dtype, normalized.weight.grad.dtype} == {dtype}
+        torch.testing.assert_close(*grads, rtol=0.02, atol=0.05)
+    """
+    half = "torch.float16"
+    assert run(code, MUSASIM_RELEASE=release) == " ".join([*[kept] * 4, half, half]) + "\n"

@@ -23,7 +23,7 @@ with tempfile.TemporaryDirectory() as folder:
     dist.init_process_group("nccl", init_method=f"file://{folder}/store", rank=0, world_size=1)
     found = times()
     if GATES.library is not None:
-        GATES.library.time_ddp(False)
+        GATES.library.turn("time_ddp", False)
         found += times()
     dist.destroy_process_group()
 print(json.dumps(found))

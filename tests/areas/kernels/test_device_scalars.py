@@ -1,4 +1,4 @@
-"""fill_, masked_fill_ and clamp by tensors of the device, and products of booleans and doubles: graphs capture them, as on CUDA.
+"""fill_, masked_fill_, clamp and comparisons by tensors of the device, products of booleans and doubles: graphs capture them.
 
 The simulator's kernels are CUDA's there. So each is replaced, before the device is used, by one that does what the vendor's sources
 say.
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support import compiled_gates
 from support.interpreter import Interpreter
 
 PLANTED = """
@@ -42,7 +43,9 @@ plant("masked_fill_.Tensor", masked_fill)
 plant("clamp.Tensor", clamp)
 plant("clamp_.Tensor", lambda self, min=None, max=None: self.copy_(clamp(self, min, max)))
 plant("clamp.Tensor_out", clamp)
+"""
 
+START = """
 def captured(function, *changing):
     function()
     graph = torch.cuda.CUDAGraph()
@@ -75,8 +78,7 @@ else:
     raise AssertionError
 """
 
-PRODUCTS = """
-own = torch._C._dispatch_has_kernel
+PLANTED_PRODUCT = """
 def product(a, b):
     types = {t.dtype for t in (a, b) if isinstance(t, torch.Tensor)}
     if torch.bool in types or types == {torch.float64}:
@@ -87,6 +89,9 @@ def product(a, b):
 def captured_product(a, b):
     return torch.addcmul(torch.zeros_like(a), a, b)
 plant("mul.Tensor", product)
+"""
+
+PRODUCTS = """
 y, z = torch.tensor([1.5, -2.0, 0.1], device="cuda"), torch.tensor([1.0, 1 / 3, 1e300], dtype=torch.float64, device="cuda")
 assert torch.equal((y * mask).cpu(), y.cpu() * mask.cpu()) and torch.equal((mask * mask).cpu(), mask.cpu())
 assert torch.equal((z * z).cpu(), z.cpu() * z.cpu()) and torch.equal((mask * 2).cpu(), mask.cpu() * 2)
@@ -99,15 +104,62 @@ assert GATES.state == "gates in C++", GATES.state
 """
 
 
+NAMES = (
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "remainder",
+    "maximum",
+    "minimum",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "pow",
+)
+PLANTED_COMPARISONS = f"""
+NAMES, RESULTS = {NAMES}, {{}}
+def comparison(name):
+    def kernel(a, b):
+        assert a.shape == (1,) and a.dtype == b.dtype, "the vendor's kernel reads a number on the host"
+        return RESULTS[name].clone()
+    return kernel
+for name in NAMES:
+    overloads = getattr(torch.ops.aten, name).overloads()
+    plant(name + next(kind for kind in (".Tensor_Tensor", ".Tensor", "") if (kind[1:] or "default") in overloads), comparison(name))
+"""
+
+COMPARISONS = """
+number, row = torch.tensor(1.0, device="cuda"), torch.tensor([0.5, 1.0, 3.0], device="cuda")
+for name in NAMES:
+    for operand in (row, row.half()):
+        wanted = getattr(torch, name)(number.cpu(), operand.cpu())
+        RESULTS[name] = wanted.cuda()
+        found = captured(lambda: getattr(torch, name)(number, operand))
+        assert torch.equal(found, wanted) and found.dtype == wanted.dtype, (name, found, wanted)
+"""
+
+
 def test_scalars_of_the_device(musa: Interpreter, tmp_path: Path) -> None:
     """With a cache of its own: what probes of planted kernels find must not be remembered for the simulator's."""
-    musa.run(PLANTED + SCALARS, env={"TORCHADA_CPP_GATES": "0", "TORCHADA_CACHE_DIR": str(tmp_path / "cache")})
+    musa.run(PLANTED + START + SCALARS, env={"TORCHADA_CPP_GATES": "0", "TORCHADA_CACHE_DIR": str(tmp_path / "cache")})
 
 
 @pytest.mark.slow
 @pytest.mark.once
-def test_gates_in_cpp(musa: Interpreter, tmp_path: Path) -> None:
-    """Products have no others: in Python they would cost every product. The first process compiles them for about a minute."""
-    env = {"TORCHADA_CPP_GATES": "1", "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
-    for program in (PRODUCTS, SCALARS):
-        musa.run(PLANTED + program, env=env, timeout=600)
+def test_products_in_cpp(musa: Interpreter, tmp_path: Path) -> None:
+    """They have no other gates: in Python they would cost every product."""
+    program = PLANTED + START + PLANTED_PRODUCT + PRODUCTS
+    musa.run(program, env=compiled_gates.environment(musa, tmp_path / "cache"))
+
+
+@pytest.mark.full
+@pytest.mark.once
+@pytest.mark.parametrize(
+    ("planted", "program"), [("", SCALARS), (PLANTED_COMPARISONS, COMPARISONS)], ids=["scalars", "comparisons"]
+)
+def test_gates_in_cpp(musa: Interpreter, tmp_path: Path, planted: str, program: str) -> None:
+    """Comparisons have no others: in Python they would cost every one of them."""
+    musa.run(PLANTED + planted + START + program, env=compiled_gates.environment(musa, tmp_path / "cache"))

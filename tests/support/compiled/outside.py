@@ -103,6 +103,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "compiled with jagged nested tensors: areas/kernels/test_jagged.py",
     ),
     "times of DistributedDataParallel (*)": ("process", "read by the reducer: areas/distributed/test_ddp_times.py"),
+    "torch.autocast of float64 (*)": (
+        "table",
+        "autocast's rules, below the compiler: areas/kernels/test_double_autocast.py",
+    ),
     "torch.multinomial*": ("table", "kernels, which run below the compiler: areas/kernels/test_host_synchronizing.py"),
     "torch.optim.optimizer.Optimizer.*capture_health_check": (
         "process",

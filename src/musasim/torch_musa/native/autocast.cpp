@@ -1,5 +1,7 @@
 // Which operators autocast runs in lower precision: PyTorch's shared lists. It has its own compiler run, because the lists
 // are long and every entry is a template.
+#include "vendor_autocast.h"
+
 #include <ATen/ATen.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/ops/cross_entropy_loss_native.h>
@@ -44,17 +46,17 @@ TORCH_LIBRARY_IMPL(_, AutocastPrivateUse1, m) {
 }
 
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
-#define LOWER(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
-#define SINGLE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)
-#define SINGLE_DTYPE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32_set_opt_dtype)
-#define PROMOTE(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, promote)
+#define LOWER(...) MUSA_RULE(__VA_ARGS__, lower_precision_fp)
+#define SINGLE(...) MUSA_RULE(__VA_ARGS__, fp32)
+#define SINGLE_DTYPE(...) MUSA_RULE(__VA_ARGS__, fp32_set_opt_dtype)
+#define PROMOTE(...) MUSA_RULE(__VA_ARGS__, promote)
 
   AT_FORALL_LOWER_PRECISION_FP(LOWER)
   AT_FORALL_FP32(SINGLE)
   AT_FORALL_FP32_SET_OPT_DTYPE(SINGLE_DTYPE)
-  AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(KERNEL_DIFFERENT_REDISPATCH_SIGNATURE_PRIVATEUSEONE)
+  AT_FORALL_DIFFERENT_REDISPATCH_SIGNATURE(MUSA_NORM)
   AT_FORALL_PROMOTE(PROMOTE)
-  KERNEL_PRIVATEUSEONE(convolution_overrideable, lower_precision_fp)
+  MUSA_RULE(convolution_overrideable, lower_precision_fp)
 
   m.impl("binary_cross_entropy", &refuse_binary_cross_entropy);
   m.impl("cross_entropy_loss", &cross_entropy_loss);

@@ -23,6 +23,7 @@ AREAS = {
         "batch_norm",
         "loss_scale",
         "ddp_timer",
+        "double_autocast",
         "cross_entropy",
         "flash_attention",
         "nested",

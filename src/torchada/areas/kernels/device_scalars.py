@@ -1,7 +1,7 @@
-"""Numbers that lie in tensors of the device, where torch_musa 2.7.1 reads them on the host: fill_, masked_fill_, clamp.
+"""Numbers in tensors of the device, where torch_musa 2.7.1 reads them on the host: fill_, masked_fill_, clamp, comparisons.
 
-Its products of booleans, and of numbers in double precision, go through the CPU (Fill.cpp, Clamp.cpp, BinaryNew.cpp). CUDA makes
-the host wait for none of these, so that a graph captures them.
+Its products of booleans, and of numbers in double precision, go through the CPU (Fill.cpp, Clamp.cpp, Binary.cpp, BinaryNew.cpp).
+CUDA makes the host wait for none of these, so that a graph captures them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._gates import gates
+from torchada.areas.kernels._gates.operators import NUMBER_FIRST
 from torchada.areas.kernels._overloads import overload
-from torchada.areas.kernels._selection import Kernel, Late, need_own_kernels
+from torchada.areas.kernels._selection import Gated, Kernel, Late, need_own_kernels
 from torchada.areas.kernels._verdicts import Function, Verdicts
 from torchada.areas.kernels._waiting import Waiting, need_streams
 from torchada.redirect.context import Context
@@ -36,12 +37,13 @@ class _Kernels:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def __call__(self) -> Iterator[Kernel]:
+    def __call__(self) -> Iterator[Gated]:
         context, verdicts = self._context, Verdicts(self._context)
         for name, composed in _SCALARS.items():
             yield _Scalar(context, name, composed(context, name), verdicts)
         for name in ("mul.Tensor", "mul_.Tensor", "mul.out"):
             yield _Multiplied(context, name, _Product(context, name), verdicts)
+        yield from (_NumberFirst(context, name) for name in NUMBER_FIRST)
 
 
 class _OnTheDevice(Waiting):
@@ -98,6 +100,19 @@ class _Multiplied(_Scalar):
     def device(self, *args: Any) -> Any:
         a, b = args
         return b.device if a.device.type == "cpu" else a.device
+
+
+class _NumberFirst(Gated):
+    """`x.max() > x`: the number becomes a row of one element. No probe: that costs less than to find out whether it is needed."""
+
+    rule, only_in_cpp = gates.NUMBER_FIRST, True
+
+    def __call__(self, keys: DispatchKeySet, first: Any, second: Any, **out: Any) -> Any:
+        torch = self._context.torch
+        are_tensors = isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)
+        if are_tensors and first.dim() == 0 < second.dim() and first.device == second.device:
+            first = first.to(torch.result_type(first, second)).unsqueeze(0)
+        return self._own(keys)(first, second, **out)
 
 
 class _Fill(_OnTheDevice):

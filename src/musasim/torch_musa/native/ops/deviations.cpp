@@ -154,10 +154,69 @@ void multinomial(const c10::OperatorHandle& op, Stack* stack) {
   run_on_cpu(op, stack);
 }
 
+// LayerNorm.cpp and BatchNorm.cpp keep statistics of halves in single precision from 2.9.1 on; the CPU's kernels keep them in halves.
+bool keeps_single(const Tensor& input) {
+  return since(Release::v2_9_1) && at::isReducedFloatingType(input.scalar_type());
+}
+
+bool is_half(const IValue& value) {
+  return value.isTensor() && value.toTensor().defined() && at::isReducedFloatingType(value.toTensor().scalar_type());
+}
+
+// Computes the call with tensors in single precision for those in halves.
+void run_widened(const c10::OperatorHandle& op, Stack* stack) {
+  auto* arguments = arguments_of(op, stack);
+  std::vector<std::pair<Tensor, Tensor>> running;
+  for (size_t i = 0; i < op.schema().arguments().size(); ++i) {
+    if (is_half(arguments[i])) {
+      const auto given = arguments[i].toTensor(), wide = given.to(at::kFloat);
+      arguments[i] = wide;
+      if (op.schema().arguments()[i].name().rfind("running_", 0) == 0) {
+        running.emplace_back(given, wide);
+      }
+    }
+  }
+  run_on_cpu(op, stack);
+  for (const auto& [given, wide] : running) {
+    given.copy_(wide);
+  }
+}
+
+void narrow(IValue& result, at::ScalarType type) {
+  if (result.isTensor() && result.toTensor().defined()) {
+    result = result.toTensor().to(type);
+  }
+}
+
+void normalization(const c10::OperatorHandle& op, Stack* stack) {
+  const auto input = arguments_of(op, stack)[0].toTensor();
+  if (!keeps_single(input)) {
+    run_on_cpu(op, stack);
+    return;
+  }
+  run_widened(op, stack);
+  narrow(stack->at(stack->size() - op.schema().returns().size()), input.scalar_type());
+}
+
+void gradient_of_normalization(const c10::OperatorHandle& op, Stack* stack) {
+  const auto* arguments = arguments_of(op, stack);
+  const auto input = arguments[1].toTensor();
+  if (!keeps_single(input)) {
+    run_on_cpu(op, stack);
+    return;
+  }
+  const auto weight = arguments[*op.schema().argumentIndexWithName("weight")];
+  const auto of_weight = weight.isTensor() && weight.toTensor().defined() ? weight.toTensor().scalar_type() : at::kFloat;
+  run_widened(op, stack);
+  for (size_t result = 0; result < 3; ++result) {
+    narrow(stack->at(stack->size() - 3 + result), result == 0 ? input.scalar_type() : of_weight);
+  }
+}
+
 // BatchNorm.cpp computes gradients in eval mode from statistics that the forward pass has not written, until 2.9.1.
 void gradient_of_batch_norm(const c10::OperatorHandle& op, Stack* stack) {
   const bool is_training = arguments_of(op, stack)[7].toBool();
-  run_on_cpu(op, stack);
+  gradient_of_normalization(op, stack);
   if (is_training || since(Release::v2_9_1)) {
     return;
   }
@@ -249,6 +308,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
        "logical_and.out", "logical_or.out", "logical_xor.out", "remainder.Tensor_out", "maximum.out",   "minimum.out",
        "addmm.out",       "addmv.out",      "baddbmm.out",     "mean.out",             "prod.int_out",  "any.out",
        "any.all_out",     "all.out",        "all.all_out",     "min.dim_min"});
+  implement<&normalization>(
+      library,
+      {"native_layer_norm",
+       "native_batch_norm",
+       "_native_batch_norm_legit",
+       "_native_batch_norm_legit.no_stats",
+       "_batch_norm_with_update"});
+  implement<&gradient_of_normalization>(library, {"native_layer_norm_backward"});
   implement<&gradient_of_batch_norm>(library, {"native_batch_norm_backward", "batch_norm_backward"});
   implement<&rounded_division>(
       library,

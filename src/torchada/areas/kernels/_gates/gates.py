@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from torchada.areas.kernels import _handles
 from torchada.redirect import deferred
+from torchada.redirect.owners import MISSING
 
 if TYPE_CHECKING:
     from torch._C import DispatchKeySet
@@ -22,7 +23,7 @@ ALWAYS, REFUSED, INTEGERS, DOUBLES, SLICED, SCALED = 1, 2, 4, 8, 16, 32
 FRACTIONAL, COMPLEX, NOTHING, SCATTERED, INTO_FLOATS, EVALUATED = 64, 128, 256, 512, 1024, 2048
 # Before a call into `out`, that gets the size of the result: of pairs of elements, of a product, of a reduction.
 PAIRWISE, PRODUCT, REDUCED = 4096, 8192, 16384
-REFUSED_COMPLEX, WAITING = 32768, 65536
+REFUSED_COMPLEX, WAITING, NUMBER_FIRST = 32768, 65536, 131072
 _PYTHON, _OWN = "PrivateUse2", "PrivateUse3"
 
 
@@ -213,6 +214,36 @@ class Gate:
             library.close(self.name)
         if handle is not None:
             handle.reset()
+
+
+class Switch:
+    """An owner of patches: whether the library does what it does besides gates, by name, from the first use of the device on."""
+
+    __torchada_owner__ = True
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._wanted: set[str] = set()
+
+    def get(self, name: str) -> Any:
+        return True if name in self._wanted else MISSING
+
+    def set(self, name: str, value: Any) -> None:
+        self._wanted.add(name)
+        when_used(self._context, name, functools.partial(self._begin, name))
+
+    def delete(self, name: str) -> None:
+        self._wanted.discard(name)
+        deferred.forget(name)
+        self._turn(name, on=False)
+
+    def _begin(self, name: str) -> None:
+        GATES.found(self._context)
+        self._turn(name, on=True)
+
+    def _turn(self, name: str, on: bool) -> None:
+        if GATES.library is not None:
+            GATES.library.turn(name, on)
 
 
 def when_used(context: Context, key: str, do: Callable[[], None]) -> None:

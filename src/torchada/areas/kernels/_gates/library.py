@@ -8,6 +8,7 @@ from pathlib import Path
 
 class Library:
     def __init__(self, path: Path) -> None:
+        self.path = path
         # Never closed, because the dispatcher holds pointers to its functions.
         self._functions = functions = ctypes.CDLL(str(path))
         functions.torchada_gate_open.restype = ctypes.c_char_p
@@ -27,9 +28,9 @@ class Library:
         if problem is not None:
             raise RuntimeError(f"no gate for aten::{name}: {problem.decode(errors='replace')}")
 
-    def time_ddp(self, on: bool) -> None:
-        """Whether reducers of DistributedDataParallel that are made from now on measure times on the device."""
-        function = getattr(self._functions, "torchada_time_ddp", None)
+    def turn(self, name: str, on: bool) -> None:
+        """Switch what the library does besides gates on or off: `time_ddp` or `leave_doubles`. It may lack a clock."""
+        function = getattr(self._functions, f"torchada_{name}", None)
         if function is not None:
             function(int(on))
 

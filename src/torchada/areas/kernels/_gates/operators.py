@@ -230,6 +230,13 @@ INTO_SIZES = {
         *("mean.out", "prod.int_out", "any.out", "any.all_out", "all.out", "all.all_out", "max.dim_max", "min.dim_min"),
     ),
 }
+#: What reads a number of the device on the host where it stands in front of a tensor.
+NUMBER_FIRST = (
+    *(f"{name}.Tensor{form}" for name in ("eq", "ne", "lt", "le", "gt", "ge", "remainder") for form in ("", "_out")),
+    *(f"{name}{form}" for name in ("maximum", "minimum") for form in ("", ".out")),
+    *(f"logical_{name}{form}" for name in ("and", "or", "xor") for form in ("", ".out")),
+    *("pow.Tensor_Tensor", "pow.Tensor_Tensor_out"),
+)
 _SIZED = [name for names in INTO_SIZES.values() for name in names]
 # Some have a gate for another reason as well.
-OPERATORS = tuple(dict.fromkeys((*_OPERATORS, *OF_COMPLEX, *_SIZED)))
+OPERATORS = tuple(dict.fromkeys((*_OPERATORS, *OF_COMPLEX, *_SIZED, *NUMBER_FIRST)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,19 +10,38 @@ from torchada.areas.kernels._gates.operators import OPERATORS
 
 HEADERS = Path(__file__).parent / "csrc"
 _TIMER = Path("torch", "csrc", "distributed", "c10d", "reducer_timer.hpp")
+# Autocast refuses it in any type.
+_REFUSED = "binary_cross_entropy"
 
 
 def write(torch: Any) -> str:
-    has_operator, folder = torch._C._dispatch_has_kernel, Path(torch.__file__).parent / "include" / "ATen" / "ops"
-    lines, includes = [], set()
-    for name in OPERATORS:
-        header = _header(folder, name)
-        if header is not None and has_operator(f"aten::{name}"):
-            includes.add(f"#include <ATen/ops/{header}>")
-            lines.append(f'  torchada::add<at::_ops::{name.replace(".", "_")}>("{name}"),')
+    folder = Path(torch.__file__).parent / "include" / "ATen" / "ops"
+    gates, rules = _Lines(torch, folder, "add", OPERATORS), _Lines(torch, folder, "add_rule", _autocast(torch))
+    includes = gates.includes | rules.includes
     if torch.distributed.is_available() and (folder.parents[1] / _TIMER).is_file():
         includes.add('#include "ddp_timer.h"')
-    return "\n".join(['#include "gate.h"', *sorted(includes), "static const bool gates[] = {", *lines, "};", ""])
+    headers = ['#include "gate.h"', '#include "double_autocast.h"', *sorted(includes)]
+    return "\n".join([*headers, "static const bool added[] = {", *gates.lines, *rules.lines, "};", ""])
+
+
+class _Lines:
+    """A line for each of some operators, and the headers with their types."""
+
+    def __init__(self, torch: Any, folder: Path, function: str, names: Iterable[str]) -> None:
+        self.lines: list[str] = []
+        self.includes: set[str] = set()
+        for name in names:
+            header = _header(folder, name)
+            if header is not None and torch._C._dispatch_has_kernel(f"aten::{name}"):
+                self.includes.add(f"#include <ATen/ops/{header}>")
+                self.lines.append(f'  torchada::{function}<at::_ops::{name.replace(".", "_")}>("{name}"),')
+
+
+def _autocast(torch: Any) -> Iterator[str]:
+    """What autocast has a rule for: PyTorch has one list for several devices. CUDA's key would be translated."""
+    listed = torch._C._dispatch_get_registrations_for_dispatch_key("AutocastXPU")
+    names = sorted(name.removeprefix("aten::") for name in listed if name.startswith("aten::"))
+    return (name for name in names if name != _REFUSED)
 
 
 def _header(folder: Path, name: str) -> str | None:

@@ -11,6 +11,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/Resize.h>
 #include <ATen/native/TypeProperties.h>
+#include <ATen/ops/result_type.h>
 #include <c10/core/WrapDimMinimal.h>
 #include <torch/library.h>
 
@@ -54,7 +55,9 @@ constexpr int kReduced = 16384;
 constexpr int kSized = kPairwise | kProduct | kReduced;
 constexpr int kRefusedComplex = 32768; // as kRefused, of complex numbers alone
 constexpr int kWaiting = 65536; // those of booleans, and those in double precision alone
-constexpr int kOthers = ~(kRefused | kRefusedComplex | kSized);
+// With a number of the device in front of a tensor, which the device's kernel reads on the host: the gate makes it a row of one element.
+constexpr int kNumberFirst = 131072;
+constexpr int kOthers = ~(kRefused | kRefusedComplex | kSized | kNumberFirst);
 
 constexpr uint64_t bits(std::initializer_list<at::ScalarType> types) {
   uint64_t made = 0;
@@ -238,6 +241,20 @@ void fit_reduction(const at::Tensor& self, const Dims& dims, bool keepdim, const
   fit(out, reduced(self, dims, keepdim));
 }
 
+template <class... Arguments>
+bool is_number_first(const Arguments&...) {
+  return false;
+}
+template <class... Out>
+bool is_number_first(const at::Tensor& first, const at::Tensor& second, const Out&...) {
+  return first.dim() == 0 && second.dim() > 0 && is_ours(first);
+}
+
+// Of the type that it has beside the other as a number; as a row it would count for more.
+inline at::Tensor as_row(const at::Tensor& number, const at::Tensor& other) {
+  return number.to(at::result_type(number, other)).unsqueeze(0);
+}
+
 template <class T>
 bool has_complex(const T& /*value*/) {
   return false;
@@ -338,10 +355,22 @@ struct Gate<Operator, Result(Arguments...)> {
     if ((rule & kRefused) != 0 || C10_UNLIKELY((rule & kRefusedComplex) != 0 && (has_complex(arguments) || ...))) {
       return attempt(gate, keys, arguments...);
     }
+    if (C10_UNLIKELY((rule & kNumberFirst) != 0 && is_number_first(arguments...))) {
+      return with_row(gate, keys, arguments...);
+    }
     return gate.own.template call<Result, Arguments...>(*gate.op, keys, std::forward<Arguments>(arguments)...);
   }
 
  private:
+  template <class... Out>
+  static Result with_row(State& gate, c10::DispatchKeySet keys, const at::Tensor& first, const at::Tensor& second, Out&... out) {
+    return gate.own.template call<Result, Arguments...>(*gate.op, keys, as_row(first, second), second, out...);
+  }
+  template <class... Others>
+  static Result with_row(State& gate, c10::DispatchKeySet keys, Others&... others) {
+    return gate.own.template call<Result, Arguments...>(*gate.op, keys, others...);
+  }
+
   static bool concerns(int rule, const Arguments&... arguments) {
     return (rule & kAlways) != 0 || (types_concern(rule, arguments...)) || ((rule & kSliced) != 0 && (is_sliced(arguments) || ...)) ||
         ((rule & kScaled) != 0 && is_scaled(arguments...)) || ((rule & kOfNothing) != 0 && is_of_nothing(arguments...)) ||
@@ -426,10 +455,13 @@ struct Quiet final : c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-inline void open(const std::string& name, int rule) {
+inline c10::OperatorName operator_name(const std::string& name) {
   const auto dot = name.find('.');
-  const auto overload = dot == std::string::npos ? std::string() : name.substr(dot + 1);
-  const c10::OperatorName op_name("aten::" + name.substr(0, dot), overload);
+  return {"aten::" + name.substr(0, dot), dot == std::string::npos ? std::string() : name.substr(dot + 1)};
+}
+
+inline void open(const std::string& name, int rule) {
+  const auto op_name = operator_name(name);
   auto& dispatcher = c10::Dispatcher::singleton();
   const auto& entry = entries().at(name);
   auto& gate = *entry.state;
