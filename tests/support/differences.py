@@ -42,6 +42,8 @@ HEADERS = (
     "ATen/cuda/CUDAUtils.h",
     "c10/cuda/CUDACachingAllocator.h",
     "c10/cuda/CUDAFunctions.h",
+    # The tables lead them to c10's, because torch 2.7.1 has no others; the stable ABI of newer torch refuses those.
+    *(f"torch/headeronly/util/{name}.h" for name in ("BFloat16", "Float8_e4m3fn", "Float8_e4m3fnuz", "Half")),
 )
 PREFIXES = {
     "NV_NPP": _GUARD,
