@@ -12,6 +12,7 @@ import pytest
 from support.growth import LIMIT, Input, enough, growth, numbered, repeated
 from support.steps import grow
 from torchada.tools.check import collect
+from torchada.tools.check.releases import NEWEST
 from torchada.tools.check.session import READERS
 from torchada.tools.check.whole_project import WholeProject
 
@@ -166,7 +167,7 @@ def reader(name: str, kind: str) -> Callable[[bytes], object]:
 
 
 def _read(file: collect.File, data: bytes) -> None:
-    for _ in READERS[file.kind](file, data, WholeProject([])):
+    for _ in READERS[file.kind](file, data, WholeProject([], NEWEST)):
         pass
 
 
