@@ -15,6 +15,7 @@ pytestmark = pytest.mark.once
 ELSEWHERE = {
     "docs/extending.md": "tests/backends/test_extending.py",
     "docs/how-to/extensions.md": "tests/building/projects/mixed/setup.py",  # an extension with sources and options of all kinds
+    "docs/reference/native-libraries.md": "tests/areas/native/test_cdll.py",  # two lines of a program
     "docs/tutorial/first-steps.md": "tests/house/test_first_steps.py",
 }
 HERE = ("docs/explanation/simulator.md", "docs/how-to/kernels.md", "docs/how-to/run.md")

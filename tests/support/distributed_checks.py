@@ -485,24 +485,6 @@ def compiled(rank: int) -> list[Any]:
     return [total(x).tolist(), [round(each, 5) for each in gathered(x).tolist()], losses(rank, net, sgd(net), steps=2)]
 
 
-def kernels_of_a_profile(rank: int) -> list[str]:
-    """The collectives in a profile, as tools that read such files look for them."""
-    from torch.profiler import ProfilerActivity, profile
-
-    x = torch.ones(8, device=DEVICE)
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
-        dist.all_reduce(x)
-        dist.all_gather_into_tensor(torch.empty(16, device=DEVICE), x)
-        dist.all_reduce(torch.ones(8, device=DEVICE, dtype=torch.int32), op=dist.ReduceOp.MAX)
-        ACCELERATOR.synchronize()
-    with tempfile.TemporaryDirectory() as folder:
-        prof.export_chrome_trace(f"{folder}/trace.json")
-        with open(f"{folder}/trace.json") as file:
-            events = json.load(file)["traceEvents"]
-    rows = sorted((row for row in events if row.get("cat") == "kernel"), key=lambda row: row["ts"])
-    return [row["name"] for row in rows if row["name"].startswith("nccl")]
-
-
 QUICK: tuple[Callable[[int], Any], ...] = (
     data_parallel,
     communication_hooks,
@@ -522,7 +504,6 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     gloo_on_the_device,
     parallel_contexts,
     fused_products,
-    kernels_of_a_profile,
 )
 SLOW: tuple[Callable[[int], Any], ...] = (compiled,)
 

@@ -207,14 +207,6 @@ def test_products_of_asynchronous_tensor_parallelism(answers: Callable[[str], li
     assert answers("fused_products") == [[gathered, product, part, False]] * 2
 
 
-@pytest.mark.full
-def test_a_profile_has_nccls_names_for_kernels_of_collectives(answers: Callable[[str], list[Any]]) -> None:
-    """As NCCL 2.22 and newer, which has one kernel for each type, named after the sum and the protocol LL."""
-    arguments = "(ncclDevKernelArgsStorage<4096ul>)"
-    kinds = ("AllReduce_Sum_f32_RING_LL", "AllGather_RING_LL", "AllReduce_Sum_u32_RING_LL")
-    assert answers("kernels_of_a_profile") == [[f"ncclDevKernel_{kind}{arguments}" for kind in kinds]] * 2
-
-
 @pytest.mark.slow
 def test_compiled_collectives(tmp_path: Path) -> None:
     expected = whole_batches(lambda p: torch.optim.SGD(p, lr=0.1), steps=2)
