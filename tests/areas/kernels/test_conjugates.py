@@ -14,6 +14,7 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "right": lambda a, b: a[0] @ b[0].conj(),
     "both": lambda a, b: a[0].conj() @ b[0].mH,
     "batches": lambda a, b: a.mH @ b,
+    "batches with gaps": lambda a, b: a[..., ::2].conj() @ b[:, ::2].conj(),
     "vdot": lambda a, b: torch.vdot(a[0, 0].conj(), b[0, 0]),
     "vdot, right": lambda a, b: torch.vdot(a[0, 0], b[0, 0].conj()),
     "out": lambda a, b: torch.mm(a[0].conj(), b[0], out=torch.empty_like(a[0])),
