@@ -60,9 +60,12 @@ class Record:
     def take_over(self, record: Record, revision: str) -> None:
         """What has not failed in the record of an earlier revision counts as run."""
         outcomes = {test: outcome for test, outcome in record.outcomes().items() if outcome != "failed"}
+        at = {line["test"]: line["at"] for line in record._lines() if "at" in line}  # taken over there already
         with self.file.open("a", encoding="utf-8") as file:
             for test in sorted(outcomes):
-                file.write(json.dumps({"test": test, "outcome": outcomes[test], "at": revision[:12]}) + "\n")
+                file.write(
+                    json.dumps({"test": test, "outcome": outcomes[test], "at": at.get(test, revision[:12])}) + "\n"
+                )
         self.add_seconds(record.seconds())
 
     def _lines(self) -> list[dict[str, Any]]:
