@@ -7,10 +7,6 @@
 #include "musasim/engine.h"
 #include "vector_types.h"
 
-namespace c10 {
-struct Half;
-}
-
 namespace musasim {
 // A type that a device loads or stores in one instruction; headers with numbers of their own add to them.
 template <class T>
@@ -29,8 +25,6 @@ MUSASIM_LOADED_PAIR_AND_FOUR(float)
 MUSASIM_LOADED(longlong2)
 MUSASIM_LOADED(ulonglong2)
 MUSASIM_LOADED(double2)
-// PyTorch's overload of __ldg for it is for passes of device code alone (__CUDA_ARCH__); here, one pass is both.
-MUSASIM_LOADED(c10::Half)
 #undef MUSASIM_LOADED
 #undef MUSASIM_LOADED_PAIR_AND_FOUR
 
