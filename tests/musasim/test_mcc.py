@@ -158,12 +158,12 @@ def test_a_refusal_names_every_option_and_fails(home: Path) -> None:
 def test_options_that_builds_pass(tmp_path: Path) -> None:
     (tmp_path / "more.rsp").write_text("-DTEXT='a b' '-I/with space'\n--offload-arch=mp_31")
     source = str(KERNELS / "tensors.mu")
-    options = parse(
-        f"-c {source} -o x.o -O3 -Od3 -std=c++20 -fPIC -march=native -mtgpu -fmusa-flush-denormals-to-zero -ffast-math "
-        f"--offload-arch=mp_22 @{tmp_path}/more.rsp -Wall -Wno-unused -pthread -isystem /inc -MMD -MF x.d -U NDEBUG "
-        "-fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 -fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart "
-        "-fno-strict-overflow".split()
+    before = "-o x.o -O3 -Od3 -std=c++20 -fPIC -march=native -mtgpu -fmusa-flush-denormals-to-zero -ffast-math --offload-arch=mp_22"
+    after = (
+        "-Wall -Wno-unused -pthread -isystem /inc -MMD -MF x.d -U NDEBUG -fvisibility=hidden -g -mllvm -mtgpu-opt-level=1 "
+        "-fno-strict-aliasing -Wl,-rpath,/here -L/lib -lmusart -fno-strict-overflow"
     )
+    options = parse(["-c", source, *before.split(), f"@{tmp_path}/more.rsp", *after.split()])
     assert (options.mode, options.output, options.standard) == ("compile", "x.o", "-std=c++20")
     assert (options.architectures, options.architecture) == ([22, 31], 31)
     assert options.preprocess == ["-D", "TEXT=a b", "-I", "/with space", "-isystem", "/inc", "-U", "NDEBUG"]

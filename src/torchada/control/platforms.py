@@ -57,6 +57,10 @@ class Platform(enum.Enum, metaclass=_Members):
             _THIRD_PARTIES.setdefault(value, _member(value))
         return _THIRD_PARTIES.get(value) if isinstance(value, str) else None
 
+    def __reduce_ex__(self, protocol: object) -> tuple[type[Platform], tuple[str]]:
+        # CPython 3.11.0 to 3.11.3 pickle a member by its name, and the class has no attribute for those of other packages.
+        return type(self), (self.value,)
+
 
 _THIRD_PARTIES: dict[str, Platform] = {}
 # Device types that are, or are not, GPUs whatever platform was chosen. Backends of other packages are searched only for others.
