@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from support.device_code import Kernels, compile_kernels
+from support.device_code import BY_NVCC, Kernels, compile_kernels
 
 pytestmark = pytest.mark.once
 
 TILE = 240
+
+of_mp_31 = pytest.mark.skipif(BY_NVCC, reason="a GPU of NVIDIA's that has clusters takes them")
 IGNORE, COOPERATIVE, PRIORITY, CLUSTER, PREFERRED_CLUSTER = 0, 2, 8, 4, 11
 INVALID_VALUE, NOT_SUPPORTED, FAILED = 1, 801, 719
 
@@ -42,6 +44,7 @@ def test_a_launch_with_a_configuration_is_cooperative_on_request(library: Path, 
     assert values.tolist() == [5, 11, 24, 51]
 
 
+@of_mp_31
 def test_an_attribute_that_the_device_does_not_have_is_refused(library: Path) -> None:
     values = torch.tensor([5, 0])
     launch = ctypes.CDLL(str(library)).run_launch
@@ -50,6 +53,7 @@ def test_an_attribute_that_the_device_does_not_have_is_refused(library: Path) ->
     assert values.tolist() == [5, 0]
 
 
+@of_mp_31
 @pytest.mark.parametrize(("blocks", "answer"), [(1, 0), (2, NOT_SUPPORTED), (0, INVALID_VALUE)])
 def test_a_cluster_has_one_block(library: Path, blocks: int, answer: int) -> None:
     values = torch.tensor([5])

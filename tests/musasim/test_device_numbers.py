@@ -10,7 +10,7 @@ import numpy
 import pytest
 import torch
 
-from support.device_code import Kernels, compile_kernels
+from support.device_code import BY_NVCC, Kernels, compile_kernels
 
 pytestmark = pytest.mark.once
 
@@ -317,6 +317,7 @@ def test_integer_functions_follow_their_definitions(numbers: Kernels) -> None:
     same(numbers.map("nan_min", torch.float, *nans), torch.tensor([2.0, 1.0]))
 
 
+@pytest.mark.skipif(BY_NVCC, reason="nvcc finds two operators that fit as well as each other")
 def test_mixed_half_and_float_are_compared_as_float(numbers: Kernels) -> None:
     a, b = torch.tensor([1.0, 2, torch.nan, -3]).half(), torch.tensor([1.0, 3, 1, -3]).half()
     result = numbers.map("either_way", torch.int32, a, b, b)
