@@ -61,6 +61,7 @@ else:
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_values_and_gradients_are_those_of_attention(release: str) -> None:
     run(release, VALUES)
@@ -94,6 +95,7 @@ for one, other, third in zip(given, torch.autograd.grad(wanted, (query, key, val
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_dropout_follows_the_generator_and_the_backward_drops_the_same(release: str) -> None:
     run(release, DROPOUT)

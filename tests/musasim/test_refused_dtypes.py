@@ -106,6 +106,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", ["2.7.1", "2.9.1", "2.11.0"])
 def test_complex_numbers(release: str) -> None:
     found = json.loads(run(f"CALLS = {[*OF_COMPLEX]}\n{COMPLEX}", MUSASIM_RELEASE=release))

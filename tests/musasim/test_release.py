@@ -100,6 +100,7 @@ def test_what_is_no_version_of_torch_is_refused() -> None:
         release.belonging_to("newest")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "version"), [("2.7.1", "2.7.1"), ("2.9.1", "2.9.1.post1"), ("2.11.0", "2.11.0.post2")]
 )
@@ -164,6 +165,7 @@ for change in (lambda: setattr(matmul, "allow_tf32", 1), lambda: setattr(matmul,
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["2.9.1", "2.11.0"])
 def test_newer_releases_have_a_switch_for_matrix_products(name: str) -> None:
     run(IMPORT + SWITCH.replace("STARTS", "False"), MUSASIM_RELEASE=name)

@@ -39,6 +39,7 @@ print(json.dumps({"names": [name for name in dir(native)], "fields": fields}))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", release.VERSIONS)
 def test_the_native_part_has_what_its_release_added_and_no_more(name: str) -> None:
     import json

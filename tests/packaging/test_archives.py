@@ -134,6 +134,7 @@ def test_archives_built_elsewhere_and_later_have_the_same_bytes(
     }
 
 
+@pytest.mark.full
 def test_dates_of_archives_are_those_of_source_date_epoch(
     wheel: Path, sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

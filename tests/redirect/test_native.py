@@ -201,6 +201,7 @@ def test_one_binary_serves_every_python(tmp_path: Path) -> None:
         assert done.returncode == 0 or "command not found" in done.stderr, (executable, done.stderr)
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_a_process_that_forbids_mprotect_uses_the_portable_mechanism(musa: Interpreter) -> None:
     """A filter refuses every mprotect; it is installed after the simulator's own use of it."""
@@ -228,6 +229,7 @@ def test_a_process_that_forbids_mprotect_uses_the_portable_mechanism(musa: Inter
     assert "native=False" in out and "Permission denied" in out
 
 
+@pytest.mark.full
 @pytest.mark.musa
 def test_a_process_with_mdwe_uses_whichever_mechanism_works(musa: Interpreter) -> None:
     """PR_SET_MDWE, systemd's MemoryDenyWriteExecute. In torch 2.13 the symbol table shares a segment with code, not in 2.7."""

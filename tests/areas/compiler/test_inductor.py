@@ -103,6 +103,7 @@ def test_generated_code_allocates_by_torch_s_own_function() -> None:
     assert inspect.isbuiltin(generated.empty_strided)
 
 
+@pytest.mark.full
 def test_graphs_that_call_functions_of_torch_may_be_kept() -> None:
     """The cache of graphs for autograd refuses Python functions that it does not know."""
     from torch._dynamo.utils import counters

@@ -46,12 +46,14 @@ def test_they_start_as_on_cuda(musa: Interpreter, release: str) -> None:
     assert state_after(musa, release) == [*AT_FIRST, False, release in ONE_EACH]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_they_start_as_the_vendors_by_the_variable(musa: Interpreter, release: str) -> None:
     expected = [*AT_FIRST, False, True] if release in ONE_EACH else [*TF32, True, True]
     assert state_after(musa, release, TORCHADA_VENDOR_PRECISION="1") == expected
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_variable_of_cuda_allows_tf32(musa: Interpreter, release: str) -> None:
     assert state_after(musa, release, TORCH_ALLOW_TF32_CUBLAS_OVERRIDE="1") == [*TF32, True, True]
@@ -61,6 +63,7 @@ def test_the_variable_of_musa_allows_tf32(musa: Interpreter) -> None:
     assert state_after(musa, "2.9.1", TORCH_ALLOW_TF32_MUBLAS_OVERRIDE="1") == [*TF32, True, True]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_what_a_program_set_before_torchada_came_stays(musa: Interpreter, release: str) -> None:
     code = "import torchada\ntorchada.disable()\n{}\ntorchada.enable()"
@@ -116,6 +119,7 @@ def governed(release: str, products: bool, convolutions: bool) -> list[bool]:
     return [products, convolutions] if release in ONE_EACH else [products and convolutions] * 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_settings(musa: Interpreter, release: str) -> None:
     results = after_each(musa, release, [code for code, *_ in SETTINGS], RESET, "state()")
@@ -140,6 +144,7 @@ NEW_RESET = "backends.fp32_precision = cuda.matmul.fp32_precision = 'none'; cudn
 NEW_STATE = "[cuda.matmul.fp32_precision, cudnn.conv.fp32_precision, products(), mudnn.allow_tf32]"
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not NEW_PRECISION, reason="this torch has no fp32_precision")
 @pytest.mark.parametrize("release", RELEASES)
 def test_fp32_precision(musa: Interpreter, release: str) -> None:
@@ -179,12 +184,14 @@ for setting in ("pass", "own.allow_tf32 = True", f"{refused}; own.allow_tf32 = T
     state_after(musa, release, code)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_frozen_flags_can_be_set_by_torchs_setters(musa: Interpreter, release: str) -> None:
     code = "backends.disable_global_flags()\ntorch.set_float32_matmul_precision('high')"
     assert state_after(musa, release, code) == [*TF32, True, True]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("release", RELEASES)
 def test_undo_gives_the_backends_switches_back(musa: Interpreter, release: str) -> None:
     code = """
