@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ def test_default_tensor_type(spell: str | None) -> None:
     assert made.is_cuda
     assert made.dtype is torch.float64
     torch.set_default_tensor_type("torch.FloatTensor")
+    assert "torch.musa" not in sys.modules
+    assert vars(torch)["musa"] is sys.modules["torch_musa"]
     made = torch.zeros(2)
     assert not made.is_cuda
     assert made.dtype is torch.float32

@@ -1,4 +1,4 @@
-"""Lets stock C++ code find the module whose `_lazy_init` it calls before the first tensor is made.
+"""Lets stock C++ code find the module whose `_lazy_init` it calls before the first tensor is made, or whose storages it asks for.
 
 It imports "torch.musa", where the vendor's torch imports "torch_musa". The name cannot simply be put into sys.modules,
 because `import torch.musa` fails with the real package, so it must fail here too. So a finder answers for the name
@@ -33,13 +33,13 @@ class _ForNativeCode(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class _Alias(ModuleType):
-    """It is in sys.modules from the import until `_lazy_init` or `_gpu_trace` is looked up, which C++ does next.
+    """It is in sys.modules from the import until C++ looks up the name it came for: `_lazy_init`, `_gpu_trace`, a storage's class.
 
     Other threads that find it in the meantime get torch_musa's attributes from it.
     """
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_lazy_init", "_gpu_trace"):
+        if not name.startswith("__"):  # the import machinery asks for such names before the import has ended
             restore()
         return getattr(sys.modules["torch_musa"], name)
 
