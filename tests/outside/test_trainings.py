@@ -57,6 +57,13 @@ def test_a_training_and_its_control_see_different_machines(program: Path, tmp_pa
     assert "simulated None" in kept["device"] and "plain 1" in kept["control"]
 
 
+def test_a_training_does_not_go_on_from_the_files_of_an_earlier_run(program: Path, tmp_path: Path) -> None:
+    goes_on = tmp_path / "goes_on.py"
+    goes_on.write_text("open('kept', 'x').close(); print('step 1: loss 2.0')")
+    results = [outcome(training(str(goes_on), control=f"{program} 2.0"), tmp_path) for _ in range(2)]
+    assert [each.is_right for each in results] == [True, True], results[1].why
+
+
 @pytest.mark.parametrize("losses", ["2.0 1.6", "2.0", "2.0 1.5 1.2", "", "2.0 nan"])
 def test_what_differs_from_the_control_is_not_right(program: Path, tmp_path: Path, losses: str) -> None:
     done = outcome(training(f"{program} {losses}", control=f"{program} 2.0 1.5"), tmp_path)
