@@ -57,6 +57,13 @@ def test_a_training_and_its_control_see_different_machines(program: Path, tmp_pa
     assert "simulated None" in kept["device"] and "plain 1" in kept["control"]
 
 
+def test_a_training_does_not_go_on_from_the_files_of_an_earlier_run(program: Path, tmp_path: Path) -> None:
+    goes_on = tmp_path / "goes_on.py"
+    goes_on.write_text("open('kept', 'x').close(); print('step 1: loss 2.0')")
+    results = [outcome(training(str(goes_on), control=f"{program} 2.0"), tmp_path) for _ in range(2)]
+    assert [each.is_right for each in results] == [True, True], results[1].why
+
+
 @pytest.mark.parametrize("losses", ["2.0 1.6", "2.0", "2.0 1.5 1.2", "", "2.0 nan"])
 def test_what_differs_from_the_control_is_not_right(program: Path, tmp_path: Path, losses: str) -> None:
     done = outcome(training(f"{program} {losses}", control=f"{program} 2.0 1.5"), tmp_path)
@@ -118,3 +125,19 @@ def test_the_table_names_files_that_are_here() -> None:
             assert all("{" not in word.replace("{checkout}", "").replace("{work}", "") for word in words), run.words
             for word in words:
                 assert not word.startswith(str(HERE)) or Path(word).is_file(), word
+
+
+def test_the_controls_names_of_cuda_take_their_arguments_by_name_too(tmp_path: Path) -> None:
+    """Megatron keeps the generator's state with device=."""
+    program = tmp_path / "keeps.py"
+    program.write_text(
+        "import torch; state = torch.cuda.get_rng_state(device='cuda'); first = torch.rand(3, device='cuda')\n"
+        "torch.cuda.set_rng_state(new_state=state, device='cuda'); again = torch.rand(3, device='cuda')\n"
+        "assert first.type() == 'torch.cuda.FloatTensor'\n"
+        "print('step 1: loss', 1.0 + float((first - again).abs().sum()) + torch.cuda.memory_allocated(device=0))\n"
+    )
+    plain = tmp_path / "plain.py"
+    plain.write_text("print('step 1: loss 1.0')")
+    one = training(str(plain), control=f"{HERE / 'on_the_cpu.py'} {program}")
+    done = outcome(one, tmp_path)
+    assert done.is_right, done.why + (tmp_path / "results" / "control" / "0.log").read_text()

@@ -456,6 +456,42 @@ def parallel_contexts(rank: int) -> list[float]:
     return far
 
 
+class Attention(nn.Module):
+    """As torchtitan's wrapper: what takes part of a sequence is a module, and it alone knows that it is causal."""
+
+    def forward(self, queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(queries * 1.0, keys, values, is_causal=True, scale=scale)
+
+
+def parallel_context_of_a_module(rank: int) -> list[Any]:
+    """As parallel_contexts, where a plan spreads the module; last the type of what it returns."""
+    from torch.distributed.tensor.experimental import _attention as contexts
+    from torch.distributed.tensor.parallel import parallelize_module
+
+    mesh = dist.init_device_mesh(DEVICE, (SIZE,))
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 2, 8 * SIZE, 4, device=DEVICE) for _ in range(3)]
+    alone = [tensor.clone().requires_grad_() for tensor in whole]
+    expected = Attention()(*alone, scale=0.3)
+    expected.square().sum().backward()
+    contexts._enable_context_parallel_dispatcher()
+    plan = contexts._ContextParallel(seq_dim=2, attention_type=contexts._ContextParallel.AttentionType.SDPA)
+    module = parallelize_module(Attention(), mesh, plan)
+    balancer = contexts._HeadTailLoadBalancer(8 * SIZE, SIZE, torch.device(DEVICE))
+    far: list[Any] = []
+    for balance in (None, balancer):
+        parts = contexts._context_parallel_shard(mesh, whole, [2, 2, 2], balance)
+        mine = [part.detach().clone().requires_grad_() for part in parts]
+        output = module(mine[0], mine[1], values=mine[2], scale=0.3)
+        output.square().sum().backward()
+        results = [output.detach(), *(part.grad for part in mine)]
+        together = contexts.context_parallel_unshard(mesh, results, [2] * 4, balance)
+        wanted = [expected.detach(), *(tensor.grad for tensor in alone)]
+        far += [(ours - theirs).abs().max().item() for ours, theirs in zip(together, wanted)]
+    contexts._disable_context_parallel_dispatcher()
+    return [*far, type(output) is torch.Tensor]
+
+
 def fused_products(rank: int) -> list[Any]:
     import torch.distributed._symmetric_memory as memory
 
@@ -503,6 +539,7 @@ QUICK: tuple[Callable[[int], Any], ...] = (
     messages,
     gloo_on_the_device,
     parallel_contexts,
+    parallel_context_of_a_module,
     fused_products,
 )
 SLOW: tuple[Callable[[int], Any], ...] = (compiled,)

@@ -40,7 +40,7 @@ def launch(place: Path, names: list[str], **environment: str) -> list[dict[str, 
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Any]]:
     """`answers(name)`: what the ranks answered, all checks being run in one start of the two."""
     left_out = [checks.pipeline] if SENDS_ANOTHER_TYPE else []
-    left_out += [] if HAS_CONTEXTS else [checks.parallel_contexts]
+    left_out += [] if HAS_CONTEXTS else [checks.parallel_contexts, checks.parallel_context_of_a_module]
     names = [check.__name__ for check in checks.QUICK if check not in left_out]
     found = launch(tmp_path_factory.mktemp("ranks"), names)
 
@@ -199,6 +199,15 @@ def test_gloo_on_tensors_of_the_device(answers: Callable[[str], list[Any]]) -> N
 def test_attention_of_a_sequence_over_ranks(answers: Callable[[str], list[Any]]) -> None:
     for found in answers("parallel_contexts"):
         assert len(found) == 12 and max(found) < 1e-4
+
+
+@pytest.mark.skipif(not HAS_CONTEXTS, reason="this torch has contexts in another place, which torchada leaves alone")
+@pytest.mark.full
+def test_attention_of_a_module_that_is_spread_by_a_plan(answers: Callable[[str], list[Any]]) -> None:
+    for found in answers("parallel_context_of_a_module"):
+        *far, plain = found
+        assert len(far) == 8 and max(far) < 1e-4
+        assert plain
 
 
 @pytest.mark.full

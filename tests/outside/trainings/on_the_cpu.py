@@ -37,6 +37,8 @@ class OnTheCPU(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if function is torch.Tensor.cuda:
             return args[0]
+        if function is torch.Tensor.type and len(args) == 1 and not kwargs:
+            return function(*args).replace("torch.", "torch.cuda.")  # Megatron compares names of types
         return function(*map(placed, args), **{name: placed(value) for name, value in (kwargs or {}).items()})
 
 
@@ -104,26 +106,26 @@ def answers():
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "is_current_stream_capturing": lambda: False,
-        "is_bf16_supported": lambda *args: True,
+        "is_bf16_supported": lambda *args, **kwargs: True,
         "device_count": lambda: 4,
         "current_device": lambda: CPU,
-        "current_stream": lambda *args: stream,
-        "default_stream": lambda *args: stream,
+        "current_stream": lambda *args, **kwargs: stream,
+        "default_stream": lambda *args, **kwargs: stream,
         "stream": lambda stream: contextlib.nullcontext(),
         "device": lambda device: contextlib.nullcontext(),
         "Stream": Stream,
         "Event": Event,
-        "get_device_capability": lambda *args: (8, 0),
-        "get_device_name": lambda *args: "CPU",
-        "get_device_properties": lambda *args: properties,
-        "memory_stats": lambda *args: {},
-        "memory_allocated": lambda *args: 0,
-        "memory_reserved": lambda *args: 0,
-        "max_memory_allocated": lambda *args: 0,
-        "max_memory_reserved": lambda *args: 0,
-        "mem_get_info": lambda *args: (1 << 34, 1 << 34),
-        "get_rng_state": lambda *args: torch.get_rng_state(),
-        "set_rng_state": lambda state, *args: torch.set_rng_state(state),
+        "get_device_capability": lambda *args, **kwargs: (8, 0),
+        "get_device_name": lambda *args, **kwargs: "CPU",
+        "get_device_properties": lambda *args, **kwargs: properties,
+        "memory_stats": lambda *args, **kwargs: {},
+        "memory_allocated": lambda *args, **kwargs: 0,
+        "memory_reserved": lambda *args, **kwargs: 0,
+        "max_memory_allocated": lambda *args, **kwargs: 0,
+        "max_memory_reserved": lambda *args, **kwargs: 0,
+        "mem_get_info": lambda *args, **kwargs: (1 << 34, 1 << 34),
+        "get_rng_state": lambda device=None: torch.get_rng_state(),
+        "set_rng_state": lambda new_state, device=None: torch.set_rng_state(new_state),
         "default_generators": Generators(),
     }
 
@@ -148,7 +150,7 @@ def prepare():
         if hasattr(torch.cuda.random, name):  # it has some of them by a name of its own
             setattr(torch.cuda.random, name, answer)
     torch.cuda.nvtx = SimpleNamespace(
-        range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args: contextlib.nullcontext()
+        range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args, **kwargs: contextlib.nullcontext()
     )
     cpp_extension.CUDA_HOME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
     torch.nn.Module.cuda = lambda self, device=None: self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,12 +87,19 @@ def outcome(training: Training, checkouts: Path, results: Path, seconds: float) 
         return Outcome(training, why=why, was_run=False)
     sides = {}
     for side, runs in (("device", training.runs), ("control", training.control)):
-        folder = results / side
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _emptied(results / side)
         output, failure = _all(training, runs, checkouts, folder, seconds, plain=side == "control")
         sides[side] = training.losses(output)
         why = why or (failure and f"{side}: {failure}")
     return Outcome(training, sides["device"], sides["control"], why)
+
+
+def _emptied(folder: Path) -> Path:
+    """A training goes on from the checkpoints that it finds, so those of an earlier run have to go."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def _all(
