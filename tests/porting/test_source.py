@@ -216,7 +216,7 @@ asm volatile("cp.async.bulk.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
    " mov.b32 %0, %1;}" : "=r"(y)); else cudaGraphConditionalHandleCreate();
 asm volatile("" ::: "memory");
-__asm__ __volatile__("bar.sync 1;");
+__asm__ __volatile__("bar.sync 1, 64;");
 #include <cuda/ptx>
 void f(const __grid_constant__ CUtensorMap m);
 cuda\\
@@ -287,7 +287,7 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
-    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGraphConditionalHandleCreate();'
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1, 64;"); }\n)";\ncudaGraphConditionalHandleCreate();'
     assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGraphConditionalHandleCreate", 5)]
 
 
@@ -421,3 +421,9 @@ asm volatile("cp.async.bulk.wait_all;");
     assert [name in text for name in ("musaMalloc", "musaFree", "musaStream_t", "__MUSACC__")] == [True] * 4
     assert [line for _, _, line in found(source)] == [9], "what has no counterpart is reported in each branch"
     assert text.count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize("name", ["cublasSgemm_64", "cublasCgemm_64", "cublasGemmEx_64", "cublasSetMatrix_64"])
+def test_sizes_of_64_bits_name_the_function_to_take(name: str) -> None:
+    (finding,) = port_source(f"{name}(handle);".encode()).findings
+    assert (finding.kind, finding.name) == (UNPORTED, name) and "the one without _64" in finding.reason
