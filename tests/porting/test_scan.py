@@ -440,7 +440,9 @@ def test_quiet_port_prints_nothing_and_verbose_port_every_name(
 
 
 def test_the_page_escapes_what_sources_say(tmp_path: Path) -> None:
-    write(tmp_path / "p", {"<b>.cu": b'asm("bar.sync 1, 64; </script><script>alert(1)");\nint e = __CUDA_ARCH__ + 1;\n'})
+    write(
+        tmp_path / "p", {"<b>.cu": b'asm("bar.sync 1, 64; </script><script>alert(1)");\nint e = __CUDA_ARCH__ + 1;\n'}
+    )
     assert run(tmp_path / "p", "--report", tmp_path / "r.html") == 0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("<script") == 2 and "<b>.cu" not in page and "&lt;b&gt;.cu" in page

@@ -192,6 +192,17 @@ def test_guards_of_versions(operator: str, number: int) -> None:
         assert eval(after, {"MUSART_VERSION": musa}) == expected, after
 
 
+def test_the_version_of_the_compiler_is_a_number_and_whether_there_is_one_is_asked_of_the_compiler() -> None:
+    source = "#if __CUDACC_VER_MAJOR__ >= 11 && 4 <= __CUDACC_VER_MINOR__\nint v = __CUDACC_VER_MAJOR__ * 10;"
+    assert ported(source) == "#if 11 >= 11 && 4 <= 8\nint v = 11 * 10;" and found(source) == []
+    newer = port_source(b"#if (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ == 4)", Project(reached=12040))
+    assert newer.text == b"#if (12 > 12 || 4 == 4)"
+    for asks in ("#ifdef %s", "# if !defined ( %s )", "#undef %s", "#define %s 12", "#if defined %s"):
+        assert ported(asks % "__CUDACC_VER_MAJOR__") == asks % "__MUSACC_VER_MAJOR__"
+        assert found(asks % "__CUDACC_VER_MAJOR__") == [(CHECK, "__CUDACC_VER_MAJOR__", 1)]
+    assert ported("#if defined(A) && (__CUDACC_VER_MINOR__)") == "#if defined(A) && (8)"
+
+
 def test_a_version_that_is_returned_is_the_one_that_torch_tells() -> None:
     """Packages compare it with torch.version.cuda when they are imported."""
     assert ported("int f() { return CUDA_VERSION; }") == "int f() { return 11080; }"
