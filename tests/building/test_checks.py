@@ -28,7 +28,7 @@ def build(folder: Path, *files: Path) -> list[str]:
 
 def test_places_to_look_at_are_said_last_and_once(tmp_path: Path) -> None:
     source = tmp_path / "a.cu"
-    source.write_text('k<< <1, 1>> >(p);\nasm("bar.sync 1;");\nREGISTER(op, CUDA, f);\n')
+    source.write_text('k<< <1, 1>> >(p);\nasm("bar.sync 1, 64;");\nREGISTER(op, CUDA, f);\n')
     lines = build(tmp_path / "build", source)
     end = lines.index("the compiler's messages")
     assert any(f"{source}:2:1: bar.sync has no counterpart" in line for line in lines[:end])

@@ -33,7 +33,9 @@ ASKED = {
 OF_NVCC = {
     "defined(__NVCC__)": False,
     "defined(__CUDACC_VER_MAJOR__)": False,
-    "__CUDACC_VER_MAJOR__ >= 11": False,
+    "__CUDACC_VER_MAJOR__ >= 11": True,
+    "__CUDACC_VER_MAJOR__ == 11 && __CUDACC_VER_MINOR__ >= 8": True,
+    "(__CUDACC_VER_MAJOR__ * 10000 + __CUDACC_VER_MINOR__ * 100 >= 120800)": False,
 }
 
 

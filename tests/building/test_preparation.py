@@ -209,7 +209,7 @@ def test_what_was_noticed_is_said_also_where_the_next_step_ends_the_build(
     project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """So that a user can mend everything at once."""
-    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm("bar.sync 1;"); }\n')
+    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm("bar.sync 1, 64;"); }\n')
     flags = {"nvcc": ["--ptx"], "hipcc": []}
     extension = Extension("two", ["csrc/kernel.cu"], extra_compile_args=flags)  # type: ignore[arg-type]
     with pytest.raises(BuildError, match="nvcc's --ptx has no equivalent"):
@@ -231,7 +231,7 @@ def test_a_source_that_cannot_be_ported_is_an_error(
     project: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Told by file and line; a source that is none stops the build, and the extension is its own again."""
-    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 1;"); }\n')
+    (project / "csrc" / "own.cuh").write_text('__device__ void f() { asm volatile("bar.sync 1, 64;"); }\n')
     extension = Extension("two", ["csrc/kernel.cu"])
     with prepared(command(extension), toolkit, []):
         pass

@@ -177,7 +177,7 @@ def test_what_is_translated_gives_ptx_results(tmp_path: Path) -> None:
         'asm("bfe.u32 %0, %1, %2, %3;" : "*r"(r) : "r"(a), "r"(b), "r"(c));',
         'asm("bfe.u64 %0, %1, %2, %3;" : "=l"(r) : "l"(a), "r"(b), "r"(c));',
         'asm("mov.u32 %0, %%smid;" : "=r"(r));',
-        'asm("membar.gl; bar.sync 1;");',
+        'asm("membar.gl; bar.sync 1, 64;");',
         'asm("{ .reg .pred p; setp.ne.f32 p, %1, %2; selp.b32 %0, 1, 0, p; }" : "=r"(r) : "f"(a), "f"(b));',
         'asm("{ .reg .pred p; .reg .pred p; setp.ne.u32 p, %1, 0; selp.b32 %0, 1, 0, p; }" : "=r"(r) : "r"(a));',
         'asm("{ L: bra.uni L; }" ::: "memory");',

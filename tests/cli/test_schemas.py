@@ -126,7 +126,7 @@ def test_the_report_of_a_program_without_torch_fits_its_schema(plain: Interprete
 @pytest.mark.parametrize("output", [[], ["-o", "out"]])
 def test_the_report_of_port_fits_its_schema(plain: Interpreter, tmp_path: Path, output: list[str]) -> None:
     (tmp_path / "src").mkdir()
-    (tmp_path / "src/a.cu").write_text('cudaFree();\nasm("bar.sync 1;");\nint x = __CUDA_ARCH__ + 1;\n')
+    (tmp_path / "src/a.cu").write_text('cudaFree();\nasm("bar.sync 1, 64;");\nint x = __CUDA_ARCH__ + 1;\n')
     (tmp_path / "src/data.bin").write_bytes(b"\0")
     Interpreter(env=plain.env, cwd=tmp_path).run(["-m", "torchada", "port", "src", *output, "--report", "r.json"])
     found = json.loads((tmp_path / "r.json").read_text())

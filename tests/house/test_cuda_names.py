@@ -30,7 +30,7 @@ def test_the_page_is_up_to_date(every: list[module.Name]) -> None:
         ("cudaMalloc", module.SIMULATED, "musaMalloc"),
         ("cublasSgemm", module.SIMULATED, "mublasSgemm"),
         ("cudaBindTexture2D", module.SIMULATED, "musaBindTexture2D"),
-        ("cudaBindTextureToArray", module.TRANSLATED, "musaBindTextureToArray"),
+        ("cudaBindTextureToMipmappedArray", module.TRANSLATED, "musaBindTextureToMipmappedArray"),
         ("cuFileRead", module.TRANSLATED, "muFileRead"),
         ("nvtxRangePushA", module.KEPT, "nvtxRangePushA"),
         ("__shfl_xor_sync", module.KEPT, "__shfl_xor_sync"),

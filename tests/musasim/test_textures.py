@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -77,3 +80,31 @@ def test_a_box_is_copied_into_the_middle_of_a_larger_one(kernels: Kernels) -> No
     expected[1:3, 1:4, 2:6] = given.view(2, 3, 4)
     assert torch.equal(out, given)
     assert torch.equal(whole, expected)
+
+
+def test_arrays_are_sampled_in_each_of_their_dimensions_and_not_between_layers(kernels: Kernels) -> None:
+    out = torch.zeros(6)
+    kernels.run("sampled_arrays", torch.tensor([1.0, 2.0, 9.0]), torch.arange(8.0), out)
+    assert out.tolist() == [1.5, 9, 3.5, 5, 4.5, 7]
+
+
+def test_surfaces_are_read_and_written_by_the_byte(kernels: Kernels) -> None:
+    picture = torch.arange(24, dtype=torch.uint8).reshape(2, 3, 4)
+    out = torch.full((4, 2, 4), 7, dtype=torch.uint8)
+    kernels.run("turned", picture, out)
+    assert out[:3].equal(picture.flip(2).transpose(0, 1))
+    # Beyond the last column there is zero, and the nearest element of column -1 in row 2 is the first of row 1.
+    assert out[3, 0].tolist() == [0, 12, 13, 1]
+
+
+def test_arrays_say_what_they_are_and_refuse_what_does_not_fit(kernels: Kernels) -> None:
+    out = torch.zeros(9, dtype=torch.int32)
+    kernels.run("refused_of_arrays", out)
+    assert out.tolist() == [16, 16, 530, *[1] * 6]
+
+
+def test_writing_beyond_a_surface_ends_the_kernel(kernels: Kernels) -> None:
+    """In a process of its own, for the device takes no further work after a fault."""
+    code = f"import ctypes; print(ctypes.CDLL({str(kernels.library)!r}).trapped())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True)
+    assert done.stdout.split() == ["719"] and "outside of its array" in done.stderr

@@ -79,7 +79,9 @@ def test_what_a_header_brought_along_is_included_before_the_line_directive() -> 
 def test_a_ported_tree_includes_what_a_header_brought_along(tmp_path: Path) -> None:
     """Also where no build adds it: these are the user's sources from now on."""
     (tmp_path / "csrc").mkdir()
-    (tmp_path / "csrc/a.cuh").write_bytes(b'\xef\xbb\xbf#include <c10/cuda/CUDAException.h>\r\nasm("bar.sync 1;");\r\n')
+    (tmp_path / "csrc/a.cuh").write_bytes(
+        b'\xef\xbb\xbf#include <c10/cuda/CUDAException.h>\r\nasm("bar.sync 1, 64;");\r\n'
+    )
     (tmp_path / "csrc/b.h").write_bytes(b"float most = FLT_MAX;\n")
     tree = port_tree(tmp_path / "csrc", tmp_path / "out")
     lines = (tmp_path / "out/a.muh").read_bytes().split(b"\r\n")

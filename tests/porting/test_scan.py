@@ -26,7 +26,7 @@ SOURCES = {
     "pyproject.toml": b'[tool.torchada.porting]\nexclude = ["vendor"]\n[tool.torchada.porting.names]\nSPECIAL = "OTHER"\n',
     "csrc/a.cu": b'#include "b.cuh"\n#include "../include/proj/cuda_utils.h"\n#include <proj/k.cuh>\n'
     b"#include <cub/cub.cuh>\ncudaFree(SPECIAL);\n",
-    "csrc/b.cuh": b'#include "cuda.h"\r\n#define K "k.cuh"\r\n#include K\r\nasm("bar.sync 1;");',
+    "csrc/b.cuh": b'#include "cuda.h"\r\n#define K "k.cuh"\r\n#include K\r\nasm("bar.sync 1, 64;");',
     "include/proj/cuda_utils.h": b"cudaError_t e; // \xe9\n",
     "include/proj/k.cuh": b"",
     "vendor/v.cu": b"cudaFree();",
@@ -78,7 +78,7 @@ def test_a_tree_is_ported_into_a_folder_of_its_own(project: Path, tmp_path: Path
         "vendor/v.cu": SOURCES["vendor/v.cu"],
         "csrc/a.mu": b'#include "b.muh"\n#include "../include/proj/cuda_utils.h"\n#include <proj/k.muh>\n'
         b"#include <cub/cub.cuh>\nmusaFree(OTHER);\n",
-        "csrc/b.muh": b'#include "musa.h"\r\n#define K "k.muh"\r\n#include K\r\nasm("bar.sync 1;");',
+        "csrc/b.muh": b'#include "musa.h"\r\n#define K "k.muh"\r\n#include K\r\nasm("bar.sync 1, 64;");',
         "include/proj/cuda_utils.h": b"musaError_t e; // \xe9\n",
         "include/proj/k.muh": b"",
     }
@@ -405,7 +405,7 @@ def test_port_reports_and_diffs_a_file_whose_name_is_no_text(
     tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     (tmp_path / "p").mkdir()
-    Path(os.fsdecode(os.fsencode(tmp_path) + b"/p/\xff.cu")).write_bytes(b'asm("bar.sync 1;"); cudaFree();')
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/p/\xff.cu")).write_bytes(b'asm("bar.sync 1, 64;"); cudaFree();')
     reports = [tmp_path / "r.json", tmp_path / "r.html"]
     assert run(tmp_path / "p", "--diff", *(word for name in reports for word in ("--report", name))) == 0
     assert b'--- "a/\\377.cu"\n+++ "b/\\377.mu"\n' in capfdbinary.readouterr().out
@@ -417,7 +417,7 @@ def test_port_counts_one_source_as_one(tmp_path: Path, capsys: pytest.CaptureFix
     write(tmp_path / "p", {"a.cu": b"cudaFree();\n"})
     assert run(tmp_path / "p") == 0
     assert capsys.readouterr().out == "1 source, 1 name translated\n"
-    write(tmp_path / "p", {"b.cu": b'cudaFree();\ncudaFree();\nasm("bar.sync 1;");\n'})
+    write(tmp_path / "p", {"b.cu": b'cudaFree();\ncudaFree();\nasm("bar.sync 1, 64;");\n'})
     assert run(tmp_path / "p") == 0
     assert capsys.readouterr().out.splitlines()[:2] == [
         "2 sources, 3 names translated",
@@ -440,7 +440,9 @@ def test_quiet_port_prints_nothing_and_verbose_port_every_name(
 
 
 def test_the_page_escapes_what_sources_say(tmp_path: Path) -> None:
-    write(tmp_path / "p", {"<b>.cu": b'asm("bar.sync 1; </script><script>alert(1)");\nint e = __CUDA_ARCH__ + 1;\n'})
+    write(
+        tmp_path / "p", {"<b>.cu": b'asm("bar.sync 1, 64; </script><script>alert(1)");\nint e = __CUDA_ARCH__ + 1;\n'}
+    )
     assert run(tmp_path / "p", "--report", tmp_path / "r.html") == 0
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert page.count("<script") == 2 and "<b>.cu" not in page and "&lt;b&gt;.cu" in page

@@ -192,6 +192,17 @@ def test_guards_of_versions(operator: str, number: int) -> None:
         assert eval(after, {"MUSART_VERSION": musa}) == expected, after
 
 
+def test_the_version_of_the_compiler_is_a_number_and_whether_there_is_one_is_asked_of_the_compiler() -> None:
+    source = "#if __CUDACC_VER_MAJOR__ >= 11 && 4 <= __CUDACC_VER_MINOR__\nint v = __CUDACC_VER_MAJOR__ * 10;"
+    assert ported(source) == "#if 11 >= 11 && 4 <= 8\nint v = 11 * 10;" and found(source) == []
+    newer = port_source(b"#if (__CUDACC_VER_MAJOR__ > 12 || __CUDACC_VER_MINOR__ == 4)", Project(reached=12040))
+    assert newer.text == b"#if (12 > 12 || 4 == 4)"
+    for asks in ("#ifdef %s", "# if !defined ( %s )", "#undef %s", "#define %s 12", "#if defined %s"):
+        assert ported(asks % "__CUDACC_VER_MAJOR__") == asks % "__MUSACC_VER_MAJOR__"
+        assert found(asks % "__CUDACC_VER_MAJOR__") == [(CHECK, "__CUDACC_VER_MAJOR__", 1)]
+    assert ported("#if defined(A) && (__CUDACC_VER_MINOR__)") == "#if defined(A) && (8)"
+
+
 def test_a_version_that_is_returned_is_the_one_that_torch_tells() -> None:
     """Packages compare it with torch.version.cuda when they are imported."""
     assert ported("int f() { return CUDA_VERSION; }") == "int f() { return 11080; }"
@@ -216,7 +227,7 @@ asm volatile("cp.async.bulk.wait_all;" ::: "memory"); // asm("mov.u32")
 if (x) asm volatile("{\\n"
    " mov.b32 %0, %1;}" : "=r"(y)); else cudaGraphConditionalHandleCreate();
 asm volatile("" ::: "memory");
-__asm__ __volatile__("bar.sync 1;");
+__asm__ __volatile__("bar.sync 1, 64;");
 #include <cuda/ptx>
 void f(const __grid_constant__ CUtensorMap m);
 cuda\\
@@ -287,7 +298,7 @@ def test_templates_put_together_by_macros_are_findings_in_code_for_gpus() -> Non
 
 
 def test_findings_within_a_program_in_a_string_have_their_own_lines() -> None:
-    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1;"); }\n)";\ncudaGraphConditionalHandleCreate();'
+    source = 'auto s = R"(\n__global__ void f() {\n asm("bar.sync 1, 64;"); }\n)";\ncudaGraphConditionalHandleCreate();'
     assert found(source) == [(UNPORTED, "bar.sync", 3), (UNPORTED, "cudaGraphConditionalHandleCreate", 5)]
 
 
@@ -421,3 +432,9 @@ asm volatile("cp.async.bulk.wait_all;");
     assert [name in text for name in ("musaMalloc", "musaFree", "musaStream_t", "__MUSACC__")] == [True] * 4
     assert [line for _, _, line in found(source)] == [9], "what has no counterpart is reported in each branch"
     assert text.count("\n") == source.count("\n")
+
+
+@pytest.mark.parametrize("name", ["cublasSgemm_64", "cublasCgemm_64", "cublasGemmEx_64", "cublasSetMatrix_64"])
+def test_sizes_of_64_bits_name_the_function_to_take(name: str) -> None:
+    (finding,) = port_source(f"{name}(handle);".encode()).findings
+    assert (finding.kind, finding.name) == (UNPORTED, name) and "the one without _64" in finding.reason

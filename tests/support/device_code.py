@@ -70,6 +70,7 @@ class Kernels:
     """The entry points of a library: a name takes tensors on the CPU and whole numbers, and must answer musaSuccess."""
 
     def __init__(self, library: Path) -> None:
+        self.library = library
         self._library = ctypes.CDLL(str(library))
 
     def run(self, entry: str, *arguments: torch.Tensor | int) -> None:

@@ -18,7 +18,7 @@ _IDENTIFYING = "CMakeCUDACompilerId.cu"
 def identity(sources: Iterable[str]) -> list[str]:
     """The macros by which CMake knows nvcc, if its own source that asks for the compiler is among `sources`; it is not ported.
 
-    Other sources get none of them: whoever asks for nvcc's version in code means nvcc, and the accelerator's compiler is clang.
+    Other sources get none of them: what asks whether they are defined means nvcc, and the accelerator's compiler is clang.
     """
     if not any(os.path.basename(source) == _IDENTIFYING for source in sources):
         return []

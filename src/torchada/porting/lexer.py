@@ -52,7 +52,7 @@ from torchada.porting.rules.dispatch import AUTOCAST_WORDS
 RAW = 0
 _RARE = (b"%:", b"asm", b"Autocast", b"autocast::")
 # One pass for all that begin so takes a third of the time of one for each.
-_RARE_OF_COMPILERS = re.compile(rb"__(?:has_include|cluster|grid_constant__|maxnreg__|vi)")
+_RARE_OF_COMPILERS = re.compile(rb"__(?:has_include|barrier_sync|cluster|grid_constant__|maxnreg__|vi)")
 _APART = re.compile(rb"<<\s{1,80}<")
 
 NAME = rb"[\w$\x80-\xff]"
@@ -99,7 +99,7 @@ _RARE_ONES = (
     rb"%:[ \t]*(?:include|include_next|import)[ \t]*(" + _PATH + rb")",
     rb"a" + _FIRST % b"a" + rb"(sm)(?!" + NAME + rb")",
     rb"_" + _FIRST % b"_" + rb"(_asm(?:__)?)(?!" + NAME + rb")",
-    rb"_" + _FIRST % b"_" + rb"(_(?:cluster|grid_constant|maxnreg)" + NAME + rb"*)",
+    rb"_" + _FIRST % b"_" + rb"(_(?:barrier_sync|cluster|grid_constant|maxnreg)" + NAME + rb"*)",
     rb"_" + _FIRST % b"_" + rb"(_vi(?:add|b)?m(?:ax|in)" + NAME + rb"*)",
     rb"A" + _FIRST % b"A" + rb"(utocast)(?!" + NAME + rb")",
     rb"a" + _FIRST % b"a" + rb"(%b)(?!" % "|".join(word[1:] for word in AUTOCAST_WORDS).encode() + NAME + rb")",

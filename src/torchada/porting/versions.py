@@ -8,6 +8,9 @@ original is true on the one that it stands for.
 **Versions.** MUSA's own count is larger than any of CUDA's (MUSA_VERSION is 40300 in 4.3), so the numbers that MUSA has reached
 stay, and a million is added to the others. CUDA 11.8 counts as reached: MUSA has the names of 11.7, and 11.8's types for fp8.
 A function that returns the version says so as well: what reads it compares it with torch.version.cuda.
+
+**The compiler's version.** mcc is not known to have one that counts so, and what is not defined is 0: kernels whose bodies ask
+for nvcc 11 would be compiled empty. Where the number is used, it is that of the same CUDA; whether there is one stays a question.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ REACHED = 11080
 """The newest CUDA_VERSION that MUSA counts as."""
 OUT_OF_REACH = 1_000_000
 ARCH_MACRO = {"__CUDA_ARCH__": "__MUSA_ARCH__"}
+COMPILER_MACROS = {"__CUDACC_VER_MAJOR__": "__MUSACC_VER_MAJOR__", "__CUDACC_VER_MINOR__": "__MUSACC_VER_MINOR__"}
 VERSION_MACROS = {"CUDA_VERSION": "MUSA_VERSION", "CUDART_VERSION": "MUSART_VERSION"}
 
 # Two of these never stand side by side: the ways to share out what lies between would be as many as the square of its length.
@@ -35,6 +39,10 @@ _OTHER_USE = re.compile(_CLOSED + rb"(?:[<>=!]=|[<>*/%+-])")
 _OTHER_USE_LEFT = re.compile(rb"(?:[<>=!]=|[<>*/%+=-])" + _OPENED)
 _RETURNED = re.compile(rb"(?<!\w)return" + _SPACE + rb"\Z")
 _ENDED = re.compile(_SPACE + rb";")
+_IS_DEFINED = re.compile(
+    rb"(?:(?<!\w)defined%b(?:\(%b)?" % (_SPACE, _SPACE)
+    + rb"|#[ \t]{0,80}(?:ifn?def|elifn?def|define|undef)[ \t]{1,80})\Z"
+)
 _MIRRORED = {b">=": b"<=", b"<=": b">=", b">": b"<", b"<": b">", b"==": b"==", b"!=": b"!="}
 _FURTHEST = 96
 
@@ -93,6 +101,16 @@ def guard(text: bytes, start: int, end: int, macro: str, reached: int = REACHED)
         new,
         f"{new.decode()} counts otherwise than {macro}; look at what is done with it" if is_used else None,
     )
+
+
+def compiler_version(text: bytes, start: int, end: int, macro: str, reached: int = REACHED) -> Guard:
+    """The number of nvcc's version in the place of the macro at `text[start:end]`, unless the question is whether it is defined."""
+    if _IS_DEFINED.search(text[max(0, start - _FURTHEST) : start]):
+        return Guard(
+            start, end, COMPILER_MACROS[macro].encode(), "mcc is not known to have a version that counts as nvcc's"
+        )
+    major, rest = divmod(reached, 1000)
+    return Guard(start, end, b"%d" % (major if "MAJOR" in macro else rest // 10), None)
 
 
 def _opened(text: bytes, start: int) -> bool:

@@ -217,7 +217,7 @@ def test_load_inline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_load_says_what_it_cannot(tmp_path: Path) -> None:
-    (tmp_path / "kernel.cu").write_text('__global__ void kernel() { asm volatile("bar.sync 1;"); undeclared(); }\n')
+    (tmp_path / "kernel.cu").write_text('__global__ void kernel() { asm volatile("bar.sync 1, 64;"); undeclared(); }\n')
     with pytest.raises(RuntimeError, match=str(tmp_path / "kernel.cu") + ":1:"):
         cpp_extension.load(
             "broken", [str(tmp_path / "kernel.cu")], build_directory=str(tmp_path), is_python_module=False

@@ -155,3 +155,136 @@ extern "C" int box(uint8_t* in, uint8_t* out, uint8_t* whole) {
   musaFree(memory.ptr);
   return finished();
 }
+
+// --- arrays and surfaces --------------------------------------------------------------------------------------------------------
+
+template <class Description>
+musaTextureObject_t texture_of(musaArray_t array, const Description& description) {
+  musaResourceDesc resource = {};
+  resource.resType = musaResourceTypeArray;
+  resource.res.array.array = array;
+  musaTextureObject_t object = 0;
+  musaCreateTextureObject(&object, &resource, &description, nullptr);
+  return object;
+}
+
+__global__ void sample_arrays(musaTextureObject_t line, musaTextureObject_t volume, musaTextureObject_t layers, float* out) {
+  out[0] = tex1D<float>(line, 1.0f);  // between the first two
+  out[1] = tex1D<float>(line, 9.0f);
+  out[2] = tex3D<float>(volume, 1.0f, 1.0f, 1.0f);  // between all eight
+  out[3] = tex3D<float>(volume, 1.5f, 0.5f, 1.5f);
+  out[4] = tex2DLayered<float>(layers, 1.0f, 0.5f, 1);  // never between layers
+  out[5] = tex2DLayered<float>(layers, 1.5f, 1.5f, 9);
+}
+
+// `line` has 3 floats; `volume` 2 x 2 x 2 of them, which are 2 layers as well.
+extern "C" int sampled_arrays(const float* line, const float* volume, float* out) {
+  const auto channels = musaCreateChannelDesc<float>();
+  musaTextureDesc description = {};
+  description.addressMode[0] = description.addressMode[1] = description.addressMode[2] = musaAddressModeClamp;
+  description.filterMode = musaFilterModeLinear;
+  musaArray_t one, three, layered;
+  if (const auto error = musaMallocArray(&one, &channels, 3)) return error;
+  if (const auto error = musaMalloc3DArray(&three, &channels, make_musaExtent(2, 2, 2))) return error;
+  if (const auto error = musaMalloc3DArray(&layered, &channels, make_musaExtent(2, 2, 2), musaArrayLayered)) return error;
+  musaMemcpy2DToArray(one, 0, 0, line, 12, 12, 1, musaMemcpyHostToDevice);
+  musaMemcpy3DParms copy = {};
+  copy.srcPtr = make_musaPitchedPtr(const_cast<float*>(volume), 2 * sizeof(float), 2, 2);
+  copy.extent = make_musaExtent(2, 2, 2);
+  copy.kind = musaMemcpyHostToDevice;
+  for (const auto array : {three, layered}) {
+    copy.dstArray = array;
+    if (const auto error = musaMemcpy3D(&copy)) return error;
+  }
+  Buffer<float> result(out, 6);
+  const musaTextureObject_t objects[] = {
+      texture_of(one, description), texture_of(three, description), texture_of(layered, description)};
+  sample_arrays<<<1, 1>>>(objects[0], objects[1], objects[2], result.data());
+  result.back();
+  for (const auto object : objects) musaDestroyTextureObject(object);
+  for (const auto array : {one, three, layered}) musaFreeArray(array);
+  return finished();
+}
+
+__global__ void turn(musaSurfaceObject_t from, musaSurfaceObject_t to, int width, int height) {
+  const int x = threadIdx.x, y = threadIdx.y;
+  uchar4 value;
+  surf2Dread(&value, from, x * 4, y);
+  surf2Dwrite(make_uchar4(value.w, value.z, value.y, value.x), to, y * 4, x);
+  if (x == 0 && y == 0) {  // outside: what is read is zero or the nearest element, and nothing is written
+    const auto outside = surf2Dread<uchar4>(from, width * 4, 0, musaBoundaryModeZero);
+    const auto clamped = surf2Dread<uchar4>(from, -4, height, musaBoundaryModeClamp);
+    surf2Dwrite(make_uchar4(outside.x, clamped.x, clamped.y, 1), to, 0, width, musaBoundaryModeClamp);
+    surf2Dwrite(make_uchar4(9, 9, 9, 9), to, -4, 0, musaBoundaryModeZero);
+  }
+}
+
+// 3 x 2 elements of four bytes become 2 x 4 of them: turned, and in the last row what lies outside.
+extern "C" int turned(const uint8_t* in, uint8_t* out) {
+  const auto channels = musaCreateChannelDesc<uchar4>();
+  musaArray_t arrays[2];
+  if (const auto error = musaMallocArray(arrays, &channels, 3, 2, musaArraySurfaceLoadStore)) return error;
+  if (const auto error = musaMallocArray(arrays + 1, &channels, 2, 4, musaArraySurfaceLoadStore)) return error;
+  if (const auto error = musaMemcpyToArray(arrays[0], 0, 0, in, 24, musaMemcpyHostToDevice)) return error;
+  musaSurfaceObject_t surfaces[2];
+  for (int i = 0; i < 2; ++i) {
+    musaResourceDesc resource = {};
+    resource.resType = musaResourceTypeArray;
+    resource.res.array.array = arrays[i];
+    if (const auto error = musaCreateSurfaceObject(surfaces + i, &resource)) return error;
+  }
+  turn<<<1, dim3(3, 2)>>>(surfaces[0], surfaces[1], 3, 2);
+  if (const auto error = musaMemcpyFromArray(out, arrays[1], 0, 0, 32, musaMemcpyDeviceToHost)) return error;
+  for (int i = 0; i < 2; ++i) {
+    musaDestroySurfaceObject(surfaces[i]);
+    musaFreeArray(arrays[i]);
+  }
+  return finished();
+}
+
+// What an array says of itself, and what is refused: 1 where it is.
+extern "C" int refused_of_arrays(int* out) {
+  const auto channels = musaCreateChannelDesc<short2>();
+  const musaChannelFormatDesc nothing = {};
+  musaArray_t array, other;
+  if (const auto error = musaMallocArray(&array, &channels, 5, 3)) return error;
+  musaChannelFormatDesc described;
+  musaExtent extent;
+  unsigned int flags = 7;
+  if (const auto error = musaArrayGetInfo(&described, &extent, &flags, array)) return error;
+  out[0] = described.x;
+  out[1] = described.y;
+  out[2] = static_cast<int>(extent.width * 100 + extent.height * 10 + extent.depth + flags);
+  uint8_t bytes[64] = {};
+  out[3] = musaMallocArray(&other, &nothing, 4) != musaSuccess;
+  out[4] = musaMallocArray(&other, &channels, 4, 4, musaArrayCubemap) == musaErrorNotSupported;
+  out[5] = musaMemcpy2DToArray(array, 4, 0, bytes, 20, 20, 1, musaMemcpyHostToDevice) == musaErrorInvalidValue;
+  out[6] = musaMemcpyToArray(array, 0, 2, bytes, 21, musaMemcpyHostToDevice) == musaErrorInvalidValue;
+  musaResourceDesc resource = {};
+  resource.resType = musaResourceTypeArray;
+  resource.res.array.array = array;
+  musaSurfaceObject_t surface;
+  out[7] = musaCreateSurfaceObject(&surface, &resource) == musaErrorInvalidValue;  // not made to be written to
+  musaMemcpy3DParms copy = {};
+  copy.dstArray = array;
+  copy.srcPtr = make_musaPitchedPtr(bytes, 20, 20, 3);
+  copy.extent = make_musaExtent(6, 1, 1);
+  copy.kind = musaMemcpyHostToDevice;
+  out[8] = musaMemcpy3D(&copy) == musaErrorInvalidValue;
+  musaGetLastError();
+  return musaFreeArray(array);
+}
+
+__global__ void write_outside(musaSurfaceObject_t surface) { surf1Dwrite(1, surface, 16); }
+extern "C" int trapped() {
+  const auto channels = musaCreateChannelDesc<int>();
+  musaArray_t array;
+  if (const auto error = musaMallocArray(&array, &channels, 4, 0, musaArraySurfaceLoadStore)) return error;
+  musaResourceDesc resource = {};
+  resource.resType = musaResourceTypeArray;
+  resource.res.array.array = array;
+  musaSurfaceObject_t surface;
+  if (const auto error = musaCreateSurfaceObject(&surface, &resource)) return error;
+  write_outside<<<1, 1>>>(surface);
+  return musaDeviceSynchronize();
+}

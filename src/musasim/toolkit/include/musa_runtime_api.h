@@ -11,7 +11,7 @@
 #define MUSART_EXTENT dim3
 #include "musasim/runtime_api.h"
 #include "musasim/unraised_errors.h"
-#include "musasim/volumes.h"
+#include "musasim/volume_copies.h"
 
 // Memory pools of the runtime: their types, which declarations name. libmusart.so has no functions for them.
 typedef struct MUmemPoolHandle_st* musaMemPool_t;

@@ -1,5 +1,5 @@
-// Textures over linear memory and over rows with a pitch: their types, texture objects, and the references of CUDA before version 12.
-// Absent: arrays, mipmaps, layers, cubes and surfaces, which creating a texture refuses.
+// Textures over linear memory, rows with a pitch and arrays: their types, texture objects, and the references of CUDA before version 12;
+// surface objects over arrays. Absent: mipmaps, cubes, gathering, halves as elements, which creating a texture refuses; references of surfaces.
 #pragma once
 
 #include <climits>
@@ -7,16 +7,6 @@
 
 #include "musa_runtime_api.h"
 
-enum musaChannelFormatKind {
-  musaChannelFormatKindSigned = 0,
-  musaChannelFormatKindUnsigned = 1,
-  musaChannelFormatKindFloat = 2,
-  musaChannelFormatKindNone = 3
-};
-struct musaChannelFormatDesc {
-  int x, y, z, w;
-  musaChannelFormatKind f;
-};
 enum musaTextureAddressMode {
   musaAddressModeWrap = 0,
   musaAddressModeClamp = 1,
@@ -32,7 +22,6 @@ enum musaResourceType {
   musaResourceTypePitch2D = 3
 };
 
-typedef const struct musaArray* musaArray_const_t;
 typedef struct musaMipmappedArray* musaMipmappedArray_t;
 typedef unsigned long long musaTextureObject_t;
 struct musaResourceViewDesc;
@@ -80,6 +69,7 @@ struct textureReference {
   // The memory that it is bound to: rows of `width` elements.
   mutable const char* musasim_data = nullptr;
   mutable size_t musasim_width = 0, musasim_height = 0, musasim_pitch = 0;
+  mutable size_t musasim_depth = 1, musasim_slice_pitch = 0;  // of slices, or of layers
 };
 #ifdef __MUSACC__  // projects' own C++ sources may have a class of this name
 template <class T, int dimensions = 1, musaTextureReadMode mode = musaReadModeElementType>
@@ -91,3 +81,4 @@ static inline musaChannelFormatDesc musaCreateChannelDesc(int x, int y, int z, i
 }
 
 #include "musasim/textures.h"
+#include "musasim/surfaces.h"

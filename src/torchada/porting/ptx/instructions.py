@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from torchada.porting.ptx import arithmetic, copies, integers, lanes, matrices, memory, small_floats
+from torchada.porting.ptx import arithmetic, barriers, copies, integers, lanes, matrices, memory, small_floats
 from torchada.porting.ptx.registers import CPP, Rule, Values, kind_of
 
 _TABLES = (integers.FUNCTIONS, arithmetic.FUNCTIONS, small_floats.FUNCTIONS)
@@ -145,13 +145,6 @@ def _sleep(modifiers: list[bytes], operands: list[bytes], values: Values) -> byt
     return None if time is None else b"__nanosleep(%b)" % time
 
 
-def _barrier(modifiers: list[bytes], operands: list[bytes], values: Values) -> bytes | None:
-    if modifiers == [b"sync"] and operands == [b"0"]:
-        return b"__syncthreads()"
-    mask = values.input(operands[0], b"r") if modifiers == [b"warp", b"sync"] and len(operands) == 1 else None
-    return None if mask is None else b"__syncwarp(%b)" % mask
-
-
 def _trap(modifiers: list[bytes], operands: list[bytes], _: Values) -> bytes | None:
     return None if modifiers or operands else b"__trap()"
 
@@ -179,7 +172,7 @@ _RULES: dict[bytes, Rule] = {
     **lanes.RULES,
     **copies.RULES,
     **matrices.RULES,
-    b"bar": _barrier,
+    **barriers.RULES,
     b"trap": _trap,
     b"griddepcontrol": _dependency,
     b"prefetch": _prefetch,

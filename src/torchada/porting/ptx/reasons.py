@@ -16,7 +16,11 @@ _KINDS = (
     (rb"barrier\.cluster|mapa\.|getctarank|%%?cluster|multimem\.|clusterlaunchcontrol", "clusters of blocks (sm_90)"),
     (rb"\bw?mma\.", "a product of matrices of a shape or type that is not translated"),
     (rb"\b(?:ld|st)matrix\.", "matrices of a shape or type that is not translated"),
-    (rb"\bbar(?:rier)?\.", "a barrier for a part of a block; bar.sync 0, that of the whole block, is translated"),
+    (
+        rb"\bbar(?:rier)?\.",
+        "a barrier for a part of a block; one without a number of threads, that of the whole block, is translated. From MP 31 on"
+        " there are barriers that a kernel sets up before (__musa_async_init_arrival)",
+    ),
     (rb"\b(?:bra|brx|call|ret)\b", "branches and calls in assembler"),
     (rb"cp\.async\.", "a copy in the background with a size, space or hint that is not translated"),
     (rb"\b(?:ld|st|atom|red)\.", "an access to memory with a modifier, type or address that is not translated"),

@@ -31,6 +31,7 @@ COMPILER = Library(
         r"__maxnreg__": "mcc is not known to take a limit of registers here",
         r"__grid_constant__": "mcc is not known to have parameters in constant memory",
         r"__nv_tma\w*": "the TMA of sm_90",
+        r"__barrier_sync(?:_count)?": "a barrier by number; that of the whole block is __syncthreads()",
     },
     unlike={
         r"__CUDACC_VER_\w+": "mcc counts its versions otherwise than nvcc; look at what is compared",

@@ -32,6 +32,9 @@ CUBLAS = Library(
         "CUBLAS_TF32_TENSOR_OP_MATH": "MUBLAS_TENSOR_OP_MATH",
         **{f"cublas{name}_v2": f"mublas{name}" for name in _VERSIONED},
     },
+    absent={
+        r"cublas[A-Z]\w*_64": "muBLAS is not known to have functions with sizes of 64 bits; the one without _64 takes them as int",
+    },
     unlike={
         r"CUBLAS_COMPUTE_(?!(?:16F|32F|32I|64F)$)\w+": "muBLAS takes a type of number here, not one of computation",
     },

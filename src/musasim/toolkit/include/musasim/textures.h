@@ -18,7 +18,16 @@ struct TextureElement<T, std::void_t<decltype(T::x)>> {
   using Component = decltype(T::x);
 };
 
-inline int bytes_of(const musaChannelFormatDesc& desc) { return (desc.x + desc.y + desc.z + desc.w) / 8; }
+inline int bytes_of(const musaChannelFormatDesc& desc) { return static_cast<int>(musasim_element(&desc)); }
+
+inline void read_from(const textureReference& t, const musaArray& array) {
+  t.musasim_data = static_cast<const char*>(array.memory.ptr);
+  t.musasim_width = array.extent.width;
+  t.musasim_height = array.memory.ysize;
+  t.musasim_depth = musasim_at_least_one(array.extent.depth);
+  t.musasim_pitch = array.memory.pitch;
+  t.musasim_slice_pitch = array.memory.pitch * array.memory.ysize;
+}
 
 // Integers that are read as floats: 0 to 1, or -1 to 1.
 template <class T>
@@ -62,12 +71,18 @@ inline musaTextureAddressMode mode_of(const textureReference& t, int axis) {
   return needs_normalized && !t.normalized ? musaAddressModeClamp : mode;
 }
 
-template <class Result, class T>
-Result texel(const textureReference& t, long x, long y) {
-  const long column = place_of(x, static_cast<long>(t.musasim_width), mode_of(t, 0));
-  const long row = place_of(y, static_cast<long>(t.musasim_height), mode_of(t, 1));
-  if (column < 0 || row < 0) return Result{};
-  return element<Result>(*reinterpret_cast<const T*>(t.musasim_data + row * t.musasim_pitch + column * sizeof(T)));
+// A texture has 1, 2 or 3 dimensions that a place is given in; what is left of a 3D one are layers, of which a read names one.
+template <class Result, class T, int dimensions>
+Result texel(const textureReference& t, const long (&at)[dimensions], std::size_t layer) {
+  const std::size_t sizes[] = {t.musasim_width, t.musasim_height, t.musasim_depth};
+  std::size_t inside[3] = {0, 0, layer};
+  for (int axis = 0; axis < dimensions; ++axis) {
+    const long place = place_of(at[axis], static_cast<long>(sizes[axis]), mode_of(t, axis));
+    if (place < 0) return Result{};
+    inside[axis] = static_cast<std::size_t>(place);
+  }
+  const auto* const row = t.musasim_data + inside[2] * t.musasim_slice_pitch + inside[1] * t.musasim_pitch;
+  return element<Result>(reinterpret_cast<const T*>(row)[inside[0]]);
 }
 
 // Elements of linear memory are numbered. Beyond the last one there is zero.
@@ -80,23 +95,30 @@ Result fetch(const textureReference& t, int x) {
 // The weights of a device have 8 bits.
 inline float weight_of(float fraction) { return std::round(fraction * 256) / 256; }
 
-template <class Result, class T>
-Result sample(const textureReference& t, float x, float y) {
-  if (t.normalized) {
-    x *= static_cast<float>(t.musasim_width);
-    y *= static_cast<float>(t.musasim_height);
+template <class Result, class T, int dimensions>
+Result sample(const textureReference& t, const float (&given)[dimensions], long layer = 0) {
+  const std::size_t sizes[] = {t.musasim_width, t.musasim_height, t.musasim_depth};
+  const auto slice = static_cast<std::size_t>(std::clamp(layer, 0L, static_cast<long>(t.musasim_depth) - 1));
+  long first[dimensions];
+  float weights[dimensions];
+  for (int axis = 0; axis < dimensions; ++axis) {
+    const float at = t.normalized ? given[axis] * static_cast<float>(sizes[axis]) : given[axis];
+    const float begin = std::floor(t.filterMode == musaFilterModePoint ? at : at - 0.5f);
+    first[axis] = static_cast<long>(begin);
+    weights[axis] = weight_of(at - 0.5f - begin);
   }
-  if (t.filterMode == musaFilterModePoint) {
-    return texel<Result, T>(t, static_cast<long>(std::floor(x)), static_cast<long>(std::floor(y)));
-  }
+  if (t.filterMode == musaFilterModePoint) return texel<Result, T>(t, first, slice);
   using Component = typename TextureElement<Result>::Component;
-  const float left = std::floor(x - 0.5f), top = std::floor(y - 0.5f);
-  const float right = weight_of(x - 0.5f - left), bottom = weight_of(y - 0.5f - top);
   Result result{};
-  for (int corner = 0; corner < 4; ++corner) {
-    const int dx = corner & 1, dy = corner >> 1;
-    const auto value = texel<Result, T>(t, static_cast<long>(left) + dx, static_cast<long>(top) + dy);
-    const float weight = (dx ? right : 1 - right) * (dy ? bottom : 1 - bottom);
+  for (int corner = 0; corner < 1 << dimensions; ++corner) {
+    long place[dimensions];
+    float weight = 1;
+    for (int axis = 0; axis < dimensions; ++axis) {
+      const int further = corner >> axis & 1;
+      place[axis] = first[axis] + further;
+      weight *= further ? weights[axis] : 1 - weights[axis];
+    }
+    const auto value = texel<Result, T>(t, place, slice);
     for (std::size_t i = 0; i < sizeof(Result) / sizeof(Component); ++i)
       reinterpret_cast<Component*>(&result)[i] +=
           static_cast<Component>(weight * static_cast<float>(reinterpret_cast<const Component*>(&value)[i]));
@@ -143,8 +165,7 @@ template <class T, class Read>
 T as_named(const TextureObject& object, Read read) {
   using Component = typename TextureElement<T>::Component;
   if constexpr (std::is_same_v<Component, float>) {
-    const auto desc = object.resource.resType == musaResourceTypeLinear ? object.resource.res.linear.desc
-                                                                        : object.resource.res.pitch2D.desc;
+    const auto& desc = object.channelDesc;
     constexpr int count = sizeof(T) / sizeof(float);
     if (object.mode == musaReadModeNormalizedFloat && desc.f != musaChannelFormatKindFloat) {
       if constexpr (count == 1) {
@@ -180,8 +201,8 @@ static inline musaError_t musaBindTexture(
   if (offset != nullptr) *offset = 0;
   t->musasim_data = static_cast<const char*>(pointer);
   t->musasim_width = bytes / musasim::bytes_of(*desc);
-  t->musasim_height = 1;
-  t->musasim_pitch = 0;
+  t->musasim_height = t->musasim_depth = 1;
+  t->musasim_pitch = t->musasim_slice_pitch = 0;
   return musaSuccess;
 }
 static inline musaError_t musaBindTexture2D(
@@ -191,6 +212,13 @@ static inline musaError_t musaBindTexture2D(
   t->musasim_width = width;
   t->musasim_height = height;
   t->musasim_pitch = pitch;
+  return musaSuccess;
+}
+static inline musaError_t
+musaBindTextureToArray(const textureReference* t, musaArray_const_t array, const musaChannelFormatDesc* desc) {
+  if (t == nullptr || array == nullptr || desc == nullptr) return musaErrorInvalidValue;
+  if (musasim_element(desc) != musasim_element(&array->channels)) return musaErrorInvalidValue;
+  musasim::read_from(*t, *array);
   return musaSuccess;
 }
 static inline musaError_t musaUnbindTexture(const textureReference* t) {
@@ -223,6 +251,15 @@ musaError_t musaBindTexture2D(
   return musaBindTexture2D(offset, t, pointer, musaCreateChannelDesc<T>(), width, height, pitch);
 }
 template <class T, int dimensions, musaTextureReadMode mode>
+musaError_t musaBindTextureToArray(
+    const texture<T, dimensions, mode>& t, musaArray_const_t array, const musaChannelFormatDesc& desc) {
+  return musaBindTextureToArray(static_cast<const textureReference*>(&t), array, &desc);
+}
+template <class T, int dimensions, musaTextureReadMode mode>
+musaError_t musaBindTextureToArray(const texture<T, dimensions, mode>& t, musaArray_const_t array) {
+  return musaBindTextureToArray(t, array, musaCreateChannelDesc<T>());
+}
+template <class T, int dimensions, musaTextureReadMode mode>
 musaError_t musaUnbindTexture(const texture<T, dimensions, mode>& t) {
   return musaUnbindTexture(static_cast<const textureReference*>(&t));
 }
@@ -232,36 +269,63 @@ musasim::TextureResultOf<T, mode> tex1Dfetch(const texture<T, 1, mode>& t, int x
   return musasim::fetch<musasim::TextureResultOf<T, mode>, T>(t, x);
 }
 template <class T, musaTextureReadMode mode>
+musasim::TextureResultOf<T, mode> tex1D(const texture<T, 1, mode>& t, float x) {
+  return musasim::sample<musasim::TextureResultOf<T, mode>, T>(t, {x});
+}
+template <class T, musaTextureReadMode mode>
 musasim::TextureResultOf<T, mode> tex2D(const texture<T, 2, mode>& t, float x, float y) {
-  return musasim::sample<musasim::TextureResultOf<T, mode>, T>(t, x, y);
+  return musasim::sample<musasim::TextureResultOf<T, mode>, T>(t, {x, y});
+}
+template <class T, musaTextureReadMode mode>
+musasim::TextureResultOf<T, mode> tex3D(const texture<T, 3, mode>& t, float x, float y, float z) {
+  return musasim::sample<musasim::TextureResultOf<T, mode>, T>(t, {x, y, z});
 }
 
 #endif
 
 // --- objects --------------------------------------------------------------------------------------------------------------------
 
+namespace musasim {
+
+// Where an object reads; false for what cannot be read, of which its description says nothing that fits.
+inline bool read_from(TextureObject& object, const musaResourceDesc& resource) {
+  const auto& line = resource.res.linear;
+  const auto& rows = resource.res.pitch2D;
+  if (resource.resType == musaResourceTypeArray) {
+    const musaArray* const array = resource.res.array.array;
+    if (array == nullptr) return false;
+    object.channelDesc = array->channels;
+    read_from(object, *array);
+    return true;
+  }
+  const bool linear = resource.resType == musaResourceTypeLinear;
+  object.channelDesc = linear ? line.desc : rows.desc;
+  const int bytes = bytes_of(object.channelDesc);
+  if (bytes == 0 || (linear ? line.devPtr : rows.devPtr) == nullptr) return false;
+  object.musasim_data = static_cast<const char*>(linear ? line.devPtr : rows.devPtr);
+  object.musasim_width = linear ? line.sizeInBytes / bytes : rows.width;
+  object.musasim_height = linear ? 1 : rows.height;
+  object.musasim_pitch = linear ? 0 : rows.pitchInBytes;
+  return true;
+}
+
+}  // namespace musasim
+
 static inline musaError_t musaCreateTextureObject(
     musaTextureObject_t* made, const musaResourceDesc* resource, const musaTextureDesc* description,
     const musaResourceViewDesc* view = nullptr) {
   if (made == nullptr || resource == nullptr || description == nullptr) return musaErrorInvalidValue;
-  const bool linear = resource->resType == musaResourceTypeLinear;
-  if (view != nullptr || (!linear && resource->resType != musaResourceTypePitch2D)) return musaErrorNotSupported;
-  const auto& rows = resource->res.pitch2D;
-  const auto& line = resource->res.linear;
-  const int bytes = musasim::bytes_of(linear ? line.desc : rows.desc);
-  if (bytes == 0 || (linear ? line.devPtr : rows.devPtr) == nullptr) return musaErrorInvalidValue;
-  auto* object = new musasim::TextureObject;
-  object->normalized = description->normalizedCoords;
-  object->filterMode = description->filterMode;
-  std::copy_n(description->addressMode, 3, object->addressMode);
-  object->musasim_data = static_cast<const char*>(linear ? line.devPtr : rows.devPtr);
-  object->musasim_width = linear ? line.sizeInBytes / bytes : rows.width;
-  object->musasim_height = linear ? 1 : rows.height;
-  object->musasim_pitch = linear ? 0 : rows.pitchInBytes;
-  object->mode = description->readMode;
-  object->resource = *resource;
-  object->description = *description;
-  *made = static_cast<musaTextureObject_t>(reinterpret_cast<std::uintptr_t>(object));
+  if (view != nullptr || resource->resType == musaResourceTypeMipmappedArray) return musaErrorNotSupported;
+  musasim::TextureObject object;
+  if (!musasim::read_from(object, *resource)) return musaErrorInvalidValue;
+  if (object.channelDesc.f == musaChannelFormatKindFloat && object.channelDesc.x == 16) return musaErrorNotSupported;
+  object.normalized = description->normalizedCoords;
+  object.filterMode = description->filterMode;
+  std::copy_n(description->addressMode, 3, object.addressMode);
+  object.mode = description->readMode;
+  object.resource = *resource;
+  object.description = *description;
+  *made = static_cast<musaTextureObject_t>(reinterpret_cast<std::uintptr_t>(new musasim::TextureObject(object)));
   return musaSuccess;
 }
 static inline musaError_t musaDestroyTextureObject(musaTextureObject_t object) {
@@ -284,16 +348,47 @@ T tex1Dfetch(musaTextureObject_t object, int x) {
   const auto& t = musasim::object_of(object);
   return musasim::as_named<T>(t, [&](auto as, auto from) { return musasim::fetch<decltype(as), decltype(from)>(t, x); });
 }
+namespace musasim {
+template <class T, int dimensions>
+T sample_object(musaTextureObject_t object, const float (&at)[dimensions], long layer = 0) {
+  const auto& t = object_of(object);
+  return as_named<T>(t, [&](auto as, auto from) { return sample<decltype(as), decltype(from)>(t, at, layer); });
+}
+}  // namespace musasim
+
+template <class T>
+T tex1D(musaTextureObject_t object, float x) {
+  return musasim::sample_object<T>(object, {x});
+}
 template <class T>
 T tex2D(musaTextureObject_t object, float x, float y) {
-  const auto& t = musasim::object_of(object);
-  return musasim::as_named<T>(t, [&](auto as, auto from) { return musasim::sample<decltype(as), decltype(from)>(t, x, y); });
+  return musasim::sample_object<T>(object, {x, y});
+}
+template <class T>
+T tex3D(musaTextureObject_t object, float x, float y, float z) {
+  return musasim::sample_object<T>(object, {x, y, z});
+}
+template <class T>
+T tex1DLayered(musaTextureObject_t object, float x, int layer) {
+  return musasim::sample_object<T>(object, {x}, layer);
+}
+template <class T>
+T tex2DLayered(musaTextureObject_t object, float x, float y, int layer) {
+  return musasim::sample_object<T>(object, {x, y}, layer);
 }
 template <class T>
 void tex1Dfetch(T* value, musaTextureObject_t object, int x) {
   *value = tex1Dfetch<T>(object, x);
 }
 template <class T>
+void tex1D(T* value, musaTextureObject_t object, float x) {
+  *value = tex1D<T>(object, x);
+}
+template <class T>
 void tex2D(T* value, musaTextureObject_t object, float x, float y) {
   *value = tex2D<T>(object, x, y);
+}
+template <class T>
+void tex3D(T* value, musaTextureObject_t object, float x, float y, float z) {
+  *value = tex3D<T>(object, x, y, z);
 }

@@ -1,5 +1,4 @@
-/* Three-dimensional memory: slices of rows with a pitch, over the runtime's functions for rows. An extent's width is in bytes. Copies
-   from and to arrays are absent. */
+/* Three-dimensional memory: slices of rows with a pitch, over the runtime's functions for rows. An extent's width is in bytes. */
 #pragma once
 
 #include <stddef.h>
@@ -16,18 +15,6 @@ typedef struct musaPitchedPtr {
 typedef struct musaPos {
   size_t x, y, z;
 } musaPos;
-typedef struct musaArray* musaArray_t;
-typedef struct musaMemcpy3DParms {
-  musaArray_t srcArray;
-  musaPos srcPos;
-  musaPitchedPtr srcPtr;
-  musaArray_t dstArray;
-  musaPos dstPos;
-  musaPitchedPtr dstPtr;
-  musaExtent extent;
-  musaMemcpyKind kind;
-} musaMemcpy3DParms;
-
 static inline musaExtent make_musaExtent(size_t width, size_t height, size_t depth) {
   const musaExtent made = {width, height, depth};
   return made;
@@ -66,29 +53,6 @@ static inline musaError_t musaMemset3D(musaPitchedPtr memory, int value, musaExt
   const musaPos begin = {0, 0, 0};
   for (size_t z = 0; z < extent.depth; ++z) {
     const musaError_t error = musaMemset2D(musasim_slice(&memory, begin, z), memory.pitch, value, extent.width, extent.height);
-    if (error != musaSuccess) return error;
-  }
-  return musaSuccess;
-}
-
-static inline musaError_t musaMemcpy3DAsync(const musaMemcpy3DParms* copy, musaStream_t stream MUSART_DEFAULT(0)) {
-  if (copy == NULL) return musaErrorInvalidValue;
-  if (copy->srcArray != NULL || copy->dstArray != NULL) return musaErrorNotSupported;
-  for (size_t z = 0; z < copy->extent.depth; ++z) {
-    const musaError_t error = musaMemcpy2DAsync(musasim_slice(&copy->dstPtr, copy->dstPos, z), copy->dstPtr.pitch,
-                                                musasim_slice(&copy->srcPtr, copy->srcPos, z), copy->srcPtr.pitch,
-                                                copy->extent.width, copy->extent.height, copy->kind, stream);
-    if (error != musaSuccess) return error;
-  }
-  return musaSuccess;
-}
-static inline musaError_t musaMemcpy3D(const musaMemcpy3DParms* copy) {
-  if (copy == NULL) return musaErrorInvalidValue;
-  if (copy->srcArray != NULL || copy->dstArray != NULL) return musaErrorNotSupported;
-  for (size_t z = 0; z < copy->extent.depth; ++z) {
-    const musaError_t error = musaMemcpy2D(musasim_slice(&copy->dstPtr, copy->dstPos, z), copy->dstPtr.pitch,
-                                           musasim_slice(&copy->srcPtr, copy->srcPos, z), copy->srcPtr.pitch,
-                                           copy->extent.width, copy->extent.height, copy->kind);
     if (error != musaSuccess) return error;
   }
   return musaSuccess;
