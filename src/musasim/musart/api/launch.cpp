@@ -3,6 +3,8 @@
 
 #include "../driver/capture.h"
 #include "../driver/device.h"
+#include "../driver/graph_launches.h"
+#include "../driver/launch_watcher.h"
 #include "../driver/streamcheck.h"
 #include "../engine/kernel_node.h"
 #include "../engine/launch.h"
@@ -171,6 +173,18 @@ musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* fu
   const Configuration wanted{
       extent_of(config->gridDim), extent_of(config->blockDim), config->dynamicSmemBytes, config->stream, cooperative};
   return launch_function(function, wanted, arguments);
+}
+
+void musasim_as_kernel(const char* name, musaStream_t handle, void (*work)(void*), void* data) {
+  const auto watcher = launch_watcher.load(std::memory_order_relaxed);
+  const auto* const own = stream_of(handle);
+  if (watcher == nullptr || own == nullptr) {
+    work(data);
+    return;
+  }
+  const auto* const replaying = replaying_stream();
+  const auto* const stream = replaying != nullptr && replaying->device == own->device ? replaying : own;
+  watcher({name, kNoExtent, kNoExtent, 0, stream->device, stream}, [=] { work(data); });
 }
 
 musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void* data) {

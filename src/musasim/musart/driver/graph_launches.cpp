@@ -153,6 +153,10 @@ void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, St
   });
 }
 
+Stream* replaying_stream() {
+  return t_launching;
+}
+
 Stream& launching_stream() {
   return t_launching == nullptr ? default_stream(current_device()) : *t_launching;
 }

@@ -26,7 +26,8 @@ extern LaunchHooks launch_hooks;
 // May raise what an operation throws, if the launch does not wait and nothing waits.
 void launch_graph(const void* executable, std::shared_ptr<const std::vector<Capture::Node>> nodes, Stream& stream);
 
-Stream& launching_stream(); // of the launch whose operations this thread runs, if they are to run at once
+Stream* replaying_stream(); // of the launch whose operations this thread runs, if they are to run at once; nullptr for none
+Stream& launching_stream(); // the same, or the default one
 
 extern std::atomic<int> unfinished_launches; // those that wait or run; one more while an error has not been taken. Usually 0
 void run_launches() noexcept;
