@@ -346,7 +346,9 @@ def _of_one_process() -> list[tuple[str, int]]:
 
 
 def test_devices_of_one_process_have_a_kernel_each_and_a_rank_that_is_alone_none(torch_musa: Any) -> None:
-    assert _of_one_process() == [("mcclKernel_AllReduce_RING_LL_Sum_float(mcclWorkElem)", device) for device in range(2)]
+    assert _of_one_process() == [
+        ("mcclKernel_AllReduce_RING_LL_Sum_float(mcclWorkElem)", device) for device in range(2)
+    ]
 
 
 def _different_calls(rank: int, size: int, unique_id: bytes) -> tuple[int, int, str]:

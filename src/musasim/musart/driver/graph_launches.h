@@ -8,6 +8,7 @@
 #pragma once
 
 #include "capture.h"
+#include "postponed.h"
 
 #include <exception>
 
@@ -34,10 +35,15 @@ void run_launches() noexcept;
 std::exception_ptr take_launch_error() noexcept;
 bool has_launch(const Stream& stream); // whether an event or a query of this stream depends on a launch that waits
 
-inline void finish_launches() noexcept {
+inline void finish_graphs() noexcept {
   if (__builtin_expect(unfinished_launches.load(std::memory_order_relaxed) != 0, 0)) {
     run_launches();
   }
+}
+
+inline void finish_launches() noexcept { // and what else waits in streams
+  postponed::finish();
+  finish_graphs();
 }
 
 } // namespace musart
