@@ -82,6 +82,7 @@ def test_read_understands_flags_that_are_off(value: str) -> None:
         ("TORCHADA_CACHE_DIR", "/x", "cache", "/x"),
         ("TORCHADA_VIEW", "CUDA", "view", "cuda"),
         ("TORCHADA_CUDA_CAPABILITY", "8.0", "cuda_capability", (8, 0)),
+        ("TORCHADA_CUDA_CAPABILITY", "12.1", "cuda_capability", (12, 1)),
         ("TORCHADA_MUSA_VIEW", "xformers, mine", "musa_view", {"xformers", "mine"}),
         ("TORCHADA_EXCLUDE_DIRS", "/x, y:z,", "exclude_dirs", ("/x", "y", "z")),
         ("TORCHADA_TUNED_TABLES", "/x", "tuned_tables", "/x"),
@@ -113,7 +114,7 @@ def test_garbage_counts_as_not_set(name: str) -> None:
         ("TORCHADA_VIEW", "one of caller, cuda, musa"),
         ("TORCHADA_PLATFORM", "musa, npu, mlu, host, xpu, mps, cuda, cpu, the name of an installed backend, or auto"),
         ("TORCHADA_CUDA_VIEW", "top-level packages, separated by commas"),
-        ("TORCHADA_CUDA_CAPABILITY", "two numbers and a point, as in 8.0"),
+        ("TORCHADA_CUDA_CAPABILITY", "one that an NVIDIA GPU has: 2.0, 2.1, 3.0"),
         ("TORCHADA_GRAPH_EXEC_CAP", "a number above 0"),
     ],
 )

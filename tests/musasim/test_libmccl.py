@@ -253,6 +253,104 @@ def test_in_a_graph(ranks: Ranks, unique_id: bytes) -> None:
     assert ranks.run(_captured, unique_id) == [[7.0, 67.0, 127.0]] * SIZE
 
 
+def _kernels(rank: int, size: int, unique_id: bytes) -> list[tuple[str, str]]:
+    """The kernels of a profile in their order, and the stream of each."""
+    from torch.profiler import ProfilerActivity, profile
+
+    mccl = Library()
+    comm = mccl.communicator(rank, size, unique_id)
+    side, own = torch.musa.Stream(), _stream()
+    x, big = torch.ones(size, device="musa"), torch.ones(2**16, device="musa", dtype=torch.bfloat16)
+    out, factor, scaled = torch.empty(size * size, device="musa"), torch.ones(1), c_int()
+    mccl("RedOpCreatePreMulSum", byref(scaled), factor, 7, 1, comm)
+    torch.musa.synchronize()
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as prof:
+        mccl("AllReduce", x, x, _count(x), 7, SUM, comm, own)
+        mccl("AllReduce", big, big, _count(big), 9, AVERAGE, comm, side)
+        mccl("AllReduce", x, x, _count(x), 3, AVERAGE, comm, own)
+        mccl("AllReduce", x, x, _count(x), 7, scaled, comm, own)
+        mccl("AllGather", x, out, _count(x), 7, comm, side)
+        mccl("ReduceScatter", out, x, c_size_t(1), 7, MAXIMUM, comm, own)
+        mccl("Reduce", x, x, _count(x), 7, PRODUCT, 0, comm, own)
+        mccl("Broadcast", x, x, _count(x), 7, 0, comm, own)
+        mccl("GroupStart")  # the messages of a group are one kernel
+        mccl("Send", x, _count(x), 7, (rank + 1) % size, comm, side)
+        mccl("Recv", out, _count(x), 7, (rank - 1) % size, comm, side)
+        mccl("GroupEnd")
+        torch.musa.synchronize()
+    mccl("CommDestroy", comm)
+    return _rows(prof, {own.stream_id: "own", side.stream_id: "side"})
+
+
+def _rows(prof: Any, streams: dict[int, str]) -> list[tuple[str, str]]:
+    events = [each for each in prof.profiler.kineto_results.events() if each.name().startswith("mcclKernel")]
+    events.sort(key=lambda each: each.start_ns())
+    return [(each.name(), streams[each.device_resource_id()]) for each in events]
+
+
+def test_each_call_is_a_kernel_in_a_profile(ranks: Ranks, unique_id: bytes) -> None:
+    named = [
+        ("AllReduce_RING_LL_Sum_float", "own"),
+        ("AllReduce_RING_SIMPLE_PreMulSum___mt_bfloat16", "side"),
+        ("AllReduce_RING_LL_SumPostDiv_uint32_t", "own"),
+        ("AllReduce_RING_LL_PreMulSum_float", "own"),
+        ("AllGather_RING_LL_Sum_int8_t", "side"),
+        ("ReduceScatter_RING_LL_Max_float", "own"),
+        ("Reduce_RING_LL_Prod_float", "own"),
+        ("Broadcast_RING_LL_Sum_int8_t", "own"),
+        ("SendRecv_RING_LL_Sum_int8_t", "side"),
+    ]
+    wanted = [(f"mcclKernel_{name}(mcclWorkElem)", stream) for name, stream in named]
+    assert ranks.run(_kernels, unique_id) == [wanted] * SIZE
+
+
+def _kernels_of_a_graph(rank: int, size: int, unique_id: bytes) -> list[tuple[str, str]]:
+    """Of a launch on another stream than the one that was captured."""
+    from torch.profiler import ProfilerActivity, profile
+
+    mccl = Library()
+    comm, x = mccl.communicator(rank, size, unique_id), torch.ones(4, device="musa")
+    graph, launching = torch.musa.MUSAGraph(), torch.musa.Stream()
+    with torch.musa.graph(graph):
+        mccl("AllReduce", x, x, _count(x), 7, SUM, comm, _stream())
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as prof:
+        with torch.musa.stream(launching):
+            graph.replay()
+            graph.replay()
+        torch.musa.synchronize()
+    return _rows(prof, {launching.stream_id: "launching"})
+
+
+def test_a_graph_that_is_launched_has_the_kernels_of_its_calls(ranks: Ranks, unique_id: bytes) -> None:
+    wanted = [("mcclKernel_AllReduce_RING_LL_Sum_float(mcclWorkElem)", "launching")] * 2
+    assert ranks.run(_kernels_of_a_graph, unique_id) == [wanted] * SIZE
+
+
+def _of_one_process() -> list[tuple[str, int]]:
+    from torch.profiler import ProfilerActivity, profile
+
+    mccl = Library()
+    comms, alone = (c_void_p * 2)(), mccl.communicator(0, 1, mccl.unique_id())
+    mccl("CommInitAll", comms, 2, None)
+    tensors = [torch.ones(8, device=f"musa:{device}") for device in range(2)]
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.PrivateUse1]) as prof:
+        mccl("GroupStart")
+        for device, tensor in enumerate(tensors):
+            with torch.musa.device(device):
+                mccl("AllReduce", tensor, tensor, _count(tensor), 7, SUM, c_void_p(comms[device]), _stream())
+        mccl("GroupEnd")
+        mccl("AllReduce", tensors[0], tensors[0], 8, 7, SUM, alone, torch.musa.current_stream(0))
+    assert [tensor.tolist() for tensor in tensors] == [[2.0] * 8] * 2
+    events = prof.profiler.kineto_results.events()  # type: ignore[union-attr]
+    return sorted((each.name(), each.device_index()) for each in events if each.name().startswith("mcclKernel"))
+
+
+def test_devices_of_one_process_have_a_kernel_each_and_a_rank_that_is_alone_none(torch_musa: Any) -> None:
+    assert _of_one_process() == [
+        ("mcclKernel_AllReduce_RING_LL_Sum_float(mcclWorkElem)", device) for device in range(2)
+    ]
+
+
 def _different_calls(rank: int, size: int, unique_id: bytes) -> tuple[int, int, str]:
     mccl = Library()
     comm = mccl.communicator(rank, size, unique_id)

@@ -99,7 +99,12 @@ def test_a_random_seed_is_a_number_that_can_be_given_again(asked: Asked, monkeyp
             "",
             "--cuda-sarif=no/such/f: expected a file in a folder that",
         ),
-        (["--cuda-simulated", "--cuda-capability=8"], "", "--cuda-capability=8: expected two numbers and a point"),
+        (
+            ["--cuda-simulated", "--cuda-capability=8"],
+            "",
+            "--cuda-capability=8: expected one that an NVIDIA GPU has: 2.0,",
+        ),
+        (["--cuda-simulated"], "cuda_capability = 99.9", "--cuda-capability=99.9: expected one that an NVIDIA GPU has"),
         (
             ["--cuda-memcheck"],
             "",
@@ -127,6 +132,12 @@ def test_bad_input_ends_pytest_with_a_line(
         ("MUSASIM_RELEASE", "3", "--cuda-simulated: MUSASIM_RELEASE='3': expected 2.7.1, 2.9.1 or 2.11.0"),
         ("MUSASIM_DEVICES", "2", "--cuda-simulated: MUSASIM_DEVICES: the simulator has no such variable; did you mean"),
         ("TORCHADA_DISABLE", "1", "--cuda-simulated: TORCHADA_DISABLE switches torchada off; unset it"),
+        (
+            "TORCHADA_CUDA_CAPABILITY",
+            "99.9",
+            "--cuda-simulated: TORCHADA_CUDA_CAPABILITY='99.9': expected one that an NVIDIA GPU has: 2.0,",
+        ),
+        ("TORCHADA_VIEW", "both", "--cuda-simulated: TORCHADA_VIEW='both': expected one of caller, cuda, musa"),
     ],
 )
 def test_a_bad_variable_of_the_simulator_ends_pytest_before_it_is_built(

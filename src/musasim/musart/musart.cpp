@@ -3,6 +3,7 @@
 #define MUSASIM_ENGINE_ITSELF
 
 #include "ground/environment.cpp"
+#include "ground/chosen_seed.cpp"
 #include "ground/last_error.cpp"
 #include "ground/source_line.cpp"
 
@@ -17,6 +18,7 @@
 #include "driver/host_memory.cpp"
 #include "driver/stream.cpp"
 #include "driver/happens_before.cpp"
+#include "driver/postponed.cpp"
 #include "driver/stream_findings.cpp"
 #include "driver/pinned_guard.cpp"
 #include "driver/streamcheck.cpp"

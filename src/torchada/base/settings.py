@@ -16,6 +16,11 @@ PREFIX = "TORCHADA_"
 # What a flag may be, in small letters. Start-up knows ON as well.
 ON = ("1", "true", "yes", "on")
 OFF = ("", "0", "false", "no", "off")
+# The compute capabilities that NVIDIA's GPUs have, those of PyTorch's oldest builds included.
+CAPABILITIES = (
+    *("2.0", "2.1", "3.0", "3.2", "3.5", "3.7", "5.0", "5.2", "5.3", "6.0", "6.1", "6.2", "7.0", "7.2", "7.5"),
+    *("8.0", "8.6", "8.7", "8.8", "8.9", "9.0", "10.0", "10.1", "10.3", "11.0", "12.0", "12.1"),
+)
 
 
 class Kind(Generic[T]):
@@ -57,10 +62,8 @@ PACKAGES = Kind(
     "top-level packages, separated by commas",
     lambda text: all(name.strip().isidentifier() for name in text.split(",")),
 )
-VERSION: Kind[tuple[int, int] | None] = Kind(
-    _version,
-    "two numbers and a point, as in 8.0",
-    lambda text: text.isascii() and [part.isdecimal() for part in text.split(".")] == [True, True],
+CAPABILITY: Kind[tuple[int, int] | None] = Kind(
+    _version, f"one that an NVIDIA GPU has: {', '.join(CAPABILITIES)}", lambda text: text in CAPABILITIES
 )
 NAMES, TEXT, PATHS = Kind(_names), Kind(str), Kind(_paths)
 FOLDERS = Kind(lambda text: _paths(text.replace(",", os.pathsep)))
@@ -111,7 +114,7 @@ class Settings:
     cuda_view = Variable("CUDA_VIEW", PACKAGES, frozenset(), "packages that see CUDA")
     musa_view = Variable("MUSA_VIEW", PACKAGES, frozenset(), "packages that see MUSA")
     force_cuda_available = Variable("FORCE_CUDA_AVAILABLE", FLAG, False, "is_available() is True for PyTorch as well")
-    cuda_capability = Variable("CUDA_CAPABILITY", VERSION, None, "the compute capability for code which sees CUDA")
+    cuda_capability = Variable("CUDA_CAPABILITY", CAPABILITY, None, "the compute capability for code which sees CUDA")
     strict = Variable("STRICT", FLAG, False, "raise where torchada would warn and go on")
     native = Variable("NATIVE", _choice("0", "1", "auto"), "auto", "the native (1) or the portable (0) mechanism")
     skip_areas = Variable("SKIP_AREAS", NAMES, frozenset(), "areas to leave alone, separated by commas")

@@ -16,7 +16,7 @@ HELP = {
     MEMCHECK: "check each access of a kernel to memory, and fail the tests in which the checker finds a fault",
     STREAMCHECK: "check which work of streams nothing orders, and fail the tests that rely on an order",
     SARIF: "write what the checker finds into this file, as SARIF; switches --cuda-memcheck on",
-    SEED: "the order in which blocks of threads run: a number, or `random`",
+    SEED: "the order in which blocks of threads and work of streams run: a number, or `random`",
     CAPABILITY: "the compute capability of the simulated GPUs, such as 8.0",
 }
 MARKER = "requires_cuda"

@@ -133,7 +133,7 @@ def _seed(text: str | None) -> str:
 
 
 def _capability(text: str | None) -> str:
-    kind = settings.VERSION
+    kind = settings.CAPABILITY
     if text is not None and not kind.accepts(text):
         raise pytest.UsageError(f"--cuda-capability={text}: expected {kind.expected}")
     return text or ""

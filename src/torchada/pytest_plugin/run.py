@@ -11,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 import pytest
 
 from torchada.backends import select
+from torchada.base import misunderstood
 from torchada.base import settings as _settings
 from torchada.base.warnings import TorchadaWarning
 from torchada.control import switch
@@ -62,7 +63,8 @@ def _check_settings() -> None:
         raise pytest.UsageError("--cuda-simulated: TORCHADA_DISABLE switches torchada off; unset it")
     from musasim.base.settings import problems
 
-    if wrong := problems():
+    wrong = [f"{entry}: expected {expected}" for entry, expected in misunderstood.lines(settings)]
+    if wrong := wrong + problems():
         raise pytest.UsageError(f"--cuda-simulated: {'; '.join(wrong)}")
 
 

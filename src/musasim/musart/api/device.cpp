@@ -32,13 +32,13 @@ musaError_t musaGetDeviceCount(int* count) {
   if (count == nullptr) {
     return remember(musaErrorInvalidValue);
   }
-  const auto error = enter();
+  const auto error = enter_to_queue();
   *count = error == musaSuccess ? device_count() : 0;
   return remember(error);
 }
 
 musaError_t musaSetDevice(int device) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   if (!is_device(device)) {
@@ -52,7 +52,7 @@ musaError_t musaGetDevice(int* device) {
   if (device == nullptr) {
     return remember(musaErrorInvalidValue);
   }
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   *device = current_device();

@@ -9,7 +9,7 @@ namespace {
 constexpr unsigned int kExternal = 1; // a captured record or wait of the event becomes a node of the graph
 
 musaError_t enter_event(musaEvent_t event, musaStream_t handle, unsigned int flags, Stream** stream) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return error;
   }
   *stream = stream_of(handle);
@@ -21,7 +21,7 @@ musaError_t enter_event(musaEvent_t event, musaStream_t handle, unsigned int fla
 
 // An event that a capture has recorded has no time.
 musaError_t check_event(musaEvent_t handle) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return error;
   }
   if (!is_event(handle)) {
@@ -50,7 +50,7 @@ musaError_t musaEventCreateWithFlags(musaEvent_t* event, unsigned int flags) {
   if (event == nullptr || (flags & ~kKnown) != 0 || ((flags & musaEventInterprocess) != 0 && timing)) {
     return remember(musaErrorInvalidValue);
   }
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   *event = reinterpret_cast<musaEvent_t>(create_event(timing));
@@ -58,7 +58,7 @@ musaError_t musaEventCreateWithFlags(musaEvent_t* event, unsigned int flags) {
 }
 
 musaError_t musaEventDestroy(musaEvent_t event) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   return remember(destroy_event(reinterpret_cast<Event*>(event)) ? musaSuccess : musaErrorInvalidResourceHandle);

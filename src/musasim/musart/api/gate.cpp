@@ -13,6 +13,11 @@ musaError_t enter() {
   return enter_to_launch();
 }
 
+musaError_t enter_to_queue() {
+  finish_graphs();
+  return enter_to_launch();
+}
+
 musaError_t enter_to_launch() {
   if (in_bad_fork()) {
     return musaErrorInitializationError;
@@ -24,8 +29,9 @@ musaError_t enter_to_launch() {
   return device_count() > 0 ? static_cast<musaError_t>(device_fault(current_device())) : musaErrorNoDevice;
 }
 
-musaError_t enter_unsafe() {
-  const auto error = enter();
+namespace {
+
+musaError_t unless_forbidden(musaError_t error) {
   if (error == musaSuccess) {
     if (auto* capture = forbidding_capture()) {
       capture->invalidated = true;
@@ -33,6 +39,16 @@ musaError_t enter_unsafe() {
     }
   }
   return error;
+}
+
+} // namespace
+
+musaError_t enter_unsafe() {
+  return unless_forbidden(enter());
+}
+
+musaError_t enter_unsafe_to_queue() {
+  return unless_forbidden(enter_to_queue());
 }
 
 } // namespace musart

@@ -10,10 +10,14 @@ namespace musart {
 // on the device, this returns that kernel's error.
 musaError_t enter();
 
+// Like enter(), for what work of streams that waits by MUSASIM_SEED need not precede, or only some of it.
+musaError_t enter_to_queue();
+
 // Like enter(), for a launch of a graph: it lets those that wait do so. Every other call makes them run.
 musaError_t enter_to_launch();
 
 // Like enter(), for calls that no capture permits. It invalidates a capture that is running.
 musaError_t enter_unsafe();
+musaError_t enter_unsafe_to_queue();
 
 } // namespace musart

@@ -3,6 +3,9 @@
 
 #include "../driver/capture.h"
 #include "../driver/device.h"
+#include "../driver/graph_launches.h"
+#include "../driver/launch_watcher.h"
+#include "../driver/postponed.h"
 #include "../driver/streamcheck.h"
 #include "../engine/kernel_node.h"
 #include "../engine/launch.h"
@@ -32,9 +35,15 @@ thread_local std::vector<Configuration> t_configurations;
 // Set while a kernel's function is called only to identify its kernel.
 thread_local musasim_kernel** t_asking = nullptr;
 
+// Not while a profile is recorded, which knows a kernel by the call that runs it.
+bool may_wait(const Launch& launch) {
+  const bool recorded = launch_watcher.load(std::memory_order_relaxed) != nullptr;
+  return postponed::wanted() && !launch.cooperative && !recorded && running_captures.load(std::memory_order_relaxed) == 0;
+}
+
 musaError_t
 launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, const musasim_closure& closure, Tell tell, bool threaded) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return error;
   }
   auto* stream = stream_of(wanted.stream);
@@ -52,6 +61,12 @@ launch(musasim_kernel& kernel, const Configuration& wanted, const void* data, co
     capture->add({kernel.name, [node] { run_kernel(*node); }, node}, *stream);
     return musaSuccess;
   }
+  if (may_wait(what)) {
+    const std::shared_ptr<void> own(closure.copy(data), closure.destroy);
+    postponed::add(*stream, [=, &closure] { run_launch(what, on, stream, own.get(), closure); });
+    return musaSuccess;
+  }
+  postponed::finish_before(*stream);
   run_launch(what, on, stream, data, closure);
   return musaSuccess;
 }
@@ -77,6 +92,7 @@ musaError_t launch_function(const void* function, const Configuration& wanted, v
 // function may tell the rest of the program that the stream has come so far.
 template <typename Function>
 void run_host_function(Stream& stream, Function function) {
+  postponed::finish_before(stream);
   wait_until(stream.busy_until.load());
   {
     const streamcheck::AsDevice part_of_the_stream;
@@ -171,6 +187,18 @@ musaError_t musaLaunchKernelExC(const musaLaunchConfig_t* config, const void* fu
   const Configuration wanted{
       extent_of(config->gridDim), extent_of(config->blockDim), config->dynamicSmemBytes, config->stream, cooperative};
   return launch_function(function, wanted, arguments);
+}
+
+void musasim_as_kernel(const char* name, musaStream_t handle, void (*work)(void*), void* data) {
+  const auto watcher = launch_watcher.load(std::memory_order_relaxed);
+  const auto* const own = stream_of(handle);
+  if (watcher == nullptr || own == nullptr) {
+    work(data);
+    return;
+  }
+  const auto* const replaying = replaying_stream();
+  const auto* const stream = replaying != nullptr && replaying->device == own->device ? replaying : own;
+  watcher({name, kNoExtent, kNoExtent, 0, stream->device, stream}, [=] { work(data); });
 }
 
 musaError_t musaLaunchHostFunc(musaStream_t handle, musaHostFn_t function, void* data) {

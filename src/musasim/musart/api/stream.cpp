@@ -13,7 +13,7 @@ Stream* stream_of(musaStream_t handle) {
 }
 
 musaError_t enter_stream(musaStream_t handle, Stream** stream) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return error;
   }
   *stream = stream_of(handle);
@@ -43,7 +43,7 @@ musaError_t musaStreamCreateWithPriority(musaStream_t* stream, unsigned int flag
   if (stream == nullptr || flags > musaStreamNonBlocking) {
     return remember(musaErrorInvalidValue);
   }
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   auto* made = create_stream(current_device(), priority, flags == musaStreamDefault);

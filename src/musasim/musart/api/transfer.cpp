@@ -4,6 +4,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/postponed.h"
 #include "../driver/protected_memory.h"
 #include "../driver/symbol.h"
 #include "gate.h"
@@ -83,6 +84,7 @@ musaError_t run_on(Stream* stream, const char* name, const Accesses& accesses, s
   if (auto* capture = stream->capture.load()) {
     capture->add(name, std::move(as_device), *stream);
   } else {
+    postponed::finish_before(*stream);
     as_device();
     streamcheck::did(*stream, name, accesses);
   }
@@ -90,6 +92,23 @@ musaError_t run_on(Stream* stream, const char* name, const Accesses& accesses, s
 }
 
 namespace {
+
+// The host may do with other memory of its own what it likes when the call returns.
+bool is_pageable(const void* pointer) {
+  return place_of(pointer, 1) == Place::Host && !is_pinned(pointer);
+}
+
+musaError_t queue_on(Stream* stream, const char* name, const Accesses& accesses, bool may_wait, std::function<void()> work) {
+  const bool waits = may_wait && postponed::wanted() && stream != nullptr && running_captures.load(std::memory_order_relaxed) == 0;
+  if (!waits) {
+    return run_on(stream, name, accesses, std::move(work));
+  }
+  postponed::add(*stream, [work = std::move(work)] {
+    const DeviceWork open;
+    work();
+  });
+  return musaSuccess;
+}
 
 void add_rows(const Rows& rows, streamcheck::Kind kind, Accesses& accesses) {
   const auto place = place_of(rows.begin, 1);
@@ -122,7 +141,7 @@ Accesses accesses_of_fill(const Rows& to) {
 }
 
 void wait_if_unpinned(Stream* stream, const void* to) {
-  const bool waits = streamcheck::enabled() && stream != nullptr && stream->capture.load() == nullptr;
+  const bool waits = streamcheck::is_order_kept() && stream != nullptr && stream->capture.load() == nullptr;
   if (waits && place_of(to, 1) == Place::Host && !is_pinned(to)) {
     streamcheck::host_waited_for(*stream);
   }
@@ -133,14 +152,14 @@ void wait_if_unpinned(Stream* stream, const void* to) {
 using namespace musart;
 
 musaError_t musaMemset(void* pointer, int value, size_t count) {
-  if (const auto error = enter_unsafe()) {
+  if (const auto error = enter_unsafe_to_queue()) {
     return remember(error);
   }
   return musaMemsetAsync(pointer, value, count, nullptr);
 }
 
 musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t stream) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   if (count == 0) {
@@ -149,11 +168,11 @@ musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t
   if (place_of(pointer, count) != Place::Device && !is_pinned(pointer)) {
     return remember(musaErrorInvalidValue);
   }
-  return remember(run_on(stream_of(stream), "musaMemset", accesses_of_fill(one_row(pointer, count)), [=] { std::memset(pointer, value, count); }));
+  return remember(queue_on(stream_of(stream), "musaMemset", accesses_of_fill(one_row(pointer, count)), true, [=] { std::memset(pointer, value, count); }));
 }
 
 musaError_t musaMemcpy(void* to, const void* from, size_t count, musaMemcpyKind kind) {
-  if (const auto error = enter_unsafe()) {
+  if (const auto error = enter_unsafe_to_queue()) {
     return remember(error);
   }
   if (count == 0) {
@@ -164,7 +183,7 @@ musaError_t musaMemcpy(void* to, const void* from, size_t count, musaMemcpyKind 
 }
 
 musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpyKind kind, musaStream_t stream) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   if (count == 0) {
@@ -174,13 +193,14 @@ musaError_t musaMemcpyAsync(void* to, const void* from, size_t count, musaMemcpy
     return remember(error);
   }
   const auto accesses = accesses_of_copy(one_row(to, count), one_row(from, count));
-  const auto done = run_on(stream_of(stream), "musaMemcpy", accesses, [=] { std::memmove(to, from, count); });
+  const bool may_wait = !is_pageable(to) && !is_pageable(from);
+  const auto done = queue_on(stream_of(stream), "musaMemcpy", accesses, may_wait, [=] { std::memmove(to, from, count); });
   wait_if_unpinned(stream_of(stream), to);
   return remember(done);
 }
 
 musaError_t musaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t count) {
-  if (const auto error = enter_unsafe()) {
+  if (const auto error = enter_unsafe_to_queue()) {
     return remember(error);
   }
   if (const auto error = check_peers(to, to_device, from, from_device, count)) {
@@ -191,12 +211,12 @@ musaError_t musaMemcpyPeer(void* to, int to_device, const void* from, int from_d
 
 musaError_t
 musaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t count, musaStream_t stream) {
-  if (const auto error = enter()) {
+  if (const auto error = enter_to_queue()) {
     return remember(error);
   }
   if (const auto error = check_peers(to, to_device, from, from_device, count)) {
     return remember(error);
   }
   const auto accesses = accesses_of_copy(one_row(to, count), one_row(from, count));
-  return remember(run_on(stream_of(stream), "musaMemcpyPeer", accesses, [=] { std::memmove(to, from, count); }));
+  return remember(queue_on(stream_of(stream), "musaMemcpyPeer", accesses, true, [=] { std::memmove(to, from, count); }));
 }

@@ -2,6 +2,7 @@
 
 #include "graph_launches.h"
 #include "happens_before.h"
+#include "postponed.h"
 
 #include <mutex>
 #include <set>
@@ -68,6 +69,9 @@ void record_event(Event& event, Stream& stream) {
   event.progress = capture == nullptr || capture->reached.count(&stream) == 0 ? Progress{} : capture->reached.at(&stream);
   event.recorded = true;
   streamcheck::record_known(event.known, stream);
+  if (event.shared && postponed::any()) {
+    postponed::run_in(event.known); // another process sees the time alone
+  }
 }
 
 Capture* captured_for_default_stream(const Event& event, const Stream& stream) {

@@ -130,6 +130,7 @@ void run_at_once(const Nodes& nodes, Stream& stream) {
 } // namespace
 
 void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, Stream& stream) {
+  postponed::finish();
   const bool waits = !is_default(stream) && !is_blocking();
   const bool is_alone = !waits && unfinished_launches.load(std::memory_order_relaxed) == 0;
   if (is_alone || t_runs_launches || !may_take_turns(*nodes)) {
@@ -151,6 +152,10 @@ void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, St
       run_in_turns(all);
     }
   });
+}
+
+Stream* replaying_stream() {
+  return t_launching;
 }
 
 Stream& launching_stream() {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "capture.h"
+#include "postponed.h"
 
 #include <exception>
 
@@ -26,17 +27,23 @@ extern LaunchHooks launch_hooks;
 // May raise what an operation throws, if the launch does not wait and nothing waits.
 void launch_graph(const void* executable, std::shared_ptr<const std::vector<Capture::Node>> nodes, Stream& stream);
 
-Stream& launching_stream(); // of the launch whose operations this thread runs, if they are to run at once
+Stream* replaying_stream(); // of the launch whose operations this thread runs, if they are to run at once; nullptr for none
+Stream& launching_stream(); // the same, or the default one
 
 extern std::atomic<int> unfinished_launches; // those that wait or run; one more while an error has not been taken. Usually 0
 void run_launches() noexcept;
 std::exception_ptr take_launch_error() noexcept;
 bool has_launch(const Stream& stream); // whether an event or a query of this stream depends on a launch that waits
 
-inline void finish_launches() noexcept {
+inline void finish_graphs() noexcept {
   if (__builtin_expect(unfinished_launches.load(std::memory_order_relaxed) != 0, 0)) {
     run_launches();
   }
+}
+
+inline void finish_launches() noexcept { // and what else waits in streams
+  postponed::finish();
+  finish_graphs();
 }
 
 } // namespace musart

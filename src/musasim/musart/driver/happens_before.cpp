@@ -1,5 +1,6 @@
 #include "happens_before.h"
 
+#include "../ground/chosen_seed.h"
 #include "../ground/environment.h"
 
 #include <algorithm>
@@ -44,19 +45,28 @@ bool enabled() noexcept {
   return wanted;
 }
 
+bool orders_for_seed() noexcept {
+  static const bool wanted = chosen_seed().given && !enabled() && !read_flag("MUSASIM_MEMCHECK") && !read_flag("MUSA_LAUNCH_BLOCKING");
+  return wanted;
+}
+
+bool is_order_kept() noexcept {
+  return enabled() || orders_for_seed();
+}
+
 std::recursive_mutex& order_lock() {
   static auto* one = new std::recursive_mutex();
   return *one;
 }
 
 void record_known(Known& known, Stream& stream) {
-  if (!enabled()) return;
+  if (!is_order_kept()) return;
   const std::lock_guard<std::recursive_mutex> lock(order_lock());
   known = settled(stream);
 }
 
 void stream_learns(Stream& stream, const Known& known) {
-  if (!enabled()) return;
+  if (!is_order_kept()) return;
   const std::lock_guard<std::recursive_mutex> lock(order_lock());
   learn(stream.known, known);
 }

@@ -1,4 +1,4 @@
-// MUSASIM_STREAMCHECK=1: which work of streams is over before which begins. A stream counts its work, and knows of every stream how much
+// MUSASIM_STREAMCHECK=1, or MUSASIM_SEED: which work of streams is over before which begins. A stream counts its work, and knows of every stream how much
 // of that one's work came before. An event carries this to other streams, and the host learns it where it waits. All threads of the host
 // count as one, because how they tell each other what they know is not seen.
 #pragma once
@@ -11,6 +11,8 @@
 namespace musart::streamcheck {
 
 bool enabled() noexcept;
+bool orders_for_seed() noexcept; // MUSASIM_SEED, where there is no checker: postponed.h
+bool is_order_kept() noexcept; // for either
 
 void record_known(Known& known, Stream& stream); // what is over when the stream gets here
 void stream_learns(Stream& stream, const Known& known);

@@ -1,5 +1,6 @@
 #include "host_memory.h"
 
+#include "postponed.h"
 #include "streamcheck.h"
 
 #include <sys/mman.h>
@@ -96,6 +97,7 @@ void* allocate_pinned(size_t bytes) {
 }
 
 bool release_pinned(void* pointer) {
+  postponed::finish();
   const size_t bytes = remove_range(pointer, true);
   if (bytes != 0 && streamcheck::enabled()) {
     streamcheck::forget(pointer, bytes);

@@ -11,10 +11,13 @@
 #pragma GCC visibility push(default)
 namespace musart {
 
+using Extents = std::array<unsigned, 3>;
+constexpr Extents kNoExtent = {0, 0, 0}; // of what a library of the vendor's launches, which is not known
+
 struct LaunchedKernel {
   const char* name;
-  std::array<unsigned, 3> grid;
-  std::array<unsigned, 3> block;
+  Extents grid;
+  Extents block;
   size_t shared; // bytes of a block, of variables and dynamic memory together
   int device;
   const Stream* stream; // nullptr for the node of a graph, which runs on the current one

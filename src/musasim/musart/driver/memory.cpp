@@ -4,6 +4,7 @@
 #include "device.h"
 #include "pages.h"
 #include "protected_memory.h"
+#include "postponed.h"
 #include "streamcheck.h"
 
 #include <sys/mman.h>
@@ -147,6 +148,7 @@ bool is_managed(const void* pointer) {
 }
 
 bool release(void* base, Owner owner) {
+  postponed::finish();
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.allocations.find(static_cast<const char*>(base));
@@ -162,6 +164,7 @@ uint64_t releases() noexcept {
 }
 
 void release_all(int device, Owner owner) {
+  postponed::finish();
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   for (auto it = all.allocations.begin(); it != all.allocations.end();) {

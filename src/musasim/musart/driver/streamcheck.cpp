@@ -1,8 +1,10 @@
 #include "streamcheck.h"
 
+#include "postponed.h"
 #include "stream_findings.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace musart::streamcheck {
@@ -144,15 +146,28 @@ void did(Stream& stream, const char* name, const std::vector<Access>& accesses) 
   }
 }
 
+namespace {
+
+void host_comes_to_know(const std::function<void()>& add) {
+  Known known;
+  {
+    const std::lock_guard<std::recursive_mutex> lock(order_lock());
+    add();
+    known = known_to_host();
+    if (enabled()) open_finished_pinned();
+  }
+  if (postponed::any()) postponed::run_in(known);
+}
+
+} // namespace
+
 void host_knows(const Known& known) {
-  if (!enabled()) return;
-  const std::lock_guard<std::recursive_mutex> lock(order_lock());
-  host_learns(known);
-  open_finished_pinned();
+  if (!is_order_kept()) return;
+  host_comes_to_know([&] { host_learns(known); });
 }
 
 void host_waited_for(Stream& stream) {
-  if (!enabled()) return;
+  if (!is_order_kept()) return;
   Known known;
   record_known(known, stream);
   host_knows(known);
@@ -163,14 +178,12 @@ void host_waited_for(const Event& event) {
 }
 
 void host_waited_for_device(int device) {
-  if (!enabled()) return;
-  const std::lock_guard<std::recursive_mutex> lock(order_lock());
-  host_learns_all_of(device);
-  open_finished_pinned();
+  if (!is_order_kept()) return;
+  host_comes_to_know([&] { host_learns_all_of(device); });
 }
 
 void stream_follows(Stream& stream, Stream& other) {
-  if (!enabled()) return;
+  if (!is_order_kept()) return;
   Known known;
   record_known(known, other);
   stream_learns(stream, known);

@@ -113,7 +113,7 @@ void run_launch(const Launch& launch, int device, Stream* stream, const void* da
     return;
   }
   const auto& kernel = *launch.kernel;
-  const auto extent = [](const Extent& e) { return std::array<unsigned, 3>{e.x, e.y, e.z}; };
+  const auto extent = [](const Extent& e) { return Extents{e.x, e.y, e.z}; };
   LaunchedKernel launched{kernel.name, extent(launch.grid), extent(launch.block), launch.shared, device, stream};
   watcher(launched, [&] {
     run_unwatched(launch, device, stream, data, closure);

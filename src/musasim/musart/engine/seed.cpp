@@ -1,44 +1,16 @@
 #include "seed.h"
 
+#include "../ground/chosen_seed.h"
 #include "configuration.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <numeric>
 #include <random>
 
 namespace musart {
 namespace {
-
-struct Seed {
-  bool given = false;
-  uint64_t number = 0;
-};
-
-uint64_t any_number() {
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()) % 1000000;
-}
-
-Seed read_seed(const char* text) {
-  if (text == nullptr || *text == '\0') return {};
-  if (std::strcmp(text, "random") == 0) {
-    const Seed chosen{true, any_number()};
-    std::fprintf(stderr, "musasim: kernels run in the order of MUSASIM_SEED=%llu\n", static_cast<unsigned long long>(chosen.number));
-    return chosen;
-  }
-  if (std::strspn(text, "0123456789") == std::strlen(text)) return {true, std::strtoull(text, nullptr, 10)};
-  std::fprintf(stderr, "musasim: MUSASIM_SEED=%s is neither a number nor 'random'; kernels run in the order of their numbers\n", text);
-  return {};
-}
-
-const Seed& seed() {
-  static const auto* chosen = new Seed(read_seed(std::getenv("MUSASIM_SEED")));
-  return *chosen;
-}
 
 uint64_t g_launches = 0;
 std::mt19937_64& numbers() {
@@ -73,17 +45,17 @@ uint64_t permuted(uint64_t x, unsigned bits) {
 } // namespace
 
 bool is_seeded() noexcept {
-  return seed().given;
+  return chosen_seed().given;
 }
 
 void begin_order() {
   if (!is_seeded()) return;
-  numbers().seed(mixed(seed().number) + g_launches++);
+  numbers().seed(mixed(chosen_seed().number) + g_launches++);
   g_key = numbers()();
 }
 
 void tell_seed() {
-  if (is_seeded()) std::fprintf(stderr, "musasim: MUSASIM_SEED=%llu repeats this order\n", static_cast<unsigned long long>(seed().number));
+  if (is_seeded()) std::fprintf(stderr, "musasim: MUSASIM_SEED=%llu repeats this order\n", static_cast<unsigned long long>(chosen_seed().number));
 }
 
 size_t block_of_turn(size_t turn, size_t count) {

@@ -349,6 +349,8 @@ MUSART_API musaError_t musasim_allocation(const void* pointer, void** base, size
 /* Around what a library computes in the device's place: MUSASIM_PROTECT. */
 MUSART_API void musasim_begin_device_work(void);
 MUSART_API void musasim_end_device_work(void);
+/* Does what a library computes in the stream as a kernel of this name, for a profiler that records. */
+MUSART_API void musasim_as_kernel(const char* name, musaStream_t stream, void (*work)(void*), void* data);
 /* What the driver's functions for virtual memory are made of (musa.h). `access` is 0, 1 (to read) or 3. */
 MUSART_API musaError_t musasim_reserve(void** base, size_t size, size_t alignment);
 MUSART_API musaError_t musasim_cancel_reservation(void* base, size_t size);

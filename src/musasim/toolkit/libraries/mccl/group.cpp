@@ -1,6 +1,8 @@
 #include "group.h"
 
 #include "../in_stream.h"
+#include "on_device.h"
+#include "rows.h"
 
 #include <cstdlib>
 #include <thread>
@@ -17,23 +19,6 @@ struct Group {
 };
 
 thread_local Group group;
-
-// The current device, for as long as this lives.
-class OnDevice {
- public:
-  explicit OnDevice(int device) {
-    musaGetDevice(&before_);
-    musaSetDevice(device);
-  }
-  ~OnDevice() {
-    musaSetDevice(before_);
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-
- private:
-  int before_ = 0;
-};
 
 // Runs the tasks at the same time, because each of them may wait for another. The first failure is the answer.
 mcclResult_t all_at_once(const std::vector<std::function<mcclResult_t()>>& tasks) {
@@ -75,6 +60,12 @@ mcclResult_t run(const std::vector<std::pair<Member, Operation>>& submitted) {
   return all_at_once(tasks);
 }
 
+void replay(const std::vector<std::pair<Member, Operation>>& submitted) {
+  if (run(submitted) != mcclSuccess) {
+    std::abort(); // a replay has no way to report it, and on a device it would never end
+  }
+}
+
 // One stream follows what is in the other.
 musaError_t follow(musaStream_t stream, int device, musaStream_t other, int other_device) {
   musaEvent_t event;
@@ -106,16 +97,13 @@ mcclResult_t run_in_streams(std::vector<std::pair<Member, Operation>> submitted)
   }
   if (!error) {
     const OnDevice here(device);
+    const auto rows = rows_of(submitted);
     musaStreamCaptureStatus status = musaStreamCaptureStatusNone;
     error = musaStreamIsCapturing(stream, &status);
     if (!error && status == musaStreamCaptureStatusNone) {
-      error = in_stream(stream, [&] { result = run(submitted); });
+      error = in_stream(stream, [&] { run_as(rows, [&] { result = run(submitted); }); });
     } else if (!error) {
-      error = in_stream(stream, [submitted = std::move(submitted)] {
-        if (run(submitted) != mcclSuccess) {
-          std::abort(); // a replay has no way to report it, and on a device it would never end
-        }
-      });
+      error = in_stream(stream, [rows, submitted = std::move(submitted)] { run_as(rows, [&] { replay(submitted); }); });
     }
   }
   for (const auto& [other, other_device] : others) {

@@ -120,6 +120,12 @@ void wait_for_stream(c10::DeviceIndex device) {
   check_fault(device);
 }
 
+void finish_before_use(const at::Tensor& tensor) {
+  if (on_musa(tensor)) {
+    musart::postponed::finish_before(stream_state(current_stream(tensor.device().index())));
+  }
+}
+
 // The host may release its memory at once, although the copy has not run on a device yet.
 void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   if (non_blocking && on_musa(source) != on_musa(destination)) {
@@ -133,8 +139,10 @@ void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool n
 
 at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   refuse_after_fork();
-  finish_launches();
+  finish_graphs();
   TORCH_CHECK(source.defined() && destination.defined(), "copy: source and destination must be defined");
+  finish_before_use(source);
+  finish_before_use(destination);
   if (auto* capture = active_capture()) {
     if (needs_host(source, destination, non_blocking)) {
       refuse_host_access();
@@ -181,7 +189,8 @@ at::Scalar read_value(const at::Tensor& tensor) {
 at::Scalar local_scalar_dense(const at::Tensor& tensor) {
   refuse_after_fork();
   refuse_host_access();
-  finish_launches();
+  finish_graphs();
+  finish_before_use(tensor);
   const auto value = read_value(tensor);
   wait_for_results(current_stream(tensor.device().index()));
   return value;

@@ -370,7 +370,7 @@ void compute(
 
 void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& kernel, Stack* stack) {
   refuse_after_fork();
-  finish_launches();
+  finish_graphs();
   const auto& signature = signature_of(op);
   const auto* arguments = stack->data() + (stack->size() - signature.arguments);
   DeviceCheck check(op, signature);
@@ -398,6 +398,7 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
     wait_for_results(current_stream(check.device().index()));
   }
   const auto device = check.device();
+  musart::postponed::finish_before(stream_state(current_stream(device.index())));
   compute(op, kernel, signature, device, check.dense(), stack);
   if (waits) {
     musart::streamcheck::host_waited_for(stream_state(current_stream(device.index())));

@@ -5,6 +5,7 @@
 #include "trace.h"
 #include "version.h"
 #include "musart/driver/checked_memory.h"
+#include "musart/driver/postponed.h"
 
 #include <c10/util/Exception.h>
 
@@ -409,6 +410,7 @@ void DeviceCache::collect_pending(const Context& context) {
       continue;
     }
     for (const auto& use : block->uses) {
+      musart::postponed::finish_before(stream_state(use.stream)); // by MUSASIM_SEED it may still wait
       musart::streamcheck::forget_work_of(stream_state(use.stream), block->address, block->size);
     }
     block->uses.clear();

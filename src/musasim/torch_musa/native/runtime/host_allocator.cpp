@@ -4,6 +4,7 @@
 #include "stream.h"
 #include "trace.h"
 #include "version.h"
+#include "musart/driver/postponed.h"
 
 #include <ATen/core/CachingHostAllocator.h>
 #include <c10/util/llvmMathExtras.h>
@@ -115,6 +116,9 @@ class PinnedCache {
     const auto now = now_ns();
     const auto done = std::partition(
         pending_.begin(), pending_.end(), [&](const Pending& each) { return each.use.done_ns > now; });
+    if (done != pending_.end()) {
+      musart::postponed::finish(); // by MUSASIM_SEED the copies may still wait
+    }
     for (auto it = done; it != pending_.end(); ++it) {
       musart::streamcheck::forget(it->address, it->use.size);
       free_[it->use.size].push_back(it->address);

@@ -18,10 +18,15 @@ inline bool has_launches() {
 }
 
 // Before work that could see what they do. Without one it costs one load.
-inline void finish_launches() {
+inline void finish_graphs() {
   if (has_launches()) {
     run_launches();
   }
+}
+
+inline void finish_launches() { // and what else waits in streams
+  musart::postponed::finish();
+  finish_graphs();
 }
 
 // Before an event is recorded on the stream, or it is asked or waited for.

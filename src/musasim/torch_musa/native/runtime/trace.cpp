@@ -229,7 +229,7 @@ void TracedWork::end() {
   record.device = stream.device_index();
   record.stream = stream.id();
   record.bytes = bytes_;
-  if (launch_ != nullptr) {
+  if (launch_ != nullptr && launch_->grid != musart::kNoExtent) {
     record.launch = *launch_;
   }
   add(std::move(record));
