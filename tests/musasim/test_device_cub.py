@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from support.device_code import Kernels, compile_kernels
+from support.device_code import BY_NVCC, Kernels, compile_kernels
 
 pytestmark = pytest.mark.once
 
@@ -124,6 +124,8 @@ def test_device_algorithms_follow_their_stream(cub: Kernels) -> None:
 @pytest.fixture(scope="module", params=[(), ("-DCUB_WRAPPED_NAMESPACE=wrapped",)], ids=["prefix", "wrapped"])
 def wrapped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kernels:
     """CUB in the namespace `wrapped`, by either of the two ways to put it there."""
+    if BY_NVCC:
+        pytest.skip("CUDA 13 puts CUB and Thrust into a namespace together, by another macro")
     return Kernels(compile_kernels("cub_wrapped.mu", tmp_path_factory.mktemp("wrapped"), "-O1", *request.param))
 
 

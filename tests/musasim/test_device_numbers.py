@@ -214,7 +214,8 @@ def test_mathematical_functions_agree_with_torch(numbers: Kernels) -> None:
     torch.testing.assert_close(
         numbers.map("f_rsqrt", torch.float, f.abs() + 1e-30), (f.double().abs() + 1e-30).rsqrt().float()
     )
-    torch.testing.assert_close(numbers.map("f_fast_exp", torch.float, f), f.exp())
+    # CUDA's manual: the error of __expf is 2 + floor(abs(1.173 * x)) units in the last place.
+    torch.testing.assert_close(numbers.map("f_fast_exp", torch.float, f), f.exp(), rtol=2e-5, atol=0)
     torch.testing.assert_close(numbers.map("f_sigmoid", torch.float, f), f.sigmoid())
     with_nan = torch.cat([f, torch.tensor([torch.nan])])
     same(numbers.map("f_saturate", torch.float, with_nan), with_nan.nan_to_num(nan=0).clamp(0, 1) + 0)
@@ -290,11 +291,7 @@ def test_integer_functions_follow_their_definitions(numbers: Kernels) -> None:
     expect("funnel_rc", [(y << 32 | x) >> min(z % 40, 32) for x, y, z in words], a, b, c)
 
     def permuted(x: int, y: int, z: int) -> int:
-        chosen = []
-        for i in range(4):
-            byte = (y << 32 | x) >> 8 * (z >> 4 * i & 7) & 0xFF
-            chosen.append((0xFF if byte >> 7 else 0) if z >> 4 * i & 8 else byte)
-        return word(chosen, 8)
+        return word([(y << 32 | x) >> 8 * (z >> 4 * i & 7) & 0xFF for i in range(4)], 8)
 
     expect("byte_perm", [permuted(*each) for each in words], a, b, c)
     dots = [sum(p * q for p, q in each) for each in pairs(8, True)]

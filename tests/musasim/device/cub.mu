@@ -232,11 +232,12 @@ extern "C" int ordered_by_stream(int* host, long n) {
   musaStream_t stream;
   musaStreamCreate(&stream);
   int *data, *result;
-  void* storage;
+  void* storage = nullptr;
+  std::size_t bytes = 0;
   musaMalloc(reinterpret_cast<void**>(&data), n * sizeof(int));
   musaMalloc(reinterpret_cast<void**>(&result), n * sizeof(int));
-  musaMalloc(&storage, 16);
-  std::size_t bytes = 16;
+  cub::DeviceScan::InclusiveSum(storage, bytes, data, result, static_cast<int>(n), stream);
+  musaMalloc(&storage, bytes);
   musaMemcpyAsync(data, host, n * sizeof(int), musaMemcpyHostToDevice, stream);
   cub::DeviceScan::InclusiveSum(storage, bytes, data, result, static_cast<int>(n), stream);
   musaMemcpyAsync(host, result, n * sizeof(int), musaMemcpyDeviceToHost, stream);

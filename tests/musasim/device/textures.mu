@@ -117,9 +117,14 @@ extern "C" int synchronized() { return musaThreadSynchronize(); }
 extern "C" int described(int* out) {
   musaDeviceProp properties;
   if (const auto error = musaGetDeviceProperties(&properties, 0)) return error;
-  out[0] = properties.deviceOverlap;
   out[1] = static_cast<int>(properties.textureAlignment);
+#if MUSART_VERSION >= 13000  // CUDA 13 has taken two fields away; MUSA's toolkit has them, and another number
+  out[0] = 1;
+  out[2] = 0;
+#else
+  out[0] = properties.deviceOverlap;
   out[2] = properties.computeMode;
+#endif
   if (const auto error = musaDeviceGetAttribute(out + 3, musaDevAttrTextureAlignment, 0)) return error;
   return musaDeviceGetAttribute(out + 4, musaDevAttrComputeMode, 0);
 }

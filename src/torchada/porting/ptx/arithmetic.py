@@ -59,6 +59,12 @@ _BFI = (
     b"[](unsigned int a, unsigned int b, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; if (p > 31) return b; "
     b"const unsigned int m = %b << p; return (b & ~m) | ((a << p) & m); }" % _MASK
 )
+# __byte_perm does not look at the fourth bit of a nibble, which has the sign of the byte repeated.
+_PRMT = (
+    b"[](unsigned int a, unsigned int b, unsigned int s) { const unsigned int r = __byte_perm(a, b, s & 0x7777u), t = s >> 3, "
+    b"m = ((t & 1u) | (t & 0x10u) << 4 | (t & 0x100u) << 8 | (t & 0x1000u) << 12) * 255u; "
+    b"return (r & ~m) | ((r >> 7 & 0x01010101u) * 255u & m); }"
+)
 # Bit (4a + 2b + c) of the last operand is the result for the bits a, b and c.
 _LOP3 = b"[](unsigned int a, unsigned int b, unsigned int c, unsigned int t) { return %b; }" % b" | ".join(
     b"(t >> %d & 1u ? %ba & %bb & %bc : 0u)" % (at, b"~"[at >> 2 :], b"~"[at >> 1 & 1 :], b"~"[at & 1 :])
@@ -164,7 +170,7 @@ def _pairs(single: bytes, body: bytes) -> Functions:
 
 
 FUNCTIONS: dict[bytes, Functions] = {
-    b"prmt": {(b"b32",): (b"rrrr", b"__byte_perm")},
+    b"prmt": {(b"b32",): (b"rrrr", _PRMT)},
     b"bfe": {(b"u32",): (b"rrrr", _BFE_UNSIGNED), (b"s32",): (b"rrrr", _BFE_SIGNED)},
     b"bfi": {(b"b32",): (b"rrrrr", _BFI)},
     b"lop3": {(b"b32",): (b"rrrrr", _LOP3)},

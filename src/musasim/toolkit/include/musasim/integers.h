@@ -31,15 +31,13 @@ static inline unsigned int __fns(unsigned int mask, unsigned int base, int offse
   return 0xffffffffu;
 }
 
-// Four bytes out of the eight of x (0 .. 3) and y (4 .. 7), selected by the selector's nibbles. Bit 3 of a nibble repeats the sign.
+// Four bytes out of the eight of x (0 .. 3) and y (4 .. 7), selected by the lower three bits of the selector's nibbles. The fourth bit
+// repeats the sign in PTX's prmt only: an H100 does not look at it here.
 static inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
   const uint64_t bytes = static_cast<uint64_t>(y) << 32 | x;
   unsigned int result = 0;
   for (int i = 0; i < 4; ++i) {
-    const unsigned int choice = selector >> 4 * i & 0xf;
-    unsigned int byte = static_cast<unsigned int>(bytes >> 8 * (choice & 7)) & 0xff;
-    if (choice & 8) byte = byte & 0x80 ? 0xff : 0;
-    result |= byte << 8 * i;
+    result |= (static_cast<unsigned int>(bytes >> 8 * (selector >> 4 * i & 7)) & 0xff) << 8 * i;
   }
   return result;
 }
