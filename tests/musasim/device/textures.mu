@@ -262,7 +262,7 @@ extern "C" int refused_of_arrays(int* out) {
   out[2] = static_cast<int>(extent.width * 100 + extent.height * 10 + extent.depth + flags);
   uint8_t bytes[64] = {};
   out[3] = musaMallocArray(&other, &nothing, 4) != musaSuccess;
-  out[4] = musaMallocArray(&other, &channels, 4, 4, musaArrayCubemap) == musaErrorNotSupported;
+  out[4] = musaMallocArray(&other, &channels, 4, 4, musaArrayCubemap) != musaSuccess;
   out[5] = musaMemcpy2DToArray(array, 4, 0, bytes, 20, 20, 1, musaMemcpyHostToDevice) == musaErrorInvalidValue;
   out[6] = musaMemcpyToArray(array, 0, 2, bytes, 21, musaMemcpyHostToDevice) == musaErrorInvalidValue;
   musaResourceDesc resource = {};

@@ -34,7 +34,7 @@ namespace musasim {
 // A coordinate that is inside, or -1 for one that is not.
 inline long surface_place(long at, std::size_t size, musaSurfaceBoundaryMode mode) {
   if (at >= 0 && static_cast<std::size_t>(at) < size) return at;
-  if (mode == musaBoundaryModeTrap) musasim_fault(719, "a surface was read or written outside of its array");
+  if (mode == musaBoundaryModeTrap) musasim_fault(700, "a surface was read or written outside of its array");
   return mode == musaBoundaryModeZero ? -1 : at < 0 ? 0 : static_cast<long>(size) - 1;
 }
 
