@@ -12,7 +12,7 @@ import pytest
 from support.interpreter import ROOT, STAND_INS
 
 MUSART = ROOT / "src" / "musasim" / "musart"
-OPTIONS = ["-std=c++17", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{MUSART / 'include'}"]
+OPTIONS = ["-std=c++20", "-O1", "-g", "-fsanitize=thread", "-pthread", f"-I{MUSART / 'include'}"]
 PROGRAM = str(STAND_INS / "runtime_threads.cpp")
 
 
