@@ -27,7 +27,9 @@ def main() -> int:
     """Observe, and write or compare; returns 1 when a name is unaccounted for or the record differs."""
     parser = argparse.ArgumentParser(prog="python -m scripts.compatibility", description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare with what is on record, and write nothing")
-    parser.add_argument("--print", metavar="RELEASE", help="write what this release of torch_musa answers as JSON to stdout")
+    parser.add_argument(
+        "--print", metavar="RELEASE", help="write what this release of torch_musa answers as JSON to stdout"
+    )
     options = parser.parse_args()
     seen = look()
     if options.print:

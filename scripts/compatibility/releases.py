@@ -1,4 +1,4 @@
-"""What later releases of torch_musa answer otherwise than 2.7.1, with the newest torch that was looked at: a process for each release.
+"""What later releases of torch_musa answer otherwise than 2.7.1, with one torch: a process for each release.
 
 `releases.json` has a row for each such name: path, the releases that answer alike, kind, how.
 """
@@ -48,10 +48,9 @@ def _asked(name: str) -> Answers:
 
 def _otherwise(oldest: Answers, other: Answers) -> Iterator[tuple[str, tuple[str, str]]]:
     """By the kind of answer: that the same kind comes by another way changes nothing for a program."""
-    for path in sorted({*oldest, *other}):
-        found = other.get(path, (ABSENT, "no such name"))
-        if found[0] != oldest.get(path, (ABSENT, ""))[0]:
-            yield path, found
+    for path in sorted({*oldest} & {*other}):
+        if other[path][0] != oldest[path][0]:
+            yield path, other[path]
 
 
 def unaccounted(found: Differences) -> list[str]:

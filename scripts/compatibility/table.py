@@ -25,7 +25,8 @@ Record = dict[str, tuple[str, str, bool]]
 _INTRO = """# Compatibility: every name of torch.cuda
 
 Made by `python -m scripts.compatibility`, which uses each name of `torch.cuda` and its submodules in the installed torch, on the
-simulated torch_musa 2.7.1, 2.9.1 and 2.11.0, and records what happened. CI fails when this page and torch disagree, or when a name is missing.
+simulated torch_musa 2.7.1, 2.9.1 and 2.11.0, and records what happened. CI fails when this page and torch disagree, or when a name
+is missing.
 
 | kind | meaning |
 |---|---|
@@ -37,8 +38,8 @@ simulated torch_musa 2.7.1, 2.9.1 and 2.11.0, and records what happened. CI fail
 
 _BY_RELEASE = """## Later releases of torch_musa
 
-The columns of the tables below are versions of torch, all on the simulated torch_musa 2.7.1. On the simulated 2.9.1 and 2.11.0 every
-name gets the same kind of answer, but these:
+The columns of the tables below are versions of torch, all on the simulated torch_musa 2.7.1. On the simulated 2.9.1 and 2.11.0
+every name gets the same kind of answer, but these:
 """
 
 
