@@ -32,6 +32,7 @@ KEYS = {
 }
 RELEASES = [name for name in release.VERSIONS if release.takes(name, torch.__version__)]
 LOOK = """
+import json
 import musasim
 musasim.install()
 import torch, torch_musa

@@ -33,6 +33,7 @@ CALLS: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Sparse ")
 @pytest.mark.parametrize("name", CALLS)
 def test_the_answer_is_the_cpus(name: str) -> None:
     found = CALLS[name]("cuda:1")
@@ -81,7 +82,7 @@ def test_every_operator_of_the_list_is_one_of_pytorchs(musa: Interpreter) -> Non
     """torch_musa 2.7.1 lacks them all."""
     code = """
     import json, torch
-        (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("cpu_fallback")]
+    (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("cpu_fallback")]
     print(json.dumps([record.patch.name for record in records]))
     """
     names = set(musa.json(code, env={"MUSASIM_RELEASE": "2.7.1"}))

@@ -76,11 +76,10 @@ const Names& of_sparse() {
 
 const Names& of_compressed() {
   static const Names known = {
-      "_conj_physical", "_sparse_csr_prod.dim_dtype", "_sparse_csr_sum.dim_dtype", "_spsolve", "_to_dense",
+      "_conj_physical", "_sparse_csr_prod.dim_dtype", "_sparse_csr_sum.dim_dtype", "_to_dense",
       "_to_sparse_bsc", "_to_sparse_bsr", "_to_sparse_csc", "_to_sparse_csr", "abs", "abs.out", "abs_", "add.Tensor",
       "add.out", "add_.Tensor", "addmm", "addmm.out", "addmv.out", "angle", "angle.out", "asin", "asin.out", "asin_",
-      "asinh", "asinh.out", "asinh_", "atan", "atan.out", "atan_", "atanh", "atanh.out", "atanh_", "baddbmm.out", "bmm.out",
-      "ccol_indices", "ceil", "ceil.out", "ceil_", "clone", "conj_physical.out", "conj_physical_", "copy_", "deg2rad",
+      "asinh", "asinh.out", "asinh_", "atan", "atan.out", "atan_", "atanh", "atanh.out", "atanh_", "ccol_indices", "ceil", "ceil.out", "ceil_", "clone", "conj_physical.out", "conj_physical_", "copy_", "deg2rad",
       "deg2rad.out", "deg2rad_", "dense_dim", "empty_like", "erf", "erf.out", "erf_", "erfinv",
       "erfinv.out", "erfinv_", "expm1", "expm1.out", "expm1_", "fill_.Scalar", "floor", "floor.out", "floor_", "frac",
       "frac.out", "frac_", "isinf", "isnan", "isneginf", "isneginf.out", "isposinf", "isposinf.out", "log1p", "log1p.out",
@@ -99,14 +98,15 @@ const Names& of_nested() {
   static const Names known = {
       "_fused_sdp_choice", "_nested_from_padded_and_nested_example",
       "_nested_select_backward", "_nested_tensor_size", "_nested_tensor_softmax_with_shape",
-      "_nested_tensor_storage_offsets", "_nested_tensor_strides", "_safe_softmax", 
+      "_nested_tensor_storage_offsets", "_nested_tensor_strides", "_safe_softmax",
       "_softmax", "_softmax_backward_data", "_to_copy",
       "abs", "abs_", "add.Tensor", "add_.Tensor", "alias",
       "all.dim", "bmm", "cat", "chunk", "clone", "copy_", "cos", "detach", "div.Scalar", "div.Tensor", "embedding",
       "empty_like", "eq.Scalar", "eq.Tensor", "fill_.Scalar", "fill_.Tensor", "ge.Scalar", "gelu", "gelu_", "gelu_backward",
       "gt.Scalar", "is_same_size", "isinf", "isnan", "isneginf", "isposinf", "linear", "linear_backward", "logical_not",
       "logical_not_", "masked_fill.Scalar", "matmul", "matmul.out", "matmul_backward", "mul.Scalar", "mul.Tensor",
-      "mul_.Scalar", "mul_.Tensor", "narrow", "native_dropout", "native_dropout_backward",       "neg", "neg_", "normal_", "ones_like", "relu", "relu_", "select.int", "sgn", "sgn_",
+      "mul_.Scalar", "mul_.Tensor", "narrow", "native_dropout", "native_dropout_backward",
+      "neg", "neg_", "normal_", "ones_like", "relu", "relu_", "select.int", "sgn", "sgn_",
       "silu", "silu_", "silu_backward", "sin", "sqrt", "squeeze", "squeeze.dim", "squeeze.dims", "sub.Tensor", "tanh",
       "tanh_", "threshold_backward", "transpose.int", "unsqueeze", "value_selecting_reduction_backward", "view",
       "where.self", "where.self_out", "zero_"};
