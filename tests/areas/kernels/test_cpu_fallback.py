@@ -82,6 +82,7 @@ def test_every_operator_of_the_list_is_one_of_pytorchs(musa: Interpreter) -> Non
     """torch_musa 2.7.1 lacks them all."""
     code = """
     import json, torch
+    from torchada.redirect.engine import ENGINE
     (records,) = [found for area, found in ENGINE.applied().items() if str(area).endswith("cpu_fallback")]
     print(json.dumps([record.patch.name for record in records]))
     """
