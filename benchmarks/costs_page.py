@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -48,9 +49,12 @@ def page(entry: dict[str, Any]) -> str:
 def _conditions(entry: dict[str, Any]) -> Iterator[str]:
     versions = ", ".join(f"{name} {number}" for name, number in entry["versions"].items())
     machine, measured = entry["machine"], entry["results"]
+    simulated = re.fullmatch(r"(\S+)\+musasim .*", entry["versions"].get("torch_musa", ""))
     yield f"Measured on {entry['date'][:10]}, on {machine['cores']} cores of {machine['cpu']};"
     yield f"{versions};"
     yield f"{measured['starts']} starts of the processes, {measured['rounds']} rounds each."
+    if simulated is not None:
+        yield f"All of it was taken on the simulated torch_musa {simulated[1]} (`MUSASIM_RELEASE`), the native column included."
 
 
 def body(results: dict[str, Any]) -> list[str]:

@@ -11,10 +11,13 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
+from scripts.compatibility import releases
 from scripts.compatibility.observe import KINDS, Observation
 
 ROOT = Path(__file__).resolve().parents[2]
 OBSERVED = Path(__file__).resolve().with_name("observed.json")
+# The torch with which releases of torch_musa are compared: that of the project's own environment.
+DEFAULT_TORCH = "2.13.0"
 TABLE = ROOT / "docs" / "reference" / "compatibility.md"
 # path -> (kind, how, public)
 Record = dict[str, tuple[str, str, bool]]
@@ -22,7 +25,8 @@ Record = dict[str, tuple[str, str, bool]]
 _INTRO = """# Compatibility: every name of torch.cuda
 
 Made by `python -m scripts.compatibility`, which uses each name of `torch.cuda` and its submodules in the installed torch, on the
-simulated torch_musa 2.7.1, and records what happened. CI fails when this page and torch disagree, or when a name is missing.
+simulated torch_musa 2.7.1, 2.9.1 and 2.11.0, and records what happened. CI fails when this page and torch disagree, or when a name
+is missing.
 
 | kind | meaning |
 |---|---|
@@ -30,6 +34,12 @@ simulated torch_musa 2.7.1, and records what happened. CI fails when this page a
 | adapted | The call reaches `torch_musa` through Python code of torch or torchada. |
 | emulated | torchada answers by itself, because torch_musa has nothing of the kind and an honest answer exists without it. |
 | unsupported | `torchada.UnsupportedError`, which names the API and says why. |
+"""
+
+_BY_RELEASE = """## Later releases of torch_musa
+
+The columns of the tables below are versions of torch, all on the simulated torch_musa 2.7.1. On the simulated 2.9.1 and 2.11.0
+every name gets the same kind of answer, but these:
 """
 
 
@@ -67,7 +77,8 @@ def _parts(version: str) -> list[int]:
 
 def page(known: dict[str, Record]) -> str:
     """docs/reference/compatibility.md."""
-    lines = [_INTRO, *_totals(known)]
+    oldest = {path: (kind, how) for path, (kind, how, _) in known.get(releases.kept()[0], {}).items()}
+    lines = [_INTRO, *_totals(known), "", _BY_RELEASE, *releases.section(oldest)]
     rows = sorted({(path.rpartition(".")[0], path) for record in known.values() for path in record})
     for module, paths in groupby(rows, key=lambda row: row[0]):
         lines += ["", f"## {module}", "", *_section(known, [path for _, path in paths])]

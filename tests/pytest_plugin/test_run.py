@@ -52,7 +52,7 @@ def run(plain: Interpreter, tmp_path: Path) -> Run:
         (tmp_path / "pytest.ini").touch()
         (tmp_path / "test_project.py").write_text(source)
         command = ["-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *words]
-        return plain.run(command, env=env, check=False)
+        return plain.run(command, env={"MUSASIM_RELEASE": "2.7.1", **env}, check=False)  # it lacks matrix_exp
 
     return run_pytest
 

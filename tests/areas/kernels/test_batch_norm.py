@@ -35,3 +35,18 @@ def test_training_is_left_to_the_kernel() -> None:
     there(x.cuda()).square().sum().backward()
     assert layer.weight.grad is not None and there.weight.grad is not None
     torch.testing.assert_close(there.weight.grad.cpu(), layer.weight.grad)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_parameters_and_statistics_of_two_types(training: bool) -> None:
+    """torch_musa 2.9.1 refuses them, and CUDA computes with them."""
+    x, weight = torch.linspace(-2, 2, 24).reshape(4, 3, 2), torch.tensor([0.5, 1.0, 2.0])
+    wanted_statistics = torch.tensor([0.5, -1.0, 2.0]), torch.tensor([1.0, 4.0, 0.25])
+    here = [tensor.clone().cuda() for tensor in wanted_statistics]
+    wanted = torch.nn.functional.batch_norm(x, *wanted_statistics, weight, weight, training)
+    halves = weight.cuda().half()
+    found = torch.nn.functional.batch_norm(x.cuda().half(), *here, halves, halves, training)
+    assert found.dtype == torch.float16
+    torch.testing.assert_close(found.cpu().float(), wanted, rtol=1e-2, atol=1e-2)
+    for mine, statistic in zip(here, wanted_statistics):
+        torch.testing.assert_close(mine.cpu(), statistic, rtol=1e-2, atol=1e-2)

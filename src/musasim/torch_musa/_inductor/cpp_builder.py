@@ -24,6 +24,7 @@ def _with_the_device(options: Options) -> Options:
     from ..utils._paths import include_paths, library_paths
     from . import shims
 
+    shims.load()  # a wrapper of torch.compile's is opened by Python itself, which knows nothing of the folder
     definitions, includes, cflags, ldflags, folders, libraries, passed = options
     # torch_musa replaces headers of PyTorch's in its folder. Here they lie in another, which has to be searched first.
     first = [f"I{folder}" for folder in torch_headers.folders()]

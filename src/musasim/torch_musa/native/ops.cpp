@@ -9,6 +9,7 @@
 #include "ops/division.cpp"
 #include "ops/dtypes.cpp"
 #include "ops/graph.cpp"
+#include "ops/later_operators.cpp"
 #include "ops/nested.cpp"
 #include "ops/other_types.cpp"
 #include "ops/quantized.cpp"

@@ -32,21 +32,24 @@ if TYPE_CHECKING:
         def __call__(self, operator: OpOverload, *args: Any, **kwargs: Any) -> Any: ...
 
 
-def free_key(context: Context, of_cuda: str, needed: str) -> str:
-    """The backend's key for one of CUDA's. Skip if the operator `needed` has a kernel there, or a fallback has been registered."""
+def free_key(context: Context, of_cuda: str) -> str:
+    """The backend's key for one of CUDA's. Skip if a fallback has been registered. Operators that have a kernel there keep it."""
     native = context.torch._C
     key = DispatchKeys(context).names.get(of_cuda)
     if key is None:
         raise Skip(f"{context.backend.name} has no dispatch key for {of_cuda}")
     try:
-        has_kernel = native._dispatch_has_kernel_for_dispatch_key(f"aten::{needed}", key)
+        native._dispatch_has_kernel_for_dispatch_key("aten::mm", key)
     except RuntimeError as unknown:  # torch 2.7 has SparseMPS among its keys, and cannot read the name
         raise Skip(str(unknown)) from None
-    if has_kernel:
-        raise Skip(f"{context.backend.name} has kernels for {key}")
     if native._dispatch_has_backend_fallback(getattr(native.DispatchKey, key)):
         raise Skip(f"{context.backend.name} has a fallback for {key}")
     return key
+
+
+def lacks(context: Context, name: str, key: str) -> bool:
+    """Whether the backend has no kernel of this operator of aten for `key`: torch_musa 2.9.1 has most of CUDA's."""
+    return not context.torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key)
 
 
 def composed(context: Context, of_cpu: str, key: str, without: Collection[str] = ()) -> list[str]:

@@ -23,6 +23,8 @@ _OF_BOOLEANS = ("abs", "abs_", "abs.out")
 
 def elsewhere(context: Context, name: str) -> Function:
     """What computes the operator `name` of aten for any data type that it has on the CPU."""
+    if "batch_norm" in name and "backward" not in name:
+        return _BatchNorm(context, name)
     if not name.startswith("native_dropout"):
         return _Elsewhere(context, name)
     dropout = _Dropout(context.torch)
@@ -109,6 +111,29 @@ class _Elsewhere:
         if isinstance(value, tuple):
             return tuple(self._each(part, way) for part in value)
         return way(value) if isinstance(value, self._torch.Tensor) else value
+
+
+class _BatchNorm(_Elsewhere):
+    """Parameters and statistics of several types, which CUDA takes, are given to the backend's own kernel in single precision."""
+
+    @cached_property
+    def _parameters(self) -> list[int]:
+        names = ("weight", "bias", *_STATISTICS)
+        arguments = overload(self._torch, self._name)._schema.arguments
+        return [place for place, argument in enumerate(arguments) if argument.name in names]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        given = {place: args[place] for place in self._parameters if place < len(args) and args[place] is not None}
+        halves_or_single = (self._torch.float16, self._torch.bfloat16, self._torch.float32)
+        dtypes = {tensor.dtype for tensor in given.values()}
+        if len(dtypes) < 2 or not {args[0].dtype, *dtypes} <= set(halves_or_single):
+            return super().__call__(*args, **kwargs)
+        wide = {place: tensor.float() for place, tensor in given.items()}
+        result = self._compute(*(wide.get(place, argument) for place, argument in enumerate(args)), **kwargs)
+        for place, _ in self._written:
+            if place in given and given[place] is not wide[place]:
+                given[place].copy_(wide[place])
+        return result
 
 
 def _argument(place: int, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -1,6 +1,6 @@
 """Operators that CUDA has and the backend has not: they are computed on the CPU, with copies there and back.
 
-The list is of what torch_musa 2.7.1 does not register (musa_functions.yaml); a torch_musa that has a kernel keeps it.
+The list is of what torch_musa 2.7.1 does not register (musa_functions.yaml); 2.9.1 has nearly all of it, and keeps its kernels.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _OPERATORS = (
     *("_int_mm", "_int_mm.out", "linalg_matrix_exp", "_logcumsumexp", "_logcumsumexp.out"),
     *("nonzero_static", "nonzero_static.out", "segment_reduce", "_segment_reduce_backward"),
     *("_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
+    *("_weight_int8pack_mm", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"),
+    # Neither has any release that was read. Convolutions by other names come to the backend's own kernel.
+    *("slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv_transpose3d"),
     # PyTorch makes the result, and calls the variant that fills it.
     *(f"special_{name}.out" for name in (*_POLYNOMIALS, *_BESSEL)),
 )

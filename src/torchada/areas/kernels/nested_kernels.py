@@ -1,8 +1,8 @@
 """Nested tensors of the strided layout: the kernels that PyTorch has for them on every device.
 
 On CUDA most operators of nested tensors have the CPU's kernel: it computes on the buffers, on whatever device they are.
-torch_musa 2.7.1 registers five operators for them. Already the gradient of a new nested tensor needs another, and without it torch
-ends the process. What a backend lacks is passed on to the CPU's kernel, by one fallback for the key.
+torch_musa 2.7.1 registers five operators for them, and 2.9.1 most. Already the gradient of a new nested tensor needs another, and
+without it torch ends the process. What a backend lacks is passed on to the CPU's kernel, by one fallback for the key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels._fallbacks import Fallbacks, composed, free_key, with_tensors
+from torchada.areas.kernels._fallbacks import Fallbacks, composed, free_key, lacks, with_tensors
 from torchada.areas.kernels._nested_dense import ON_ANY_DEVICE, like, operations
 from torchada.areas.kernels._selection import Selection
 from torchada.redirect.context import Context
@@ -30,10 +30,14 @@ _OF_THE_CPU = frozenset(
 
 
 def patches(context: Context) -> Iterator[Patch]:
-    key = free_key(context, "NestedTensorCUDA", "_nested_tensor_size")
-    kernels = {
+    key = free_key(context, "NestedTensorCUDA")
+    norms = {
         "native_layer_norm": _LayerNorm(context.torch, key),
         "native_layer_norm_backward": _LayerNormBackward(context.torch, key),
+    }
+    # Sums with an ordinary tensor are CUDA's own; of a backend that has kernels of sums nobody knows whether they take one.
+    kernels = {
+        **{name: kernel for name, kernel in norms.items() if lacks(context, name, key)},
         **operations(context.torch, key),
     }
     shared = _Shared(context.torch, key, lambda: composed(context, ON_ANY_DEVICE, key, kernels))

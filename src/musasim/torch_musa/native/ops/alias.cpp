@@ -78,6 +78,22 @@ at::Tensor tensor_over(const c10::Storage& storage, const at::Tensor& like, Disp
   return made;
 }
 
+void sync_impls(c10::StorageImpl* to, c10::StorageImpl* from, c10::Device device) {
+  if (to->data() == from->data() && to->nbytes() == from->nbytes()) {
+    return;
+  }
+  TORCH_CHECK(
+      is_device_memory(from->data_ptr()) || from->data() == nullptr, "musasim: an operation replaced a tensor's storage");
+  auto memory = from->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::DeviceType::CPU)));
+  void* data = memory.get();
+  const auto deleter = memory.get_deleter();
+  const size_t bytes = from->nbytes();
+  to->set_data_ptr_noswap(c10::DataPtr(data, memory.release_context(), deleter, device));
+  to->set_nbytes(bytes);
+  // Further stand-ins over this storage must not look resized as well.
+  from->set_data_ptr_noswap(c10::DataPtr(data, c10::Device(c10::DeviceType::CPU)));
+}
+
 } // namespace
 
 AllocateOnDevice::AllocateOnDevice(c10::DeviceIndex device) : previous_(t_allocate_on) {
@@ -202,22 +218,17 @@ void AliasTable::sync_metadata(const at::Tensor& tensor, const at::Tensor& stand
   }
 }
 
-void AliasTable::sync_storage(const at::Tensor& tensor, const at::Tensor& stand_in) {
-  auto* to = tensor.storage().unsafeGetStorageImpl();
-  auto* from = stand_in.storage().unsafeGetStorageImpl();
-  if (to->data() == from->data() && to->nbytes() == from->nbytes()) {
-    return;
+void AliasTable::sync_member(const at::Tensor& stand_in) {
+  for (const auto& pair : storages_) {
+    if (pair.cpu.is_alias_of(stand_in.storage())) {
+      sync_impls(pair.device.unsafeGetStorageImpl(), pair.cpu.unsafeGetStorageImpl(), device_);
+      return;
+    }
   }
-  TORCH_CHECK(
-      is_device_memory(from->data_ptr()) || from->data() == nullptr, "musasim: an operation replaced a tensor's storage");
-  auto memory = from->set_data_ptr(c10::DataPtr(nullptr, c10::Device(c10::DeviceType::CPU)));
-  void* data = memory.get();
-  const auto deleter = memory.get_deleter();
-  const size_t bytes = from->nbytes();
-  to->set_data_ptr_noswap(c10::DataPtr(data, memory.release_context(), deleter, tensor.device()));
-  to->set_nbytes(bytes);
-  // Further stand-ins over this storage must not look resized as well.
-  from->set_data_ptr_noswap(c10::DataPtr(data, c10::Device(c10::DeviceType::CPU)));
+}
+
+void AliasTable::sync_storage(const at::Tensor& tensor, const at::Tensor& stand_in) {
+  sync_impls(tensor.storage().unsafeGetStorageImpl(), stand_in.storage().unsafeGetStorageImpl(), tensor.device());
 }
 
 } // namespace musasim

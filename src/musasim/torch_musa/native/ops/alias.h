@@ -22,6 +22,8 @@ class AliasTable {
   // Copies a new size, new strides or a new storage from the stand-in to its tensor, after the operation.
   static void sync_metadata(const at::Tensor& tensor, const at::Tensor& stand_in);
   void sync_storage(const at::Tensor& tensor, const at::Tensor& stand_in);
+  // The same for a member of a sparse stand-in, which has a tensor of its own over the storage.
+  void sync_member(const at::Tensor& stand_in);
 
  private:
   struct StoragePair {

@@ -442,7 +442,6 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   library.impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
   library.impl("batch_norm_stats", &norm_stats);
   library.impl("batch_norm_elemt", &norm_elemt);
-  library.impl("batch_norm_gather_stats", &norm_gather_stats);
   library.impl("batch_norm_gather_stats_with_counts", &norm_gather_stats_with_counts);
   library.impl("batch_norm_backward_reduce", &norm_backward_reduce);
   library.impl("batch_norm_backward_elemt", &norm_backward_elemt);

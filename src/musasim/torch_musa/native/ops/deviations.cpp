@@ -188,8 +188,26 @@ void narrow(IValue& result, at::ScalarType type) {
   }
 }
 
+// BatchNorm.cpp asks for one type of weight, bias and running statistics from 2.9.1 on; the input may have another.
+void check_types_of_batch_norm(const c10::OperatorHandle& op, const IValue* arguments) {
+  if (!since(Release::v2_9_1) || op.schema().name().find("batch_norm") == std::string::npos) {
+    return;
+  }
+  std::optional<at::ScalarType> common;
+  for (const auto* name : {"weight", "bias", "running_mean", "running_var"}) {
+    const auto place = op.schema().argumentIndexWithName(name);
+    if (!place.has_value() || !arguments[*place].isTensor() || !arguments[*place].toTensor().defined()) {
+      continue;
+    }
+    const auto type = arguments[*place].toTensor().scalar_type();
+    TORCH_CHECK(common.value_or(type) == type, "Except same dtypes for BatchNorm");
+    common = type;
+  }
+}
+
 void normalization(const c10::OperatorHandle& op, Stack* stack) {
   const auto input = arguments_of(op, stack)[0].toTensor();
+  check_types_of_batch_norm(op, arguments_of(op, stack));
   if (!keeps_single(input)) {
     run_on_cpu(op, stack);
     return;

@@ -280,6 +280,9 @@ class Call {
   // A sparse tensor consists of its members, so the tensor gets those of the stand-in.
   void sync_sparse(const at::Tensor& tensor, const at::Tensor& stand_in) {
     if (tensor.layout() == c10::kSparse) {
+      // A kernel may have resized them in place.
+      aliases_.sync_member(stand_in._indices());
+      aliases_.sync_member(stand_in._values());
       auto* to = static_cast<at::SparseTensorImpl*>(tensor.unsafeGetTensorImpl());
       to->raw_resize_(stand_in.sparse_dim(), stand_in.dense_dim(), stand_in.sizes());
       to->set_indices_and_values_unsafe(
@@ -376,10 +379,11 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
   DeviceCheck check(op, signature);
   check.run(arguments);
   TORCH_CHECK_NOT_IMPLEMENTED(
-      (signature.has_cpu_kernel || !check.dense() || !(kernel == op)) && !signature.cpu_only,
+      (signature.has_cpu_kernel || !check.dense() || !(kernel == op)) && !signature.cpu_only &&
+          !(signature.not_of_dense && check.dense()),
       "Could not run '",
       op.operator_name(),
-      "' with arguments from the 'PrivateUse1' backend. Neither torch_musa 2.7.1 nor musasim has a kernel for this operator.");
+      "' with arguments from the 'PrivateUse1' backend. Neither torch_musa nor musasim has a kernel for this operator.");
   check_dtypes(signature.dtypes, arguments);
   alert_if_asked(op, signature, arguments);
   const bool waits = waits_for_host(signature, *stack);

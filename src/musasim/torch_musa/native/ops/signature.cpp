@@ -107,6 +107,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.samples = name == "multinomial"; // as torch_musa's Multinomial.cpp does
   made.indexes = name == "index" || name == "_unsafe_index" || name == "index_put" || name == "_index_put_impl";
   made.cpu_only = name == "_sparse_mm_reduce_impl" || is_unregistered(name); // GPUs do not support the first either
+  made.not_of_dense = is_unregistered_of_dense(name);
   made.alert = alert_of(schema, name);
   made.dtypes = dtype_rules(schema, name);
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);

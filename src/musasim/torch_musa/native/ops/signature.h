@@ -26,6 +26,7 @@ struct Signature {
   bool samples = false;        // reads its input on the host unless it draws with replacement, its third argument
   bool indexes = false;        // takes a list of indices as its second argument, and those may be masks
   bool has_cpu_kernel = true;
+  bool not_of_dense = false;   // nor is it used for dense tensors
   bool cpu_only = false;       // has a CPU kernel that is not used here
   Alert alert = nullptr;       // says which calls are not deterministic
   std::vector<DtypeRule> dtypes; // what torch_musa's kernel refuses

@@ -1,6 +1,7 @@
 #include "parts.h"
 
 #include "../ops/alias.h"
+#include "../ops/later_operators.h"
 #include "../runtime/allocator.h"
 #include "../runtime/device.h"
 #include "../runtime/guard.h"
@@ -30,6 +31,7 @@ void translate(std::exception_ptr error) {
 // Says which release is simulated, and adds what depends on it.
 void simulate(pybind11::module_ module, int release) {
   musasim::simulated_release() = static_cast<musasim::Release>(release);
+  musasim::register_later_operators();
   musasim::add_recording(module);
 }
 
