@@ -114,26 +114,29 @@ class _Elsewhere:
 
 
 class _BatchNorm(_Elsewhere):
-    """Parameters and statistics of several types, which CUDA takes, are given to the backend's own kernel in single precision."""
+    """Parameters in halves beside statistics in single precision: the backend's kernel gets all of them in single precision.
+
+    CUDA takes these, and refuses other mixtures (read off an H100, torch 2.11.0).
+    """
 
     @cached_property
-    def _parameters(self) -> list[int]:
+    def _parameters(self) -> dict[int, str]:
         names = ("weight", "bias", *_STATISTICS)
         arguments = overload(self._torch, self._name)._schema.arguments
-        return [place for place, argument in enumerate(arguments) if argument.name in names]
+        return {place: argument.name for place, argument in enumerate(arguments) if argument.name in names}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = {place: args[place] for place in self._parameters if place < len(args) and args[place] is not None}
-        halves_or_single = (self._torch.float16, self._torch.bfloat16, self._torch.float32)
-        dtypes = {tensor.dtype for tensor in given.values()}
-        if len(dtypes) < 2 or not {args[0].dtype, *dtypes} <= set(halves_or_single):
+        if not self._is_of_halves(args[0].dtype, given):
             return super().__call__(*args, **kwargs)
         wide = {place: tensor.float() for place, tensor in given.items()}
-        result = self._compute(*(wide.get(place, argument) for place, argument in enumerate(args)), **kwargs)
-        for place, _ in self._written:
-            if place in given and given[place] is not wide[place]:
-                given[place].copy_(wide[place])
-        return result
+        return self._compute(*(wide.get(place, argument) for place, argument in enumerate(args)), **kwargs)
+
+    def _is_of_halves(self, dtype: Any, given: dict[int, Tensor]) -> bool:
+        single = self._torch.float32
+        wanted = {place: single if self._parameters[place] in _STATISTICS else dtype for place in given}
+        is_half = dtype in (self._torch.float16, self._torch.bfloat16)
+        return is_half and all(tensor.dtype is wanted[place] for place, tensor in given.items())
 
 
 def _argument(place: int, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
