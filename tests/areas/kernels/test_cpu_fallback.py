@@ -13,6 +13,18 @@ from torchada.areas.kernels import cpu_fallback
 
 X = torch.linspace(-1, 1, 9).reshape(3, 3)
 BYTES = torch.arange(-32, 32, dtype=torch.int8).reshape(8, 8)
+
+
+def _stepped(device: str) -> torch.Tensor:
+    weight = X.clone().to(device).requires_grad_()
+    optimizer = torch.optim.Adagrad([weight], lr=0.5, fused=True)
+    for _ in range(2):
+        optimizer.zero_grad()
+        weight.square().sum().backward()
+        optimizer.step()
+    return weight.detach()
+
+
 CALLS: dict[str, Callable[[str], Any]] = {
     "logcumsumexp": lambda device: torch.logcumsumexp(X.to(device), 1),
     "matrix_exp": lambda device: torch.linalg.matrix_exp(X.to(device)),
@@ -24,6 +36,7 @@ CALLS: dict[str, Callable[[str], Any]] = {
     "bessel": lambda device: torch.special.modified_bessel_i0(X.to(device)),
     "to_sparse_csr": lambda device: X.to(device).to_sparse_csr().to_dense(),
     "to_sparse_bsc": lambda device: X.to(device).to_sparse_bsc((1, 3)).to_dense(),
+    "fused_adagrad": _stepped,
     "slow_conv_dilated2d": lambda device: torch.ops.aten.slow_conv_dilated2d(
         X[None, None].to(device), X[None, None].to(device), [3, 3]
     ),
@@ -31,6 +44,8 @@ CALLS: dict[str, Callable[[str], Any]] = {
         X.to(device), [torch.tensor([0, 1, 3], device=device)], [2], 7.0
     ),
 }
+if hasattr(torch, "hash_tensor"):  # from torch 2.9 on
+    CALLS["hash_tensor"] = lambda device: torch.hash_tensor(X.to(device)).view(torch.int64)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse ")

@@ -5,10 +5,11 @@ The list is of what torch_musa 2.7.1 does not register (musa_functions.yaml); 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Selection
 from torchada.redirect.context import Context
 from torchada.redirect.dispatch_keys import DispatchKeys
@@ -32,6 +33,7 @@ _OPERATORS = (
     *("_int_mm", "_int_mm.out", "linalg_matrix_exp", "_logcumsumexp", "_logcumsumexp.out"),
     *("nonzero_static", "nonzero_static.out", "segment_reduce", "_segment_reduce_backward"),
     *("_jagged_to_padded_dense_forward", "_padded_dense_to_jagged_forward"),
+    *("_fused_adagrad_", "_fused_adagrad_.tensor_lr", "hash_tensor", "hash_tensor.out"),
     *("_weight_int8pack_mm", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"),
     # Neither has any release that was read. Convolutions by other names come to the backend's own kernel.
     *("slow_conv_dilated2d", "slow_conv_dilated3d", "slow_conv_transpose3d"),
@@ -69,6 +71,11 @@ class _OnTheCpu:
         # All overloads: a number that PyTorch has made a tensor of arrives here as a number again.
         return getattr(self._torch.ops.aten, self._name.partition(".")[0])
 
+    @cached_property
+    def _written(self) -> list[int]:
+        arguments = overload(self._torch, self._name)._schema.arguments
+        return [place for place, argument in enumerate(arguments) if argument.is_write and not argument.is_out]
+
     def __call__(self, keys: DispatchKeySet, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         from torchada.redirect import cpu_fallbacks
 
@@ -76,10 +83,19 @@ class _OnTheCpu:
             self._context, f"aten::{self._name}", f"{self._context.backend.adapter} has no kernel for it"
         )
         here = self._moved([args, kwargs], "cpu")
+        if self._written:
+            self._operator(*here[0], **here[1])
+            return self._written_back(args, here[0])
         if out is None:
             return self._moved(self._operator(*here[0], **here[1]), args[0].device)
         result = self._operator(*here[0], **here[1], out=out.cpu())
         return out.resize_(result.shape).copy_(result)
+
+    def _written_back(self, args: Sequence[Any], here: Sequence[Any]) -> None:
+        """The lists of tensors that an optimizer's step has written to."""
+        for place in self._written:
+            for tensor, written in zip(args[place], here[place], strict=True):
+                tensor.copy_(written)
 
     def _moved(self, value: Any, device: Any) -> Any:
         """`value` with its tensors on `device`."""
