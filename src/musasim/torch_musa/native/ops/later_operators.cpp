@@ -125,6 +125,11 @@ void check_wide(const Tensor& left, at::ScalarType type) {
       "out_dtype must be the same as input dtype or fp32 for fp16/bf16 inputs");
 }
 
+void check_added(const Tensor& added, const Tensor& left, at::ScalarType type) {
+  const auto given = added.scalar_type();
+  TORCH_CHECK(given == type || given == left.scalar_type(), "self dtype must match either out_dtype or mat1 dtype");
+}
+
 Tensor mm_of(const Tensor& left, const Tensor& right, at::ScalarType type) {
   check_wide(left, type);
   return at::mm(left.to(type), right.to(type));
@@ -140,12 +145,14 @@ using Scalar = at::Scalar;
 Tensor addmm_of(
     const Tensor& added, const Tensor& left, const Tensor& right, at::ScalarType type, const Scalar& beta, const Scalar& alpha) {
   check_wide(left, type);
+  check_added(added, left, type);
   return at::addmm(added.to(type), left.to(type), right.to(type), beta, alpha);
 }
 
 Tensor baddbmm_of(
     const Tensor& added, const Tensor& left, const Tensor& right, at::ScalarType type, const Scalar& beta, const Scalar& alpha) {
   check_wide(left, type);
+  check_added(added, left, type);
   return at::baddbmm(added.to(type), left.to(type), right.to(type), beta, alpha);
 }
 
