@@ -37,7 +37,10 @@ def test_each_table_of_kernels_has_a_column_for_each_release() -> None:
 
 def test_what_is_said_of_a_later_release_is_proven_claimed_or_unknown() -> None:
     said = [row[titles.index(name)] for titles, *rows in of_operators() for row in rows for name in LATER]
-    own = {"makes the host wait", "refused"}  # seen in a later release, and not looked for in 2.7.1, or left to muDNN there
+    own = {
+        "makes the host wait",
+        "refused",
+    }  # seen in a later release, and not looked for in 2.7.1, or left to muDNN there
     assert len(said) > 80 and [cell for cell in said if not re.match(KNOWN, cell) and cell not in own] == []
     assert {re.match(KNOWN, cell)[1] for cell in said if cell not in own} == {  # type: ignore[index]
         *("as 2.7.1", "right", "claimed right", "unknown")
