@@ -41,7 +41,7 @@ def test_a_comment_accepts_the_findings_of_its_line(project: Project, comment: s
 def test_a_comment_accepts_the_findings_of_a_file(project: Project) -> None:
     files = {
         "a.py": f"# torchada: ignore-file[cuda-api]\n{REFUSED}import cupy\n",
-        "k.cu": '// torchada: ignore-file\n__global__ void k() { asm("bar.sync 1;"); }\n',
+        "k.cu": '// torchada: ignore-file\n__global__ void k() { asm("bar.sync 1, 64;"); }\n',
         "requirements.txt": "cupy  # torchada: ignore[nvidia-requirement]\n",
     }
     result = project(files)

@@ -179,7 +179,7 @@ def test_a_projects_own_package_is_no_dependency(project: Project) -> None:
 
 def test_sources_in_cuda_are_the_porters(project: Project) -> None:
     result = project(
-        {"a.cu": '__global__ void k() { asm("bar.sync 1;"); }\n', "b.cpp": "int x;\n", "k.h": "#define A 1\n"}
+        {"a.cu": '__global__ void k() { asm("bar.sync 1, 64;"); }\n', "b.cpp": "int x;\n", "k.h": "#define A 1\n"}
     )
     assert [(each.rule, each.severity, each.file, each.line) for each in result.findings] == [
         ("cuda-source", "error", "a.cu", 1)

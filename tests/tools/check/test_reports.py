@@ -22,7 +22,7 @@ FILES = {
     "knows.py": "import torch; torch.musa\ntorch.cuda.is_available()\ntorch.cuda.nvtx\n",
     "bad.py": "def (",
     "<script>alert(1)</script>.py": "import torch\ntorch.cuda.no('</script><script>alert(2)</script>')\n",
-    "k.cu": '__global__ void k() { asm("bar.sync 1;"); }\n',
+    "k.cu": '__global__ void k() { asm("bar.sync 1, 64;"); }\n',
     "requirements.txt": "cupy\n",
 }
 # What SARIF 2.1.0 asks of the parts that we write (sections 3.13 to 3.30 of the standard).
