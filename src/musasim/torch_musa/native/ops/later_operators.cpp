@@ -156,41 +156,20 @@ Tensor baddbmm_of(
   return at::baddbmm(added.to(type), left.to(type), right.to(type), beta, alpha);
 }
 
-Tensor& write(Tensor& out, const Tensor& made, at::ScalarType type) {
-  TORCH_CHECK(out.scalar_type() == type, "out_dtype must be the same as the dtype of the provided out tensor");
-  at::native::resize_output(out, made.sizes());
-  return out.copy_(made);
-}
+// The overload of `make` that writes into a given tensor.
+template <auto make>
+struct Into;
 
-Tensor& mm_into(const Tensor& left, const Tensor& right, at::ScalarType type, Tensor& out) {
-  return write(out, mm_of(left, right, type), type);
-}
-
-Tensor& bmm_into(const Tensor& left, const Tensor& right, at::ScalarType type, Tensor& out) {
-  return write(out, bmm_of(left, right, type), type);
-}
-
-Tensor& addmm_into(
-    const Tensor& added,
-    const Tensor& left,
-    const Tensor& right,
-    at::ScalarType type,
-    const Scalar& beta,
-    const Scalar& alpha,
-    Tensor& out) {
-  return write(out, addmm_of(added, left, right, type, beta, alpha), type);
-}
-
-Tensor& baddbmm_into(
-    const Tensor& added,
-    const Tensor& left,
-    const Tensor& right,
-    at::ScalarType type,
-    const Scalar& beta,
-    const Scalar& alpha,
-    Tensor& out) {
-  return write(out, baddbmm_of(added, left, right, type, beta, alpha), type);
-}
+template <typename... Given, Tensor (*make)(Given...)>
+struct Into<make> {
+  static Tensor& call(Given... given, Tensor& out) {
+    const auto made = make(given...);
+    TORCH_CHECK(
+        out.scalar_type() == made.scalar_type(), "out_dtype must be the same as the dtype of the provided out tensor");
+    at::native::resize_output(out, made.sizes());
+    return out.copy_(made);
+  }
+};
 
 // `kept` is the share of elements that are kept, as in CUDA's.
 std::tuple<Tensor, Tensor> fused_dropout(const Tensor& values, double kept, std::optional<at::Generator> generator) {
@@ -290,13 +269,13 @@ class Own {
 void add_own() {
   Own add;
   add("mm.dtype", &mm_of);
-  add("mm.dtype_out", &mm_into);
+  add("mm.dtype_out", &Into<&mm_of>::call);
   add("bmm.dtype", &bmm_of);
-  add("bmm.dtype_out", &bmm_into);
+  add("bmm.dtype_out", &Into<&bmm_of>::call);
   add("addmm.dtype", &addmm_of);
-  add("addmm.dtype_out", &addmm_into);
+  add("addmm.dtype_out", &Into<&addmm_of>::call);
   add("baddbmm.dtype", &baddbmm_of);
-  add("baddbmm.dtype_out", &baddbmm_into);
+  add("baddbmm.dtype_out", &Into<&baddbmm_of>::call);
   add("_fused_dropout", &fused_dropout);
   add("_masked_scale", &masked_scale);
   add("_fused_rms_norm", &rms_norm);
