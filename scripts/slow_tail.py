@@ -5,8 +5,8 @@ python scripts/slow_tail.py [--minutes N | --since REVISION]
 What has passed or was skipped is kept in .slow_tail and not run again at the same revision. When all have been run on a tree
 without changes, the counts go into docs/support.toml and README's tables. With --minutes, only as much is run as that time allows,
 from another place for each revision; nothing is kept. With --since, what passed or was skipped in the run at REVISION counts as it
-was there: only what failed then, or is new, is run at this one, and the tables say how many were not. A pass that is taken over says
-nothing about what has changed since, so an issue is resolved only after a whole run.
+was there: only what failed then, or is new, is run at this one, and the tables say how many were not. A pass that is taken over
+says nothing about what has changed since, so an issue is resolved only after a whole run.
 """
 
 from __future__ import annotations

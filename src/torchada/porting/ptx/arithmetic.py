@@ -59,7 +59,7 @@ _BFI = (
     b"[](unsigned int a, unsigned int b, unsigned int p, unsigned int n) { p &= 255u; n &= 255u; if (p > 31) return b; "
     b"const unsigned int m = %b << p; return (b & ~m) | ((a << p) & m); }" % _MASK
 )
-# __byte_perm does not look at the fourth bit of a nibble, which has the sign of the byte repeated.
+# In prmt, the fourth bit of a nibble repeats the sign of the chosen byte; __byte_perm ignores that bit (seen on an H100).
 _PRMT = (
     b"[](unsigned int a, unsigned int b, unsigned int s) { const unsigned int r = __byte_perm(a, b, s & 0x7777u), t = s >> 3, "
     b"m = ((t & 1u) | (t & 0x10u) << 4 | (t & 0x100u) << 8 | (t & 0x1000u) << 12) * 255u; "
