@@ -29,7 +29,7 @@ for module, name in ((torch.backends.cudnn, "is_acceptable"), (torch.nn.init, "_
 def test_what_is_a_builtin_for_torchscript_without_torchada_is_one(plain: Interpreter, musa: Interpreter) -> None:
     """The table is keyed by identity, and knows of a replacement what it knows of the builtin, where there is an operator."""
     stock = plain.json(TABLE + "print(json.dumps(names))", env={"TORCHADA_DISABLE": "1"})
-    ours = musa.json(TABLE + "print(json.dumps(names))")
+    ours = musa.json(TABLE + "print(json.dumps(names))", forked=True)
     assert len(stock) > 700
     assert {name: ours.get(name) for name in stock} == stock
 
@@ -73,7 +73,7 @@ print(json.dumps([list(replaced), failed]))
 
 
 def test_each_replaced_builtin_compiles_in_a_scripted_function(musa: Interpreter) -> None:
-    replaced, failed = musa.json(SCRIPT_EACH)
+    replaced, failed = musa.json(SCRIPT_EACH, forked=True)
     assert "torch.is_autocast_enabled" in replaced
     assert ("torch.zeros" in replaced) == (musa.env.get("TORCHADA_NATIVE") == "0")
     assert failed == {}
@@ -187,4 +187,4 @@ def test_functions_that_pickle_takes_without_torchada_it_takes_with_it(plain: In
         *(f"{owner}.import_ir_module{end}" for owner in ("torch", "torch._C") for end in ("", "_from_buffer")),
     }
     assert {"torch.is_autocast_enabled", "torch._C._accelerator_emptyCache"} <= stock
-    assert stock - set(musa.json(PICKLE)) - replaced_in_one_place == set()
+    assert stock - set(musa.json(PICKLE, forked=True)) - replaced_in_one_place == set()

@@ -155,7 +155,7 @@ def test_device_of_a_storage() -> None:
 )
 def test_parse_visible_devices(musa: Interpreter, variables: dict[str, str], expected: list[Any]) -> None:
     code = "import json, torch; print(json.dumps(torch.cuda._parse_visible_devices()))"
-    assert musa.json(code, env=variables) == expected
+    assert musa.json(code, env=variables, forked=True) == expected
 
 
 def test_forced_availability_is_whole(musa: Interpreter) -> None:
@@ -163,7 +163,7 @@ def test_forced_availability_is_whole(musa: Interpreter) -> None:
     import json, torch
     print(json.dumps([torch.cuda.is_available(), torch.cuda._is_compiled(), torch._C._cuda_getDeviceCount()]))
     """
-    assert musa.json(code, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}) == [True, True, 2]
+    assert musa.json(code, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}, forked=True) == [True, True, 2]
 
 
 def _context() -> Any:

@@ -54,18 +54,20 @@ def check(graphs):
     ids=["plain", "one pool", "subclass", "musa", "checked inputs"],
 )
 def test_all_graphs_replay_right(musa: Interpreter, body: str) -> None:
-    musa.run(START + body, env=FEW)
+    musa.run(START + body, env=FEW, forked=True)
 
 
 def test_a_cap_by_the_variable(musa: Interpreter) -> None:
-    musa.run(START + "check(many(30))", env={"MUSASIM_GRAPH_EXECUTABLES": "3", "TORCHADA_GRAPH_EXEC_CAP": "2"})
+    musa.run(
+        START + "check(many(30))", env={"MUSASIM_GRAPH_EXECUTABLES": "3", "TORCHADA_GRAPH_EXEC_CAP": "2"}, forked=True
+    )
 
 
 @pytest.mark.slow
 def test_a_cap_by_a_trial(musa: Interpreter) -> None:
     code = START + "captured(lambda: x + 1)\n" + FOUND + "print(rotation().cap)"
     env = {"MUSASIM_GRAPH_EXECUTABLES": "90", "TORCHADA_GRAPH_AUTOPROBE": "1", "TORCHADA_GRAPH_EXEC_MARGIN": "20"}
-    assert musa.run(code, env=env).stdout.strip() == "70"
+    assert musa.run(code, env=env, forked=True).stdout.strip() == "70"
 
 
 FOUND = """
@@ -128,7 +130,7 @@ kept.instantiate()
 kept.replay()
 assert z.tolist() == [3] * 4
 """
-    musa.run(START + code, env=FEW)
+    musa.run(START + code, env=FEW, forked=True)
 
 
 def test_reset_and_the_end_of_a_graph_free_what_it_has(musa: Interpreter) -> None:
@@ -161,7 +163,7 @@ first[0].enable_debug_mode()
 first[0].debug_dump("first.dot")
 check([first, *many()[1:]])
 """
-    musa.run(START + code, env=FEW)
+    musa.run(START + code, env=FEW, forked=True)
 
 
 @pytest.mark.full
@@ -179,7 +181,7 @@ def drawn():
     return values
 print(json.dumps(drawn()))
 """
-    assert musa.json(START + code, env=FEW) == musa.json(START + code, forked=True)
+    assert musa.json(START + code, env=FEW, forked=True) == musa.json(START + code, forked=True)
 
 
 def test_a_capture_that_fails_leaves_the_stream_and_the_other_graphs_usable(musa: Interpreter) -> None:
@@ -200,7 +202,7 @@ for _ in range(6):
         assert (x + 1).tolist() == [3] * 4
 check(graphs)
 """
-    musa.run(START + code, env=FEW)
+    musa.run(START + code, env=FEW, forked=True)
 
 
 @pytest.mark.full
@@ -238,7 +240,7 @@ for layer in torch.cuda.make_graphed_callables(tuple(layers), tuple(sample for _
     layer(given).sum().backward()
     assert given.grad.abs().sum() > 0
 """
-    musa.run(START + code, env={**FEW, "PYTHONWARNINGS": "ignore"})
+    musa.run(START + code, env={**FEW, "PYTHONWARNINGS": "ignore"}, forked=True)
 
 
 PIECEWISE = """
@@ -337,7 +339,7 @@ def test_pieces_of_a_compiled_model_are_captured_with_one_pool_and_custom_operat
     """As vLLM and SGLang do it: torch.compile's graph is split at the operators that are not captured."""
     imports = "from torch._inductor.compile_fx import compile_fx\n"
     code = START + imports + f"def compiled(module, inputs):\n    return {compiled}\n" + PIECEWISE
-    done = musa.run(code, env={**FEW, "PYTHONWARNINGS": "ignore"}, timeout=900)
+    done = musa.run(code, env={**FEW, "PYTHONWARNINGS": "ignore"}, timeout=900, forked=True)
     assert done.stdout.strip().endswith("right")
 
 
@@ -350,7 +352,7 @@ except RuntimeError as error:
 else:
     raise AssertionError
 """
-    musa.run(START + code, env={**FEW, "TORCHADA_GRAPH_ROTATION": "0"})
+    musa.run(START + code, env={**FEW, "TORCHADA_GRAPH_ROTATION": "0"}, forked=True)
 
 
 @pytest.mark.full
@@ -379,7 +381,7 @@ def test_an_adapter_with_another_layout_is_left_alone(musa: Interpreter) -> None
 from torchada.areas.cuda import _graph_rotation
 _graph_rotation.address = lambda graph: None
 """
-    musa.run(START + code + LEFT_ALONE, env=FIVE)
+    musa.run(START + code + LEFT_ALONE, env=FIVE, forked=True)
 
 
 def test_a_class_whose_keep_graph_does_not_separate_the_executable_is_left_alone(musa: Interpreter) -> None:
@@ -397,7 +399,7 @@ torchada.enable()
 assert torch.cuda.CUDAGraph is own
 """
     check = "assert own().raw_cuda_graph_exec() == 7"
-    musa.run(START + code + LEFT_ALONE + check, env={**FIVE, "MUSASIM_RELEASE": "2.7.1"})
+    musa.run(START + code + LEFT_ALONE + check, env={**FIVE, "MUSASIM_RELEASE": "2.7.1"}, forked=True)
 
 
 @pytest.mark.slow
@@ -438,6 +440,6 @@ assert counters.tolist() == expected and sum(expected) == 1_000_000
 assert rotation().made_again > 450_000 and len(rotation()) == rotation().cap == 1900
 print(before, kilobytes())
 """
-    before, after = map(int, musa.run(START + FOUND + code, timeout=3000).stdout.split())
+    before, after = map(int, musa.run(START + FOUND + code, timeout=3000, forked=True).stdout.split())
     print(f"{before} KB after 50,000 replays, {after} KB after a million")  # pytest -s shows it
     assert after - before < 20_000

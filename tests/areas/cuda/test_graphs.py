@@ -589,6 +589,7 @@ def test_without_rotation_the_error_at_the_limit_says_what_has_happened(musa: In
         graphs[-1].replay()
         """,
         env={"TORCHADA_GRAPH_ROTATION": "0"},
+        forked=True,
     )
 
 
@@ -616,6 +617,7 @@ def test_row_graph_debug_dump_by_env(musa: Interpreter) -> None:
         assert "aten::mul" in files[0].read_text()
         """,
         env={"TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH": "dumps/here"},
+        forked=True,
     )
 
 

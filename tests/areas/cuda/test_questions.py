@@ -67,7 +67,7 @@ print(json.dumps([asked(), in_a_child(asked), torch.zeros(1, device="cuda").item
     )
     env = {"PYTHONPATH": str(STAND_INS)} if has_module else {}
     fresh, used = [2, 2, False, True], [2, 2, True, True]
-    assert musa.json(code, env=env) == [fresh, fresh, 0.0, used, fresh]
+    assert musa.json(code, env=env, forked=True) == [fresh, fresh, 0.0, used, fresh]
 
 
 @pytest.mark.full
@@ -86,9 +86,9 @@ def use():
 print(json.dumps([stateless_count(), torch.cuda.device_count(), in_a_child(use)]))
 """
     )
-    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 2, 2.0]
-    assert musa.json(WITHOUT_MODULE + code) == [2, 2, 2.0]
-    assert musa.json(WITHOUT_LIBRARY + code) == [
+    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}, forked=True) == [2, 2, 2.0]
+    assert musa.json(WITHOUT_MODULE + code, forked=True) == [2, 2, 2.0]
+    assert musa.json(WITHOUT_LIBRARY + code, forked=True) == [
         2,
         2,
         f"Cannot re-initialize {'MUSA' if os.environ.get('TORCHADA_NATIVE') == '0' else 'CUDA'} in forked subprocess",
@@ -127,7 +127,7 @@ print(queue.get())
 def test_children_keep_the_devices_where_nvml_would_be_asked(musa: Interpreter, ask: str, keeps: bool) -> None:
     """As accelerate's notebook_launcher does, which forks. is_available() asks the runtime unless the variable says otherwise."""
     program = (WITHOUT_MODULE if keeps else "") + ASK_AND_USE.format(ask=ask)
-    answer = musa.run(program).stdout.strip()
+    answer = musa.run(program, forked=True).stdout.strip()
     assert answer == "2.0" if keeps else answer.startswith("Cannot re-initialize")
 
 
@@ -143,9 +143,9 @@ print(json.dumps([*counts, torch.cuda.device_count(), torch.cuda._device_count_n
 """
     # Without the library the runtime has been asked, which goes by its first look at the environment: cuda:1 is there.
     asked = code.replace('torch.zeros(1, device="cuda")', 'torch.zeros(1, device="cuda:1")')
-    assert musa.json(WITHOUT_LIBRARY + asked) == [2, 2, 1, 2, 2, 2]
+    assert musa.json(WITHOUT_LIBRARY + asked, forked=True) == [2, 2, 1, 2, 2, 2]
     # The last answer is the library's, which knows nothing of what is in use; torch.cuda's own is the same.
-    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}) == [2, 1, 0, 1, 1, 2]
+    assert musa.json(code, env={"PYTHONPATH": str(STAND_INS)}, forked=True) == [2, 1, 0, 1, 1, 2]
 
 
 @pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is compiled for CUDA, and says so")

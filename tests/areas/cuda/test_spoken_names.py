@@ -50,7 +50,7 @@ def is_allowed(place: str, text: str) -> bool:
 
 @pytest.mark.full
 def test_what_public_functions_and_errors_say_has_cudas_names(musa: Interpreter) -> None:
-    said = musa.json(PROGRAM.read_text(), env={"PYTHONWARNINGS": "ignore"})
+    said = musa.json(PROGRAM.read_text(), env={"PYTHONWARNINGS": "ignore"}, forked=True)
     left = {place: [text for text in texts if not is_allowed(place, text)] for place, texts in said.items()}
     assert not {place: texts for place, texts in left.items() if texts}
 
@@ -82,7 +82,7 @@ def test_the_arguments_of_an_error_can_be_changed() -> None:
 
 def test_an_error_that_ends_a_program_says_cuda(musa: Interpreter) -> None:
     code = "import torch\ntorch.empty(1 << 50, device='cuda')"
-    assert "CUDA out of memory. Tried" in musa.run(code, check=False).stderr
+    assert "CUDA out of memory. Tried" in musa.run(code, check=False, forked=True).stderr
 
 
 NATIVE = pytest.mark.skipif(not IS_NATIVE, reason="the portable mechanism leaves errors of Python's own classes alone")
@@ -118,7 +118,7 @@ def test_torch_raises_its_own_texts_when_torchada_is_disabled(musa: Interpreter)
     torchada.enable()
     print(*("cuda:0" in each for each in (first, second, text())))
     """
-    assert musa.run(code).stdout.split() == ["True", "False", "True"]
+    assert musa.run(code, forked=True).stdout.split() == ["True", "False", "True"]
 
 
 def test_pythons_own_classes_of_errors_are_left_alone() -> None:
@@ -175,7 +175,7 @@ GROUP = """
 
 @pytest.mark.full
 def test_groups_and_their_backends_have_cudas_names(musa: Interpreter) -> None:
-    *names, config = musa.json(GROUP)
+    *names, config = musa.json(GROUP, forked=True)
     assert names == ["cuda", "nccl", "nccl"]
     assert OWN not in config
 

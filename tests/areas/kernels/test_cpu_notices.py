@@ -30,7 +30,7 @@ OLD = {"MUSASIM_RELEASE": "2.7.1"}
 
 @pytest.mark.full
 def test_each_operator_is_told_once_and_counted(musa: Interpreter) -> None:
-    said, counts = musa.json(PROGRAM, env=OLD)
+    said, counts = musa.json(PROGRAM, env=OLD, forked=True)
     assert counts == {"aten::_logcumsumexp": 3, "aten::clamp": 6}
     assert len(said) == 2 and all("TORCHADA_CPU_FALLBACK=silent" in text for text in said)
     assert said[0].startswith(
@@ -42,7 +42,7 @@ def test_each_operator_is_told_once_and_counted(musa: Interpreter) -> None:
 
 @pytest.mark.full
 def test_silent_it_is_counted_alone(musa: Interpreter) -> None:
-    said, counts = musa.json(PROGRAM, env={**OLD, "TORCHADA_CPU_FALLBACK": "silent"})
+    said, counts = musa.json(PROGRAM, env={**OLD, "TORCHADA_CPU_FALLBACK": "silent"}, forked=True)
     assert said == [] and counts["aten::clamp"] == 6
 
 
@@ -60,7 +60,7 @@ def test_refused_it_is_an_error(musa: Interpreter) -> None:
     except RuntimeError as error:
         print(error)
     """
-    first, second = musa.run(code, env={**OLD, "TORCHADA_CPU_FALLBACK": "refuse"}).stdout.splitlines()
+    first, second = musa.run(code, env={**OLD, "TORCHADA_CPU_FALLBACK": "refuse"}, forked=True).stdout.splitlines()
     assert first.startswith("aten::_logcumsumexp has no counterpart on MUSA: torch_musa has no kernel for it")
     assert first.endswith("TORCHADA_CPU_FALLBACK=refuse rules out the CPU")
     assert second == "ClampScalar Unsupported tensor dtype: Double"

@@ -203,13 +203,13 @@ except RuntimeError as error:
 
 @pytest.mark.full
 def test_layers_take_every_data_type(musa: Interpreter) -> None:
-    printed = musa.run(REQUESTED).stdout
+    printed = musa.run(REQUESTED, forked=True).stdout
     assert printed.startswith("Dtype of weight tensor of Convolution only support Float32")
 
 
 def test_switched_off_the_refusals_are_the_backends(musa: Interpreter) -> None:
     code = "import torch; torch.nn.LayerNorm(2).double().cuda()(torch.ones(2).double().cuda())"
-    done = musa.run(code, env={"TORCHADA_ALL_DTYPES": "0"}, check=False)
+    done = musa.run(code, env={"TORCHADA_ALL_DTYPES": "0"}, check=False, forked=True)
     assert "Dtype of input tensor of LayerNorm only support" in done.stderr
 
 

@@ -163,7 +163,7 @@ def test_gates_in_cpp_decide_alike(musa: Interpreter, tmp_path: Path) -> None:
     env = {"TORCHADA_CACHE_DIR": str(tmp_path / "cache"), "TORCHADA_CPP_GATES": "1"}
     state = '\nfrom torchada.areas.kernels._gates.gates import GATES\nassert GATES.state == "gates in C++", GATES.state'
     for case in CASES.values():
-        musa.run(PLANTED + case + state, env=env, timeout=600)
+        musa.run(PLANTED + case + state, env=env, timeout=600, forked=True)
 
 
 REFUSED = """
@@ -200,4 +200,4 @@ assert torch.equal(F.pad(x.cuda(), (1, 2, 0, 1), mode="replicate").cpu(), F.pad(
 def test_what_is_refused_is_computed(musa: Interpreter, tmp_path: Path) -> None:
     """With gates in Python, because those in C++ take an error of the kernel that is planted for one of the program."""
     env = {"TORCHADA_CPP_GATES": "0", "TORCHADA_CPU_FALLBACK": "silent", "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
-    musa.run(PLANTED + REFUSED, env=env)
+    musa.run(PLANTED + REFUSED, env=env, forked=True)

@@ -58,22 +58,22 @@ print(json.dumps([torch.cuda.is_available(), torch.backends.cuda.is_built(), tor
 def test_code_that_knows_musa_gets_torchs_own_answers(musa: Interpreter) -> None:
     """A CPU build of torch says no to all of it."""
     code = DETECTION.replace("KNOWN", '"musa" == 0')
-    own = musa.json(code, env={"TORCHADA_DISABLE": "1"})
-    assert musa.json(code) == own and own[0] is False
+    own = musa.json(code, env={"TORCHADA_DISABLE": "1"}, forked=True)
+    assert musa.json(code, forked=True) == own and own[0] is False
     if own[-1] is None:
         assert own == [False, False, False, False, None, None, None]
 
 
 @pytest.mark.full
 def test_code_that_knows_cuda_alone_gets_the_answers_of_the_device(musa: Interpreter) -> None:
-    *found, version, cuda_version, imported = musa.json(DETECTION.replace("KNOWN", "True"))
+    *found, version, cuda_version, imported = musa.json(DETECTION.replace("KNOWN", "True"), forked=True)
     assert found == [True, True, True, True] and version == mudnn.version()
     assert cuda_version == imported == VERSION
 
 
 def test_detection_under_force(musa: Interpreter) -> None:
     code = DETECTION.replace("KNOWN", '"musa"')
-    *found, version, _, _ = musa.json(code, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"})
+    *found, version, _, _ = musa.json(code, env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"}, forked=True)
     assert found == [True, True, True, False] and version == mudnn.version()
 
 
@@ -84,7 +84,7 @@ def test_a_version_that_a_program_sets_is_kept(musa: Interpreter) -> None:
         torchada.disable()
         assert torch.version.cuda == vars(torch.version)["cuda"] == "99.1" and type(torch.version) is type(torch)
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 @pytest.mark.full
@@ -100,7 +100,7 @@ def test_code_that_knows_cuda_alone_reads_the_version_that_it_has_set(musa: Inte
     torch.version.cuda = before
     print(torch.version.cuda == before, vars(torch.version)["cuda"] == own)
     """
-    assert musa.run(code).stdout.split() == ["11.0", "12.1", "True", "True"]
+    assert musa.run(code, forked=True).stdout.split() == ["11.0", "12.1", "True", "True"]
 
 
 @pytest.mark.full
@@ -110,9 +110,9 @@ def test_has_cuda_and_has_cudnn_agree(musa: Interpreter, plain: Interpreter) -> 
         warnings.simplefilter("ignore")
         print(torch.has_cuda, torch.has_cudnn)
     """
-    assert musa.run(code).stdout.split() == ["True", "True"]
+    assert musa.run(code, forked=True).stdout.split() == ["True", "True"]
     built = plain.run(code).stdout  # a build of torch for CUDA says so without a GPU
-    assert musa.run(code, env={"TORCHADA_VIEW": "musa"}).stdout == built
+    assert musa.run(code, env={"TORCHADA_VIEW": "musa"}, forked=True).stdout == built
 
 
 @pytest.mark.full
@@ -132,6 +132,7 @@ def test_torch_itself_goes_on_under_force(musa: Interpreter) -> None:
         assert Timer("x + 1", globals={"x": torch.ones(2, device="cuda")}).timeit(3).mean > 0
         """,
         env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1"},
+        forked=True,
     )
 
 
@@ -181,19 +182,19 @@ print(json.dumps([cuda.matmul.allow_tf32, torch.get_float32_matmul_precision(), 
 
 def test_precision_starts_as_on_cuda(musa: Interpreter) -> None:
     """A downstream project measured an error of 0.35 rad in the angles of rotary embeddings, computed with TF32."""
-    assert musa.json(STARTS) == [False, "highest", True, False]
+    assert musa.json(STARTS, forked=True) == [False, "highest", True, False]
 
 
 def test_precision_starts_as_the_vendors_by_the_variable(musa: Interpreter) -> None:
     expected = [True, "high", True, True] if ONE_FOR_BOTH else [False, "highest", True, False]
-    assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}) == expected
+    assert musa.json(STARTS, env={"TORCHADA_VENDOR_PRECISION": "1"}, forked=True) == expected
 
 
 @pytest.mark.full
 def test_a_program_that_allows_tf32_gets_it(musa: Interpreter) -> None:
     for allow in ("cuda.matmul.allow_tf32 = True", "torch.set_float32_matmul_precision('high')"):
         code = STARTS.replace("print", f"{allow}\nprint")
-        assert musa.json(code) == [True, "high", True, True]
+        assert musa.json(code, forked=True) == [True, "high", True, True]
 
 
 def test_undo_gives_the_vendors_switch_back(musa: Interpreter) -> None:
@@ -266,7 +267,8 @@ def test_fp32_precision_of_everything(musa: Interpreter) -> None:
         assert products.allow_tf32
         torch.backends.fp32_precision = "none"
         assert not products.allow_tf32
-        """
+        """,
+        forked=True,
     )
 
 
@@ -348,7 +350,8 @@ def test_frozen_flags(musa: Interpreter) -> None:
         assert torch.compile(lambda x: x + 1, backend="eager", fullgraph=True)(x).tolist() == [2, 2]
         with pytest.raises(RuntimeError, match="disable_global_flags"):
             torch.backends.mudnn.allow_tf32 = False
-        """
+        """,
+        forked=True,
     )
 
 
@@ -483,7 +486,8 @@ def test_compile_in_a_fresh_process(musa: Interpreter) -> None:
         torch.backends.cuda.matmul.allow_tf32 = True
         assert torch.compile(lambda x: x + 2, backend="eager")(torch.ones(2, device="cuda")).tolist() == [3, 3]
         assert products.allow_tf32
-        """
+        """,
+        forked=True,
     )
 
 

@@ -61,11 +61,11 @@ def _told(name: str) -> dict[str, Any]:
 
 
 def test_a_program_that_knows_cuda_alone_sees_cuda(musa: Interpreter) -> None:
-    assert musa.json(PROGRAM) == _told("cuda")
+    assert musa.json(PROGRAM, forked=True) == _told("cuda")
 
 
 def test_a_program_that_knows_musa_sees_musa(musa: Interpreter) -> None:
-    assert musa.json(f"{PROGRAM}\nis_musa = None") == _told("musa")
+    assert musa.json(f"{PROGRAM}\nis_musa = None", forked=True) == _told("musa")
 
 
 def test_each_package_sees_what_it_knows(musa: Interpreter, tmp_path: Path) -> None:
