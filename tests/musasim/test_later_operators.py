@@ -44,6 +44,13 @@ assert grown._nnz() == 3 and grown.to_dense().cpu().equal(dense)
 leaf = moved.detach().requires_grad_()
 torch.sparse.mm(leaf, matrix.musa()).sum().backward()
 assert leaf.grad.to_dense().cpu().equal((dense != 0) * matrix.sum(1))
+for given, words in (moved, "not implemented"), (moved.to_dense(), "only be called on sparse tensors"):
+    try:
+        torch.ops.aten.sspaddmm.out(given, given, torch.ones(3, 3, device="musa"), out=given.clone())
+    except RuntimeError as error:
+        assert words in str(error)
+    else:
+        raise SystemExit("sspaddmm, which PyTorch's kernel for CUDA refuses")
 """
 NESTED = """
 rows = [torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3)]
