@@ -83,8 +83,8 @@ class Case:
         failed = re.search(self.wrong, output, re.MULTILINE) if self.wrong else None
         if code == self.exit and missing is None and failed is None:
             return ""
-        if refused := re.search(self.refused, output):
-            return f"refused: {_line(output, refused)}"
+        if refused := list(re.finditer(self.refused, output)):
+            return f"refused: {_line(output, refused[-1])}"
         if failed is not None:
             return f"wrong: {_reason(output, failed)}"
         return f"wrong: exit status {code}" if code != self.exit else f"wrong: it does not print {missing}"

@@ -112,7 +112,8 @@ def _all(
         (folder / f"{number}.log").write_text(text, encoding="utf-8")
         outputs.append(text)
         if code != 0:
-            return "\n".join(outputs), f"exit code {code}, see {folder / f'{number}.log'}"
+            how = "no end in time" if code is None else f"exit code {code}"
+            return "\n".join(outputs), f"{how}, see {folder / f'{number}.log'}"
     return "\n".join(outputs), ""
 
 
