@@ -21,12 +21,18 @@ def run(command: Sequence[str], folder: Path, env: Mapping[str, str], seconds: f
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=_in_front,
     )
     try:
         output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         return None, f"{_ended(process)}\nno end after {seconds:.0f} s\n"
     return process.returncode, output
+
+
+def _in_front() -> None:
+    """As a shell's own command: one in the background hears no Ctrl-C, and what it starts neither."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _ended(process: subprocess.Popen[str]) -> str:
