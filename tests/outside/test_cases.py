@@ -21,6 +21,7 @@ PROGRAMS = {
     "b/slow.py": "import time\nprint('begun', flush=True)\ntime.sleep(300)",
     "b/environment.py": "import os\nprint({name: os.getenv(name) for name in ('MUSASIM_RELEASE', 'TORCHADA_NATIVE', 'A', 'B')})",
     "b/moved.py": "from mathematics import pi\nprint(pi)",
+    "b/writes.py": "import sys\nopen('made.txt', 'w').write(' '.join(sys.argv[1:]))",
     "b/here.py": "import os\nprint(os.listdir())",
 }
 
@@ -106,6 +107,13 @@ def test_a_program_is_run_in_an_empty_folder_under_the_names_of_today(folder: Pa
     moved = Case("b/moved.py", renamed={"mathematics": "math"}, right=(r"^3\.14",))
     assert run(folder, Case("b/here.py", right=(r"^\[\]$",)), moved) == 0
     assert "mathematics" in (folder / "b/moved.py").read_text()
+
+
+def test_what_a_program_writes_counts_as_output(folder: Path) -> None:
+    case = Case(
+        "b/writes.py", start=("-W", "ignore"), args=("a", "b"), shows=("made.txt", "none.txt"), right=(r"\Aa b\Z",)
+    )
+    assert run(folder, case) == 0
 
 
 def test_what_cannot_be_run_says_why(folder: Path) -> None:

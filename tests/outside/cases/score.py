@@ -90,6 +90,8 @@ def _ran(case: Case, folder: Path, work: Path, seconds: float, release: str, mec
     (work / "here").mkdir()
     command = case.command(case.copy(folder, work / "program"))
     code, output = bounded.run(command, work / "here", environment(case, release, mechanism), seconds)
+    written = [work / "here" / name for name in case.shows if (work / "here" / name).is_file()]
+    output += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
     shutil.rmtree(work, ignore_errors=True)
     return code, output
 

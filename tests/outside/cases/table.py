@@ -30,8 +30,8 @@ class Case:
     """One program. Without a row in the table, its exit status and its own words of failure decide.
 
     `right` are regular expressions that the output has to match, `wrong` is one that it must not. `needs` are modules, and
-    `commands` are programs that it starts. A variable of `env` that is empty is taken away. `renamed` are modules that have other
-    names by now.
+    `commands` are programs that it starts. `start` stands in front of the program, and `shows` are files that it writes. A variable
+    of `env` that is empty is taken away. `renamed` are modules that have other names by now.
     """
 
     name: str
@@ -41,7 +41,9 @@ class Case:
     exit: int = 0
     ranks: int = 0
     torchrun: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -64,7 +66,7 @@ class Case:
         start = [*_INTERPRETERS[path.suffix]]
         if self.ranks:
             start += [*_TORCHRUN, f"--nproc-per-node={self.ranks}", *self.torchrun]
-        return [*start, str(path), *self.args]
+        return [*start, *self.start, str(path), *self.args]
 
     def copy(self, folder: Path, to: Path) -> Path:
         """The program as it is run, a copy in the folder `to`."""
