@@ -22,7 +22,7 @@ PROGRAMS = {
     "b/environment.py": "import os\nprint({name: os.getenv(name) for name in ('MUSASIM_RELEASE', 'TORCHADA_NATIVE', 'A', 'B')})",
     "b/moved.py": "from mathematics import pi\nprint(pi)",
     "b/writes.py": "import sys\nopen('made.txt', 'w').write(' '.join(sys.argv[1:]))",
-    "b/here.py": "import os\nprint(os.listdir())",
+    "b/here.py": "import os\nprint(os.listdir(), os.path.exists(os.path.dirname(os.environ['TORCH_EXTENSIONS_DIR'])))",
 }
 
 
@@ -105,7 +105,7 @@ def test_the_release_the_mechanism_and_the_row_make_the_environment(
 
 def test_a_program_is_run_in_an_empty_folder_under_the_names_of_today(folder: Path) -> None:
     moved = Case("b/moved.py", renamed={"mathematics": "math"}, right=(r"^3\.14",))
-    assert run(folder, Case("b/here.py", right=(r"^\[\]$",)), moved) == 0
+    assert run(folder, Case("b/here.py", right=(r"^\[\] True$",)), moved) == 0
     assert "mathematics" in (folder / "b/moved.py").read_text()
 
 

@@ -89,7 +89,9 @@ def _ran(case: Case, folder: Path, work: Path, seconds: float, release: str, mec
     (work / "program").mkdir(parents=True)
     (work / "here").mkdir()
     command = case.command(case.copy(folder, work / "program"))
-    code, output = bounded.run(command, work / "here", environment(case, release, mechanism), seconds)
+    # PyTorch waits for ever for a lock that a killed process has left in its folder of extensions.
+    env = {**environment(case, release, mechanism), "TORCH_EXTENSIONS_DIR": str(work / "extensions")}
+    code, output = bounded.run(command, work / "here", env, seconds)
     written = [work / "here" / name for name in case.shows if (work / "here" / name).is_file()]
     output += "".join(path.read_text(encoding="utf-8", errors="replace") for path in written)
     shutil.rmtree(work, ignore_errors=True)
