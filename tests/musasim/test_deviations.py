@@ -144,6 +144,33 @@ def test_gradients_of_batch_normalization_in_eval_mode(release: str, is_written:
     assert run(code, MUSASIM_RELEASE=release) == f"{is_written} [3.0, 3.0]\n"
 
 
+@pytest.mark.parametrize(("release", "is_asked"), [("2.7.1", False), ("2.9.1", True)])
+def test_parameters_and_statistics_of_batch_normalization_have_one_type_from_2_9_1_on(
+    release: str, is_asked: bool
+) -> None:
+    """The input may have another. What muDNN makes of several types on 2.7.1 is not public."""
+    code = """
+    import musasim
+    musasim.install()
+    import torch, torch_musa
+    x = torch.randn(4, 3, 2, device="musa").half()
+    single, half = torch.ones(3, device="musa"), torch.ones(3, device="musa").half()
+    def said(*given):
+        try:
+            torch.nn.functional.batch_norm(x, *given, training=True)
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+        return "computed"
+
+    print(said(single, single, single, single))
+    for place in range(4):
+        print(said(*(half if place == each else single for each in range(4))))
+    """
+    alike, *mixed = run(code, MUSASIM_RELEASE=release).splitlines()
+    assert alike == "computed" and len(mixed) == 4
+    assert ["Except same dtypes for BatchNorm" in said for said in mixed] == [is_asked] * 4
+
+
 @pytest.mark.parametrize(("release", "kept"), [("2.7.1", "torch.float16"), ("2.9.1", "torch.float32")])
 def test_statistics_of_halves_are_kept_in_single_precision_from_2_9_1_on(release: str, kept: str) -> None:
     code = """

@@ -18,6 +18,13 @@ import torch, torch_musa
 warnings.simplefilter("ignore")
 agrees = lambda work, *given: torch.testing.assert_close(
     work(*(each.to("musa") for each in given)), work(*given), check_device=False, rtol=1e-5, atol=1e-5)
+def refused(work, words):
+    try:
+        work()
+    except RuntimeError as error:
+        assert words in str(error), error
+    else:
+        raise SystemExit(f"what is refused with '{words}' was computed")
 """
 SPARSE = """
 dense, matrix = torch.tensor([[0, 2.0, 0], [3, 0, 4]]), torch.arange(6.0).reshape(3, 2)
@@ -44,6 +51,8 @@ assert grown._nnz() == 3 and grown.to_dense().cpu().equal(dense)
 leaf = moved.detach().requires_grad_()
 torch.sparse.mm(leaf, matrix.musa()).sum().backward()
 assert leaf.grad.to_dense().cpu().equal((dense != 0) * matrix.sum(1))
+for given, words in (moved, "not implemented"), (moved.to_dense(), "only be called on sparse tensors"):
+    refused(lambda: torch.ops.aten.sspaddmm.out(given, given, torch.ones(3, 3, device="musa"), out=given.clone()), words)
 """
 NESTED = """
 rows = [torch.arange(6.0).reshape(2, 3), torch.arange(12.0).reshape(4, 3)]
@@ -89,16 +98,16 @@ if hasattr(torch.ops.aten.mm, "dtype"):
         torch.testing.assert_close(found[name].cpu(), wanted[name])
     out = torch.empty(3, 3, device="musa")
     assert torch.mm(here[0][0], here[1][0], out_dtype=torch.float32, out=out) is out and out.cpu().equal(wanted["mm"])
+    product = lambda **given: lambda: torch.mm(here[0][0], here[1][0], **given)
     for wrong in (torch.float64, torch.int32):
-        try:
-            torch.mm(here[0][0], here[1][0], out_dtype=wrong)
-        except RuntimeError as error:
-            assert "out_dtype must be the same" in str(error)
-        else:
-            raise SystemExit(f"a product in {wrong}")
+        refused(product(out_dtype=wrong), "out_dtype must be the same")
+    refused(product(out_dtype=torch.float32, out=out.half()), "dtype of the provided out tensor")
+    wrong = here[2][0].double()
+    refused(lambda: torch.addmm(wrong, here[0][0], here[1][0], out_dtype=torch.float32), "self dtype must match")
 kept, mask = torch._fused_dropout(torch.ones(1000, device="musa"), 0.25)
 assert mask.dtype == torch.uint8 and kept.eq(mask * 4).all() and 150 < mask.sum() < 350
 assert torch._masked_scale(torch.ones(1000, device="musa"), mask, 4.0).equal(kept)
+refused(lambda: torch._masked_scale(kept, mask.bool(), 4.0), "mask should be torch.uint8")
 x, weight, grad = (torch.randn(*size, dtype=torch.float64) for size in ((2, 3, 5), (5,), (2, 3, 5)))
 leaves, there = ([each.clone().to(device).requires_grad_() for each in (x, weight)] for device in ("cpu", "musa"))
 for made in (leaves, there):
@@ -108,10 +117,18 @@ for mine, other in zip(there, leaves):
 if hasattr(torch.ops.aten, "_fused_rms_norm"):
     found, factors = torch.ops.aten._fused_rms_norm(x.musa().half(), [5], weight.musa().half(), None)
     assert found.dtype == torch.float16 and factors.dtype == torch.float32 and factors.shape == (2, 3, 1)
-stacked, running = torch.rand(2, 3, device="musa"), torch.zeros(3, device="musa")
+    least = torch.finfo(torch.float32).eps
+    torch.testing.assert_close(factors.cpu(), (x.float().square().mean(-1, keepdim=True) + least).rsqrt(), rtol=1e-2, atol=0)
+agrees(lambda x: torch.nn.functional.rms_norm(x, (5,)), x.float() * 1e-4)
+parts = torch.randn(2, 8, 3)
+running, spread = torch.zeros(3, device="musa"), torch.ones(3, device="musa")
+inverses = (parts.var(1, correction=0) + 1e-5).rsqrt().musa()
 mean, inverse = torch.batch_norm_gather_stats(
-    torch.ones(4, 3, 2, device="musa"), stacked, stacked + 1, running, None, 0.5, 1e-5, 8)
-torch.testing.assert_close(mean, stacked.mean(0)); torch.testing.assert_close(running, mean / 2)
+    torch.ones(4, 3, 2, device="musa"), parts.mean(1).musa(), inverses, running, spread, 0.5, 1e-5, 8)
+whole = parts.reshape(16, 3)
+torch.testing.assert_close(mean.cpu(), whole.mean(0)); torch.testing.assert_close(running, mean / 2)
+torch.testing.assert_close(inverse.cpu(), (whole.var(0, correction=0) + 1e-5).rsqrt())
+torch.testing.assert_close(spread.cpu(), 0.5 + whole.var(0) / 2)
 """
 
 

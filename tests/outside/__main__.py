@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 
+from musasim.base.release import belonging_to
 from outside import headers, libraries, running, scoring
+from outside.cases import score as cases
 from outside.parts import Part
 from outside.programs import score as programs
 from outside.suites import HERE, OP_DB, RELEASES, SUITES, Suite, op_db
@@ -26,6 +28,8 @@ def main() -> int:
         return _programs(options)
     if options.suite == trainings.NAME:
         return _trainings(options)
+    if options.suite == cases.NAME:
+        return _cases(options)
     checkout = _unpacked(options.checkout) if options.checkout.is_file() else options.checkout.resolve()
     torch, suite = version("torch"), _suite(options)
     name = options.suite if suite is None else suite.name
@@ -86,6 +90,14 @@ def _trainings(options: argparse.Namespace) -> int:
     return trainings.run(options.checkout.resolve(), results, options.seconds, options.only)
 
 
+def _cases(options: argparse.Namespace) -> int:
+    """Run the programs of a folder whose paths contain what `--only` says, on one release of torch_musa."""
+    release = options.release or belonging_to(version("torch"))
+    results = _results(options, f"{cases.NAME}-{version('torch')}-{release}-{options.mechanism}").resolve()
+    print(f"outputs are kept in {results}", flush=True)
+    return cases.run(options.checkout.resolve(), results, options.seconds, release, options.mechanism, options.only)
+
+
 def _results(options: argparse.Namespace, name: str) -> Path:
     return options.results or Path(tempfile.gettempdir()) / "torchada-outside" / name
 
@@ -97,7 +109,7 @@ def _bounds(options: argparse.Namespace) -> running.Bounds:
 def _suite(options: argparse.Namespace) -> Suite | None:
     """None for the headers, which are no tests."""
     if options.suite == OP_DB:
-        return op_db(options.release, options.mechanism, options.part, options.only)
+        return op_db(options.release or RELEASES[0], options.mechanism, options.part, options.only)
     return SUITES.get(options.suite)
 
 
@@ -109,7 +121,9 @@ def _version_of(checkout: Path) -> str:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m outside", description=__doc__)
-    parser.add_argument("suite", choices=[*SUITES, headers.NAME, OP_DB, libraries.NAME, programs.NAME, trainings.NAME])
+    parser.add_argument(
+        "suite", choices=[*SUITES, cases.NAME, headers.NAME, OP_DB, libraries.NAME, programs.NAME, trainings.NAME]
+    )
     parser.add_argument(
         "checkout",
         type=Path,
@@ -132,8 +146,13 @@ def _parse() -> argparse.Namespace:
     )
     parser.add_argument("--memory", type=float, default=12, metavar="GiB", help="the most address space of a process")
     parser.add_argument("--seconds", type=float, default=300, help="the longest time without a verdict")
-    table = parser.add_argument_group(OP_DB)
-    table.add_argument("--release", default=RELEASES[0], choices=RELEASES, help="of torch_musa, which is simulated")
+    table = parser.add_argument_group(f"{OP_DB} and {cases.NAME}")
+    table.add_argument(
+        "--release",
+        default="",
+        choices=RELEASES,
+        help=f"of torch_musa, which is simulated; without it {RELEASES[0]}, and for {cases.NAME} that which belongs to torch",
+    )
     table.add_argument("--mechanism", default="native", choices=("native", "portable"), help="for device strings")
     table.add_argument("--part", default=Part(), type=_part, metavar="I/N", help="the I-th of N parts of the tests")
     options = parser.parse_args()

@@ -47,11 +47,18 @@ def test_ranks_write_into_each_others_memory(tmp_path: Path) -> None:
     check_memory(ranks(tmp_path, "2.9.1"))
 
 
-def test_sums_of_shared_memory(tmp_path: Path) -> None:
-    said = ranks(tmp_path, "2.11.0", "all_reduce")
+@pytest.mark.parametrize("release", ["2.9.1", "2.11.0"])
+def test_sums_of_shared_memory(tmp_path: Path, release: str) -> None:
+    """torch_musa 2.9.1 has the memory alone, and 2.11.0 the sums."""
+    said = ranks(tmp_path, release, "all_reduce")
     check_memory(said)
     wanted = [2.0 * place + 100 for place in range(8)]
     for rank, mine in enumerate(said):
-        assert mine["one_shot"] == mine["two_shot"] == wanted
+        assert mine["one_shot"] == mine["two_shot"] == mine["whole"] == wanted
+        assert mine["half"] == wanted[4:] and mine["copied"] == [3.0] * 8
         assert mine["scattered"] == wanted[4 * rank : 4 * rank + 4]
-        assert mine["multimem"] == "NotImplementedError"
+        assert "only sum is supported" in mine["sum_of_maxima"]
+        assert mine["multimem"].startswith(
+            "UnsupportedError: torch.ops.symm_mem.multimem_all_reduce_ has no counterpart"
+        )
+        assert "use one_shot_all_reduce" in mine["multimem"]

@@ -6,13 +6,12 @@ import math
 import os
 import shlex
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from outside import bounded
 from outside.trainings.table import GIVEN, HERE, Run, Training, read
 
 NAME = "trainings"
@@ -109,11 +108,12 @@ def _all(
     outputs = []
     for number, run in enumerate(runs):
         env = environment(training, plain or run.plain)
-        code, text = _bounded(_command(training, run, checkouts, folder), folder, env, seconds)
+        code, text = bounded.run(_command(training, run, checkouts, folder), folder, env, seconds)
         (folder / f"{number}.log").write_text(text, encoding="utf-8")
         outputs.append(text)
         if code != 0:
-            return "\n".join(outputs), f"exit code {code}, see {folder / f'{number}.log'}"
+            how = "no end in time" if code is None else f"exit code {code}"
+            return "\n".join(outputs), f"{how}, see {folder / f'{number}.log'}"
     return "\n".join(outputs), ""
 
 
@@ -142,31 +142,3 @@ def _placed(word: str, places: Mapping[str, str]) -> str:
     for name, place in places.items():
         word = word.replace(f"{{{name}}}", place)
     return word
-
-
-def _bounded(command: list[str], folder: Path, env: Mapping[str, str], seconds: float) -> tuple[int, str]:
-    """The exit code of a command and what it printed; it is ended with all its children when its time is over."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=env,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        output, _ = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return 124, f"{_ended(process)}\nno end after {seconds:.0f} s\n"
-    return process.returncode, output
-
-
-def _ended(process: subprocess.Popen[str]) -> str:
-    """What a process has printed that is ended here. torchrun ends its ranks, where it is asked to end."""
-    process.terminate()
-    try:
-        return process.communicate(timeout=60)[0]
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        return process.communicate()[0]

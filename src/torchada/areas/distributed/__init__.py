@@ -19,7 +19,7 @@ AREAS = {
     ),
     "torch.distributed.argparse_util": ("launch",),
     "torch.distributed.tensor.experimental._context_parallel._attention": ("context_parallel",),
-    "torch.distributed._symmetric_memory": ("fused_products",),
+    "torch.distributed._symmetric_memory": ("fused_products", "shared_sums"),
     "torch.numa.binding": ("numa",),
     "torch.distributed.fsdp._fully_shard._fsdp_collectives": ("fsdp",),
     "torch.distributed.fsdp._fully_shard._fsdp_param_group": ("fsdp_meshes.parameters",),

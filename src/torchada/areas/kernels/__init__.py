@@ -30,6 +30,7 @@ AREAS = {
         "nested_kernels",
         "sparse_kernels",
         "cpu_fallback",
+        "composed_kernels",
         "scripted_autocast",
     ),
     "torch.nested._internal.ops": ("jagged",),

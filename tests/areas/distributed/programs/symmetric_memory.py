@@ -54,17 +54,38 @@ def sums(rank: int, group: str) -> dict[str, Any]:
     memory.rendezvous(mine, group)
     mine.copy_(torch.arange(SIZE) + 100 * rank)
     one = symm.one_shot_all_reduce(mine, "sum", group).tolist()
-    out = torch.empty(SIZE // 2, device="cuda")
+    out, whole = torch.empty(SIZE // 2, device="cuda"), torch.empty(SIZE, device="cuda")
     symm.reduce_scatter_out(mine, group, False, out)
+    symm.two_shot_all_reduce_out(mine, "sum", group, whole)
+    part = mine[SIZE // 2 :]  # which begins in the middle of the memory
+    half = symm.one_shot_all_reduce(part, "sum", group).tolist()
     symm.two_shot_all_reduce_(mine, "sum", group)
-    return {"one_shot": one, "scattered": out.tolist(), "two_shot": mine.tolist(), "multimem": multimem(mine, group)}
+    local = torch.full((SIZE,), rank + 1.0, device="cuda")
+    return {
+        "one_shot": one,
+        "scattered": out.tolist(),
+        "whole": whole.tolist(),
+        "half": half,
+        "two_shot": mine.tolist(),
+        "copied": symm.one_shot_all_reduce_copy(mine, local, "sum", group).tolist(),
+        "multimem": multimem(mine, group),
+        "sum_of_maxima": refusal(mine, group),
+    }
+
+
+def refusal(mine: torch.Tensor, group: str) -> str:
+    try:
+        torch.ops.symm_mem.one_shot_all_reduce(mine, "max", group)
+    except RuntimeError as error:
+        return str(error).partition("\n")[0]
+    return "done"
 
 
 def multimem(mine: torch.Tensor, group: str) -> str:
     try:
         torch.ops.symm_mem.multimem_all_reduce_(mine, "sum", group)
     except Exception as error:
-        return type(error).__name__
+        return f"{type(error).__name__}: {error}"
     return "done"
 
 

@@ -45,7 +45,7 @@ const Names& of_dense() {
       "special_shifted_chebyshev_polynomial_u", "special_shifted_chebyshev_polynomial_u.out",
       "special_shifted_chebyshev_polynomial_v", "special_shifted_chebyshev_polynomial_v.out",
       "special_shifted_chebyshev_polynomial_w", "special_shifted_chebyshev_polynomial_w.out", "special_spherical_bessel_j0",
-      "special_spherical_bessel_j0.out", "sspaddmm.out"};
+      "special_spherical_bessel_j0.out"};
   return known;
 }
 
@@ -68,7 +68,7 @@ const Names& of_sparse() {
       "norm.ScalarOpt_dim_dtype", "permute", "pow.Tensor_Scalar", "pow.Tensor_Scalar_out", "rad2deg", "rad2deg.out",
       "rad2deg_", "relu", "relu_", "resize_as_sparse_", "round", "round.out", "round_", "sgn", "sgn.out", "sgn_", "sign",
       "sign.out", "sign_", "signbit", "signbit.out", "sin", "sin.out", "sin_", "sinh", "sinh.out", "sinh_", "sparse_mask",
-      "sparse_resize_", "sparse_resize_and_clear_", "sqrt", "sqrt.out", "sqrt_", "sspaddmm.out", "sub.Tensor", "sub.out",
+      "sparse_resize_", "sparse_resize_and_clear_", "sqrt", "sqrt.out", "sqrt_", "sub.Tensor", "sub.out",
       "sub_.Tensor", "sum", "sum.dim_IntList", "tan", "tan.out", "tan_", "tanh", "tanh.out", "tanh_", "threshold_backward",
       "threshold_backward.grad_input", "trunc", "trunc.out", "trunc_", "unsqueeze", "zero_", "zeros.out"};
   return known;
@@ -111,6 +111,15 @@ const Names& of_nested() {
       "tanh_", "threshold_backward", "transpose.int", "unsqueeze", "value_selecting_reduction_backward", "view",
       "where.self", "where.self_out", "zero_"};
   return known;
+}
+
+// PyTorch's kernels of this operator for CUDA, which the list names, do nothing but refuse, in about these words.
+void refuse_dense(const c10::OperatorHandle& /*op*/, torch::jit::Stack* /*stack*/) {
+  TORCH_CHECK(false, "tensor.sspaddmm(...) can only be called on sparse tensors");
+}
+
+void refuse_sparse(const c10::OperatorHandle& /*op*/, torch::jit::Stack* /*stack*/) {
+  TORCH_CHECK(false, "NYI: MUSA sspaddmm is not implemented");
 }
 
 // PyTorch's kernels of nested tensors are made of views and of operators of ordinary tensors, whatever device those are on.
@@ -306,6 +315,8 @@ void register_later_operators() {
   add<&run_on_cpu>(c10::DispatchKey::PrivateUse1, of_dense());
   add<&run_on_cpu>(c10::DispatchKey::SparsePrivateUse1, of_sparse());
   add<&run_on_cpu>(c10::DispatchKey::SparseCsrPrivateUse1, of_compressed());
+  add<&refuse_dense>(c10::DispatchKey::PrivateUse1, {"sspaddmm.out"});
+  add<&refuse_sparse>(c10::DispatchKey::SparsePrivateUse1, {"sspaddmm.out"});
   add<&run_of_every_device>(c10::DispatchKey::NestedTensorPrivateUse1, of_nested());
   add_own();
 }

@@ -1,0 +1,76 @@
+"""Operators that CUDA has and the backend has not, made of other operators on the device.
+
+torch_musa 2.7.1 registers neither batch_norm_gather_stats nor dequantize of ordinary tensors (musa_functions.yaml), and no list
+that was read has _scaled_mm_v2, which torch.nn.functional.scaled_mm calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from torchada.areas.kernels._fallbacks import lacks
+from torchada.areas.kernels._scaled_products import ScaledProduct
+from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.redirect.context import Context
+from torchada.redirect.engine import Patch, Skip
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._C import DispatchKeySet
+
+    Function = Callable[..., Any]
+
+_DEVICE = "PrivateUse1"
+
+
+def patches(context: Context) -> Iterator[Patch]:
+    need_own_kernels(context)
+    torch, product = context.torch, ScaledProduct(context)
+    composed: dict[str, tuple[Function, str]] = {
+        "dequantize.self": (torch.Tensor.float, "torch.dequantize of an ordinary tensor"),
+        "batch_norm_gather_stats": (_GatherStatistics(torch), "torch.batch_norm_gather_stats"),
+        "_scaled_mm_v2": (product, "torch.nn.functional.scaled_mm"),
+        "_scaled_mm_v2.out": (product.out, "torch._scaled_mm_v2 with out="),
+    }
+    names = [name for name in composed if _is_lacking(context, name)]
+    if not names:
+        raise Skip("the backend has them all")
+    kernels = Selection(context)
+    for name in names:
+        function, note = composed[name]
+        kernel = _Composed(function)
+        yield Patch(kernels, name, kernel, None, "emulated", "other operators on the device", note=note)
+
+
+def _is_lacking(context: Context, name: str) -> bool:
+    return context.torch._C._dispatch_has_kernel(f"aten::{name}") and lacks(context, name, _DEVICE)
+
+
+class _Composed:
+    """One operator's kernel."""
+
+    key = _DEVICE
+
+    def __init__(self, function: Function) -> None:
+        self._function = function
+
+    def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+
+class _GatherStatistics:
+    """The statistics of all ranks in one. CUDA's kernel is that of different counts, with the same count for each rank."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+
+    def __call__(
+        self, values: Tensor, mean: Tensor, inverse: Tensor, running_mean: Tensor | None, *rest: Any
+    ) -> tuple[Tensor, Tensor]:
+        running_var, momentum, eps, count = rest
+        dtype = values.dtype if running_mean is None else running_mean.dtype
+        counts = self._torch.full((mean.size(0),), count, dtype=dtype, device=mean.device)
+        gather: Function = self._torch.batch_norm_gather_stats_with_counts
+        made: tuple[Tensor, Tensor] = gather(values, mean, inverse, running_mean, running_var, momentum, eps, counts)
+        return made

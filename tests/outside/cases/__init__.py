@@ -1,0 +1,1 @@
+"""`python -m outside cases FOLDER`: small programs, each with a head that says what CUDA gives."""
