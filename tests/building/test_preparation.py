@@ -131,6 +131,15 @@ def test_an_extension_while_it_is_built(project: Path, toolkit: Toolkit, capsys:
     assert "nvcc's --threads=3 is not passed to mcc" in said and "library cusolver is left out" in said
 
 
+def test_macros_as_setuptools_takes_them(project: Path, toolkit: Toolkit) -> None:
+    """inplace_abn gives a number; a name alone is a macro that is undefined."""
+    macros: Any = [("WITH_CUDA", 1), ("__CUDA_NO_HALF_OPERATORS__",), ("NOTHING", "")]
+    extension = Extension("pkg._C", ["csrc/kernel.cu"], define_macros=macros)
+    with prepared(command(extension), toolkit, []):
+        given: Any = extension.define_macros
+        assert given == [("WITH_CUDA", "1"), ("__MUSA_NO_HALF_OPERATORS__",), ("NOTHING", "")]
+
+
 @pytest.mark.parametrize(
     ("call", "libraries"),
     [
