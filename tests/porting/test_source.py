@@ -438,3 +438,20 @@ asm volatile("cp.async.bulk.wait_all;");
 def test_sizes_of_64_bits_name_the_function_to_take(name: str) -> None:
     (finding,) = port_source(f"{name}(handle);".encode()).findings
     assert (finding.kind, finding.name) == (UNPORTED, name) and "the one without _64" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "ported"),
+    [
+        ("d * X.matrix().block<3,3>(0,0)", "d * X.matrix().template block<3,3>(0,0)"),
+        ("p->head<N - 1>() = q.cast<float>();", "p->template head<N - 1>() = q.template cast<float>();"),
+        ("m.template block<2, 2>(1, 1)", "m.template block<2, 2>(1, 1)"),
+        ("if (list.head < first && last > (2)) {}", "if (list.head < first && last > (2)) {}"),
+        ("x.data_ptr<float>()", "x.data_ptr<float>()"),
+    ],
+)
+def test_eigens_member_templates_are_called_as_clang_reads_them(code: str, ported: str) -> None:
+    """nvcc takes them without the word where a type depends on a parameter, as lietorch writes them."""
+    text = f"template <class T> void f() {{ using Eigen::Matrix; {code}; }}\n"
+    assert port_source(text.encode()).text.decode() == text.replace(code, ported)
+    assert port_source(code.encode()).text.decode() == code  # not Eigen's
