@@ -249,6 +249,31 @@ Free(p);
     assert all(each.source == source.split("\n")[each.line - 1].strip() for each in result.findings)
 
 
+def test_libcuxx_has_its_headers_and_its_namespace() -> None:
+    headers = [
+        "access_property",
+        "atomic",
+        "barrier",
+        "cmath",
+        "latch",
+        "memory_resource",
+        "pipeline",
+        "semaphore",
+        "std/span",
+        "stream_ref",
+        "warp",
+    ]
+    source = "".join(f"#include <cuda/{name}>\n" for name in headers)
+    assert ported(source) == source.replace("cuda", "musa")
+    code = (
+        "cuda::atomic_ref<int, cuda::thread_scope_device> r(x); r.load(cuda::memory_order_acquire); cuda::stream_ref s;"
+    )
+    assert ported(code) == code.replace("cuda", "musa")
+    project = '#include <cuda/kernels.h>\n#include "cuda/atomic_adds.cuh"\ncuda::my_kernels();'
+    assert ported(project) == project
+    assert found("#include <nv/target>") == [(UNPORTED, "nv/target", 1)]
+
+
 def test_a_launch_that_is_spelt_apart_is_reported_once_where_it_begins() -> None:
     source = "f();\nk << <1, 1\n >> >(p); k<<<1, 1>>>(p);"
     assert found(source) == [(CHECK, "<<<", 2)]

@@ -1,4 +1,4 @@
-"""Eigen's member templates: nvcc takes `m.block<3, 3>(0, 0)` where the type of m depends on a parameter, and clang wants `m.template block`.
+"""Eigen's member templates: where m's type depends on a parameter, nvcc takes `m.block<3, 3>(0, 0)`, and clang `m.template block`.
 
 The word may stand where nothing depends on a parameter, too, so it is not asked whether something does.
 """
