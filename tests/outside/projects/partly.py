@@ -38,7 +38,7 @@ def partly(setup: Callable[..., Any], globs: Sequence[str]) -> Callable[..., Any
 
 
 if __name__ == "__main__":
-    setuptools.setup = partly(setuptools.setup, os.environ["OUTSIDE_ONLY"].split(os.pathsep))  # type: ignore[assignment]
+    setuptools.setup = partly(setuptools.setup, os.environ["OUTSIDE_ONLY"].split(os.pathsep))
     del sys.argv[0]
     sys.path[0] = os.getcwd()
     runpy.run_path(sys.argv[0], run_name="__main__")
