@@ -131,6 +131,34 @@ def test_an_extension_while_it_is_built(project: Path, toolkit: Toolkit, capsys:
     assert "nvcc's --threads=3 is not passed to mcc" in said and "library cusolver is left out" in said
 
 
+def test_macros_as_setuptools_takes_them(project: Path, toolkit: Toolkit) -> None:
+    """inplace_abn gives a number; a name alone is a macro that is undefined."""
+    macros: Any = [("WITH_CUDA", 1), ("__CUDA_NO_HALF_OPERATORS__",), ("NOTHING", "")]
+    extension = Extension("pkg._C", ["csrc/kernel.cu"], define_macros=macros)
+    with prepared(command(extension), toolkit, []):
+        given: Any = extension.define_macros
+        assert given == [("WITH_CUDA", "1"), ("__MUSA_NO_HALF_OPERATORS__",), ("NOTHING", "")]
+
+
+@pytest.mark.parametrize("folder", ["csrc", "."])
+def test_an_include_from_a_folder_above_all_files_finds_the_copy(
+    toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    """vLLM's grouped_topk_kernels.cu: with the folder that the files have in common as root, the original was found."""
+    path = "" if folder == "csrc" else "csrc/"
+    written(
+        tmp_path / "vllm",
+        csrc__lib__moe__topk_dot_cu=f'#include "{path}lib/utils.h"\n',
+        csrc__lib__utils_dot_h="#include <cuda_runtime.h>\n",
+    )
+    monkeypatch.chdir(tmp_path / "vllm")
+    extension = Extension("topk", ["csrc/lib/moe/topk.cu"], include_dirs=[folder])
+    with prepared(command(extension), toolkit, []):
+        first = Path(extension.include_dirs[0])
+        assert (first / path / "lib" / "utils.h").read_text().endswith("#include <musa_runtime.h>\n")
+        assert str(first) in extension.sources[0] or first.resolve() in Path(extension.sources[0]).resolve().parents
+
+
 @pytest.mark.parametrize(
     ("call", "libraries"),
     [

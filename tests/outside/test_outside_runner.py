@@ -10,7 +10,8 @@ import pytest
 from outside import headers, libraries, running, scoring
 from outside.parts import Part
 from outside.programs import table
-from outside.projects import memcheck, testing
+from outside.projects import building, memcheck, testing
+from outside.projects.table import Expected, Project
 from outside.running import Bounds, Verdict
 from outside.scoring import Known
 from outside.suites import HERE, OP_DB, SUITES, Suite, op_db
@@ -293,6 +294,27 @@ def test_the_figures_of_a_check_are_read_from_its_log(tmp_path: Path, last: str)
     log = tmp_path / "log"
     log.write_text('{"tried": 12, "wrong": ["sums: 0.5"]}\n' + last)
     assert testing._printed(log) == testing.Tested(11, 1, 0, ("sums: 0.5",))
+
+
+SETUP = """
+from setuptools import Extension, setup
+print("built", __name__)
+setup(name="sized", ext_modules=[Extension("one", ["one.c", "kernel_256.c", "kernel_512.c"]), Extension("two", ["two.c"])])
+"""
+
+
+def test_of_a_large_project_only_the_sources_that_a_row_names_are_built(tmp_path: Path) -> None:
+    (tmp_path / "setup.py").write_text(SETUP)
+    for name in ("one", "two", "kernel_256", "kernel_512"):
+        refused = "#error not this one\n" if name in ("two", "kernel_512") else ""
+        (tmp_path / f"{name}.c").write_text(f"{refused}int {name};\n")
+    row = Project("sized", (), ("check:none",), Expected(), only=("one.c", "*_256.c"))
+    built = building.build(row, tmp_path, tmp_path.with_suffix(".log"))
+    assert (built.code, built.sources, built.changed) == (0, 5, ()), tmp_path.with_suffix(".log").read_text()
+    assert [path.name.split(".")[0] for path in tmp_path.glob("*.so")] == ["one"]
+    nothing = building.build(replace(row, only=("three.c",)), tmp_path, tmp_path.with_suffix(".log"))
+    assert nothing.code != 0 and "no extension has a source that three.c names" in nothing.stops
+    assert building.build(replace(row, only=()), tmp_path, tmp_path.with_suffix(".log")).code != 0
 
 
 def test_faults_of_a_project_are_read_from_its_log(tmp_path: Path) -> None:

@@ -249,6 +249,31 @@ Free(p);
     assert all(each.source == source.split("\n")[each.line - 1].strip() for each in result.findings)
 
 
+def test_libcuxx_has_its_headers_and_its_namespace() -> None:
+    headers = [
+        "access_property",
+        "atomic",
+        "barrier",
+        "cmath",
+        "latch",
+        "memory_resource",
+        "pipeline",
+        "semaphore",
+        "std/span",
+        "stream_ref",
+        "warp",
+    ]
+    source = "".join(f"#include <cuda/{name}>\n" for name in headers)
+    assert ported(source) == source.replace("cuda", "musa")
+    code = (
+        "cuda::atomic_ref<int, cuda::thread_scope_device> r(x); r.load(cuda::memory_order_acquire); cuda::stream_ref s;"
+    )
+    assert ported(code) == code.replace("cuda", "musa")
+    project = '#include <cuda/kernels.h>\n#include "cuda/atomic_adds.cuh"\ncuda::my_kernels();'
+    assert ported(project) == project
+    assert found("#include <nv/target>") == [(UNPORTED, "nv/target", 1)]
+
+
 def test_a_launch_that_is_spelt_apart_is_reported_once_where_it_begins() -> None:
     source = "f();\nk << <1, 1\n >> >(p); k<<<1, 1>>>(p);"
     assert found(source) == [(CHECK, "<<<", 2)]
@@ -438,3 +463,20 @@ asm volatile("cp.async.bulk.wait_all;");
 def test_sizes_of_64_bits_name_the_function_to_take(name: str) -> None:
     (finding,) = port_source(f"{name}(handle);".encode()).findings
     assert (finding.kind, finding.name) == (UNPORTED, name) and "the one without _64" in finding.reason
+
+
+@pytest.mark.parametrize(
+    ("code", "ported"),
+    [
+        ("d * X.matrix().block<3,3>(0,0)", "d * X.matrix().template block<3,3>(0,0)"),
+        ("p->head<N - 1>() = q.cast<float>();", "p->template head<N - 1>() = q.template cast<float>();"),
+        ("m.template block<2, 2>(1, 1)", "m.template block<2, 2>(1, 1)"),
+        ("if (list.head < first && last > (2)) {}", "if (list.head < first && last > (2)) {}"),
+        ("x.data_ptr<float>()", "x.data_ptr<float>()"),
+    ],
+)
+def test_eigens_member_templates_are_called_as_clang_reads_them(code: str, ported: str) -> None:
+    """nvcc takes them without the word where a type depends on a parameter, as lietorch writes them."""
+    text = f"template <class T> void f() {{ using Eigen::Matrix; {code}; }}\n"
+    assert port_source(text.encode()).text.decode() == text.replace(code, ported)
+    assert port_source(code.encode()).text.decode() == code  # not Eigen's

@@ -5,6 +5,7 @@
 
 #include "driver/device.h"
 #include "driver/memory.h"
+#include "driver/memory_pool.h"
 #include "driver/protected_memory.h"
 #include "driver/reservation.h"
 #include "driver/host_memory.h"

@@ -54,6 +54,7 @@ FORWARDING = {
     """,
     "thrust/distance.h": "thrust/advance.h",
     "thrust/tuple.h": "thrust/pair.h",
+    "musa/annotated_ptr": "musa/access_property musa/discard_memory",
     "musa_texture_types.h": "channel_descriptor.h texture_fetch_functions.h texture_indirect_functions.h texture_types.h",
 }
 # The host's standard library, under musa::std as well.

@@ -42,12 +42,17 @@ def answered(
         library_dirs=[*given.library_dirs, *own],
         runtime_library_dirs=list(dict.fromkeys([*given.runtime_library_dirs, *own])),
         libraries=[*libraries, *(name for name in more if name not in libraries)],
-        define_macros=[(macro_name(name), value and code(value)) for name, value in given.define_macros],
+        define_macros=[_ported_macro(*macro) for macro in given.define_macros],
         undef_macros=list(map(macro_name, given.undef_macros)),
         extra_link_args=link_args,
         extra_compile_args=compile_args,
     )
     return attributes, [*of_compilers, *of_libraries, *of_linker]
+
+
+def _ported_macro(name: str, *value: object) -> tuple[str | None, ...]:
+    """Setuptools writes any value into the flag as text, and takes a name without one for a macro that is undefined."""
+    return (macro_name(name), *(None if each is None else code(str(each)) for each in value))
 
 
 def _near(path: str) -> str:

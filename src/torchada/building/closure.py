@@ -32,12 +32,14 @@ _WITHOUT_FOLDER = frozenset({"torch/csrc/cuda/memory_snapshot.h"})
 @dataclass
 class Closure:
     """`files` by absolute path, in the order in which they were met, found with `include_dirs`; `headers` that were not found, as
-    they are included; `beside`, folders of files from which headers are included that lie below them and are left out."""
+    they are included; `beside`, folders of files from which headers are included that lie below them and are left out; `searched`,
+    folders in which files were found."""
 
     include_dirs: Sequence[str]
     files: dict[str, None] = field(default_factory=dict)
     headers: set[str] = field(default_factory=set)
     beside: dict[str, None] = field(default_factory=dict)
+    searched: dict[str, None] = field(default_factory=dict)
 
     def needs_cuda(self, toolkit: Toolkit) -> bool:
         """Whether a header is CUDA's, or torch's for CUDA, and the build has a folder where such headers are, if they need one.
@@ -95,11 +97,12 @@ def closure(sources: Iterable[str], include_dirs: Sequence[str], foreign: Sequen
             continue
         met.files[file] = None
         for path, is_quoted in _included(file):
-            inner = _resolved(path, [os.path.dirname(file), *folders] if is_quoted else folders)
+            folder, inner = _resolved(path, [os.path.dirname(file), *folders] if is_quoted else folders)
             if inner is None:
                 met.headers.add(path)
             elif not is_apart(inner):
                 waiting.append(inner)
+                met.searched[folder] = None
             elif is_quoted and os.path.isfile(os.path.join(os.path.dirname(file), path)):
                 met.beside[os.path.dirname(file)] = None
     return met
@@ -149,12 +152,13 @@ def _included(file: str) -> Iterator[tuple[str, bool]]:
             yield os.fsdecode(path), True
 
 
-def _resolved(path: str, folders: Sequence[str]) -> str | None:
+def _resolved(path: str, folders: Sequence[str]) -> tuple[str, str | None]:
+    """The first of `folders` that has the file, and the file."""
     for folder in folders:
         file = os.path.normpath(os.path.join(folder, path))
         if os.path.isfile(file):
-            return file
-    return None
+            return folder, file
+    return "", None
 
 
 @lru_cache(maxsize=1)

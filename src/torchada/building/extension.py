@@ -52,7 +52,7 @@ def prepare(extension: Any, build_temp: str, toolkit: Toolkit, foreign: Sequence
         return False
     toolkit.compiler_path()  # checked here, because people read the first error of a build
     folder = os.path.join(os.path.abspath(build_temp), "torchada", extension.name)
-    copies = port(request.compiled.files, folder, os.getcwd())
+    copies = port(request.compiled.files, folder, os.getcwd(), request.compiled.searched)
     say(copies.notices)
     attributes, notices = answered(request, copies, toolkit, foreign)
     say(notices)

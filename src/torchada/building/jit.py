@@ -28,7 +28,8 @@ def adapted(arguments: dict[str, Any], toolkit: Toolkit, foreign: Sequence[str])
     if not (names_cuda or arguments["with_cuda"] or compiled.needs_cuda(toolkit)):
         return arguments
     toolkit.compiler_path()
-    copies = port(compiled.files, os.path.join(os.path.abspath(arguments["build_directory"]), "torchada"), os.getcwd())
+    folder = os.path.join(os.path.abspath(arguments["build_directory"]), "torchada")
+    copies = port(compiled.files, folder, os.getcwd(), compiled.searched)
     say(copies.notices)
     translated = translate(nvcc, toolkit)
     say(translated.notices)

@@ -174,7 +174,8 @@ def ported(line: Line, home: str, toolkit: Toolkit, folder: str) -> Copies | Non
         return None
     others = [given for given in included(line.flags)[0] if _is_of_others(given, toolkit.language)]
     apart = [home, toolkit.folder(), *others, *stable_include_dirs(toolkit)]
-    return port(of_build(sources, [], line.flags, apart).files, folder, os.getcwd())
+    compiled = of_build(sources, [], line.flags, apart)
+    return port(compiled.files, folder, os.getcwd(), compiled.searched)
 
 
 def _is_of_others(folder: str, language: str) -> bool:

@@ -50,13 +50,14 @@ class Copies:
         return {os.path.join(self.folder, target): file for file, target in self.targets.items()}
 
 
-def port(files: Iterable[str], folder: str, project: str) -> Copies:
+def port(files: Iterable[str], folder: str, project: str, searched: Iterable[str] = ()) -> Copies:
     """Port `files` into `folder`, also by the rules of the project at `project`; the notices are of what has no counterpart.
 
+    The copies have the shape of the tree from the `searched` folders on, so that an include finds a copy by the path that it says.
     Raises BuildError for what cannot be ported. A file that has not changed since the last time is not written again.
     """
     paths = [os.path.abspath(file) for file in files]
-    root = os.path.commonpath([os.path.dirname(path) for path in paths])
+    root = os.path.commonpath([*map(os.path.dirname, paths), *map(os.path.abspath, searched)])
     try:
         rules = read_project(Path(project)) if os.path.isdir(project) else Project()
         rules = replace(rules, exclude=(*rules.exclude, *_OWN))

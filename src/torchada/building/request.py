@@ -23,7 +23,7 @@ class Attributes(NamedTuple):
     library_dirs: list[str]
     runtime_library_dirs: list[str]
     libraries: list[str]
-    define_macros: list[tuple[str, str | None]]
+    define_macros: list[tuple[Any, ...]]
     undef_macros: list[str]
     extra_link_args: list[str]
     extra_compile_args: Any

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from torchada.porting import strings
 from torchada.porting.by_context import CONTEXTS, Change
+from torchada.porting.eigen import with_template
 from torchada.porting.findings import CHECK, UNPORTED, Finding, Lines, Notes, Ported
 from torchada.porting.includes import lost, lost_by
 from torchada.porting.inline_assembly import statement
@@ -110,6 +111,7 @@ class Translator:
 class _Pass:
     def __init__(self, translator: Translator, text: bytes, resolve: Resolve | None, depth: int) -> None:
         self.translator = translator
+        text, self.replacements = with_template(text)
         self.text = text
         self.source = Source(text, translator.reached, translator.device_macros)
         self.resolve = resolve
@@ -119,7 +121,6 @@ class _Pass:
         self.position = 0
         self.silent_until = 0
         self.open_launches: list[int] = []
-        self.replacements = 0
         self.notes = Notes()
         self.lost: dict[str, None] = {}
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from outside.projects.table import Project, Source
+from outside.projects.table import HERE, Project, Source
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,16 @@ def environment(project: Project, folder: Path) -> dict[str, str]:
     mine = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHADA_", "MUSASIM_"))}
     kept = {name: os.environ[name] for name in ("TORCHADA_NATIVE", "MUSASIM_MEMCHECK") if name in os.environ}
     path = [str(folder / project.folder / each) for each in project.path]
-    python = os.pathsep.join(filter(None, [*path, mine.get("PYTHONPATH", "")]))
+    beside = [str(HERE.parent.parent)] if project.only else []  # where partly.py is found
+    python = os.pathsep.join(filter(None, [*path, *beside, mine.get("PYTHONPATH", "")]))
     # Without debugging information, PyTorch's headers compile in two thirds of the time. NDEBUG is among the flags of Python's
     # that CFLAGS replaces.
     cheap = {"MAX_JOBS": "1", "CFLAGS": "-g0 -DNDEBUG", "CXXFLAGS": "-g0 -DNDEBUG", "NVCC_APPEND_FLAGS": "-O1"}
-    return {**cheap, **mine, **kept, "TORCHADA_SIMULATE": "1", "PYTHONPATH": python, **project.env}
+    return {**cheap, **mine, **kept, "TORCHADA_SIMULATE": "1", "PYTHONPATH": python, **_part(project), **project.env}
+
+
+def _part(project: Project) -> dict[str, str]:
+    return {"OUTSIDE_ONLY": os.pathsep.join(project.only)} if project.only else {}
 
 
 def build(project: Project, folder: Path, log: Path) -> Built:
@@ -95,7 +100,7 @@ def _commands(project: Project, env: dict[str, str]) -> list[list[str]]:
     """Python's arguments; or CMake's, after "cmake", for which `env` gets the compiler of the language CUDA."""
     first, *arguments = project.build
     if first != "cmake":
-        return [[sys.executable, *project.build]]
+        return [[sys.executable, *(["-m", "outside.projects.partly"] if project.only else []), *project.build]]
     asked = [sys.executable, "-c", "from torch.utils.cpp_extension import CUDA_HOME; print(CUDA_HOME)"]
     home = subprocess.run(asked, env=env, capture_output=True, text=True, check=True).stdout.split()[-1]
     env["CUDACXX"] = f"{home}/bin/nvcc"

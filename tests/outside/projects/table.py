@@ -51,6 +51,8 @@ class Project:
     expected: Expected
     folder: str = "."
     build: tuple[str, ...] = ("setup.py", "build_ext", "--inplace")
+    #: Globs of the sources that are compiled, where setup.py names more than there is time for; all, if there are none.
+    only: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     #: Folders, below the project's, that the tests import from, and where they run.
     path: tuple[str, ...] = (".",)

@@ -1,5 +1,6 @@
 #include "../driver/device.h"
 #include "../driver/memory.h"
+#include "../driver/memory_pool.h"
 #include "../driver/stream.h"
 #include "../driver/streamcheck.h"
 #include "gate.h"
@@ -65,6 +66,7 @@ musaError_t musaDeviceSynchronize(void) {
   }
   wait_until(last_completion(current_device(), false));
   streamcheck::host_waited_for_device(current_device());
+  trim_after_wait(current_device());
   std::fflush(stdout); // from here on, the kernels' output is visible
   return musaSuccess;
 }
@@ -79,6 +81,7 @@ musaError_t musaDeviceReset(void) {
   wait_until(last_completion(device, false));
   streamcheck::host_waited_for_device(device);
   release_all(device, Owner::Program);
+  reset_pools(device);
   const std::lock_guard<std::mutex> lock(g_peers_mutex);
   auto& all = peers();
   for (auto it = all.begin(); it != all.end();) {

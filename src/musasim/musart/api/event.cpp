@@ -1,4 +1,5 @@
 #include "../driver/event.h"
+#include "../driver/memory_pool.h"
 #include "../driver/streamcheck.h"
 #include "gate.h"
 #include "stream.h"
@@ -84,6 +85,7 @@ musaError_t musaEventSynchronize(musaEvent_t event) {
   }
   wait_until(time_of(*reinterpret_cast<Event*>(event)));
   streamcheck::host_waited_for(*reinterpret_cast<Event*>(event));
+  trim_after_wait(reinterpret_cast<Event*>(event)->device);
   return musaSuccess;
 }
 

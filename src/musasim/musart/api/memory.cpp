@@ -1,6 +1,7 @@
 #include "../driver/device.h"
 #include "../driver/host_memory.h"
 #include "../driver/memory.h"
+#include "../driver/memory_pool.h"
 #include "../driver/protected_memory.h"
 #include "../driver/streamcheck.h"
 #include "../driver/symbol.h"
@@ -72,6 +73,9 @@ musaError_t musaFree(void* pointer) {
   if (pointer == nullptr) {
     return musaSuccess;
   }
+  if (give_back_to_pool(pointer)) { // the program has waited for what uses it: CUDA does not either
+    return musaSuccess;
+  }
   const auto found = find_allocation(pointer);
   if (!found || found->base != pointer || found->owner != Owner::Program) {
     return remember(musaErrorInvalidValue);
@@ -79,26 +83,6 @@ musaError_t musaFree(void* pointer) {
   wait_until(last_completion(found->device, false));
   streamcheck::host_waited_for_device(found->device);
   return remember(release(pointer, Owner::Program) ? musaSuccess : musaErrorInvalidValue);
-}
-
-// Kernels run when they are queued, so no earlier work needs the memory any more.
-musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream) {
-  return stream_of(stream) == nullptr ? remember(musaErrorInvalidResourceHandle)
-                                      : allocate_for(__builtin_return_address(0), pointer, size);
-}
-
-musaError_t musaFreeAsync(void* pointer, musaStream_t stream) {
-  if (const auto error = enter_unsafe()) {
-    return remember(error);
-  }
-  if (stream_of(stream) == nullptr) {
-    return remember(musaErrorInvalidResourceHandle);
-  }
-  if (const auto found = find_allocation(pointer); found && found->base == pointer) {
-    streamcheck::did(*stream_of(stream), "musaFreeAsync", {{pointer, found->size, streamcheck::Kind::Write}});
-  }
-  const bool freed = pointer == nullptr || release(pointer, Owner::Program);
-  return remember(freed ? musaSuccess : musaErrorInvalidValue);
 }
 
 musaError_t musaMemGetInfo(size_t* free, size_t* total) {

@@ -2,6 +2,7 @@
 
 #include "../driver/capture.h"
 #include "../driver/device.h"
+#include "../driver/memory_pool.h"
 #include "../driver/streamcheck.h"
 #include "gate.h"
 
@@ -65,6 +66,7 @@ musaError_t musaStreamSynchronize(musaStream_t handle) {
   }
   wait_until(stream->busy_until.load());
   streamcheck::host_waited_for(*stream);
+  trim_after_wait(stream->device);
   return musaSuccess;
 }
 

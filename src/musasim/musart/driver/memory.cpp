@@ -90,11 +90,17 @@ void give_back(Memory& all, Position at) {
   g_releases.fetch_add(1, std::memory_order_relaxed);
   memcheck::give_up(allocation.base);
   streamcheck::forget(allocation.base, allocation.size);
-  all.used[allocation.device] -= whole_pages(allocation.size);
+  if (allocation.owner != Owner::Pool) {
+    all.used[allocation.device] -= whole_pages(allocation.size);
+  }
   munmap(allocation.base, whole_pages(allocation.size));
   if (allocation.shared >= 0) {
     close(allocation.shared);
   }
+}
+
+bool can_be_shared(const Allocation& allocation) {
+  return allocation.owner != Owner::Imported && allocation.owner != Owner::Pool && allocation.reserved_in == nullptr;
 }
 
 bool move_to_file(const Allocation& allocation, int file) {
@@ -112,7 +118,8 @@ void* allocate(int device, size_t bytes, Owner owner) {
   const DeviceWork work;
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  if (bytes > usable_memory() || !fits(all, device, whole_pages(bytes))) {
+  const bool is_counted = owner == Owner::Pool;
+  if (bytes > usable_memory() || (!is_counted && !fits(all, device, whole_pages(bytes)))) {
     return nullptr;
   }
   // The host commits pages on first use, so a nominal 16 GiB device costs nothing until it is used.
@@ -121,10 +128,10 @@ void* allocate(int device, size_t bytes, Owner owner) {
   if (base == MAP_FAILED) {
     return nullptr;
   }
-  all.used[device] += whole_pages(bytes);
+  all.used[device] += is_counted ? 0 : whole_pages(bytes);
   auto* address = static_cast<char*>(base);
   all.allocations[address] = Allocation{address, bytes, device, owner};
-  if (owner == Owner::Program) {
+  if (owner != Owner::Framework) {
     memcheck::use(base, bytes); // of PyTorch's memory, its caching allocator says who uses what
   }
   return base;
@@ -193,7 +200,7 @@ int share(const Allocation& allocation) {
   auto& all = memory();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const auto found = all.allocations.find(allocation.base);
-  if (found == all.allocations.end() || found->second.owner == Owner::Imported || found->second.reserved_in != nullptr) {
+  if (found == all.allocations.end() || !can_be_shared(found->second)) {
     return -1;
   }
   int& file = found->second.shared;

@@ -10,7 +10,8 @@
 #pragma GCC visibility push(default)
 namespace musart {
 
-enum class Owner { Program, Framework, Imported }; // musaMalloc, PyTorch's caching allocator, another process
+// musaMalloc, PyTorch's caching allocator, another process, a pool, which has counted it (memory_pool.h)
+enum class Owner { Program, Framework, Imported, Pool };
 
 // Address space that gets memory piece by piece.
 struct Reservation {

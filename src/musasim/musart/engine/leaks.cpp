@@ -39,7 +39,8 @@ __attribute__((destructor)) void tell_leaks() {
   if (known.process != getpid()) return; // nothing is known, or this is a child that begins with its parent's memory
   for (const auto& [base, caller] : known.callers) {
     const auto memory = find_allocation(base);
-    if (memory && memory->base == base && memory->owner == Owner::Program) tell_leak(*memory, caller);
+    const bool is_own = memory && (memory->owner == Owner::Program || memory->owner == Owner::Pool);
+    if (is_own && memory->base == base) tell_leak(*memory, caller);
   }
 }
 

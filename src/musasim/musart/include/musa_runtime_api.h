@@ -125,6 +125,49 @@ typedef enum musaComputeMode {
 } musaComputeMode;
 
 /* The fields that the simulated device has a figure for. Memory is in bytes, clock rates are in kHz. */
+typedef enum musaMemPoolAttr {
+  musaMemPoolReuseFollowEventDependencies = 1,
+  musaMemPoolReuseAllowOpportunistic = 2,
+  musaMemPoolReuseAllowInternalDependencies = 3,
+  musaMemPoolAttrReleaseThreshold = 4,
+  musaMemPoolAttrReservedMemCurrent = 5,
+  musaMemPoolAttrReservedMemHigh = 6,
+  musaMemPoolAttrUsedMemCurrent = 7,
+  musaMemPoolAttrUsedMemHigh = 8
+} musaMemPoolAttr;
+typedef enum musaMemAllocationType {
+  musaMemAllocationTypeInvalid = 0,
+  musaMemAllocationTypePinned = 1,
+  musaMemAllocationTypeMax = 0x7fffffff
+} musaMemAllocationType;
+typedef enum musaMemAllocationHandleType {
+  musaMemHandleTypeNone = 0,
+  musaMemHandleTypePosixFileDescriptor = 1,
+  musaMemHandleTypeWin32 = 2,
+  musaMemHandleTypeWin32Kmt = 4
+} musaMemAllocationHandleType;
+typedef enum musaMemLocationType { musaMemLocationTypeInvalid = 0, musaMemLocationTypeDevice = 1 } musaMemLocationType;
+typedef enum musaMemAccessFlags {
+  musaMemAccessFlagsProtNone = 0,
+  musaMemAccessFlagsProtRead = 1,
+  musaMemAccessFlagsProtReadWrite = 3
+} musaMemAccessFlags;
+typedef struct musaMemLocation {
+  musaMemLocationType type;
+  int id;
+} musaMemLocation;
+typedef struct musaMemAccessDesc {
+  musaMemLocation location;
+  musaMemAccessFlags flags;
+} musaMemAccessDesc;
+typedef struct musaMemPoolProps {
+  musaMemAllocationType allocType;
+  musaMemAllocationHandleType handleTypes;
+  musaMemLocation location;
+  void* win32SecurityAttributes;
+  unsigned char reserved[64];
+} musaMemPoolProps;
+
 typedef struct musaDeviceProp {
   char name[256];
   size_t totalGlobalMem;
@@ -186,6 +229,7 @@ typedef struct musaIpcEventHandle_st {
 
 typedef struct MUstream_st* musaStream_t;
 typedef struct MUevent_st* musaEvent_t;
+typedef struct MUmemPoolHandle_st* musaMemPool_t;
 typedef struct MUgraph_st* musaGraph_t;
 typedef struct MUgraphNode_st* musaGraphNode_t;
 typedef struct MUgraphExec_st* musaGraphExec_t;
@@ -333,8 +377,6 @@ MUSART_API musaError_t musaProfilerStop(void);
 /* memory; sizes are in bytes */
 MUSART_API musaError_t musaMalloc(void** pointer, size_t size);
 MUSART_API musaError_t musaFree(void* pointer);
-MUSART_API musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream);
-MUSART_API musaError_t musaFreeAsync(void* pointer, musaStream_t stream);
 MUSART_API musaError_t musaMemGetInfo(size_t* free, size_t* total);
 MUSART_API musaError_t musaMemset(void* pointer, int value, size_t count);
 MUSART_API musaError_t musaMemsetAsync(void* pointer, int value, size_t count, musaStream_t stream MUSART_DEFAULT(0));
@@ -430,6 +472,22 @@ MUSART_API musaError_t musaMemcpy2DAsync(void* to, size_t to_pitch, const void* 
 MUSART_API musaError_t musaMemset2D(void* pointer, size_t pitch, int value, size_t width, size_t height);
 MUSART_API musaError_t
 musaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width, size_t height, musaStream_t stream MUSART_DEFAULT(0));
+
+/* memory in the order of streams, and the pools that it comes from */
+MUSART_API musaError_t musaMallocAsync(void** pointer, size_t size, musaStream_t stream);
+MUSART_API musaError_t musaMallocFromPoolAsync(void** pointer, size_t size, musaMemPool_t pool, musaStream_t stream);
+MUSART_API musaError_t musaFreeAsync(void* pointer, musaStream_t stream);
+MUSART_API musaError_t musaDeviceGetDefaultMemPool(musaMemPool_t* pool, int device);
+MUSART_API musaError_t musaDeviceGetMemPool(musaMemPool_t* pool, int device);
+MUSART_API musaError_t musaDeviceSetMemPool(int device, musaMemPool_t pool);
+MUSART_API musaError_t musaMemPoolCreate(musaMemPool_t* pool, const musaMemPoolProps* properties);
+MUSART_API musaError_t musaMemPoolDestroy(musaMemPool_t pool);
+MUSART_API musaError_t musaMemPoolTrimTo(musaMemPool_t pool, size_t keep);
+/* `value` is an int for reuse, and a 64-bit number for the others */
+MUSART_API musaError_t musaMemPoolSetAttribute(musaMemPool_t pool, musaMemPoolAttr attribute, void* value);
+MUSART_API musaError_t musaMemPoolGetAttribute(musaMemPool_t pool, musaMemPoolAttr attribute, void* value);
+MUSART_API musaError_t musaMemPoolSetAccess(musaMemPool_t pool, const musaMemAccessDesc* descriptions, size_t count);
+MUSART_API musaError_t musaMemPoolGetAccess(musaMemAccessFlags* flags, musaMemPool_t pool, musaMemLocation* location);
 
 /* memory for host and device */
 MUSART_API musaError_t

@@ -13,19 +13,6 @@
 #include "musasim/unraised_errors.h"
 #include "musasim/volume_copies.h"
 
-// Memory pools of the runtime: their types, which declarations name. libmusart.so has no functions for them.
-typedef struct MUmemPoolHandle_st* musaMemPool_t;
-typedef enum musaMemPoolAttr {
-  musaMemPoolReuseFollowEventDependencies = 1,
-  musaMemPoolReuseAllowOpportunistic = 2,
-  musaMemPoolReuseAllowInternalDependencies = 3,
-  musaMemPoolAttrReleaseThreshold = 4,
-  musaMemPoolAttrReservedMemCurrent = 5,
-  musaMemPoolAttrReservedMemHigh = 6,
-  musaMemPoolAttrUsedMemCurrent = 7,
-  musaMemPoolAttrUsedMemHigh = 8
-} musaMemPoolAttr;
-
 /* The names of these functions before CUDA 4, which CUDA 12 still has. */
 static inline musaError_t musaThreadSynchronize(void) {
   return musaDeviceSynchronize();

@@ -6,10 +6,18 @@ Thrust's and CUB's own names are the same on MUSA. The namespace `cuda` is the b
 
 from torchada.porting.rules.library import Library
 
+_HEADERS = (
+    "access_property|annotated_ptr|atomic|barrier|bit|cmath|discard_memory|functional|iterator|latch|mdspan|memory|memory_resource"
+    "|numeric|pipeline|semaphore|stream_ref|utility|version|warp"
+)
+
 CCCL = Library(
     "Thrust, CUB, libcu++",
-    header_names=(r"cuda/std/.+", r"cuda/(?:functional|atomic|barrier|semaphore|latch|pipeline|annotated_ptr|version)"),
-    absent_headers={r"cuda/ptx(?:/.*)?": "PTX has no counterpart"},
+    header_names=(r"cuda/std/.+", rf"cuda/(?:{_HEADERS})"),
+    absent_headers={
+        r"cuda/ptx(?:/.*)?": "PTX has no counterpart",
+        r"nv/target": "it chooses code by the number of NVIDIA's GPU; ask for __CUDA_ARCH__, which is translated",
+    },
 )
 
 CUTLASS = Library(

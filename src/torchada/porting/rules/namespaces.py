@@ -5,7 +5,8 @@ import re
 HOLDERS = (b"at", b"c10", b"torch", b"caffe2", b"thrust", b"cub")
 
 _LIBCUXX = (
-    "std|ptx|experimental|device|mr|atomic_\\w+|atomic|barrier|latch|pipeline\\w*|thread_scope\\w*|memcpy_async|aligned_size_t"
+    "std|ptx|experimental|device|mr|atomic_\\w+|atomic|memory_order\\w*|barrier|latch|pipeline\\w*|thread_scope\\w*|memcpy_async"
+    "|aligned_size_t|stream_ref"
     "|annotated_ptr|\\w*access_property|discard_memory|(?:counting|binary)_semaphore|maximum|minimum|proclaim_return_type"
     "|get_property|ceil_div|make_pipeline"
 )

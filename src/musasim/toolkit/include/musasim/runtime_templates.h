@@ -98,6 +98,17 @@ musaError_t musaMallocAsync(T** pointer, std::size_t bytes, musaStream_t stream)
 }
 
 template <class T>
+musaError_t musaMallocFromPoolAsync(T** pointer, std::size_t bytes, musaMemPool_t pool, musaStream_t stream) {
+  return musaMallocFromPoolAsync(musasim_untyped(pointer), bytes, pool, stream);
+}
+
+// With a pool, in C++ alone.
+template <class T>
+musaError_t musaMallocAsync(T** pointer, std::size_t bytes, musaMemPool_t pool, musaStream_t stream) {
+  return musaMallocFromPoolAsync(musasim_untyped(pointer), bytes, pool, stream);
+}
+
+template <class T>
 musaError_t musaMallocHost(T** pointer, std::size_t bytes, unsigned int = 0) {
   return musaMallocHost(musasim_untyped(pointer), bytes);
 }

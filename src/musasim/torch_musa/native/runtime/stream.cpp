@@ -199,6 +199,7 @@ void wait_for_results(c10::Stream stream) {
   const TracedCall call("musaStreamSynchronize");
   wait_until(stream_state(stream).busy_until.load());
   musart::streamcheck::host_waited_for(stream_state(stream));
+  musart::trim_after_wait(stream.device_index());
   check_fault(stream.device_index());
 }
 
@@ -211,6 +212,7 @@ void synchronize_device(c10::DeviceIndex device) {
   const TracedCall call("musaDeviceSynchronize");
   wait_until(musart::last_completion(device, /*blocking_only=*/false));
   musart::streamcheck::host_waited_for_device(device);
+  musart::trim_after_wait(device);
   check_fault(device);
 }
 
@@ -243,6 +245,7 @@ void synchronize_event(const EventState& event) {
   const TracedCall call("musaEventSynchronize");
   wait_until(time_of(event));
   musart::streamcheck::host_waited_for(event);
+  musart::trim_after_wait(event.device);
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
