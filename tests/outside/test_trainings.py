@@ -141,3 +141,51 @@ def test_the_controls_names_of_cuda_take_their_arguments_by_name_too(tmp_path: P
     one = training(str(plain), control=f"{HERE / 'on_the_cpu.py'} {program}")
     done = outcome(one, tmp_path)
     assert done.is_right, done.why + (tmp_path / "results" / "control" / "0.log").read_text()
+
+
+DRAWS = """
+import sys, torch, torch.nn.functional as F
+def on_gpu():  # as many draws as a framework likes; none of them is to be seen on the CPU
+    made = torch.nn.Linear(4, 4).cuda()
+    torch.manual_seed(3)
+    torch.rand(5, device="cuda:0"); torch.randn(2, device=torch.cuda.current_device())
+    on_cpu = torch.ones(8)
+    moved = on_cpu.cuda()
+    F.dropout(moved, 0.5); moved.view(2, 4).normal_(); torch.rand_like(made.weight.detach())
+    assert (on_cpu == 1).all() and (on_cpu.to("cuda").zero_() == 0).all() and (on_cpu == 1).all()
+    back = moved.cpu()
+    on_cpu.copy_(moved)
+    return on_cpu, back
+torch.manual_seed(3)
+on_cpu = back = torch.ones(8)
+if sys.argv[1] == "gpu":
+    on_cpu, back = on_gpu()
+print("step 1: loss", float(torch.rand(1)))
+F.dropout(on_cpu, 0.5); back.uniform_()
+print("step 2: loss", float(torch.rand(1)))
+"""
+
+
+def test_what_the_control_draws_on_its_gpu_leaves_the_cpus_numbers_alone(tmp_path: Path) -> None:
+    """As beside a GPU. Megatron draws there before it makes its weights on the CPU."""
+    program = tmp_path / "draws.py"
+    program.write_text(DRAWS)
+    done = outcome(training(f"{program} cpu", control=f"{HERE / 'on_the_cpu.py'} {program} gpu"), tmp_path)
+    assert done.is_right, done.row + (tmp_path / "results" / "control" / "0.log").read_text()
+
+
+def test_the_controls_gpu_has_one_generator(tmp_path: Path) -> None:
+    program = tmp_path / "seeds.py"
+    program.write_text(
+        "import torch\n"
+        "torch.cuda.manual_seed(5); first = torch.rand(3, device='cuda')\n"
+        "state = torch.cuda.default_generators[0].get_state(); second = torch.rand(3, device='cuda')\n"
+        "torch.manual_seed(5); again = torch.rand(3, device='cuda')\n"
+        "torch.cuda.set_rng_state(state); same = torch.rand(3, device='cuda')\n"
+        "assert not (first == second).any()\n"
+        "print('step 1: loss', 1.0 + float((first - again).abs().sum() + (second - same).abs().sum()))\n"
+    )
+    plain = tmp_path / "plain.py"
+    plain.write_text("print('step 1: loss 1.0')")
+    done = outcome(training(str(plain), control=f"{HERE / 'on_the_cpu.py'} {program}"), tmp_path)
+    assert done.is_right, done.row + (tmp_path / "results" / "control" / "0.log").read_text()

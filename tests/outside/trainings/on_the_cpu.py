@@ -20,8 +20,11 @@ import torch
 import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
 from torch.utils import cpp_extension
+from torch.utils._pytree import tree_leaves
+from whereabouts import CPU, GPU, Whereabouts
 
-CPU = torch.device("cpu")
+#: What the program takes to be on the GPU, and the GPU's generator.
+PLACES = Whereabouts()
 
 
 def placed(value):
@@ -35,11 +38,53 @@ def placed(value):
 
 class OnTheCPU(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
         if function is torch.Tensor.cuda:
-            return args[0]
+            return moved(args[0], args[0], there=True)
         if function is torch.Tensor.type and len(args) == 1 and not kwargs:
             return function(*args).replace("torch.", "torch.cuda.")  # Megatron compares names of types
-        return function(*map(placed, args), **{name: placed(value) for name, value in (kwargs or {}).items()})
+        given = [*args, *kwargs.values()]
+        new = [placed(value) for value in given]
+        words, names = new[: len(args)], dict(zip(kwargs, new[len(args) :]))
+        goes_there = any(old is not now for old, now in zip(given, new))
+        if goes_there or any(map(PLACES.knows, tree_leaves(given))):
+            return called(function, words, names, goes_there)
+        return function(*words, **names)
+
+
+def called(function, args, kwargs, goes_there):
+    """The result of a function that has to do with the GPU, where it belongs."""
+    if not goes_there and comes_back(function, args, kwargs):
+        return moved(function(*args, **kwargs), args[0], there=False)
+    with PLACES.drawing():
+        result = function(*args, **kwargs)
+    if function is torch.Tensor.to:
+        return moved(result, args[0], there=True)
+    if not args or result is not args[0]:  # what is written to stays where it is
+        PLACES.note(result)
+    return result
+
+
+def comes_back(function, args, kwargs):
+    """Whether the function brings a tensor from the GPU."""
+    if function is torch.Tensor.to:
+        return any(isinstance(value, (str, torch.device)) for value in [*args, *kwargs.values()])
+    return function is torch.Tensor.cpu
+
+
+def moved(result, tensor, there):
+    """The result of moving a tensor, which is a copy if it was elsewhere."""
+    if result is tensor and PLACES.knows(tensor) is not there:
+        result = tensor.clone()
+    if there:
+        PLACES.note(result)
+    return result
+
+
+def module_on_gpu(module, device=None):
+    """Parameters stay the objects that they are."""
+    PLACES.note([*module.parameters(), *module.buffers()])
+    return module
 
 
 class Event:
@@ -73,10 +118,10 @@ class Stream(Event):
 
 
 class Generators:
-    """One generator, by whatever a device is called."""
+    """That of the GPU, by whatever a device is called."""
 
     def __getitem__(self, device):
-        return torch.default_generator
+        return PLACES.generator
 
 
 def silent():
@@ -97,10 +142,9 @@ def answers():
         "set_stream",
         "init",
         "_lazy_init",
-        "manual_seed",
         "check_error",
+        "reset_peak_memory_stats",
     )
-    quiet += ("manual_seed_all", "reset_peak_memory_stats")
     return {
         **{name: silent() for name in quiet},
         "is_available": lambda: True,
@@ -108,7 +152,7 @@ def answers():
         "is_current_stream_capturing": lambda: False,
         "is_bf16_supported": lambda *args, **kwargs: True,
         "device_count": lambda: 4,
-        "current_device": lambda: CPU,
+        "current_device": lambda: GPU,
         "current_stream": lambda *args, **kwargs: stream,
         "default_stream": lambda *args, **kwargs: stream,
         "stream": lambda stream: contextlib.nullcontext(),
@@ -124,8 +168,10 @@ def answers():
         "max_memory_allocated": lambda *args, **kwargs: 0,
         "max_memory_reserved": lambda *args, **kwargs: 0,
         "mem_get_info": lambda *args, **kwargs: (1 << 34, 1 << 34),
-        "get_rng_state": lambda device=None: torch.get_rng_state(),
-        "set_rng_state": lambda new_state, device=None: torch.set_rng_state(new_state),
+        "manual_seed": lambda seed: PLACES.generator.manual_seed(seed),
+        "manual_seed_all": lambda seed: PLACES.generator.manual_seed(seed),
+        "get_rng_state": lambda device=None: PLACES.generator.get_state(),
+        "set_rng_state": lambda new_state, device=None: PLACES.generator.set_state(new_state),
         "default_generators": Generators(),
     }
 
@@ -153,7 +199,7 @@ def prepare():
         range_push=silent(), range_pop=silent(), mark=silent(), range=lambda *args, **kwargs: contextlib.nullcontext()
     )
     cpp_extension.CUDA_HOME = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda")
-    torch.nn.Module.cuda = lambda self, device=None: self
+    torch.nn.Module.cuda = module_on_gpu
     dist.init_process_group = dist.distributed_c10d.init_process_group = over_gloo(dist.init_process_group)
     dist.new_group = dist.distributed_c10d.new_group = over_gloo(dist.new_group)
 
