@@ -243,6 +243,7 @@ void synchronize_event(const EventState& event) {
   const TracedCall call("musaEventSynchronize");
   wait_until(time_of(event));
   musart::streamcheck::host_waited_for(event);
+  check_postponed();
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
