@@ -441,9 +441,9 @@ PLANTED = (
     random_numbers_are_read_too_early, a_gradient_is_read_too_early, places_are_read_too_early,
 )  # fmt: skip
 RIGHT = (
-    a_chain_of_streams, memory_that_was_registered, a_loader_that_copies_ahead, random_numbers, training, backward_of_two_streams, batch_norm_in_a_graph,
-    parts_of_one_memory, results_that_are_given, places, matrices, lists_of_tensors, numbers_of_the_host, types, between_devices,
-    memory_that_comes_and_goes, storages, a_thread_beside,
+    a_chain_of_streams, memory_that_was_registered, a_loader_that_copies_ahead, random_numbers, training, backward_of_two_streams,
+    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, matrices, lists_of_tensors, numbers_of_the_host, types,
+    between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
 )  # fmt: skip
 
 
