@@ -60,6 +60,14 @@ def test_capturing_runs_nothing(musa: Any) -> None:
     assert counter.item() == 2 and buffer.tolist() == [[0, 2, 0], [0, 2, 0]]
 
 
+def test_a_capture_leaves_the_running_statistics_of_a_normalisation_as_they_were(musa: Any) -> None:
+    norm, x = torch.nn.BatchNorm1d(2).to("musa"), torch.full((3, 2), 10.0, device="musa")
+    graph, _ = capture(musa, lambda: norm(x))
+    assert norm.running_mean.tolist() == [0, 0] and norm.running_var.tolist() == [1, 1]
+    graph.replay()
+    assert norm.running_mean.tolist() == [1, 1] and norm.num_batches_tracked.item() == 1
+
+
 def test_memory_of_the_capture_itself_keeps_what_was_written(musa: Any) -> None:
     """Another capture may go on with it: a backward needs the indices that its forward has made."""
     graph, index = capture(musa, lambda: torch.arange(4, device="musa").view(-1, 1).repeat(1, 2))

@@ -31,6 +31,14 @@ def both_write():
     x.fill_(2)  # one
 
 
+def updates_running_statistics_twice():
+    mean, variance, batch = torch.zeros(4, device="cuda"), torch.ones(4, device="cuda"), torch.ones(8, 4, device="cuda")
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        torch.nn.functional.batch_norm(batch, mean, variance, training=True)  # other
+    torch.nn.functional.batch_norm(batch, mean, variance, training=True)  # one
+
+
 def reuses_memory_without_record_stream():
     y = x * 2
     side.wait_stream(torch.cuda.current_stream())

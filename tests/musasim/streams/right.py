@@ -92,6 +92,15 @@ def both_read():
     torch.cuda.synchronize()
 
 
+def both_normalise_by_the_same_statistics():
+    norm = torch.nn.BatchNorm1d(4, device="cuda").eval()
+    torch.cuda.synchronize()
+    with torch.cuda.stream(side):
+        norm(torch.ones(8, 4, device="cuda"))
+    norm(torch.ones(8, 4, device="cuda"))
+    torch.cuda.synchronize()
+
+
 def parts_of_their_own():
     with torch.cuda.stream(side):
         x[:512].add_(1)

@@ -163,7 +163,7 @@ Stream& launching_stream() {
 }
 
 void run_launches() noexcept {
-  if (!t_runs_launches && !in_bad_fork() && !on_device()) {
+  if (!t_runs_launches && !postponed::runs_here() && !in_bad_fork() && !on_device()) {
     with_launches(&run_in_turns);
   }
 }

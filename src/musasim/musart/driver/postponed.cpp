@@ -16,6 +16,7 @@
 namespace musart::postponed {
 
 std::atomic<int> waiting{0};
+std::atomic<bool> has_error{false};
 
 namespace {
 
@@ -33,6 +34,9 @@ struct Pieces {
   std::vector<Piece> waiting;
   std::mt19937_64 numbers{chosen_seed().number};
   std::atomic<uint64_t> asked{0}; // how often anything was added or waited for
+  std::atomic<int> busy{0};
+  std::mutex error_mutex;
+  std::exception_ptr error;
 };
 
 Pieces& pieces() {
@@ -63,12 +67,22 @@ bool any_piece(const Piece&) {
   return true;
 }
 
+void keep(Pieces& all, std::exception_ptr error) {
+  const std::lock_guard<std::mutex> lock(all.error_mutex);
+  if (!all.error) all.error = std::move(error);
+  has_error = true;
+}
+
 void run_one_of(Pieces& all, const Chosen& chosen) {
   const auto at = all.waiting.begin() + static_cast<std::ptrdiff_t>(chosen[all.numbers() % chosen.size()]);
   const auto work = std::move(at->run);
   all.waiting.erase(at);
   t_runs = true;
-  work();
+  try {
+    work();
+  } catch (...) {
+    keep(all, std::current_exception());
+  }
   t_runs = false;
   waiting = static_cast<int>(all.waiting.size());
 }
@@ -89,7 +103,7 @@ void run_needed(Needed needed) {
 void run_what_is_left_alone() {
   for (uint64_t seen = 0;; seen = pieces().asked) {
     std::this_thread::sleep_for(kIdle);
-    if (any() && pieces().asked == seen) run_all();
+    if (any() && pieces().busy == 0 && pieces().asked == seen) run_all();
   }
 }
 
@@ -102,6 +116,26 @@ void watch() {
 
 bool wanted() noexcept {
   return streamcheck::orders_for_seed();
+}
+
+bool runs_here() noexcept {
+  return t_runs;
+}
+
+Busy::Busy() noexcept {
+  ++pieces().busy;
+}
+
+Busy::~Busy() {
+  ++pieces().asked;
+  --pieces().busy;
+}
+
+std::exception_ptr take_error() noexcept {
+  auto& all = pieces();
+  const std::lock_guard<std::mutex> lock(all.error_mutex);
+  has_error = false;
+  return std::exchange(all.error, nullptr);
 }
 
 void add(Stream& stream, std::function<void()> work) {

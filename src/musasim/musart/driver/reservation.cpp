@@ -1,6 +1,7 @@
 #include "reservation.h"
 
 #include "pages.h"
+#include "postponed.h"
 #include "protected_memory.h"
 
 #include <fcntl.h>
@@ -60,6 +61,7 @@ bool map(Reservation& in, char* address, size_t bytes) {
 }
 
 void unmap(Reservation& in, char* address, size_t bytes) {
+  postponed::finish();
   remove_piece(address, bytes);
   give_memory_back(in.device, bytes);
   close_off(address, bytes);

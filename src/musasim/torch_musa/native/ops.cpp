@@ -23,6 +23,8 @@
 #include "ops/signature.cpp"
 #include "ops/tensor_data.cpp"
 #include "ops/unowned.cpp"
+#include "ops/trial.cpp"
+#include "ops/waiting.cpp"
 
 // Last, because it supplies kernels for the operators that have none by then.
 #include "ops/fallback.cpp"

@@ -101,9 +101,10 @@ void add_access(const at::Tensor& tensor, Kind kind, Accesses& accesses) {
 OperatorAccesses::OperatorAccesses(const c10::OperatorHandle& op, const Signature& signature, const torch::jit::Stack& stack)
     : op_(op) {
   const auto* arguments = stack.data() + (stack.size() - signature.arguments);
+  const auto writes = written_by(signature, arguments);
   const bool shape_alone = asks_for_shape(op.schema().name());
   for (size_t i = 0; i < signature.arguments; ++i) {
-    const bool written = i < 64 && (signature.written >> i & 1) != 0;
+    const bool written = i < 64 && (writes >> i & 1) != 0;
     const bool viewed = !written && op.schema().arguments()[i].alias_info() != nullptr;
     for (const auto& tensor : tensors_of(arguments[i])) {
       if (!is_plain(tensor)) {

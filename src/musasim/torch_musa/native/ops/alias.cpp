@@ -96,6 +96,14 @@ void sync_impls(c10::StorageImpl* to, c10::StorageImpl* from, c10::Device device
 
 } // namespace
 
+c10::Storage device_storage(c10::DataPtr memory, size_t bytes, c10::Device device) {
+  void* data = memory.get();
+  const auto deleter = memory.get_deleter();
+  c10::DataPtr on_device(data, memory.release_context(), deleter, device);
+  return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), bytes, std::move(on_device), device_allocator(), /*resizable=*/true));
+}
+
 AllocateOnDevice::AllocateOnDevice(c10::DeviceIndex device) : previous_(t_allocate_on) {
   t_allocate_on = device;
 }
@@ -141,12 +149,7 @@ const c10::Storage& AliasTable::device_storage_for(const c10::Storage& storage) 
     memory = allocate_on(device_.index(), bytes);
     std::memcpy(memory.get(), storage.data(), bytes);
   }
-  void* data = memory.get();
-  const auto deleter = memory.get_deleter();
-  c10::DataPtr on_device(data, memory.release_context(), deleter, device_);
-  auto impl = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), bytes, std::move(on_device), device_allocator(), /*resizable=*/true);
-  storages_.push_back({c10::Storage(std::move(impl)), storage});
+  storages_.push_back({device_storage(std::move(memory), bytes, device_), storage});
   return storages_.back().device;
 }
 

@@ -48,6 +48,9 @@ class AliasTable {
   c10::SmallVector<TensorPair, 4> tensors_;
 };
 
+// A storage of the device, in memory that was given out on the CPU's name.
+c10::Storage device_storage(c10::DataPtr memory, size_t bytes, c10::Device device);
+
 // While it lives, CPU allocations of this thread come from the device, so that the results of CPU kernels are device
 // memory from the start. They are counted, cached and limited like any other.
 class AllocateOnDevice {

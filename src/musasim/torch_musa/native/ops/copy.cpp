@@ -10,8 +10,11 @@
 #include "alias.h"
 #include "record.h"
 #include "unowned.h"
+#include "waiting.h"
 
 #include <ATen/ATen.h>
+#include <ATen/ExpandUtils.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/quantized/QTensorImpl.h>
 #include <ATen/quantized/Quantizer.h>
@@ -100,7 +103,7 @@ bool needs_host(const at::Tensor& source, const at::Tensor& destination, bool no
 
 void record_copy(Capture& capture, const at::Tensor& source, const at::Tensor& destination) {
   capture.save(destination.storage());
-  Unowned unowned(capture);
+  Unowned unowned(&capture);
   capture.add("aten::_copy_from", [from = unowned.of(source), to = unowned.of(destination)] {
     const FollowAllocations from_the_host(kNothingPlanned);
     copy_values(from, to);
@@ -126,6 +129,33 @@ void finish_before_use(const at::Tensor& tensor) {
   }
 }
 
+bool is_strided(const at::Tensor& tensor) {
+  return tensor.layout() == c10::kStrided && !tensor.is_quantized();
+}
+
+// What PyTorch's copy checks, or warns of, as it begins.
+bool is_simple(const at::Tensor& source, const at::Tensor& destination) {
+  return is_strided(source) && is_strided(destination) && at::is_expandable_to(source.sizes(), destination.sizes()) &&
+      (destination.is_complex() || !source.is_complex()) &&
+      at::get_overlap_status(source, destination) == at::MemOverlapStatus::No &&
+      at::has_internal_overlap(destination) == at::MemOverlap::No;
+}
+
+// Whether the host goes on before it is done: within a device, or with pinned memory where the program has asked for it.
+bool may_wait(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
+  const bool within = source.device() == destination.device();
+  const bool begins = within || (on_musa(source) != on_musa(destination) && !needs_host(source, destination, non_blocking));
+  return begins && is_simple(source, destination);
+}
+
+void put_off(const at::Tensor& source, const at::Tensor& destination) {
+  Unowned unowned;
+  copy_later(musa_device_of(source, destination), [from = unowned.over(source), to = unowned.over(destination)] {
+    const FollowAllocations from_the_host(kNothingPlanned);
+    copy_values(from, to);
+  });
+}
+
 // The host may release its memory at once, although the copy has not run on a device yet.
 void keep_pinned(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   if (non_blocking && on_musa(source) != on_musa(destination)) {
@@ -141,6 +171,11 @@ at::Tensor copy_from(const at::Tensor& source, const at::Tensor& destination, bo
   refuse_after_fork();
   finish_graphs();
   TORCH_CHECK(source.defined() && destination.defined(), "copy: source and destination must be defined");
+  if (C10_UNLIKELY(work_may_wait()) && may_wait(source, destination, non_blocking)) {
+    put_off(source, destination);
+    keep_pinned(source, destination, non_blocking);
+    return destination;
+  }
   finish_before_use(source);
   finish_before_use(destination);
   if (auto* capture = active_capture()) {

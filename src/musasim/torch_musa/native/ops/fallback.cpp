@@ -11,6 +11,7 @@
 #include "record.h"
 #include "signature.h"
 #include "unregistered.h"
+#include "waiting.h"
 
 #include <ATen/ATen.h>
 #include <ATen/SparseCsrTensorImpl.h>
@@ -139,6 +140,9 @@ class DeviceCheck {
 };
 
 at::Generator generator_of(const IValue& value, c10::Device device) {
+  if (const auto* wanted = wanted_generator(); C10_UNLIKELY(wanted != nullptr)) {
+    return *wanted;
+  }
   const auto generator = value.isNone() ? default_generator(device.index()) : value.toGenerator();
   TORCH_CHECK(
       generator.device().type() == kMusa,
@@ -207,7 +211,7 @@ class Call {
         swap.emplace(device_.index());
       }
       if (C10_UNLIKELY(signature_.draw != nullptr)) {
-        const auto generator = generator_.defined() ? generator_ : default_generator(device_.index());
+        const auto generator = generator_.defined() ? generator_ : generator_of(IValue(), device_);
         signature_.draw(kernel, stack_, *at::check_generator<MusaGenerator>(generator));
       } else if (C10_UNLIKELY(signature_.instead != nullptr && dense)) {
         signature_.instead(kernel, stack_);
@@ -369,6 +373,27 @@ void compute(
   }
 }
 
+// With MUSASIM_SEED. False where the operator has to run now.
+bool is_put_off(
+    const c10::OperatorHandle& op,
+    const c10::OperatorHandle& kernel,
+    const Signature& signature,
+    const DeviceCheck& check,
+    Stack* stack) {
+  if (!check.dense()) {
+    return false;
+  }
+  const auto device = check.device();
+  const bool dense = kernel == op;
+  const bool waits = run_later(op, signature, device, *stack, [=, &signature](Stack* later) {
+    Call(op, signature, device, *later).run(kernel, dense);
+  });
+  if (waits) {
+    count(Counted::Operator, op.schema().name().c_str());
+  }
+  return waits;
+}
+
 } // namespace
 
 void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& kernel, Stack* stack) {
@@ -402,6 +427,9 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
     wait_for_results(current_stream(check.device().index()));
   }
   const auto device = check.device();
+  if (C10_UNLIKELY(work_may_wait()) && !waits && is_put_off(op, kernel, signature, check, stack)) {
+    return;
+  }
   musart::postponed::finish_before(stream_state(current_stream(device.index())));
   compute(op, kernel, signature, device, check.dense(), stack);
   if (waits) {

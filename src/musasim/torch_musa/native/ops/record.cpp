@@ -16,6 +16,13 @@ namespace {
 using c10::IValue;
 using torch::jit::Stack;
 
+bool lies_elsewhere(const at::Tensor& recorded, const at::Tensor& fresh) {
+  return recorded.defined() && fresh.defined() && recorded.has_storage() && fresh.has_storage() &&
+      recorded.storage().data() != fresh.storage().data();
+}
+
+} // namespace
+
 std::vector<at::Tensor> tensors_in(const IValue& value) {
   if (value.isTensor()) {
     return {value.toTensor()};
@@ -31,23 +38,7 @@ std::vector<at::Tensor> tensors_in(const IValue& value) {
   return found;
 }
 
-void keep_for_restore(Capture& capture, const Signature& signature, const Stack& arguments) {
-  for (uint64_t bits = signature.written; bits != 0; bits &= bits - 1) {
-    for (const auto& tensor : tensors_in(arguments[static_cast<size_t>(__builtin_ctzll(bits))])) {
-      if (tensor.defined() && tensor.has_storage()) {
-        capture.save(tensor.storage());
-      }
-    }
-  }
-}
-
-bool lies_elsewhere(const at::Tensor& recorded, const at::Tensor& fresh) {
-  return recorded.defined() && fresh.defined() && recorded.has_storage() && fresh.has_storage() &&
-      recorded.storage().data() != fresh.storage().data();
-}
-
-// The program reads the results of the capture at their addresses. Usually the replay has written them there. A result that it
-// has written elsewhere, perhaps to the address of another one, is copied.
+// Usually a replay has written them where they are read. One that it has written elsewhere may lie at the address of another one.
 void copy_results(const Stack& recorded, const Stack& fresh) {
   std::vector<std::pair<at::Tensor, at::Tensor>> moves;
   for (size_t i = 0; i < recorded.size(); ++i) {
@@ -66,6 +57,18 @@ void copy_results(const Stack& recorded, const Stack& fresh) {
   }
   for (const auto& [to, from] : moves) {
     to.copy_(from);
+  }
+}
+
+namespace {
+
+void keep_for_restore(Capture& capture, const Signature& signature, const Stack& arguments) {
+  for (uint64_t bits = written_by(signature, arguments.data()); bits != 0; bits &= bits - 1) {
+    for (const auto& tensor : tensors_in(arguments[static_cast<size_t>(__builtin_ctzll(bits))])) {
+      if (tensor.defined() && tensor.has_storage()) {
+        capture.save(tensor.storage());
+      }
+    }
   }
 }
 
@@ -114,7 +117,7 @@ void record_and_run(
   }
   Stack results(stack.end() - static_cast<std::ptrdiff_t>(op.schema().returns().size()), stack.end());
   auto plan = plan_for(std::move(noted), arguments, results);
-  Unowned unowned(capture); // after the run, which may have resized an argument
+  Unowned unowned(&capture); // after the run, which may have resized an argument
   auto again =
       [run = std::move(run), plan = std::move(plan), inputs = unowned.of(arguments), outputs = unowned.of(results)] {
         at::AutoDispatchBelowADInplaceOrView below_autograd;

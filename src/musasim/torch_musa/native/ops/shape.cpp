@@ -92,6 +92,7 @@ void grow_storage(c10::TensorImpl* tensor, size_t bytes) {
   const c10::DeviceGuard guard(tensor->device());
   auto fresh = device_allocator()->allocate(bytes);
   if (storage->nbytes() > 0) {
+    musart::postponed::finish_before(stream_state(current_stream(tensor->device().index())));
     const musart::DeviceWork work;
     std::memcpy(fresh.get(), storage->data(), storage->nbytes());
   }

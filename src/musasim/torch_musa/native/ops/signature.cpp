@@ -2,8 +2,9 @@
 #include "unregistered.h"
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/jit_type.h>
 
-#include <memory>
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -75,13 +76,25 @@ bool is_generator(const c10::Argument& argument) {
   return type == "Generator" || type == "Generator?";
 }
 
+bool is_written(const std::string& op, const c10::Argument& argument) {
+  const auto* alias = argument.alias_info();
+  // Older versions of PyTorch do not say that the first writes its noise.
+  return (alias != nullptr && alias->isWrite()) || (op == "rrelu_with_noise" && argument.name() == "noise") ||
+      (op == "batch_norm_update_stats" && argument.name().compare(0, 8, "running_") == 0);
+}
+
 void read_arguments(const c10::FunctionSchema& schema, const std::string& op, Signature& into) {
   const auto& arguments = schema.arguments();
   for (size_t i = 0; i < arguments.size() && i < 64; ++i) {
     const uint64_t bit = uint64_t{1} << i;
-    const auto* alias = arguments[i].alias_info();
-    if (alias != nullptr && alias->isWrite()) {
+    if (is_written(op, arguments[i])) {
       into.written |= bit;
+    }
+    if (op == "native_batch_norm" && arguments[i].name().compare(0, 8, "running_") == 0) {
+      into.updated |= bit;
+    }
+    if (arguments[i].name() == "training") {
+      into.training = i;
     }
     if (host_argument(op, arguments[i].name())) {
       into.host_allowed |= bit;
@@ -90,6 +103,27 @@ void read_arguments(const c10::FunctionSchema& schema, const std::string& op, Si
       into.generators |= bit;
     }
   }
+}
+
+bool is_of_tensors(const c10::Argument& result) {
+  const auto& type = result.type();
+  const auto* list = type->castRaw<c10::ListType>();
+  return type->kind() == c10::TypeKind::TensorType ||
+      (list != nullptr && list->getElementType()->kind() == c10::TypeKind::TensorType);
+}
+
+// An operator of PyTorch whose results are tensors of their own, and of which the shape says all. Those that use the CPU's generator
+// stop the host for it.
+bool may_wait(const c10::OperatorHandle& op, const Signature& known) {
+  const auto& schema = op.schema();
+  const auto& arguments = schema.arguments();
+  const bool views = std::any_of(arguments.begin(), arguments.end(), [](const c10::Argument& each) {
+    return each.alias_info() != nullptr && !each.alias_info()->isWrite();
+  });
+  const auto& results = schema.returns();
+  return schema.name().compare(0, 6, "aten::") == 0 && !views && !known.synchronizes && (!known.seeded || known.draw != nullptr) &&
+      !op.hasTag(at::Tag::inplace_view) && !op.hasTag(at::Tag::dynamic_output_shape) &&
+      !op.hasTag(at::Tag::data_dependent_output) && std::all_of(results.begin(), results.end(), &is_of_tensors);
 }
 
 Signature read_signature(const c10::OperatorHandle& op) {
@@ -110,8 +144,30 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.not_of_dense = is_unregistered_of_dense(name);
   made.alert = alert_of(schema, name);
   made.dtypes = dtype_rules(schema, name);
+  made.may_wait = may_wait(op, made);
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   return made;
+}
+
+struct Entry {
+  c10::OperatorName name;
+  Signature signature;
+};
+
+bool is_of(const Entry* entry, const c10::OperatorHandle& op) {
+  return entry != nullptr && entry->name == op.operator_name();
+}
+
+// Never freed: graphs, and work that waits in a stream, need a signature longer than the thread that has read it.
+const Entry* entry_of(const c10::OperatorHandle& op) {
+  static std::mutex mutex;
+  static auto* all = new std::unordered_map<const void*, const Entry*>();
+  const std::lock_guard<std::mutex> lock(mutex);
+  auto& entry = (*all)[&op.schema()];
+  if (!is_of(entry, op)) {
+    entry = new Entry{op.operator_name(), read_signature(op)};
+  }
+  return entry;
 }
 
 } // namespace
@@ -119,16 +175,17 @@ Signature read_signature(const c10::OperatorHandle& op) {
 const Signature& signature_of(const c10::OperatorHandle& op) {
   // Per thread, so that the common case needs no lock. Schemas keep their address while their operator exists. A new one
   // at the same address has another name, hence the check.
-  struct Entry {
-    c10::OperatorName name;
-    Signature signature;
-  };
-  thread_local std::unordered_map<const void*, std::unique_ptr<Entry>> cache;
+  thread_local std::unordered_map<const void*, const Entry*> cache;
   auto& entry = cache[&op.schema()];
-  if (C10_UNLIKELY(entry == nullptr || !(entry->name == op.operator_name()))) {
-    entry = std::make_unique<Entry>(Entry{op.operator_name(), read_signature(op)});
+  if (C10_UNLIKELY(!is_of(entry, op))) {
+    entry = entry_of(op);
   }
   return entry->signature;
+}
+
+uint64_t written_by(const Signature& signature, const c10::IValue* arguments) {
+  const bool updates = signature.updated != 0 && arguments[signature.training].toBool();
+  return signature.written | (updates ? signature.updated : 0);
 }
 
 } // namespace musasim

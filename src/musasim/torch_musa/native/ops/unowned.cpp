@@ -20,16 +20,24 @@ const c10::Storage& Unowned::storage_over(const c10::Storage& storage) {
       return over;
     }
   }
-  capture_.note_place(storage.data());
+  if (capture_ != nullptr) {
+    capture_->note_place(storage.data());
+  }
+  const bool on_device = storage.device().type() == kMusa;
   c10::Storage over(
-      c10::Storage::use_byte_size_t(), storage.nbytes(), refer_to(storage.data_ptr()), device_allocator(), /*resizable=*/true);
+      c10::Storage::use_byte_size_t(),
+      storage.nbytes(),
+      refer_to(storage.data_ptr()),
+      on_device ? device_allocator() : nullptr,
+      /*resizable=*/on_device);
   return storages_.emplace_back(storage, std::move(over)).second;
 }
 
 at::Tensor Unowned::of(const at::Tensor& tensor) {
-  if (!refers_to_device(tensor)) {
-    return tensor;
-  }
+  return refers_to_device(tensor) ? over(tensor) : tensor;
+}
+
+at::Tensor Unowned::over(const at::Tensor& tensor) {
   for (const auto& [owned, over] : tensors_) {
     if (owned.is_same(tensor)) {
       return over;

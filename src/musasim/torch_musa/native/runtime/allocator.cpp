@@ -180,6 +180,7 @@ c10::DataPtr lease_for_replay(FollowAllocations& plan, c10::DeviceIndex device, 
   }
   void* address = take_scratch(bytes);
   leases().add(address, Lease{nullptr, device, bytes, nullptr, nullptr});
+  note_allocation(bytes, address);
   return {address, address, &give_back, label};
 }
 
@@ -241,12 +242,13 @@ using AllocatorBase = c10::Allocator;
 struct MusaAllocator final : AllocatorBase {
   // A device that is full gives memory back that graphs may use. Operators, whose results do not come this way, have seen to it.
   c10::DataPtr allocate(size_t bytes) override {
-    finish_launches();
+    finish_graphs();
     const auto device = current_device();
     return lease_memory(device, bytes, c10::Device(kMusa, device));
   }
 
   void copy_data(void* destination, const void* source, std::size_t count) const override {
+    musart::postponed::finish();
     const musart::DeviceWork work;
     std::memcpy(destination, source, count);
   }
@@ -318,6 +320,7 @@ bool free_device_memory(void* address) {
     report(lease, -1);
     put_down(lease);
   } else if (lease.plugged != nullptr) {
+    musart::postponed::finish(); // such an allocator need not wait for the stream
     lease.plugged->free(address, lease.bytes, lease.device, lease.stream);
   } else {
     give_scratch(address, lease.bytes);

@@ -1,5 +1,6 @@
 #include "device.h"
 
+#include "musart/driver/postponed.h"
 #include "musart/include/musa_runtime_api.h"
 
 #include <c10/util/Exception.h>
@@ -23,7 +24,16 @@ void raise_musa_error(const std::string& what) {
       "incorrect.\nFor debugging consider passing MUSA_LAUNCH_BLOCKING=1\n");
 }
 
+void check_postponed() {
+  if (C10_UNLIKELY(musart::postponed::has_error.load(std::memory_order_relaxed))) {
+    if (const auto error = musart::postponed::take_error()) {
+      std::rethrow_exception(error);
+    }
+  }
+}
+
 void check_fault(c10::DeviceIndex index) {
+  check_postponed();
   const int fault = musart::device_fault(index);
   if (C10_UNLIKELY(fault != 0)) {
     raise_musa_error(musaGetErrorString(static_cast<musaError_t>(fault)));

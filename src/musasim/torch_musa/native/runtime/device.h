@@ -25,8 +25,10 @@ c10::DeviceIndex exchange_device(c10::DeviceIndex index);
 
 void check_device(c10::DeviceIndex index);
 
-// Raises the error of a kernel that has failed on the device, if there is one. It never goes away.
+// Raises the error of a kernel that has failed on the device, if there is one. It never goes away. Before that, what an operator has
+// raised that waited in its stream.
 void check_fault(c10::DeviceIndex index);
+void check_postponed();
 
 // Index -1 means the current device everywhere in PyTorch.
 c10::DeviceIndex resolve_device(c10::DeviceIndex index);

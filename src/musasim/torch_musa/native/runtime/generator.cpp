@@ -172,6 +172,22 @@ at::Generator make_generator(c10::DeviceIndex device) {
   return at::make_generator<MusaGenerator>(resolve_device(device));
 }
 
+namespace {
+thread_local const at::Generator* t_wanted = nullptr;
+} // namespace
+
+DrawFrom::DrawFrom(const at::Generator& generator) : previous_(t_wanted) {
+  t_wanted = &generator;
+}
+
+DrawFrom::~DrawFrom() {
+  t_wanted = previous_;
+}
+
+const at::Generator* wanted_generator() noexcept {
+  return t_wanted;
+}
+
 SwapDefaultCpuGenerator::SwapDefaultCpuGenerator(c10::DeviceIndex device) {
   swap_mutex().lock();
   auto fresh = at::check_generator<MusaGenerator>(default_generator(device))->draw();

@@ -55,6 +55,19 @@ class MusaGenerator final : public at::MUSAGeneratorImpl {
 const at::Generator& default_generator(c10::DeviceIndex device);
 at::Generator make_generator(c10::DeviceIndex device);
 
+// While it lives, this thread's operators draw from this generator, whichever they are given.
+class DrawFrom {
+ public:
+  explicit DrawFrom(const at::Generator& generator);
+  ~DrawFrom();
+  DrawFrom(const DrawFrom&) = delete;
+  DrawFrom& operator=(const DrawFrom&) = delete;
+
+ private:
+  const at::Generator* previous_;
+};
+const at::Generator* wanted_generator() noexcept; // null: the one that is given, or the device's
+
 // Lets kernels run that always use the CPU's default generator, without changing the CPU's sequence of numbers.
 class SwapDefaultCpuGenerator {
  public:

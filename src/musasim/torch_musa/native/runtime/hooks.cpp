@@ -70,6 +70,7 @@ struct MusaHooks final : at::PrivateUse1HooksInterface {
     const auto previous = exchange_device(storage.device().index());
     auto fresh = device_allocator()->allocate(bytes);
     set_device_unchecked(previous);
+    finish_launches();
     const musart::DeviceWork work;
     std::memcpy(fresh.get(), storage.data(), std::min(bytes, storage.nbytes()));
     impl->set_data_ptr_noswap(std::move(fresh));

@@ -246,6 +246,7 @@ void synchronize_event(const EventState& event) {
   wait_until(time_of(event));
   musart::streamcheck::host_waited_for(event);
   musart::trim_after_wait(event.device);
+  check_postponed();
 }
 
 double elapsed_ms(const EventState& begin, const EventState& end) {
