@@ -15,7 +15,7 @@ from pathlib import Path
 from _torchada_cache import manifest
 from _torchada_cache.errors import CacheError, UnsafeError
 from _torchada_cache.folders import make_private
-from _torchada_cache.locks import locked
+from _torchada_cache.locks import is_held, locked
 
 _LOCK = "lock"
 _ENTRY_LOCK = ".lock"
@@ -59,6 +59,12 @@ class Cache:
                     with self.stored(name, is_alone) as place:
                         build(place)
         return entry or self.folder / name
+
+    def is_busy(self, name: str) -> bool:
+        """Whether a process is building the entry."""
+        self.open()
+        with self._explained():
+            return is_held(self.folder / (name + _ENTRY_LOCK))
 
     @contextmanager
     def lock(self, name: str | None = None) -> Iterator[bool]:

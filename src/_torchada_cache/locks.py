@@ -30,6 +30,24 @@ def locked(file: Path, waiting: str, shared: bool = False) -> Iterator[bool]:
             os.close(descriptor)
 
 
+def is_held(file: Path) -> bool:
+    """Whether a process holds the lock on `file`. Where there is no such file, or the file system has no locks, none does."""
+    try:
+        descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _lock(descriptor: int, how: int, waiting: str) -> bool:
     try:
         try:

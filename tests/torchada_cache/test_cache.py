@@ -79,6 +79,18 @@ def test_an_entry_is_built_once(cache: Cache) -> None:
     assert names(cache) == ["entry"]
 
 
+def test_an_entry_is_busy_while_it_is_built(cache: Cache) -> None:
+    seen = []
+
+    def build(place: Path) -> None:
+        seen.append([cache.is_busy("entry"), cache.is_busy("another")])
+        library(place)
+
+    assert not cache.is_busy("entry")
+    cache.get("entry", build)
+    assert seen == [[True, False]] and not cache.is_busy("entry")
+
+
 def test_a_damaged_entry_is_built_anew(cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
     entry = cache.get("entry", library)
     loaded = (entry / "lib.so").open()  # by a process that still runs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -135,6 +136,32 @@ def test_they_are_compiled_in_the_background_for_later_processes(musa: Interpret
     while not list((tmp_path / "cache" / "gates").glob("*/manifest*")) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert "file too short" in musa.run(STATE, env=env).stdout, "what the compiler made is loaded"
+
+
+@pytest.mark.full
+def test_a_process_begins_no_second_compilation(musa: Interpreter, tmp_path: Path) -> None:
+    """Of many ranks, each would have a process that waits for the only one that compiles."""
+    slow = compiler(tmp_path / "c++", f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.05; done; exit 1")
+    env = {"CXX": slow, "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
+    musa.run(STATE, env=env)
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "runs").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    try:
+        assert "they are compiled in the background" in musa.run(STATE, env=env).stdout
+        time.sleep(1)
+        assert len(workers(tmp_path)) == 1
+    finally:
+        (tmp_path / "go").touch()
+
+
+def workers(folder: Path) -> list[str]:
+    """The processes in the background that compile into a cache in `folder`, by their command lines."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            found.append(file.read_bytes().decode(errors="replace"))
+    return [line for line in found if "_gates.worker" in line and str(folder) in line]
 
 
 @pytest.mark.full

@@ -76,7 +76,7 @@ class ScaledProduct:
     def _check(self, matrix: Tensor, scale: Tensor, recipe: int) -> None:
         """`matrix` has a row for each row or column of the result, and a column for each product that is added up."""
         rows, blocks = matrix.size(0), -(-matrix.size(1) // _BLOCK)
-        shapes = {
+        shapes: dict[int, list[tuple[int, ...]]] = {
             _ROW: [(rows, 1), (1, rows), (rows,)],
             _LINE: [(rows, blocks)],
             _SQUARE: [(-(-blocks // 4) * 4, -(-rows // _BLOCK))],

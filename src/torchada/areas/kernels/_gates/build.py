@@ -45,7 +45,8 @@ def find(context: Context) -> Found:
         if entry is None and context.settings.cpp_gates == "1":
             entry = worker.build(kept, job)
         if entry is None:
-            _begin(kept, job)
+            if not kept.is_busy(job.entry):
+                _begin(kept, job)
             return Found(None, "they are compiled in the background, for later processes")
         return _loaded(entry)
     except (CacheError, OSError) as error:

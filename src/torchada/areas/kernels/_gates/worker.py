@@ -45,9 +45,11 @@ def _compile(job: Job, place: Path) -> None:
 def main(text: str) -> None:
     from _torchada_cache.cache import Cache
 
-    folder, *job = json.loads(text)
-    os.nice(10)
-    build(Cache("torchada", "TORCHADA_CACHE_DIR", Path(folder)), Job(*job))
+    folder, *rest = json.loads(text)
+    kept, job = Cache("torchada", "TORCHADA_CACHE_DIR", Path(folder)), Job(*rest)
+    if not kept.is_busy(job.entry):  # of many ranks, each began one: nobody needs those that would wait
+        os.nice(10)
+        build(kept, job)
 
 
 if __name__ == "__main__":
