@@ -442,8 +442,8 @@ PLANTED = (
 )  # fmt: skip
 RIGHT = (
     a_chain_of_streams, memory_that_was_registered, a_loader_that_copies_ahead, random_numbers, training, backward_of_two_streams,
-    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, matrices, lists_of_tensors, numbers_of_the_host, types,
-    between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
+    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, matrices, lists_of_tensors, numbers_of_the_host,
+    types, between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
 )  # fmt: skip
 
 
