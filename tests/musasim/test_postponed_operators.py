@@ -11,7 +11,7 @@ import pytest
 
 from support.interpreter import Interpreter
 
-pytestmark = pytest.mark.musa
+pytestmark = [pytest.mark.musa, pytest.mark.once]
 
 PROGRAMS = (Path(__file__).parent / "streams" / "operators.py").read_text(encoding="utf-8")
 SEEDS = [str(seed) for seed in range(1, 13)]

@@ -617,7 +617,6 @@ def test_row_graph_debug_dump_by_env(musa: Interpreter) -> None:
         assert "aten::mul" in files[0].read_text()
         """,
         env={"TORCHADA_CUDA_GRAPH_DEBUG_DUMP_PATH": "dumps/here"},
-        forked=True,
     )
 
 

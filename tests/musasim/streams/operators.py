@@ -12,8 +12,10 @@ main = torch.cuda.current_stream()
 
 
 def given() -> Tensor:
-    """1 to 64, on the device for certain. Whatever had its memory before, it was not this."""
-    torch.full((64,), 7.0, device="cuda"), torch.full((64,), 8.0, device="cuda")
+    """1 to 64, on the device for certain. Whatever had the memory of what comes next, on any stream, it was not this."""
+    for stream in (main, side, other):
+        with torch.cuda.stream(stream):
+            [torch.full((64,), 7.0, device="cuda") for _ in range(8)]
     x = torch.arange(1.0, 65, device="cuda")
     torch.cuda.synchronize()
     return x
@@ -98,14 +100,14 @@ def it_waits_for_another_stream(wait: bool) -> Tensor:
 
 
 def memory_is_used_again(wait: bool) -> Tensor:
-    y = given() * 1
+    y = given().expand(8192, 64).contiguous()  # nothing else is of this size, so the next one gets its memory
     side.wait_stream(main)
     with torch.cuda.stream(side):
-        z = y * 1
+        z = y[0] * 1
     if wait:
         y.record_stream(side)
     del y
-    taken = [torch.full((64,), 5.0, device="cuda") for _ in range(16)]
+    taken = torch.full((8192, 64), 5.0, device="cuda")
     side.synchronize()
     del taken
     return z

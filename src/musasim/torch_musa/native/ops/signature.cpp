@@ -122,7 +122,7 @@ bool may_wait(const c10::OperatorHandle& op, const Signature& known) {
   });
   const auto& results = schema.returns();
   return schema.name().compare(0, 6, "aten::") == 0 && !views && !known.synchronizes && (!known.seeded || known.draw != nullptr) &&
-      !op.hasTag(at::Tag::inplace_view) && !op.hasTag(at::Tag::dynamic_output_shape) &&
+      !op.hasTag(at::Tag::inplace_view) && (!op.hasTag(at::Tag::dynamic_output_shape) || known.masks_shape_result) &&
       !op.hasTag(at::Tag::data_dependent_output) && std::all_of(results.begin(), results.end(), &is_of_tensors);
 }
 
@@ -144,6 +144,7 @@ Signature read_signature(const c10::OperatorHandle& op) {
   made.not_of_dense = is_unregistered_of_dense(name);
   made.alert = alert_of(schema, name);
   made.dtypes = dtype_rules(schema, name);
+  made.masks_shape_result = name == "index";
   made.may_wait = may_wait(op, made);
   made.has_cpu_kernel = op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU);
   return made;

@@ -32,6 +32,7 @@ struct Signature {
   bool not_of_dense = false;   // nor is it used for dense tensors
   bool cpu_only = false;       // has a CPU kernel that is not used here
   bool may_wait = false;       // in its stream, with MUSASIM_SEED
+  bool masks_shape_result = false; // where an argument is one: what it chooses has a size that depends on its values
   Alert alert = nullptr;       // says which calls are not deterministic
   std::vector<DtypeRule> dtypes; // what torch_musa's kernel refuses
 };

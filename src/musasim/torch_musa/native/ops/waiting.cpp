@@ -61,6 +61,15 @@ bool may_read_places(const c10::OperatorHandle& op, const Stack& arguments) {
   });
 }
 
+bool has_masks(const Stack& arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [](const IValue& argument) {
+    const auto tensors = argument.isTensor() ? std::vector<at::Tensor>() : tensors_in(argument);
+    return std::any_of(tensors.begin(), tensors.end(), [](const at::Tensor& each) {
+      return each.defined() && (each.scalar_type() == c10::kBool || each.scalar_type() == c10::kByte);
+    });
+  });
+}
+
 class Unheard final : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
@@ -138,7 +147,7 @@ bool run_later(
     Stack& stack,
     std::function<void(Stack*)> run) {
   auto arguments = arguments_of(signature, stack);
-  if (!signature.may_wait || !has_only_numbers_of_the_host(arguments)) {
+  if (!signature.may_wait || !has_only_numbers_of_the_host(arguments) || (signature.masks_shape_result && has_masks(arguments))) {
     return false;
   }
   auto& stream = stream_state(current_stream(device.index()));
