@@ -145,6 +145,8 @@ def test_the_controls_names_of_cuda_take_their_arguments_by_name_too(tmp_path: P
 
 DRAWS = """
 import sys, torch, torch.nn.functional as F
+class Made(torch.Tensor):
+    pass  # as ShardedTensor, whose class refuses what it does not know
 def on_gpu():  # as many draws as a framework likes; none of them is to be seen on the CPU
     made = torch.nn.Linear(4, 4).cuda()
     torch.manual_seed(3)
@@ -155,6 +157,10 @@ def on_gpu():  # as many draws as a framework likes; none of them is to be seen 
     assert (on_cpu == 1).all() and (on_cpu.to("cuda").zero_() == 0).all() and (on_cpu == 1).all()
     back = moved.cpu()
     on_cpu.copy_(moved)
+    strange = torch.Tensor._make_subclass(Made, on_cpu)
+    known = {"neg": 7, "__get__": torch.strided}
+    Made.__torch_function__ = classmethod(lambda cls, function, *rest: known.get(function.__name__, NotImplemented))
+    assert torch.neg(strange) == 7
     return on_cpu, back
 torch.manual_seed(3)
 on_cpu = back = torch.ones(8)

@@ -54,4 +54,5 @@ class Whereabouts:
 
 
 def _has_storage(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.layout is torch.strided
+    """Of a tensor that is made of others, a library's class may not say it."""
+    return type(value) in (torch.Tensor, torch.nn.Parameter) and value.layout is torch.strided
