@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from outside import headers, libraries, running, scoring
+from outside.cases import score as cases
 from outside.parts import Part
 from outside.programs import table
 from outside.projects import building, memcheck, testing
@@ -190,7 +191,7 @@ def test_failures_are_compared_with_the_list() -> None:
 
 @pytest.mark.parametrize("path", sorted((HERE / "kept").glob("*.toml")), ids=lambda path: path.stem)
 def test_the_kept_lists_name_a_cause_and_a_reason(path: Path) -> None:
-    suites = {headers.NAME, OP_DB, *(each.kept or name for name, each in SUITES.items())}
+    suites = {headers.NAME, OP_DB, cases.NAME, *(each.kept or name for name, each in SUITES.items())}
     suites |= set(map(table.kept, table.NAMES))
     empty = path.read_text(encoding="utf-8").endswith("failure = []\n")
     assert path.stem in suites and (empty or scoring.read(path, "2.13.0", "2.6.0"))

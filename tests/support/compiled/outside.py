@@ -78,6 +78,10 @@ OUTSIDE: dict[str, tuple[str, str]] = {
         "table",
         "kernels, which run below the compiler: areas/kernels/test_cpu_fallback.py",
     ),
+    "torch.dequantize of an ordinary tensor (*": ("table", "a kernel: areas/kernels/test_composed_kernels.py"),
+    "torch.batch_norm_gather_stats (*": ("table", "a kernel: areas/kernels/test_composed_kernels.py"),
+    "torch.nn.functional.scaled_mm (*": ("table", "a kernel: areas/kernels/test_composed_kernels.py"),
+    "torch._scaled_mm_v2 with out= (*": ("table", "a kernel: areas/kernels/test_composed_kernels.py"),
     "aten::*": ("table", "kernels, which run below the compiler: areas/kernels/test_dtypes.py and others there"),
     "torch.nn.functional.cross_entropy under autocast (*": (
         "table",

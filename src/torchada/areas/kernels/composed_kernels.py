@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._fallbacks import lacks
-from torchada.areas.kernels._scaled_products import ScaledProduct
 from torchada.areas.kernels._selection import Selection, need_own_kernels
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch._C import DispatchKeySet
 
+    from torchada.areas.kernels._scaled_products import ScaledProduct
+
     Function = Callable[..., Any]
 
 _DEVICE = "PrivateUse1"
@@ -26,7 +27,7 @@ _DEVICE = "PrivateUse1"
 
 def patches(context: Context) -> Iterator[Patch]:
     need_own_kernels(context)
-    torch, product = context.torch, ScaledProduct(context)
+    torch, product = context.torch, _ScaledProduct(context)
     composed: dict[str, tuple[Function, str]] = {
         "dequantize.self": (torch.Tensor.float, "torch.dequantize of an ordinary tensor"),
         "batch_norm_gather_stats": (_GatherStatistics(torch), "torch.batch_norm_gather_stats"),
@@ -57,6 +58,24 @@ class _Composed:
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
+
+
+class _ScaledProduct:
+    """The kernel of _scaled_mm_v2, imported when it is first called: few programs call it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def _kernel(self) -> ScaledProduct:
+        from torchada.areas.kernels._scaled_products import ScaledProduct
+
+        return ScaledProduct(self._context)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._kernel()(*args, **kwargs)
+
+    def out(self, *args: Any, **kwargs: Any) -> Tensor:
+        return self._kernel().out(*args, **kwargs)
 
 
 class _GatherStatistics:
