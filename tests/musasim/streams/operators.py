@@ -308,6 +308,16 @@ def results_that_are_given() -> list[Tensor]:
     return [y, values, places]
 
 
+def masks() -> list[Tensor]:
+    """What they choose has a size that depends on values which wait."""
+    x = given()
+    with torch.cuda.stream(side):
+        even = (x * 3) % 2 == 0
+        chosen = [x[even], x[:, None].expand(64, 2)[even], x[even.to(torch.int64)]]
+    main.wait_stream(side)
+    return chosen
+
+
 def places() -> list[Tensor]:
     x = given()
     order = (-x).argsort()
@@ -444,8 +454,8 @@ PLANTED = (
 )  # fmt: skip
 RIGHT = (
     a_chain_of_streams, memory_that_was_registered, a_loader_that_copies_ahead, random_numbers, training, backward_of_two_streams,
-    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, matrices, lists_of_tensors, numbers_of_the_host,
-    types, between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
+    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, masks, matrices, lists_of_tensors,
+    numbers_of_the_host, types, between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
 )  # fmt: skip
 
 
