@@ -151,7 +151,7 @@ def test_a_wings_table_names_every_area_of_its_folder_and_no_other() -> None:
 
 
 def test_an_area_knows_its_own_wings_private_helpers_alone() -> None:
-    """No other area of its wing, and no adapter; the rooms that it may know are import-linter's business."""
+    """No other area of its wing, and no adapter; the subpackages that it may know are import-linter's business."""
     for name in files_of_areas():
         wing = ".".join(name.split(".")[:3])
         modules = imports(nodes(tree(name)))

@@ -1,1 +1,1 @@
-"""What every room may use: settings, warnings, plug-ins, caches, processes, the version. It knows no other room."""
+"""What every subpackage may use: settings, warnings, plug-ins, caches, processes, the version. It knows no other."""

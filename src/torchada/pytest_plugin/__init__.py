@@ -1,7 +1,7 @@
 """pytest's plug-in: the tests of CUDA code on simulated GPUs, where `--cuda-simulated` asks for them. Otherwise it changes nothing.
 
 pytest loads this module in every project of the environment, so it imports nothing but pytest. What is asked for is in the other
-files of this room.
+files of this subpackage.
 """
 
 from __future__ import annotations
