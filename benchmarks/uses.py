@@ -90,7 +90,7 @@ EXCLUDED: Mapping[str, str] = {
 _DEPRECATED = "torch's own class: it warns that it is deprecated, each time it is made"
 _MADE_ONCE = "torch's own function: it warns that it is deprecated, and is called where a class is defined"
 WHY: Mapping[str, str] = {
-    "is_available": "torch's own, so that programs can tell platforms apart; torch.musa's asks something else",
+    "is_available": "the answer depends on who asks; it is given in C since then: see [Benchmarks](benchmarks.md#questions)",
     "amp.*autocast": _DEPRECATED,
     "amp.*GradScaler": _DEPRECATED,
     "amp.*custom_*": _MADE_ONCE,
