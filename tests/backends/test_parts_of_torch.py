@@ -42,7 +42,7 @@ def test_every_area_fits(plain: Interpreter, name: str) -> None:
         assert not status["problems"], status["problems"]
         import torch._dynamo  # knows functions of PyTorch by identity
     """
-    plain.run(code, env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"})
+    plain.run(code, env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"}, forked=True)
 
 
 @pytest.mark.full
@@ -54,12 +54,14 @@ def test_device_strings(plain: Interpreter, name: str) -> None:
         print(device, repr(device), torch.device("cuda:0") == device, torch.device("cpu"))
         print(type(device) is torch.device, device.type, torch.cuda.is_available(), torch.cuda.device_count())
     """
-    done = plain.run(code, env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"})
+    done = plain.run(code, env={"TORCHADA_PLATFORM": name, "TORCHADA_STRICT": "1"}, forked=True)
     assert done.stdout.splitlines() == [
         "cuda:0 device(type='cuda', index=0) True cpu",
         "True cuda False 0",
     ]
-    told = plain.run(f"import torch; torch.{name}; print(torch.device('cuda').type)", env={"TORCHADA_PLATFORM": name})
+    told = plain.run(
+        f"import torch; torch.{name}; print(torch.device('cuda').type)", env={"TORCHADA_PLATFORM": name}, forked=True
+    )
     assert told.stdout.strip() == name
 
 
@@ -106,4 +108,4 @@ def test_functions_of_torch_xpu_under_cudas_names(plain: Interpreter) -> None:
 def test_visible_devices_of_xpu(plain: Interpreter) -> None:
     code = "import os, torch; print(os.environ.get('ZE_AFFINITY_MASK'))"
     env = {"TORCHADA_PLATFORM": "xpu", "CUDA_VISIBLE_DEVICES": "1"}
-    assert plain.run(code, env=env).stdout.strip() == "1"
+    assert plain.run(code, env=env, forked=True).stdout.strip() == "1"

@@ -196,7 +196,7 @@ def test_figures_of_ranks_are_a_line(benchmarks: Any) -> None:
     assert (fit.alone, fit.each, fit.at(1024)) == (8, 1, 1031)
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_each_rank_measures_itself(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     command = [

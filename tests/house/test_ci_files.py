@@ -153,7 +153,7 @@ def _steps_for(kind: str) -> list[str]:
     ("kind", "project", "passed"),
     [
         ("Plain PyTorch", "plain", 2),
-        ("An extension, by setup.py", "extension", 1),
+        pytest.param("An extension, by setup.py", "extension", 1, marks=pytest.mark.slow),
         pytest.param(
             "CMake",
             "cmake",

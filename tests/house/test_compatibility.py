@@ -18,7 +18,7 @@ def test_no_name_of_torch_cuda_is_unaccounted_for(musa: Interpreter) -> None:
     assert f"torch {torch.__version__.partition('+')[0]}, 0 problems" in done.stdout
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_name_torch_may_add_is_found(musa: Interpreter) -> None:
     """The names are read from torch, not from a list of ours, so a new name without an answer fails the check."""
     musa.cwd = ROOT

@@ -49,6 +49,7 @@ def test_the_program_runs(folder: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="needs gdb")
+@pytest.mark.slow
 def test_gdb_stops_in_the_thread_of_the_condition(folder: Path) -> None:
     start = _split(BEGIN, "$ ")[0][:2]
     (command,) = (line.removeprefix("$ ") for line in GDB.splitlines() if line.startswith("$ t"))

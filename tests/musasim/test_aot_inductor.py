@@ -25,7 +25,7 @@ def test_each_operator_that_a_library_may_call_has_a_function(torch_musa: Any) -
     assert len(declared) > 100 and defined == declared
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_library_runs_by_the_class_of_torch_musa(inductor_cache: Path, tmp_path: Path) -> None:
     code = f"""
         import torch, torch_musa

@@ -310,10 +310,8 @@ def test_launch_blocking_lets_nothing_wait() -> None:
 
 
 def test_what_still_waits_when_the_program_ends_runs() -> None:
-    assert fresh_process.run("import atexit\natexit.register(lambda: print(host.item()))" + _MIRROR).split() == [
-        "0.0",
-        "1.0",
-    ]
+    code = "import atexit\natexit.register(lambda: print(host.item()))" + _MIRROR
+    assert fresh_process.run(code, forked=False).split() == ["0.0", "1.0"]
 
 
 @pytest.mark.full

@@ -89,7 +89,7 @@ def test_the_programs_need_no_environment(home: Path) -> None:
     )
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_the_drivers_library_answers_queries(home: Path) -> None:
     driver = ctypes.CDLL(str(home / "lib" / "libmusa.so"))
     count, name, context, memory = ctypes.c_int(), ctypes.create_string_buffer(64), ctypes.c_void_p(), ctypes.c_uint64()

@@ -58,6 +58,7 @@ def test_nothing_waits_with_a_checker_or_where_launches_block(library: Path, set
 
 
 @pytest.mark.musa
+@pytest.mark.slow
 def test_beside_operators_of_pytorch(musa: Interpreter, library: Path) -> None:
     def of(wait: bool, seed: str) -> dict[str, bool]:
         code = f"{BESIDE_TORCH}\nprint(of({str(library)!r}, {wait}))\n"

@@ -28,6 +28,7 @@ def test_without_a_seed_every_program_is_right(musa: Interpreter) -> None:
     assert set(answers(musa, "planted(False)").values()) == {True}
 
 
+@pytest.mark.slow
 def test_a_wait_that_is_missing_shows_with_some_seed(musa: Interpreter) -> None:
     found: set[str] = set()
     for seed in SEEDS:

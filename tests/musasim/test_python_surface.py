@@ -48,6 +48,7 @@ def test_import_by_autoload_inside_import_torch(tmp_path) -> None:
         run(
             f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{first}\n"
             "import sys, torch; assert 'torch_musa' in sys.modules and torch.ones(1, device='musa').is_musa",
+            forked=False,
             TORCH_DEVICE_BACKEND_AUTOLOAD="1",
         )
 
@@ -250,8 +251,8 @@ def test_program_may_end_right_after_a_backward_pass() -> None:
             (x * 2).sum().backward()
         print("ends", flush=True)
     """
-    assert run(program.format(uses_the_device=True)).split() == ["ends", "waited", "True"]
-    assert run(program.format(uses_the_device=False)).split() == ["ends"]
+    assert run(program.format(uses_the_device=True), forked=False).split() == ["ends", "waited", "True"]
+    assert run(program.format(uses_the_device=False), forked=False).split() == ["ends"]
 
 
 # --- errors ---------------------------------------------------------------------------------------------------------

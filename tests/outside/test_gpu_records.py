@@ -54,7 +54,7 @@ def test_what_one_of_them_refuses() -> None:
     assert not list(gpu_compare.differences(refused, refused))
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_a_record_goes_on_where_it_was_stopped(
     musa: Interpreter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -243,7 +243,7 @@ def test_a_choice_of_no_file_is_refused(suite: tuple[Suite, Path], tmp_path: Pat
         running.chosen(headers.headers(), "nonsense")
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.musa
 def test_operators_are_compared_with_the_cpu_and_a_run_may_take_a_part(tmp_path: Path) -> None:
     verdicts: list[Verdict] = []

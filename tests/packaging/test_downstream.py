@@ -75,7 +75,7 @@ def test_ms_swift_asks_the_module_of_musa(musa: Interpreter) -> None:
         module.empty_cache(), module.ipc_collect(), module.reset_peak_memory_stats()
         assert module.is_bf16_supported() and module.max_memory_reserved() >= 0
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 def test_lightx2v_starts_a_group_by_the_name_mccl(musa: Interpreter) -> None:
@@ -91,7 +91,7 @@ def test_lightx2v_starts_a_group_by_the_name_mccl(musa: Interpreter) -> None:
         assert x.tolist() == [1.0, 1.0] and torch.cuda.current_device() == local_rank
         dist.destroy_process_group()
     """
-    musa.run(code, env={**ALONE, "LOCAL_RANK": "1"})
+    musa.run(code, env={**ALONE, "LOCAL_RANK": "1"}, forked=True)
 
 
 def test_lightx2v_takes_this_version(musa: Interpreter) -> None:
@@ -146,7 +146,7 @@ def test_lightx2v_multiplies_in_eight_bits(musa: Interpreter) -> None:
         wanted = (a.float() * scale_a) @ (b.float() * scale_b).t()
         torch.testing.assert_close(out.float(), wanted, rtol=1e-2, atol=1e-2)
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 def test_mooncake_waits_for_others_on_its_device(musa: Interpreter) -> None:
@@ -160,7 +160,7 @@ def test_mooncake_waits_for_others_on_its_device(musa: Interpreter) -> None:
         dist.barrier(device_ids=[torch.cuda.current_device()])
         dist.destroy_process_group()
     """
-    musa.run(code, env=ALONE)
+    musa.run(code, env=ALONE, forked=True)
 
 
 @pytest.mark.full
@@ -194,7 +194,7 @@ def test_mooncake_brings_a_backend_of_its_own(musa: Interpreter, registered: str
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         assert properties.multi_processor_count > 0
     """
-    musa.run(code, env=ALONE)
+    musa.run(code, env=ALONE, forked=True)
 
 
 def test_mooncake_exchanges_addresses_and_defaults_to_the_device(musa: Interpreter) -> None:
@@ -216,7 +216,7 @@ def test_mooncake_exchanges_addresses_and_defaults_to_the_device(musa: Interpret
         assert x.is_cuda and x.dtype is torch.bfloat16
         dist.destroy_process_group()
     """
-    musa.run(code, env=ALONE)
+    musa.run(code, env=ALONE, forked=True)
 
 
 def test_megatron_musa_patch_applies_its_own_overrides_and_takes_them_back(musa: Interpreter) -> None:
@@ -288,7 +288,7 @@ def test_megatron_musa_patch_finds_nothing_left_to_mend(musa: Interpreter) -> No
         with torch.cuda.nvtx.range("y"):
             torch.cuda.set_rng_state(torch.cuda.get_rng_state())
     """
-    musa.run(code)
+    musa.run(code, forked=True)
 
 
 def test_megatron_musa_patch_finds_subgroups_of_nccl(musa: Interpreter) -> None:
@@ -301,7 +301,7 @@ def test_megatron_musa_patch_finds_subgroups_of_nccl(musa: Interpreter) -> None:
         dist.all_reduce(x, group=group)
         assert dist.get_backend(group) == "nccl" and len(groups) == 1
     """
-    musa.run(code, env=ALONE)
+    musa.run(code, env=ALONE, forked=True)
 
 
 @pytest.mark.full
@@ -362,7 +362,7 @@ def test_sglang_compiles_its_kernels_by_our_nvcc(musa: Interpreter, tmp_path: Pa
         torchada.disable()
         assert toolchain.cuda_home() == "/opt/nvidia"
     """
-    musa.run(code, env={"CUDA_HOME": "/opt/nvidia", "PYTHONPATH": str(tmp_path)})
+    musa.run(code, env={"CUDA_HOME": "/opt/nvidia", "PYTHONPATH": str(tmp_path)}, forked=True)
 
 
 def test_sglang_rotates_by_our_function(musa: Interpreter, tmp_path: Path) -> None:
@@ -376,4 +376,4 @@ def test_sglang_rotates_by_our_function(musa: Interpreter, tmp_path: Path) -> No
         torchada.disable()
         assert rope.apply_rope_inplace is not torchada.apply_rope_inplace
     """
-    musa.run(code, env={"PYTHONPATH": str(tmp_path)})
+    musa.run(code, env={"PYTHONPATH": str(tmp_path)}, forked=True)

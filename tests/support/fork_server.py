@@ -47,10 +47,13 @@ class ForkServer:
         # A child would have none of the other threads, and might wait for one for ever.
         self.can_fork = self._answer(300) == 1
 
-    def run(self, code: str, cwd: Path | None, stdin: str | None, timeout: float) -> subprocess.CompletedProcess[str]:
-        """As subprocess.run of `python -c code`."""
+    def run(
+        self, code: str, cwd: Path | None, stdin: str | None, timeout: float, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """As subprocess.run of `python -c code`; `env` is added to the environment after torch's import."""
         (self._folder / "stdin").write_text(stdin or "", encoding="utf-8")
-        self._lines.write(json.dumps({"code": code, "cwd": str(cwd or Path.cwd()), "folder": str(self._folder)}) + "\n")
+        request = {"code": code, "cwd": str(cwd or Path.cwd()), "folder": str(self._folder), "env": dict(env or {})}
+        self._lines.write(json.dumps(request) + "\n")
         self._lines.flush()
         child = self._answer(60)
         try:
@@ -89,9 +92,12 @@ class ForkServer:
 
 
 class ForkServers:
-    """A server for each environment, of which the last few live: an environment is read when torch is imported."""
+    """A server for each environment, of which the last few live: an environment is read when torch is imported.
 
-    def __init__(self, most: int = 2) -> None:
+    Tests go round the releases of torch_musa, with and without a variable. With fewer servers, each would end before its next request.
+    """
+
+    def __init__(self, most: int = 8) -> None:
         self._most = most
         self._servers: dict[tuple[str, frozenset[tuple[str, str]]], ForkServer] = {}
 
@@ -125,10 +131,11 @@ def serve(lines: TextIO) -> None:
         print(os.waitstatus_to_exitcode(status), file=lines, flush=True)
 
 
-def become(code: str, cwd: str, folder: str) -> NoReturn:
+def become(code: str, cwd: str, folder: str, env: Mapping[str, str]) -> NoReturn:
     """Turn this child into `python -c code`, up to the end."""
     os.setsid()
     os.chdir(cwd)
+    os.environ.update(env)
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if descriptor else os.O_RDONLY
         os.dup2(os.open(os.path.join(folder, name), flags), descriptor)

@@ -12,21 +12,27 @@ from support.interpreter import CAN_FORK, FORK_SERVERS
 from support.releases import skip_on_older_torch
 
 INSTALL = "import musasim; musasim.install()\n"
+# What only the simulator reads, and so after torch's import.
+_LATE = ("MUSA_", "MUSASIM_", "MCCL_")
 
 
-def run(code: str, *, install: bool = True, ok: bool = True, forked: bool = False, **env: str) -> str:
+def run(code: str, *, install: bool = True, ok: bool = True, forked: bool | None = None, **env: str) -> str:
     """The output of `code`; with ok=False it must fail, and its stderr is returned.
 
-    `forked`, as of Interpreter.run: torch may have been imported before the simulator is installed.
+    `forked`, as of Interpreter.run: torch may have been imported before the simulator is installed. So it is unless the
+    code installs it.
     """
+    forked = install if forked is None else forked
     clean = {name: value for name, value in os.environ.items() if not name.startswith("TORCHADA_")}
     without = {"TORCHADA_DISABLE": "1", "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
     environment = vendor_python.completed({**clean, **without, **env}, simulated=install)
     skip_on_older_torch(environment)
     code = INSTALL * install + textwrap.dedent(code)
-    server = FORK_SERVERS.get(sys.executable, environment) if forked and CAN_FORK else None
+    late = {name: value for name, value in env.items() if name.startswith(_LATE)}
+    early = {name: value for name, value in environment.items() if name not in late}
+    server = FORK_SERVERS.get(sys.executable, early) if forked and CAN_FORK else None
     if server is not None:
-        done = server.run(code, None, None, 300)
+        done = server.run(code, None, None, 300, late)
     else:
         done = subprocess.run(
             [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300, check=False

@@ -284,6 +284,7 @@ print(json.dumps([
     [file for file in files if file and "telemetry" in file], str(torch.musa.Stream().device.type)]))
 """,
         env=SUMMARY,
+        forked=True,
     )
     assert found == [["telemetry/observe.py"] * 3 + ["telemetry/process.py", "telemetry/observe.py"], [], "musa"]
 
@@ -303,7 +304,8 @@ print(json.dumps([
     [code.co_filename for code in files if code and "telemetry" in code.co_filename], type(os._exit).__name__,
     torch.cuda.synchronize is torch.musa.synchronize,
 ]))
-"""
+""",
+        forked=True,
     )
     assert found == [[], True, False, [], "builtin_function_or_method", True]
 
@@ -314,7 +316,7 @@ def test_the_mechanism_is_portable_and_status_says_why(musa: Interpreter) -> Non
         "import json, torch; from torchada.control import status; print(json.dumps(status.report()['device_strings']))"
     )
     for native in ("auto", "1", "0"):
-        found = musa.json(ask, env={**SUMMARY, "TORCHADA_NATIVE": native})
+        found = musa.json(ask, env={**SUMMARY, "TORCHADA_NATIVE": native}, forked=True)
         assert found["mechanism"] == "portable"
         assert found["why"] == ("TORCHADA_NATIVE=0" if native == "0" else "TORCHADA_LOG records calls")
 
@@ -338,14 +340,16 @@ def test_the_summary(musa: Interpreter, tmp_path: Path) -> None:
 def test_the_summary_ends_with_what_was_computed_on_the_cpu(musa: Interpreter) -> None:
     code = "import torch\nx = torch.ones(2, device='cuda')\nfor _ in range(3): torch.logcumsumexp(x, 0)\n"
     last = musa.run(
-        code, env={**SUMMARY, "MUSASIM_RELEASE": "2.7.1", "TORCHADA_CPU_FALLBACK": "silent"}
+        code, env={**SUMMARY, "MUSASIM_RELEASE": "2.7.1", "TORCHADA_CPU_FALLBACK": "silent"}, forked=True
     ).stderr.splitlines()[-1]
     assert last == "  computed on the CPU, with copies there and back: aten::_logcumsumexp 3"
 
 
 def test_calls_are_told_once_per_line(musa: Interpreter) -> None:
     done = musa.run(
-        "import torch\nfor _ in range(3):\n    torch.cuda.synchronize()\ntorch.cuda.synchronize()\n", env=CALLS
+        "import torch\nfor _ in range(3):\n    torch.cuda.synchronize()\ntorch.cuda.synchronize()\n",
+        env=CALLS,
+        forked=True,
     )
     assert done.stderr.splitlines() == [
         f"torchada: same: torch.cuda.synchronize -> torch.musa.synchronize, <string>:{line}" for line in (3, 4)
@@ -353,7 +357,7 @@ def test_calls_are_told_once_per_line(musa: Interpreter) -> None:
 
 
 def test_nothing_used_nothing_said(musa: Interpreter) -> None:
-    assert musa.run("import torch; torch.zeros(1)", env=SUMMARY).stderr == ""
+    assert musa.run("import torch; torch.zeros(1)", env=SUMMARY, forked=True).stderr == ""
 
 
 def test_threads_lose_no_count(recorded: Any) -> None:
@@ -381,12 +385,12 @@ print(torch.zeros(1, device="cuda").device)
 
 
 def test_a_fault_of_recording_is_not_the_programs(musa: Interpreter) -> None:
-    done = musa.run(BROKEN, env={**SUMMARY, "TORCHADA_STRICT": "0"})
+    done = musa.run(BROKEN, env={**SUMMARY, "TORCHADA_STRICT": "0"}, forked=True)
     assert done.stdout.strip() == "cuda:0"
     assert done.stderr.count("recording a call of torch.cuda.synchronize: ValueError: broken") == 1
     assert done.stderr.count("reporting which APIs of CUDA were used: ValueError: broken") == 1
 
 
 def test_strict_raises(musa: Interpreter) -> None:
-    done = musa.run(BROKEN, env=SUMMARY, check=False)
+    done = musa.run(BROKEN, env=SUMMARY, check=False, forked=True)
     assert done.returncode == 1 and "TorchadaError" in done.stderr

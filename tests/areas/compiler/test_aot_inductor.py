@@ -62,14 +62,17 @@ def test_a_package_is_loaded_by_a_process_that_compiles_nothing(
     x = torch.randn(3, 5, 4, device="cuda")
     with torch.no_grad():
         torch.save((x, model(x)), tmp_path / "expected.pt")
-    musa.run(f"""
+    musa.run(
+        f"""
         import torch
         x, expected = torch.load({str(tmp_path / "expected.pt")!r})
         loaded = torch._inductor.aoti_load_package({package!r})
         torch.testing.assert_close(loaded(x), expected)
         assert {{result.device for result in loaded(x)}} == {{torch.device("cuda", 0)}}
         assert loaded.get_metadata()["AOTI_DEVICE_KEY"] == loaded.loader.get_metadata()["AOTI_DEVICE_KEY"] == "cuda"
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.skipif(
@@ -136,7 +139,8 @@ def test_a_library_is_loaded_by_cudas_name(tmp_path: Path) -> None:
 
 def test_a_wrapper_in_cpp_gives_the_same_answers(musa: Interpreter) -> None:
     """In a process of its own, which no package has prepared, and with graphs."""
-    musa.run("""
+    musa.run(
+        """
         import torch
         def step(x, scale):
             return (torch.nn.functional.gelu(x @ x.t()) * scale).sum(0)
@@ -146,4 +150,6 @@ def test_a_wrapper_in_cpp_gives_the_same_answers(musa: Interpreter) -> None:
             compiled = torch.compile(step, options={"cpp_wrapper": True, **options}, fullgraph=True)
             for _ in range(4):
                 torch.testing.assert_close(compiled(x, 2.0), step(x, 2.0))
-    """)
+    """,
+        forked=True,
+    )

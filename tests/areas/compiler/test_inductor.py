@@ -178,7 +178,7 @@ print(len(list(trees.get_manager(0).get_roots())))
 """
 
 
-@pytest.mark.full
+@pytest.mark.slow
 def test_reduce_overhead_where_all_code_sees_cuda(musa: Interpreter, tmp_path: Path) -> None:
     """Inductor, which knows MUSA, then takes its way for CUDA."""
     env = {"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}

@@ -29,7 +29,8 @@ def triton(musa: Interpreter, tmp_path: Path, inductor_cache: Path) -> Interpret
 
 @pytest.mark.full
 def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> None:
-    triton.run("""
+    triton.run(
+        """
         import torch
         from torch._inductor.utils import run_and_get_code
 
@@ -38,7 +39,9 @@ def test_the_kernels_are_tritons_and_name_the_device(triton: Interpreter) -> Non
         assert "@triton.jit" in code and "DeviceProperties(type='musa'" in code and "cpp_fused" not in code
         assert "= empty_strided_musa((10, 50), (50, 1), torch.float32)" in code and "empty_strided(" not in code
         torch.testing.assert_close(found, x.softmax(-1) + x.sin())
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
@@ -52,6 +55,7 @@ def test_nvidias_driver_is_not_taken_where_cuda_is_available(triton: Interpreter
         assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(4, device="cuda")).tolist() == [1.0] * 4
         """,
         env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"},
+        forked=True,
     )
 
 
@@ -79,7 +83,8 @@ def test_reductions_products_indices_and_random_numbers(triton: Interpreter) -> 
 @pytest.mark.full
 @pytest.mark.skipif(TORCH < (2, 9), reason="up to 2.8 torch has no registry of templates")
 def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) -> None:
-    triton.run("""
+    triton.run(
+        """
         import torch, torch._inductor.utils
         from torch._inductor import config
         from torch._inductor.utils import run_and_get_code
@@ -95,7 +100,9 @@ def test_products_by_the_templates_that_torch_has_for_cuda(triton: Interpreter) 
         found, (code,) = run_and_get_code(torch.compile(products, fullgraph=True), a, b)
         assert code.count("def triton_tem_fused") == 2, code
         torch.testing.assert_close(found, products(a, b))
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.once

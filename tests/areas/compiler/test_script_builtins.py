@@ -28,7 +28,7 @@ for module, name in ((torch.backends.cudnn, "is_acceptable"), (torch.nn.init, "_
 @pytest.mark.full
 def test_what_is_a_builtin_for_torchscript_without_torchada_is_one(plain: Interpreter, musa: Interpreter) -> None:
     """The table is keyed by identity, and knows of a replacement what it knows of the builtin, where there is an operator."""
-    stock = plain.json(TABLE + "print(json.dumps(names))", env={"TORCHADA_DISABLE": "1"})
+    stock = plain.json(TABLE + "print(json.dumps(names))", env={"TORCHADA_DISABLE": "1"}, forked=True)
     ours = musa.json(TABLE + "print(json.dumps(names))", forked=True)
     assert len(stock) > 700
     assert {name: ours.get(name) for name in stock} == stock
@@ -180,7 +180,7 @@ print(json.dumps(found))
 @pytest.mark.full
 def test_functions_that_pickle_takes_without_torchada_it_takes_with_it(plain: Interpreter, musa: Interpreter) -> None:
     """A data set, a DataLoader's worker or a saved graph may hold one; pickle looks for it by its module and name."""
-    stock = set(plain.json(PICKLE, env={"TORCHADA_DISABLE": "1"}))
+    stock = set(plain.json(PICKLE, env={"TORCHADA_DISABLE": "1"}, forked=True))
     replaced_in_one_place = {  # by the adapter, and the two that read TorchScript files, which only torch.jit.load calls
         "torch._C._conv_determine_backend_memory_format",
         *(f"torch._C.{name}" for name in ("is_autocast_enabled", "set_autocast_enabled")),

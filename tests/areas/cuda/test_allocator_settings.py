@@ -31,7 +31,7 @@ CUDA, GENERIC, OWN = "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_M
 def test_the_variable_counts_unless_the_backends_own_is_set(
     musa: Interpreter, env: dict[str, str], expected: str
 ) -> None:
-    assert musa.run(SHOW, env=env).stdout.split() == [expected]
+    assert musa.run(SHOW, env=env, forked=True).stdout.split() == [expected]
 
 
 def test_options_that_the_allocator_lacks_are_left_out_and_named_once(musa: Interpreter) -> None:
@@ -73,9 +73,9 @@ def test_the_name_that_newer_torch_has_for_every_accelerator(musa: Interpreter) 
 @pytest.mark.full
 def test_a_value_that_the_program_sets_before_the_first_use_counts(musa: Interpreter) -> None:
     code = f"import os, torch; os.environ[{CUDA!r}] = 'max_split_size_mb:48'\n" + SHOW
-    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["max_split_size_mb:48"]
+    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}, forked=True).stdout.split() == ["max_split_size_mb:48"]
     code = f"import os, torch; del os.environ[{CUDA!r}]\n" + SHOW
-    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}).stdout.split() == ["None"]
+    assert musa.run(code, env={CUDA: "max_split_size_mb:32"}, forked=True).stdout.split() == ["None"]
 
 
 @pytest.mark.full
@@ -87,7 +87,7 @@ print(subprocess.run([sys.executable, "-c", {SHOW!r}], env=env, capture_output=T
 torchada.disable()
 print(os.environ.get({OWN!r}), [name for name in os.environ if name.startswith("TORCHADA_MIRRORED")])
 """
-    done = musa.run(code, env={CUDA: "max_split_size_mb:32"})
+    done = musa.run(code, env={CUDA: "max_split_size_mb:32"}, forked=True)
     assert done.stdout.split() == ["max_split_size_mb:48", "None", "[]"]
 
 

@@ -38,7 +38,7 @@ def test_the_answer_depends_on_what_the_program_knows(
 @pytest.mark.full
 @pytest.mark.parametrize(("code", "expected"), [(ASK, True), (KNOWS, False)])
 def test_the_answer_depends_on_the_text_of_the_command_line(musa: Interpreter, code: str, expected: bool) -> None:
-    assert musa.run(code).stdout.strip() == str(expected)
+    assert musa.run(code, forked=True).stdout.strip() == str(expected)
 
 
 def test_two_packages_get_each_their_own_answer(musa: Interpreter, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_two_packages_get_each_their_own_answer(musa: Interpreter, tmp_path: Pat
         print(json.dumps([*found, plain.available()]))
     """
     env = {"PYTHONPATH": str(tmp_path)}
-    assert musa.json(code, env=env) == [True, False, False, True, True, False, False]
+    assert musa.json(code, env=env, forked=True) == [True, False, False, True, True, False, False]
 
 
 @pytest.mark.parametrize("arguments", [("kornia", "amd"), ("kornia.color", "cuda"), ("", "cuda")])
@@ -78,5 +78,5 @@ def test_the_function_can_be_pickled_and_looked_into(musa: Interpreter, native: 
         same = pickle.loads(pickle.dumps(asked)) is asked
         print(json.dumps([*named, same, isinstance(asked, types.BuiltinFunctionType)]))
     """
-    found = musa.json(code, env={"TORCHADA_NATIVE": native})
+    found = musa.json(code, env={"TORCHADA_NATIVE": native}, forked=True)
     assert found == ["torch.cuda", "is_available", True, {}, True, native == "1"]

@@ -115,7 +115,7 @@ def test_the_sanitizer_can_be_switched_on_by_its_variable(musa: Interpreter) -> 
         except Exception as error:
             print(type(error).__name__)
     """
-    assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}).stdout.strip() == "CUDASanitizerErrors"
+    assert musa.run(code, env={"TORCH_CUDA_SANITIZER": "1"}, forked=True).stdout.strip() == "CUDASanitizerErrors"
 
 
 @pytest.mark.full

@@ -75,7 +75,7 @@ def test_submodules_import(name: str) -> None:
 
 
 def test_the_sanitizer_is_imported(musa: Interpreter) -> None:
-    musa.run(f"import {SANITIZER}, torch; torch.zeros(1, device='cuda')")
+    musa.run(f"import {SANITIZER}, torch; torch.zeros(1, device='cuda')", forked=True)
 
 
 def test_names_of_submodules_follow() -> None:

@@ -33,13 +33,13 @@ WARNING = "Time stats are currently only collected"
 
 def test_times_are_measured_by_events_where_gates_are_in_cpp(musa: Interpreter) -> None:
     code = PROGRAM.replace("found += times()", "")
-    done = musa.run(code, env={"TORCHADA_CPP_GATES": "1"}, timeout=900)
+    done = musa.run(code, env={"TORCHADA_CPP_GATES": "1"}, timeout=900, forked=True)
     assert done.stdout.splitlines()[-1] == "[true, true]" and WARNING not in done.stderr
 
 
 def test_without_the_clock_it_is_as_pytorch_says(musa: Interpreter) -> None:
     """Switched off again, and where gates are in Python."""
-    done = musa.run(PROGRAM, env={"TORCHADA_CPP_GATES": "1"}, timeout=900)
+    done = musa.run(PROGRAM, env={"TORCHADA_CPP_GATES": "1"}, timeout=900, forked=True)
     assert done.stdout.splitlines()[-1] == "[true, true, false, false]" and WARNING in done.stderr
-    done = musa.run(PROGRAM, env={"TORCHADA_CPP_GATES": "0"})
+    done = musa.run(PROGRAM, env={"TORCHADA_CPP_GATES": "0"}, forked=True)
     assert done.stdout.splitlines()[-1] == "[false, false]" and WARNING in done.stderr

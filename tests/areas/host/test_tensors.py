@@ -121,7 +121,7 @@ def test_checkpoints(host: Interpreter, plain: Interpreter) -> None:
     host.run(code, forked=True)
     plain.cwd = host.cwd
     read = "import torch; print(torch.load('state.pt', map_location='cpu')['device'].tolist())"
-    assert plain.run(read).stdout.strip() == "[1.0, 1.0]"
+    assert plain.run(read, forked=True).stdout.strip() == "[1.0, 1.0]"
 
 
 def test_code_for_other_devices_is_told_the_truth(host: Interpreter) -> None:
@@ -141,7 +141,7 @@ def test_storages_that_are_gone_are_forgotten(host: Interpreter) -> None:
         from torchada.areas.host._places import places_of
         assert len(places_of(torch)._index) < 2100
     """
-    host.run(code, env={"TORCHADA_VIEW": "cuda"})
+    host.run(code, env={"TORCHADA_VIEW": "cuda"}, forked=True)
 
 
 def test_what_torch_makes_beside_a_tensor_is_where_that_is(host: Interpreter) -> None:
@@ -215,4 +215,4 @@ def test_storages_and_devices_of_things(host: Interpreter) -> None:
         second = torch.cuda.device(1)
         assert torch.cuda.Stream(second).device_index == 1 and torch.cuda.get_device_name(second)
     """
-    host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"})
+    host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"}, forked=True)

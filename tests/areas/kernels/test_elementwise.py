@@ -93,7 +93,7 @@ assert (integers.int().cuda()[0] // 2).dtype == torch.int32 and (integers.cuda()
 
 @pytest.mark.full
 def test_divisions_in_double_precision(musa: Interpreter) -> None:
-    musa.run(DIVISIONS)
+    musa.run(DIVISIONS, forked=True)
 
 
 FUNCTIONS = """
@@ -120,4 +120,4 @@ for name in elementwise._OF_REALS:
 
 @pytest.mark.full
 def test_functions_of_integers(musa: Interpreter) -> None:
-    musa.run(FUNCTIONS)
+    musa.run(FUNCTIONS, forked=True)

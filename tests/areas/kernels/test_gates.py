@@ -65,13 +65,13 @@ assert "torchada's gate" in table("mm")
 same(x.double().cuda().clamp(0, 1), x.double().clamp(0, 1))
 """
     )
-    musa.run(code, env=IN_CPP, timeout=550)
+    musa.run(code, env=IN_CPP, timeout=550, forked=True)
 
 
 @pytest.mark.full
 def test_gates_in_python(musa: Interpreter) -> None:
     code = PROGRAM + 'assert GATES.state == "gates in Python: TORCHADA_CPP_GATES=0", GATES.state'
-    musa.run(code, env=IN_PYTHON)
+    musa.run(code, env=IN_PYTHON, forked=True)
 
 
 @pytest.mark.full
@@ -87,8 +87,8 @@ def test_an_operator_whose_kernel_is_right_has_no_gate(musa: Interpreter, tmp_pa
     except RuntimeError:
         pass
     """
-    musa.run(code, env=IN_CPP, timeout=550)
-    assert musa.run(code, env=IN_CPP, timeout=550).stdout == "False\n"
+    musa.run(code, env=IN_CPP, timeout=550, forked=True)
+    assert musa.run(code, env=IN_CPP, timeout=550, forked=True).stdout == "False\n"
 
 
 def test_before_the_device_is_used_nothing_is_registered(musa: Interpreter) -> None:
@@ -130,12 +130,12 @@ print(GATES.state)
 def test_they_are_compiled_in_the_background_for_later_processes(musa: Interpreter, tmp_path: Path) -> None:
     fast = compiler(tmp_path / "c++", 'while [ "$1" != -o ]; do shift; done; touch "$2"')
     env = {"CXX": fast, "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
-    first = musa.run(STATE, env=env).stdout
+    first = musa.run(STATE, env=env, forked=True).stdout
     assert first == "gates in Python: they are compiled in the background, for later processes\n"
     deadline = time.monotonic() + 120
     while not list((tmp_path / "cache" / "gates").glob("*/manifest*")) and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert "file too short" in musa.run(STATE, env=env).stdout, "what the compiler made is loaded"
+    assert "file too short" in musa.run(STATE, env=env, forked=True).stdout, "what the compiler made is loaded"
 
 
 @pytest.mark.full
@@ -143,12 +143,12 @@ def test_a_process_begins_no_second_compilation(musa: Interpreter, tmp_path: Pat
     """Of many ranks, each would have a process that waits for the only one that compiles."""
     slow = compiler(tmp_path / "c++", f"while [ ! -e {tmp_path / 'go'} ]; do sleep 0.05; done; exit 1")
     env = {"CXX": slow, "TORCHADA_CACHE_DIR": str(tmp_path / "cache")}
-    musa.run(STATE, env=env)
+    musa.run(STATE, env=env, forked=True)
     deadline = time.monotonic() + 120
     while not (tmp_path / "runs").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     try:
-        assert "they are compiled in the background" in musa.run(STATE, env=env).stdout
+        assert "they are compiled in the background" in musa.run(STATE, env=env, forked=True).stdout
         time.sleep(1)
         assert len(workers(tmp_path)) == 1
     finally:
@@ -171,7 +171,7 @@ def test_what_does_not_compile_is_not_compiled_again(musa: Interpreter, tmp_path
         "TORCHADA_CACHE_DIR": str(tmp_path / "cache"),
         **IN_CPP,
     }
-    printed = [musa.run(STATE, env=env).stdout for _ in range(2)]
+    printed = [musa.run(STATE, env=env, forked=True).stdout for _ in range(2)]
     assert printed[0] == printed[1] and printed[0].startswith("gates in Python: they do not compile: ")
     assert Path(printed[0].strip().rpartition(": ")[2]).read_text() == "no\n"
     assert (tmp_path / "runs").read_text() == "\n"
@@ -180,4 +180,4 @@ def test_what_does_not_compile_is_not_compiled_again(musa: Interpreter, tmp_path
 @pytest.mark.full
 def test_without_a_compiler_the_gates_are_pythons(musa: Interpreter, tmp_path: Path) -> None:
     env = {"CXX": "there-is-none", "TORCHADA_CACHE_DIR": str(tmp_path)}
-    assert "there is no C++ compiler (CXX=there-is-none)" in musa.run(STATE, env=env).stdout
+    assert "there is no C++ compiler (CXX=there-is-none)" in musa.run(STATE, env=env, forked=True).stdout

@@ -34,9 +34,9 @@ torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b)
 
 @pytest.mark.full
 def test_products_of_sparse_matrices_have_no_strides(musa: Interpreter) -> None:
-    musa.run(SPARSE)
+    musa.run(SPARSE, forked=True)
 
 
 @pytest.mark.full
 def test_products_of_slices(musa: Interpreter) -> None:
-    musa.run(PRODUCTS)
+    musa.run(PRODUCTS, forked=True)

@@ -83,6 +83,7 @@ def test_without_a_backend_for_the_device_the_error_names_the_package(program: I
             """,
             env={"TORCHADA_FORCE_CUDA_AVAILABLE": forced},
             check=False,
+            forked=True,
         )
         assert "has no backend for MUSA: it has" in done.stderr and "nvidia" in done.stderr
         assert "Install the package triton that the vendor of torch_musa publishes" in done.stderr
@@ -94,21 +95,27 @@ def test_hints_for_nvidias_scheduler_do_nothing(program: Interpreter, tmp_path: 
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x):\n    tl.extra.cuda.gdc_wait()\n"
         "    tl.store(x, 1.0)\n    tl.extra.cuda.gdc_launch_dependents()\n"
     )
-    program.run("""
+    program.run(
+        """
         import torch, hinting
         x = torch.zeros(1, device="cuda")
         hinting.kernel[(1,)](x)
         assert x.item() == 1
-    """)
+    """,
+        forked=True,
+    )
 
 
 def test_functions_of_libdevice_are_not_replaced_by_those_for_another_gpu(program: Interpreter) -> None:
-    program.run("""
+    program.run(
+        """
         import torch, triton
         from triton.language.extra import cuda
         functions = [each for each in vars(cuda.libdevice).values() if getattr(each, "__triton_builtin__", False)]
         assert functions and {each.__module__ for each in functions} == {"triton.language.extra.cuda.libdevice"}
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
@@ -137,12 +144,14 @@ def test_torch_knows_that_there_is_triton(program: Interpreter) -> None:
         assert torch.compile(launching, fullgraph=True)(x).tolist() == [4.0] * 8
     """,
         timeout=900,
+        forked=True,
     )
 
 
 @pytest.mark.full
 def test_the_helpers_of_triton_testing(program: Interpreter) -> None:
-    program.run("""
+    program.run(
+        """
         import torch, triton, kernels
         from triton import testing
         x = torch.zeros(8, device="cuda")
@@ -154,7 +163,9 @@ def test_the_helpers_of_triton_testing(program: Interpreter) -> None:
         testing.assert_close(x, torch.full_like(x, 2.0))
         assert testing.get_dram_gbps() > 0
         assert testing.get_max_tensorcore_tflops(torch.float16, 1000) > 0
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
@@ -171,14 +182,15 @@ def test_what_autotune_has_found_is_kept(program: Interpreter, tmp_path: Path) -
         tuned.tuned[(1,)](x, 2.0)
         print(tuned.tuned.configs_timings is None, tuned.tuned.best_config.kwargs["BLOCK"])
     """
-    first, second = (program.run(code).stdout.split() for _ in range(2))
+    first, second = (program.run(code, forked=True).stdout.split() for _ in range(2))
     assert first[1] == second[1]
     assert list((tmp_path / "cache").rglob("*.autotune.json"))
 
 
 @pytest.mark.full
 def test_disabling_leaves_nothing(program: Interpreter) -> None:
-    program.run("""
+    program.run(
+        """
         import torch, triton, torchada, kernels
         from triton.language.extra import cuda
         kernels.run()
@@ -190,12 +202,15 @@ def test_disabling_leaves_nothing(program: Interpreter) -> None:
         x = torch.zeros(8, device="musa")
         kernels.set_to[(1,)](x, 2.0, BLOCK=8)
         assert x.tolist() == [2.0] * 8
-    """)
+    """,
+        forked=True,
+    )
 
 
 def test_a_machine_without_the_device_keeps_triton_as_it_is(plain: Interpreter) -> None:
     assert find_spec("triton")
-    plain.run("""
+    plain.run(
+        """
         import sys, torch, triton
         assert not any(name.startswith("musasim") for name in sys.modules)
         try:
@@ -204,7 +219,9 @@ def test_a_machine_without_the_device_keeps_triton_as_it_is(plain: Interpreter) 
             assert "0 active drivers" in str(error)
         else:
             raise AssertionError
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
@@ -214,9 +231,12 @@ def test_the_vendors_part_of_the_language_is_there(program: Interpreter, tmp_pat
         "import triton\nimport triton.language as tl\nfrom triton.language.extra.musa import libdevice\n\n"
         "@triton.jit\ndef kernel(x):\n    tl.store(x, libdevice.tanh(tl.load(x)))\n"
     )
-    program.run("""
+    program.run(
+        """
         import torch, vendors, triton.language.extra.musa.libdevice
         x = torch.ones(1, device="cuda")
         vendors.kernel[(1,)](x)
         torch.testing.assert_close(x, torch.ones(1, device="cuda").tanh())
-    """)
+    """,
+        forked=True,
+    )

@@ -29,18 +29,22 @@ def vendor(request: pytest.FixtureRequest, musa: Interpreter, tmp_path: Path) ->
 
 @pytest.mark.full
 def test_the_target_is_that_of_who_asks(vendor: Interpreter) -> None:
-    vendor.run("""
+    vendor.run(
+        """
         import triton, torch, alone, aware
         driver, target = triton.runtime.driver.active, alone.target()
         assert (target.backend, target.arch, target.warp_size) == ("cuda", 31, 32), target
         assert aware.target().backend == "musa"
         assert driver.get_current_device() == 0 and isinstance(driver.get_current_stream(0), int)
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
 def test_the_target_that_was_told_compiles_for_the_device(vendor: Interpreter) -> None:
-    vendor.run("""
+    vendor.run(
+        """
         import triton, torch, alone
         from triton.backends.compiler import GPUTarget
         from triton.compiler import make_backend
@@ -51,12 +55,15 @@ def test_the_target_that_was_told_compiles_for_the_device(vendor: Interpreter) -
         except ValueError:
             other = None  # this build has no backend for NVIDIA's GPUs
         assert other is None or other.name == "nvidia"
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
 def test_what_an_older_driver_lacks(vendor: Interpreter) -> None:
-    vendor.run("""
+    vendor.run(
+        """
         import os, triton, torch
         driver = triton.runtime.driver.active
         if os.environ["VENDOR"] == "3.6":
@@ -65,12 +72,15 @@ def test_what_an_older_driver_lacks(vendor: Interpreter) -> None:
             assert driver.get_device_interface() is torch.musa
             assert driver.get_active_torch_device() == torch.device("cuda", 0)
             driver.clear_cache(driver.get_empty_cache_for_benchmark()[:8])
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
 def test_the_language_of_nvidia(vendor: Interpreter) -> None:
-    vendor.run("""
+    vendor.run(
+        """
         import torch, triton
         import triton.language as tl
         from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait, libdevice
@@ -78,7 +88,9 @@ def test_the_language_of_nvidia(vendor: Interpreter) -> None:
         assert tl.extra.cuda.gdc_wait is gdc_wait and gdc_wait(_semantic=object()) is None
         assert gdc_launch_dependents.__triton_builtin__
         assert libdevice.tanh(1.0) == "musa"
-    """)
+    """,
+        forked=True,
+    )
 
 
 @pytest.mark.full
@@ -86,12 +98,14 @@ def test_nvidias_backend_is_never_chosen(vendor: Interpreter) -> None:
     vendor.run(
         "import torch, triton; assert triton.runtime.driver.active.get_current_device() == 0",
         env={"TORCHADA_FORCE_CUDA_AVAILABLE": "1", "TRITON_DEFAULT_BACKEND": "nvidia"},
+        forked=True,
     )
 
 
 @pytest.mark.full
 def test_disabling_leaves_nothing(vendor: Interpreter) -> None:
-    vendor.run("""
+    vendor.run(
+        """
         import sys, triton, torch, torchada
         def state():
             known = triton.backends.backends.values()
@@ -105,4 +119,6 @@ def test_disabling_leaves_nothing(vendor: Interpreter) -> None:
         assert triton.runtime.driver.active.get_current_target().backend == "musa"
         torchada.enable()
         assert state()[2:] == redirected[2:]
-    """)
+    """,
+        forked=True,
+    )

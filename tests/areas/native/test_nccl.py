@@ -39,5 +39,6 @@ def test_the_library_by_its_names(musa: Interpreter, name: str) -> None:
             assert "ncclNoSuchFunction is mcclNoSuchFunction on MUSA" in str(error)
         else:
             raise AssertionError
-        """
+        """,
+        forked=True,
     )

@@ -87,7 +87,8 @@ def test_a_failing_deferred_call(musa: Interpreter) -> None:
         torch.cuda._lazy_call(fail)
         with pytest.raises(DeferredCudaCallError, match="no"):
             torch.zeros(1, device="cuda")
-        """
+        """,
+        forked=True,
     )
 
 
@@ -98,7 +99,8 @@ def test_asking_for_the_runtime_takes_the_device(musa: Interpreter) -> None:
         assert not torch.cuda.is_initialized()
         torch.cuda.cudart()
         assert torch.cuda.is_initialized()
-        """
+        """,
+        forked=True,
     )
 
 
@@ -123,5 +125,6 @@ def test_undo_leaves_torchs_own(musa: Interpreter) -> None:
             assert getattr(torch.cuda, name).__module__ == "torch.cuda", name
         assert torch.cuda.profiler.cudart is torch.cuda.cudart
         assert torch.cuda.profiler.check_error is torch.cuda.check_error
-        """
+        """,
+        forked=True,
     )

@@ -111,7 +111,7 @@ def test_has_cuda_and_has_cudnn_agree(musa: Interpreter, plain: Interpreter) -> 
         print(torch.has_cuda, torch.has_cudnn)
     """
     assert musa.run(code, forked=True).stdout.split() == ["True", "True"]
-    built = plain.run(code).stdout  # a build of torch for CUDA says so without a GPU
+    built = plain.run(code, forked=True).stdout  # a build of torch for CUDA says so without a GPU
     assert musa.run(code, env={"TORCHADA_VIEW": "musa"}, forked=True).stdout == built
 
 

@@ -81,7 +81,7 @@ def test_each_package_sees_what_it_knows(musa: Interpreter, tmp_path: Path) -> N
         print(json.dumps([*seen, eval("[device.type, str(device)]", scope)]))
     """
     cuda, own = ["cuda", "cuda:0"], ["musa", "musa:0"]
-    assert musa.json(code, env={"PYTHONPATH": str(tmp_path)}) == [cuda, own, own, cuda, own]
+    assert musa.json(code, env={"PYTHONPATH": str(tmp_path)}, forked=True) == [cuda, own, own, cuda, own]
 
 
 def test_nothing_is_left_where_redirection_is_off(musa: Interpreter) -> None:
@@ -105,7 +105,7 @@ def test_nothing_is_left_where_redirection_is_off(musa: Interpreter) -> None:
 def test_a_process_with_torchada_disabled_has_torchs_own_entries(plain: Interpreter) -> None:
     code = "import torch; print(*(type(vars(torch.device)[name]).__name__ for name in ('type', '__str__', '__repr__')))"
     expected = "getset_descriptor wrapper_descriptor wrapper_descriptor"
-    assert plain.run(code, env={"TORCHADA_DISABLE": "1"}).stdout.strip() == expected
+    assert plain.run(code, env={"TORCHADA_DISABLE": "1"}, forked=True).stdout.strip() == expected
 
 
 def test_the_slots_are_torchs_again_after_undo() -> None:

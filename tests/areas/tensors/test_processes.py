@@ -66,7 +66,8 @@ def test_fork_before_initialisation(musa: Interpreter) -> None:
             print(torch.zeros(1, device="cuda").device, flush=True)
             os._exit(0)
         os.wait()
-        """
+        """,
+        forked=True,
     )
     assert done.stdout.strip() == "cuda:0"
 
@@ -111,7 +112,8 @@ def test_fork_after_initialisation_is_refused(musa: Interpreter) -> None:
                 print(error, flush=True)
             os._exit(0)
         os.wait()
-        """
+        """,
+        forked=True,
     )
     # The portable mechanism leaves errors of Python's own classes as torch_musa words them.
     device = "MUSA" if os.environ.get("TORCHADA_NATIVE") == "0" else "CUDA"

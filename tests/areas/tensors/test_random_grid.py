@@ -18,7 +18,7 @@ print(int((drawn - 0.8805201979121193).abs().argmin()))
 
 
 def threads(musa: Interpreter, **env: str) -> int:
-    return int(musa.run(THREADS, env=env).stdout.split()[-1])
+    return int(musa.run(THREADS, env=env, forked=True).stdout.split()[-1])
 
 
 def test_the_grid_is_that_of_an_a100_unless_another_is_named(musa: Interpreter) -> None:
@@ -46,4 +46,5 @@ def test_undo_gives_the_environment_back(musa: Interpreter) -> None:
         assert "TORCH_ARCH_MP_COUNT" not in os.environ
         """,
         env=LATER,
+        forked=True,
     )

@@ -74,7 +74,7 @@ def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -
         raise AssertionError
     assert "torch_musa" not in sys.modules
     """
-    plain.run(code, env={"TORCHADA_DISABLE": "1"})
+    plain.run(code, env={"TORCHADA_DISABLE": "1"}, forked=True)
 
 
 @pytest.mark.filterwarnings("ignore:Sparse", "ignore:Validating sparse")

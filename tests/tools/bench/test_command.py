@@ -16,7 +16,7 @@ BENCH = ["-m", "torchada", "bench"]
 SHORT = ["--simulate", "--seconds", "0.1"]
 
 
-@pytest.mark.full
+@pytest.mark.slow
 @pytest.mark.musa
 @pytest.mark.once
 def test_every_benchmark_is_measured_in_three_forms(musa: Interpreter, tmp_path: Path) -> None:
