@@ -91,3 +91,30 @@ def test_what_is_wrong_is_raised_at_the_launch_or_where_only_values_are_at_the_w
     for seed in ["", *SEEDS[:3]]:
         said = musa.run(WHAT_IS_RAISED, env={"MUSASIM_SEED": seed}, forked=True).stdout
         assert ast.literal_eval(said) == {**expected, "places": ["IndexError"], "types": once, "values": once * 6}
+
+
+# Nothing else lets Python's lock go here: `mem_get_info` holds it while it lets all work run.
+A_KERNEL_IN_PYTHON = """
+import faulthandler
+faulthandler.dump_traceback_later(60, exit=True)
+import time, torch
+
+def sinh(x):
+    time.sleep(0.2)
+    return (x.exp() - (-x).exp()) / 2
+
+library = torch.library.Library("aten", "IMPL")
+library.impl("sinh", sinh, "CPU", allow_override=True)
+x = torch.ones(3, device="cuda")
+torch.cuda.synchronize()
+for _ in range(12):
+    y = torch.sinh(x)
+    time.sleep(0.3)  # long enough for the device to begin it by itself
+    torch.cuda.mem_get_info()
+torch.cuda.synchronize()
+print(torch.allclose(y.cpu(), torch.ones(3).sinh()))
+"""
+
+
+def test_an_operator_that_is_written_in_python_runs_while_another_thread_has_its_lock(musa: Interpreter) -> None:
+    assert musa.run(A_KERNEL_IN_PYTHON, env={"MUSASIM_SEED": "3"}).stdout == "True\n"
