@@ -118,3 +118,33 @@ print(torch.allclose(y.cpu(), torch.ones(3).sinh()))
 
 def test_an_operator_that_is_written_in_python_runs_while_another_thread_has_its_lock(musa: Interpreter) -> None:
     assert musa.run(A_KERNEL_IN_PYTHON, env={"MUSASIM_SEED": "3"}).stdout == "True\n"
+
+
+AN_OBJECT_THAT_GOES = """
+import faulthandler
+faulthandler.dump_traceback_later(60, exit=True)
+import threading, torch
+
+class Note:
+    def __del__(self):
+        gone.append(threading.current_thread().name)
+        torch.cuda.mem_get_info()
+
+gone = []
+y = torch.ones(3, device="cuda")
+torch.cuda.synchronize()
+for i in range(40):
+    x = torch.empty(0, device="cuda")
+    x.note = Note()
+    y = torch.cat([y, x])
+    del x
+    assert gone == ["MainThread"] * (i + 1), gone
+    z = y * 2
+torch.cuda.synchronize()
+print(y.tolist())
+"""
+
+
+def test_a_tensor_without_memory_goes_when_the_program_lets_it_go(musa: Interpreter) -> None:
+    for seed in ["", *SEEDS[:2]]:
+        assert musa.run(AN_OBJECT_THAT_GOES, env={"MUSASIM_SEED": seed}, forked=True).stdout == "[1.0, 1.0, 1.0]\n"

@@ -76,7 +76,7 @@ void keep(Pieces& all, std::exception_ptr error) {
 
 void run_one_of(Pieces& all, const Chosen& chosen) {
   const auto at = all.waiting.begin() + static_cast<std::ptrdiff_t>(chosen[all.numbers() % chosen.size()]);
-  const auto work = std::move(at->run);
+  auto work = std::move(at->run);
   all.waiting.erase(at);
   t_runs = true;
   try {
@@ -84,6 +84,7 @@ void run_one_of(Pieces& all, const Chosen& chosen) {
   } catch (...) {
     keep(all, std::current_exception());
   }
+  work = nullptr;
   t_runs = false;
   waiting = static_cast<int>(all.waiting.size());
 }
@@ -155,6 +156,10 @@ std::exception_ptr take_error() noexcept {
 }
 
 void add(Stream& stream, std::function<void()> work) {
+  if (t_runs) { // what such work launches itself is a part of it
+    work();
+    return;
+  }
   watch();
   with_pieces([&](Pieces& all) {
     {
