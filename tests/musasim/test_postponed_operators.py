@@ -93,6 +93,27 @@ def test_what_is_wrong_is_raised_at_the_launch_or_where_only_values_are_at_the_w
         assert ast.literal_eval(said) == {**expected, "places": ["IndexError"], "types": once, "values": once * 6}
 
 
+WARNINGS = """
+import torch, warnings
+
+x = torch.ones(64, device="cuda")
+torch.cuda.synchronize()
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    torch.mul(x, 2, out=torch.empty(3, device="cuda"))
+    torch.std(x[:1])
+    x.view(8, 8).to_sparse_csr()
+    torch.cuda.synchronize()
+print([str(each.message).split()[0] for each in said])
+"""
+
+
+def test_a_warning_is_said_once(musa: Interpreter) -> None:
+    for seed in ["", *SEEDS[:3]]:
+        said = musa.run(WARNINGS, env={"MUSASIM_SEED": seed}, forked=True).stdout
+        assert ast.literal_eval(said) == ["An", "std():", "Sparse"]
+
+
 # Nothing else lets Python's lock go here: `mem_get_info` holds it while it lets all work run.
 A_KERNEL_IN_PYTHON = """
 import faulthandler
