@@ -124,7 +124,7 @@ void wait_for_stream(c10::DeviceIndex device) {
 }
 
 void finish_before_use(const at::Tensor& tensor) {
-  if (on_musa(tensor)) {
+  if (musart::postponed::any() && on_musa(tensor)) {
     musart::postponed::finish_before(stream_state(current_stream(tensor.device().index())));
   }
 }

@@ -431,7 +431,9 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
   if (C10_UNLIKELY(work_may_wait()) && !waits && is_put_off(op, kernel, signature, check, stack, repeats)) {
     return;
   }
-  musart::postponed::finish_before(stream_state(current_stream(device.index())));
+  if (musart::postponed::any()) {
+    musart::postponed::finish_before(stream_state(current_stream(device.index())));
+  }
   compute(op, kernel, signature, device, check.dense(), stack);
   if (waits) {
     musart::streamcheck::host_waited_for(stream_state(current_stream(device.index())));
