@@ -115,7 +115,8 @@ __global__ void stages(const int* values, int* sums, int rounds) {
       for (; ahead < rounds && ahead < round + kStages; ++ahead) {
         pipeline.producer_acquire();
         for (int i = threadIdx.x; i < kBlock; i += step) {
-          musa::memcpy_async(&kept[ahead % kStages][i], &values[ahead * kBlock + i], sizeof(int), pipeline);
+          const auto* from = reinterpret_cast<const char*>(&values[ahead * kBlock + i]);  // it copies bytes, of any type
+          musa::memcpy_async(&kept[ahead % kStages][i], from, sizeof(int), pipeline);
         }
         pipeline.producer_commit();
       }
