@@ -167,9 +167,10 @@ void run_launches() noexcept {
   }
 }
 
+// Work that waits in streams runs under a lock of its own, for which the operations of a launch may wait.
 std::exception_ptr take_launch_error() noexcept {
   std::exception_ptr error;
-  if (!t_runs_launches) {
+  if (!t_runs_launches && !postponed::runs_here()) {
     with_launches([&](Launches& all) {
       std::swap(error, all.error);
       all.count();
@@ -180,7 +181,7 @@ std::exception_ptr take_launch_error() noexcept {
 
 bool has_launch(const Stream& stream) {
   bool found = false;
-  if (!t_runs_launches) {
+  if (!t_runs_launches && !postponed::runs_here()) {
     with_launches([&](Launches& all) {
       found = std::any_of(all.waiting.begin(), all.waiting.end(), [&](const GraphLaunch& each) {
         return each.stream == &stream || (each.stream->blocking && is_default(stream));
