@@ -136,3 +136,16 @@ extern "C" int run_stages(int* values, int* sums, long rounds, long apart) {
   device_sums.back();
   return finished();
 }
+
+// Whether a thread was the last one to leave a pipeline.
+__global__ void leave(int* last) {
+  __shared__ musa::pipeline_shared_state<musa::thread_scope_block, kStages> state;
+  auto pipeline = musa::make_pipeline(cg::this_thread_block(), &state);
+  last[threadIdx.x] = pipeline.quit();
+}
+extern "C" int run_leave(int* last, int*, long) {
+  Buffer<int> device(last, kBlock);
+  leave<<<1, kBlock>>>(device.data());
+  device.back();
+  return finished();
+}
