@@ -58,8 +58,8 @@ def test_settings_are_kept_and_the_device_has_access(library: Path) -> None:
 
 
 def test_errors(library: Path) -> None:
-    wrong = [INVALID_VALUE] * 3 + [INVALID_DEVICE] + [INVALID_VALUE] * 3
-    assert numbers(library, "run_errors", 12) == [*wrong, NO_MEMORY, INVALID_VALUE, SUCCESS, INVALID_VALUE, SUCCESS]
+    wrong = [INVALID_VALUE] * 3 + [INVALID_DEVICE] + [INVALID_VALUE] * 4
+    assert numbers(library, "run_errors", 13) == [*wrong, NO_MEMORY, INVALID_VALUE, SUCCESS, INVALID_VALUE, SUCCESS]
 
 
 @pytest.mark.skipif(BY_NVCC, reason="the checker of memory is the simulator's")

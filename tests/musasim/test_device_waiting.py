@@ -64,6 +64,12 @@ def test_stages_of_a_pipeline_are_used_when_they_are_filled(library: Path, apart
     assert torch.equal(sums, expected)
 
 
+def test_one_thread_is_the_last_to_leave_a_pipeline(library: Path) -> None:
+    last = torch.full((BLOCK,), -1, dtype=torch.int32)
+    Kernels(library).run("run_leave", last, 0)
+    assert sorted(last.tolist()) == [0] * (BLOCK - 1) + [1]
+
+
 @pytest.mark.skipif(BY_NVCC, reason="the checker of memory is the simulator's")
 @pytest.mark.parametrize(("entry", "argument"), [("hand_down", 0), ("neighbours", 1)])
 def test_the_checker_of_memory_takes_them_for_what_orders_threads(tmp_path: Path, entry: str, argument: int) -> None:

@@ -92,3 +92,81 @@ def test_what_is_wrong_is_raised_at_the_launch_or_where_only_values_are_at_the_w
     for seed in ["", *SEEDS[:3]]:
         said = musa.run(WHAT_IS_RAISED, env={"MUSASIM_SEED": seed}, forked=True).stdout
         assert ast.literal_eval(said) == {**expected, "places": ["IndexError"], "types": once, "values": once * 6}
+
+
+WARNINGS = """
+import torch, warnings
+
+x = torch.ones(64, device="cuda")
+torch.cuda.synchronize()
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    torch.mul(x, 2, out=torch.empty(3, device="cuda"))
+    torch.std(x[:1])
+    x.view(8, 8).to_sparse_csr()
+    torch.cuda.synchronize()
+print([str(each.message).split()[0] for each in said])
+"""
+
+
+def test_a_warning_is_said_once(musa: Interpreter) -> None:
+    for seed in ["", *SEEDS[:3]]:
+        said = musa.run(WARNINGS, env={"MUSASIM_SEED": seed}, forked=True).stdout
+        assert ast.literal_eval(said) == ["An", "std():", "Sparse"]
+
+
+# Nothing else lets Python's lock go here: `mem_get_info` holds it while it lets all work run.
+A_KERNEL_IN_PYTHON = """
+import faulthandler
+faulthandler.dump_traceback_later(60, exit=True)
+import time, torch
+
+def sinh(x):
+    time.sleep(0.2)
+    return (x.exp() - (-x).exp()) / 2
+
+library = torch.library.Library("aten", "IMPL")
+library.impl("sinh", sinh, "CPU", allow_override=True)
+x = torch.ones(3, device="cuda")
+torch.cuda.synchronize()
+for _ in range(12):
+    y = torch.sinh(x)
+    time.sleep(0.3)  # long enough for the device to begin it by itself
+    torch.cuda.mem_get_info()
+torch.cuda.synchronize()
+print(torch.allclose(y.cpu(), torch.ones(3).sinh()))
+"""
+
+
+def test_an_operator_that_is_written_in_python_runs_while_another_thread_has_its_lock(musa: Interpreter) -> None:
+    assert musa.run(A_KERNEL_IN_PYTHON, env={"MUSASIM_SEED": "3"}).stdout == "True\n"
+
+
+AN_OBJECT_THAT_GOES = """
+import faulthandler
+faulthandler.dump_traceback_later(60, exit=True)
+import threading, torch
+
+class Note:
+    def __del__(self):
+        gone.append(threading.current_thread().name)
+        torch.cuda.mem_get_info()
+
+gone = []
+y = torch.ones(3, device="cuda")
+torch.cuda.synchronize()
+for i in range(40):
+    x = torch.empty(0, device="cuda")
+    x.note = Note()
+    y = torch.cat([y, x])
+    del x
+    assert gone == ["MainThread"] * (i + 1), gone
+    z = y * 2
+torch.cuda.synchronize()
+print(y.tolist())
+"""
+
+
+def test_a_tensor_without_memory_goes_when_the_program_lets_it_go(musa: Interpreter) -> None:
+    for seed in ["", *SEEDS[:2]]:
+        assert musa.run(AN_OBJECT_THAT_GOES, env={"MUSASIM_SEED": seed}, forked=True).stdout == "[1.0, 1.0, 1.0]\n"

@@ -231,6 +231,39 @@ def test_a_lock_is_its_holders_and_no_forked_childs(cache: Cache, case: str, exp
                 os.kill(child, signal.SIGKILL)
 
 
+# A child is forked, as another thread may do, while the parent asks whether the entry is being built.
+ASKING = """
+import fcntl, os, sys, time
+from pathlib import Path
+from _torchada_cache.cache import Cache
+
+plain = fcntl.flock
+def flock(descriptor, how):
+    plain(descriptor, how)
+    if how & fcntl.LOCK_SH:
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+        print(child, flush=True)
+fcntl.flock = flock
+assert not Cache("program", "PROGRAM_CACHE_DIR", Path(os.environ["CACHE"])).is_busy("entry")
+print("asked", flush=True)
+"""
+
+
+def test_who_asks_whether_an_entry_is_busy_leaves_no_lock_to_a_child(cache: Cache) -> None:
+    cache.get("entry", library)
+    env = {**os.environ, "CACHE": str(cache.folder)}
+    with subprocess.Popen([sys.executable, "-c", ASKING], env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        child = int(process.stdout.readline())
+        try:
+            assert process.stdout.readline() == "asked\n"
+            assert not is_locked(cache)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
 def test_a_file_system_without_locks_builds_all_the_same(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Perhaps twice; whoever comes second takes what is there, and touches no folder that another may be building in."""
 

@@ -58,6 +58,8 @@ def test_sums_of_shared_memory(tmp_path: Path, release: str) -> None:
         assert mine["half"] == wanted[4:] and mine["copied"] == [3.0] * 8
         assert mine["scattered"] == wanted[4 * rank : 4 * rank + 4]
         assert "only sum is supported" in mine["sum_of_maxima"]
+        assert all("output has to be" in words for words in mine["wrong_outputs"])
+        assert mine["of_nothing"] == []
         assert mine["multimem"].startswith(
             "UnsupportedError: torch.ops.symm_mem.multimem_all_reduce_ has no counterpart"
         )

@@ -90,7 +90,7 @@ def _multiplied(*recipes: int, **changes: Any) -> torch.Tensor:
     given: dict[str, Any] = {"scales": (one, one), "right": right, "contraction": [], "out_dtype": None, **changes}
     first, second = given["scales"]
     return torch._scaled_mm_v2(
-        left,
+        given.get("left", left),
         given["right"],
         [first],
         [recipes[0]],
@@ -98,9 +98,10 @@ def _multiplied(*recipes: int, **changes: Any) -> torch.Tensor:
         [second],
         [recipes[1]],
         [],
-        None,
+        given.get("bias"),
         given["out_dtype"],
         given["contraction"],
+        **({"out": given["out"]} if "out" in given else {}),
     )
 
 
@@ -108,6 +109,15 @@ def _multiplied(*recipes: int, **changes: Any) -> torch.Tensor:
 def test_a_product_has_the_type_of_the_first_matrix_or_that_which_is_asked_for() -> None:
     assert _multiplied(TENSOR, TENSOR).dtype == torch.float8_e4m3fn
     assert _multiplied(TENSOR, TENSOR, out_dtype=torch.float32, contraction=[-1, -2]).dtype == torch.float32
+
+
+@needs_recipes
+@pytest.mark.parametrize("asked", [None, torch.bfloat16])
+def test_a_given_matrix_says_the_type_of_the_product(asked: torch.dtype | None) -> None:
+    wanted = _multiplied(TENSOR, TENSOR, out_dtype=torch.bfloat16)
+    out = torch.empty(0, dtype=torch.bfloat16, device="cuda")
+    assert _multiplied(TENSOR, TENSOR, out_dtype=asked, out=out) is out
+    assert torch.equal(out, wanted)
 
 
 def _on_the_device(value: Any) -> Any:
@@ -127,6 +137,18 @@ def _on_the_device(value: Any) -> Any:
         ((TENSOR, TENSOR), {"scales": (torch.ones(1).half(), torch.ones(1))}, "float16"),
         ((TENSOR, TENSOR), {"contraction": [0, 1]}, r"must be \(-1, -2\)"),
         ((TENSOR, TENSOR), {"right": torch.zeros(2, 2).to(torch.float8_e4m3fn)}, "256x384 and 2x2"),
+        (
+            (TENSOR, TENSOR),
+            {"out_dtype": torch.float16, "out": torch.empty(0, dtype=torch.bfloat16)},
+            "must match output",
+        ),
+        ((LINE, LINE), {"left": torch.zeros(M, K)}, "Expected mat_a to be Float8 matrix got torch.float32"),
+        (
+            (LINE, LINE),
+            {"right": torch.zeros(K, N, dtype=torch.int8)},
+            "Expected mat_b to be Float8 matrix got torch.int8",
+        ),
+        ((LINE, LINE), {"bias": torch.ones(1).bfloat16()}, "Bias must be size 144 but got 1"),
     ],
 )
 def test_what_cuda_refuses_is_refused(recipes: tuple[int, int], changes: dict[str, Any], words: str) -> None:

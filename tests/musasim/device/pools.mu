@@ -180,6 +180,7 @@ extern "C" int run_errors(long* numbers, long) {
   refused.location = plain(0).location;
   refused.flags = musaMemAccessFlagsProtNone;
   *numbers++ = musaMemPoolSetAccess(own.pool, &refused, 1);
+  *numbers++ = musaMemPoolSetAccess(own.pool, nullptr, 1);
   *numbers++ = musaMallocAsync(&block, size_t{1} << 60, own.streams[0]);
   *numbers++ = musaMallocAsync(static_cast<void**>(nullptr), 8, own.streams[0]);
   musaMallocAsync(&block, 8, own.streams[0]);

@@ -115,7 +115,8 @@ __global__ void stages(const int* values, int* sums, int rounds) {
       for (; ahead < rounds && ahead < round + kStages; ++ahead) {
         pipeline.producer_acquire();
         for (int i = threadIdx.x; i < kBlock; i += step) {
-          musa::memcpy_async(&kept[ahead % kStages][i], &values[ahead * kBlock + i], sizeof(int), pipeline);
+          const auto* from = reinterpret_cast<const char*>(&values[ahead * kBlock + i]);  // it copies bytes, of any type
+          musa::memcpy_async(&kept[ahead % kStages][i], from, sizeof(int), pipeline);
         }
         pipeline.producer_commit();
       }
@@ -133,5 +134,18 @@ extern "C" int run_stages(int* values, int* sums, long rounds, long apart) {
   const auto kernel = apart ? stages<true> : stages<false>;
   kernel<<<1, kBlock>>>(device_values.data(), device_sums.data(), static_cast<int>(rounds));
   device_sums.back();
+  return finished();
+}
+
+// Whether a thread was the last one to leave a pipeline.
+__global__ void leave(int* last) {
+  __shared__ musa::pipeline_shared_state<musa::thread_scope_block, kStages> state;
+  auto pipeline = musa::make_pipeline(cg::this_thread_block(), &state);
+  last[threadIdx.x] = pipeline.quit();
+}
+extern "C" int run_leave(int* last, int*, long) {
+  Buffer<int> device(last, kBlock);
+  leave<<<1, kBlock>>>(device.data());
+  device.back();
   return finished();
 }

@@ -220,6 +220,15 @@ def memory_that_was_registered() -> Tensor:
     return batch.clone()
 
 
+def memory_that_a_copy_gathers_first() -> list[Tensor]:
+    """The host may go on with pinned memory that lies in another order: the copy has taken or put its elements when it returns."""
+    x, batch = given().view(8, 8), torch.arange(64.0).view(8, 8).pin_memory()
+    y = torch.empty(8, 8, device="cuda").copy_(batch.t(), non_blocking=True)
+    batch.zero_()
+    batch.t().copy_(x, non_blocking=True)
+    return [y, batch.clone()]
+
+
 def random_numbers() -> list[Tensor]:
     torch.manual_seed(3)
     own = torch.Generator("cuda").manual_seed(5)
@@ -453,9 +462,10 @@ PLANTED = (
     random_numbers_are_read_too_early, a_gradient_is_read_too_early, places_are_read_too_early,
 )  # fmt: skip
 RIGHT = (
-    a_chain_of_streams, memory_that_was_registered, a_loader_that_copies_ahead, random_numbers, training, backward_of_two_streams,
-    batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given, places, masks, matrices, lists_of_tensors,
-    numbers_of_the_host, types, between_devices, memory_that_comes_and_goes, storages, a_thread_beside,
+    a_chain_of_streams, memory_that_was_registered, memory_that_a_copy_gathers_first, a_loader_that_copies_ahead,
+    random_numbers, training, backward_of_two_streams, batch_norm_in_a_graph, parts_of_one_memory, results_that_are_given,
+    places, masks, matrices, lists_of_tensors, numbers_of_the_host, types, between_devices, memory_that_comes_and_goes,
+    storages, a_thread_beside,
 )  # fmt: skip
 
 

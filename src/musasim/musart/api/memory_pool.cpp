@@ -202,6 +202,9 @@ musaError_t musaMemPoolSetAccess(musaMemPool_t handle, const musaMemAccessDesc* 
   if (const auto error = enter_pool(handle, &pool)) {
     return remember(error);
   }
+  if (descriptions == nullptr && count != 0) {
+    return remember(musaErrorInvalidValue);
+  }
   for (size_t at = 0; at < count; ++at) {
     const auto& [location, flags] = descriptions[at];
     const bool is_own = location.id == pool->device;

@@ -46,18 +46,13 @@ Launches& launches() {
 thread_local bool t_runs_launches = false; // what their operations do themselves depends on none of them
 thread_local Stream* t_launching = nullptr;
 
-// Waits for the lock without those that another thread may need to release it, such as Python's.
 void with_launches(const std::function<void(Launches&)>& work) {
   const auto locked = [&] {
     auto& all = launches();
     const std::lock_guard<std::mutex> lock(all.mutex);
     work(all);
   };
-  if (launch_hooks.without_locks != nullptr) {
-    launch_hooks.without_locks(locked);
-  } else {
-    locked();
-  }
+  without_locks(locked);
 }
 
 void run_operations(GraphLaunch& launch, size_t end) {
@@ -129,6 +124,10 @@ void run_at_once(const Nodes& nodes, Stream& stream) {
 
 } // namespace
 
+void without_locks(const std::function<void()>& work) {
+  launch_hooks.without_locks == nullptr ? work() : launch_hooks.without_locks(work);
+}
+
 void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, Stream& stream) {
   postponed::finish();
   const bool waits = !is_default(stream) && !is_blocking();
@@ -168,9 +167,10 @@ void run_launches() noexcept {
   }
 }
 
+// Work that waits in streams runs under a lock of its own, for which the operations of a launch may wait.
 std::exception_ptr take_launch_error() noexcept {
   std::exception_ptr error;
-  if (!t_runs_launches) {
+  if (!t_runs_launches && !postponed::runs_here()) {
     with_launches([&](Launches& all) {
       std::swap(error, all.error);
       all.count();
@@ -181,7 +181,7 @@ std::exception_ptr take_launch_error() noexcept {
 
 bool has_launch(const Stream& stream) {
   bool found = false;
-  if (!t_runs_launches) {
+  if (!t_runs_launches && !postponed::runs_here()) {
     with_launches([&](Launches& all) {
       found = std::any_of(all.waiting.begin(), all.waiting.end(), [&](const GraphLaunch& each) {
         return each.stream == &stream || (each.stream->blocking && is_default(stream));

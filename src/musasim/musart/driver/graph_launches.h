@@ -23,6 +23,8 @@ struct LaunchHooks {
   void (*without_locks)(const std::function<void()>& work) = nullptr; // lets other threads go on meanwhile
 };
 extern LaunchHooks launch_hooks;
+// For work that waits for a lock: those that another thread may need to release it, such as Python's, are free meanwhile.
+void without_locks(const std::function<void()>& work);
 
 // May raise what an operation throws, if the launch does not wait and nothing waits.
 void launch_graph(const void* executable, std::shared_ptr<const std::vector<Capture::Node>> nodes, Stream& stream);

@@ -1,6 +1,7 @@
 #include "memory_pool.h"
 
 #include "memory.h"
+#include "postponed.h"
 #include "virtual_memory.h"
 
 #include <algorithm>
@@ -164,6 +165,7 @@ void* allocate_from(MemoryPool& pool, size_t bytes) {
 }
 
 bool give_back_to_pool(void* base) {
+  postponed::finish(); // not under the lock
   const Lock lock(pools().mutex);
   const auto found = pools().blocks.find(base);
   if (found == pools().blocks.end()) {

@@ -3,6 +3,7 @@
 #include "../ground/chosen_seed.h"
 #include "../ground/on_device.h"
 #include "device.h"
+#include "graph_launches.h"
 #include "happens_before.h"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ void keep(Pieces& all, std::exception_ptr error) {
 
 void run_one_of(Pieces& all, const Chosen& chosen) {
   const auto at = all.waiting.begin() + static_cast<std::ptrdiff_t>(chosen[all.numbers() % chosen.size()]);
-  const auto work = std::move(at->run);
+  auto work = std::move(at->run);
   all.waiting.erase(at);
   t_runs = true;
   try {
@@ -83,20 +84,36 @@ void run_one_of(Pieces& all, const Chosen& chosen) {
   } catch (...) {
     keep(all, std::current_exception());
   }
+  work = nullptr;
   t_runs = false;
   waiting = static_cast<int>(all.waiting.size());
+}
+
+// Work may be written in Python, and the thread that runs it needs Python's lock then, which this one may hold.
+template <typename Act>
+void with_pieces(Act act) {
+  auto& all = pieces();
+  ++all.asked;
+  const std::unique_lock<std::mutex> at_once(all.mutex, std::try_to_lock);
+  if (at_once.owns_lock()) {
+    act(all);
+    return;
+  }
+  without_locks([&] {
+    const std::lock_guard<std::mutex> lock(all.mutex);
+    act(all);
+  });
 }
 
 // Each time, one of those that have to run, or by chance another one that may.
 template <typename Needed>
 void run_needed(Needed needed) {
   if (t_runs || in_bad_fork() || on_device()) return;
-  auto& all = pieces();
-  ++all.asked;
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  for (auto chosen = ready(all, needed); !chosen.empty(); chosen = ready(all, needed)) {
-    run_one_of(all, all.numbers() % 4 == 0 ? ready(all, any_piece) : chosen);
-  }
+  with_pieces([&](Pieces& all) {
+    for (auto chosen = ready(all, needed); !chosen.empty(); chosen = ready(all, needed)) {
+      run_one_of(all, all.numbers() % 4 == 0 ? ready(all, any_piece) : chosen);
+    }
+  });
 }
 
 // A device begins work though the host does nothing but look at its own memory, or wait for another process.
@@ -139,19 +156,22 @@ std::exception_ptr take_error() noexcept {
 }
 
 void add(Stream& stream, std::function<void()> work) {
+  if (t_runs) { // what such work launches itself is a part of it
+    work();
+    return;
+  }
   watch();
-  auto& all = pieces();
-  ++all.asked;
-  const std::lock_guard<std::mutex> lock(all.mutex);
-  {
-    const std::lock_guard<std::recursive_mutex> order(streamcheck::order_lock());
-    const auto moment = streamcheck::begin_work(stream);
-    all.waiting.push_back({moment, stream.known, std::move(work)});
-  }
-  waiting = static_cast<int>(all.waiting.size());
-  while (!all.waiting.empty() && (all.waiting.size() > kMost || all.numbers() % 2 == 0)) {
-    run_one_of(all, ready(all, any_piece));
-  }
+  with_pieces([&](Pieces& all) {
+    {
+      const std::lock_guard<std::recursive_mutex> order(streamcheck::order_lock());
+      const auto moment = streamcheck::begin_work(stream);
+      all.waiting.push_back({moment, stream.known, std::move(work)});
+    }
+    waiting = static_cast<int>(all.waiting.size());
+    while (!all.waiting.empty() && (all.waiting.size() > kMost || all.numbers() % 2 == 0)) {
+      run_one_of(all, ready(all, any_piece));
+    }
+  });
 }
 
 void run_all() noexcept {

@@ -6,7 +6,7 @@ two barriers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from torchada.redirect.context import Context
@@ -95,31 +95,42 @@ class _Sums:
         }
 
     def _new(self, shared: Tensor, operation: str, group: str) -> Tensor:
-        return self._sum(shared, operation, self._met(shared, group))
+        _check_sum(shared, operation)
+        if shared.numel() == 0:
+            return self._torch.empty_like(shared)  # type: ignore[no-any-return]
+        return self._sum(shared, self._met(shared, group))
 
     def _into(self, shared: Tensor, operation: str, group: str, out: Tensor) -> Tensor:
+        _check_output(out, shared, shared.shape)
         return out.copy_(self._new(shared, operation, group))
 
     def _copied(self, shared: Tensor, local: Tensor, operation: str, group: str) -> Tensor:
         if local.numel() > shared.numel() or local.dtype != shared.dtype:
             raise RuntimeError("the local input has to fit into the symmetric buffer, and to have its type")
+        _check_sum(shared, operation)
         part = shared.view(-1)[: local.numel()].view(local.shape)
         return self._new(part.copy_(local), operation, group)
 
     def _copied_into(self, shared: Tensor, local: Tensor, operation: str, group: str, out: Tensor) -> Tensor:
+        _check_output(out, shared, local.shape)
         return out.copy_(self._copied(shared, local, operation, group))
 
     def _in_place(self, shared: Tensor, operation: str, group: str) -> Tensor:
-        memory = self._met(shared, group)
-        shared.copy_(self._sum(shared, operation, memory))
-        memory.barrier()
+        _check_sum(shared, operation)
+        if shared.numel() != 0:
+            memory = self._met(shared, group)
+            shared.copy_(self._sum(shared, memory))
+            memory.barrier()
         return shared
 
     def _scattered(self, shared: Tensor, group: str, split_last_dim: bool, out: Tensor) -> Tensor:
-        memory, dim = self._met(shared, group), -1 if split_last_dim else 0
+        _check_sum(shared, "sum")
+        memory, dim = self._met(shared, group), shared.dim() - 1 if split_last_dim else 0
         if shared.size(dim) % memory.world_size:
             raise RuntimeError(f"{shared.size(dim)} elements cannot be divided among {memory.world_size} ranks")
-        return out.copy_(self._sum(shared, "sum", memory).chunk(memory.world_size, dim)[memory.rank])
+        part = [size // memory.world_size if at == dim else size for at, size in enumerate(shared.shape)]
+        _check_output(out, shared, part)
+        return out.copy_(self._sum(shared, memory).chunk(memory.world_size, dim)[memory.rank])
 
     def _met(self, shared: Tensor, group: str) -> Any:
         memory = self._torch._C._distributed_c10d._SymmetricMemory.rendezvous(shared, group)
@@ -127,11 +138,7 @@ class _Sums:
             raise RuntimeError("the input has to be allocated by torch.distributed._symmetric_memory.empty()")
         return memory
 
-    def _sum(self, shared: Tensor, operation: str, memory: Any) -> Tensor:
-        if operation != "sum":
-            raise RuntimeError(f"only sum is supported, and not {operation}")
-        if not shared.is_contiguous():
-            raise RuntimeError("the input has to be contiguous")
+    def _sum(self, shared: Tensor, memory: Any) -> Tensor:
         parts = self._parts(shared, memory)
         memory.barrier()
         wide = self._torch.float32 if shared.dtype in (self._torch.float16, self._torch.bfloat16) else shared.dtype
@@ -146,3 +153,17 @@ class _Sums:
         """The tensor's place in each rank's memory."""
         begin = (shared.data_ptr() - memory.buffer_ptrs[memory.rank]) // shared.element_size()
         return [memory.get_buffer(rank, shared.shape, shared.dtype, begin) for rank in range(memory.world_size)]
+
+
+def _check_sum(shared: Tensor, operation: str) -> None:
+    if operation != "sum":
+        raise RuntimeError(f"only sum is supported, and not {operation}")
+    if not shared.is_contiguous():
+        raise RuntimeError("the input has to be contiguous")
+
+
+def _check_output(out: Tensor, shared: Tensor, shape: Sequence[int]) -> None:
+    """Before any rank waits for the others: the kernels of CUDA write as many elements of this type as there are."""
+    if not out.is_contiguous() or out.dtype != shared.dtype or list(out.shape) != list(shape):
+        wanted, given = f"{shared.dtype} and shape {list(shape)}", f"{out.dtype} and shape {list(out.shape)}"
+        raise RuntimeError(f"the output has to be contiguous, of {wanted}, and not of {given}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _API = "torch.nn.functional.scaled_mm"
 _BLOCK = 128
+_OUT_DTYPE = 9  # its place among the arguments
 # Values of torch.nn.functional.ScalingType.
 _TENSOR, _ROW, _SIXTEEN, _THIRTY_TWO, _LINE, _SQUARE = range(6)
 _AS_BEFORE = {(_TENSOR, _TENSOR), (_ROW, _ROW)}
@@ -46,6 +47,7 @@ class ScaledProduct:
         use_fast_accum: bool = False,
     ) -> Tensor:
         _check_sizes(left, right, contraction_dim)
+        self._check_types(left, right, bias)
         recipes = (*recipe_left, *recipe_right)
         self._refuse_small_blocks(recipes)
         scales = (*scale_left, *scale_right)
@@ -62,10 +64,23 @@ class ScaledProduct:
         product = wide @ other.t()
         return (product if bias is None else product + bias).to(dtype)
 
-    def out(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        """The kernel of the overload that writes into a given tensor."""
-        made = self(*args, **kwargs)
+    def out(self, *args: Any, out: Tensor) -> Tensor:
+        """The kernel of the overload that writes into a given tensor, whose type the product gets."""
+        *before, asked = (*args, None, None)[
+            : _OUT_DTYPE + 1
+        ]  # those at the end are left out where they have their defaults
+        if asked not in (None, out.dtype):
+            raise ValueError(f"out_dtype must match output matrix type: it is {asked}, and the matrix has {out.dtype}")
+        made = self(*before, out.dtype, *args[_OUT_DTYPE + 1 :])
         return out.resize_(made.shape).copy_(made)
+
+    def _check_types(self, left: Tensor, right: Tensor, bias: Tensor | None) -> None:
+        eight = (self._torch.float8_e4m3fn, self._torch.float8_e5m2)
+        for name, matrix in (("mat_a", left), ("mat_b", right)):
+            if matrix.dtype not in eight:
+                raise ValueError(f"Expected {name} to be Float8 matrix got {matrix.dtype}")
+        if bias is not None and bias.numel() != right.size(1):
+            raise ValueError(f"Bias must be size {right.size(1)} but got {bias.numel()}")
 
     def _refuse_small_blocks(self, recipes: Sequence[int]) -> None:
         small = [size for size, recipe in (("1x16", _SIXTEEN), ("1x32", _THIRTY_TWO)) if recipe in recipes]

@@ -69,13 +69,20 @@ def sums(rank: int, group: str) -> dict[str, Any]:
         "two_shot": mine.tolist(),
         "copied": symm.one_shot_all_reduce_copy(mine, local, "sum", group).tolist(),
         "multimem": multimem(mine, group),
-        "sum_of_maxima": refusal(mine, group),
+        "sum_of_maxima": refusal(mine, "max", group),
+        "wrong_outputs": [
+            refusal(mine, "sum", group, torch.empty(2, SIZE, device="cuda")),
+            refusal(mine, "sum", group, torch.empty(SIZE, device="cuda", dtype=torch.float64)),
+            refusal(mine, "sum", group, torch.empty(SIZE * 2, device="cuda")[::2]),
+        ],
+        "of_nothing": symm.one_shot_all_reduce(mine[:0], "sum", group).tolist(),
     }
 
 
-def refusal(mine: torch.Tensor, group: str) -> str:
+def refusal(mine: torch.Tensor, operation: str, group: str, *out: torch.Tensor) -> str:
+    symm = torch.ops.symm_mem
     try:
-        torch.ops.symm_mem.one_shot_all_reduce(mine, "max", group)
+        (symm.one_shot_all_reduce_out if out else symm.one_shot_all_reduce)(mine, operation, group, *out)
     except RuntimeError as error:
         return str(error).partition("\n")[0]
     return "done"

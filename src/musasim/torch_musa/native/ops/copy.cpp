@@ -124,7 +124,7 @@ void wait_for_stream(c10::DeviceIndex device) {
 }
 
 void finish_before_use(const at::Tensor& tensor) {
-  if (on_musa(tensor)) {
+  if (musart::postponed::any() && on_musa(tensor)) {
     musart::postponed::finish_before(stream_state(current_stream(tensor.device().index())));
   }
 }
@@ -141,10 +141,20 @@ bool is_simple(const at::Tensor& source, const at::Tensor& destination) {
       at::has_internal_overlap(destination) == at::MemOverlap::No;
 }
 
+// Another copy gathers or scatters its elements in other memory of the host, before the call returns.
+bool goes_straight(const at::Tensor& source, const at::Tensor& destination) {
+  const auto& host = on_musa(source) ? destination : source;
+  const bool is_alike = source.sizes() == destination.sizes();
+  const bool as_it_lies = is_alike && source.dtype() == destination.dtype() && source.strides() == destination.strides();
+  return as_it_lies || (host.is_contiguous() && (is_alike || on_musa(source)));
+}
+
 // Whether the host goes on before it is done: within a device, or with pinned memory where the program has asked for it.
 bool may_wait(const at::Tensor& source, const at::Tensor& destination, bool non_blocking) {
   const bool within = source.device() == destination.device();
-  const bool begins = within || (on_musa(source) != on_musa(destination) && !needs_host(source, destination, non_blocking));
+  const bool begins = within ||
+      (on_musa(source) != on_musa(destination) && !needs_host(source, destination, non_blocking) &&
+       goes_straight(source, destination));
   return begins && is_simple(source, destination);
 }
 

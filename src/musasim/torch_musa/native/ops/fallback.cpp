@@ -379,15 +379,15 @@ bool is_put_off(
     const c10::OperatorHandle& kernel,
     const Signature& signature,
     const DeviceCheck& check,
-    Stack* stack) {
+    Stack* stack,
+    std::optional<Repeats>& repeats) {
   if (!check.dense()) {
     return false;
   }
   const auto device = check.device();
   const bool dense = kernel == op;
-  const bool waits = run_later(op, signature, device, *stack, [=, &signature](Stack* later) {
-    Call(op, signature, device, *later).run(kernel, dense);
-  });
+  const auto run = [=, &signature](Stack* later) { Call(op, signature, device, *later).run(kernel, dense); };
+  const bool waits = run_later(op, signature, device, *stack, run, repeats);
   if (waits) {
     count(Counted::Operator, op.schema().name().c_str());
   }
@@ -427,10 +427,13 @@ void run_on_cpu_as(const c10::OperatorHandle& op, const c10::OperatorHandle& ker
     wait_for_results(current_stream(check.device().index()));
   }
   const auto device = check.device();
-  if (C10_UNLIKELY(work_may_wait()) && !waits && is_put_off(op, kernel, signature, check, stack)) {
+  std::optional<Repeats> repeats;
+  if (C10_UNLIKELY(work_may_wait()) && !waits && is_put_off(op, kernel, signature, check, stack, repeats)) {
     return;
   }
-  musart::postponed::finish_before(stream_state(current_stream(device.index())));
+  if (musart::postponed::any()) {
+    musart::postponed::finish_before(stream_state(current_stream(device.index())));
+  }
   compute(op, kernel, signature, device, check.dense(), stack);
   if (waits) {
     musart::streamcheck::host_waited_for(stream_state(current_stream(device.index())));

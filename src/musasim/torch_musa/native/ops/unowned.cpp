@@ -9,7 +9,7 @@ namespace musasim {
 namespace {
 
 bool refers_to_device(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.device().type() == kMusa && tensor.has_storage() && tensor.storage().data() != nullptr;
+  return tensor.defined() && tensor.device().type() == kMusa && tensor.has_storage();
 }
 
 } // namespace
@@ -34,7 +34,9 @@ const c10::Storage& Unowned::storage_over(const c10::Storage& storage) {
 }
 
 at::Tensor Unowned::of(const at::Tensor& tensor) {
-  return refers_to_device(tensor) ? over(tensor) : tensor;
+  // One without memory as well, where work waits: its end may be the end of an object of Python's, at any place and on any thread.
+  const bool is_kept = !refers_to_device(tensor) || (capture_ != nullptr && tensor.storage().data() == nullptr);
+  return is_kept ? tensor : over(tensor);
 }
 
 at::Tensor Unowned::over(const at::Tensor& tensor) {

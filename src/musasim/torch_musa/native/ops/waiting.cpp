@@ -74,6 +74,15 @@ class Unheard final : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
+class Heard final : public c10::WarningHandler {
+ public:
+  std::vector<c10::Warning> warnings;
+
+  void process(const c10::Warning& warning) override {
+    warnings.push_back(warning);
+  }
+};
+
 // Work that waits runs on any thread, in the middle of anything.
 void undisturbed(const std::function<void()>& work) {
   const c10::impl::ForceDispatchKeyGuard plain(c10::default_included_set, c10::default_excluded_set);
@@ -132,7 +141,34 @@ Stack arguments_of(const Signature& signature, const Stack& stack) {
   return {stack.end() - static_cast<std::ptrdiff_t>(signature.arguments), stack.end()};
 }
 
+// Whether the operator can wait. What it warns of is said here once, whether it waits or runs now.
+bool try_out(Drawn& drawn, Trial& trial, const std::function<void(Stack*)>& run, std::optional<Repeats>& repeats) {
+  Heard heard;
+  bool waits = false;
+  try {
+    const c10::WarningUtils::WarningHandlerGuard hear(&heard);
+    drawn.try_out([&] { waits = trial.run(run); });
+  } catch (const std::exception&) {
+    waits = false; // it is raised again, unless it came from values that are not there yet
+  }
+  for (const auto& warning : heard.warnings) {
+    c10::warn(warning);
+  }
+  if (!waits && !heard.warnings.empty()) {
+    repeats.emplace(std::move(heard.warnings));
+  }
+  return waits;
+}
+
 } // namespace
+
+void Repeats::process(const c10::Warning& warning) {
+  const bool is_said =
+      std::any_of(said_.begin(), said_.end(), [&](const c10::Warning& each) { return each.msg() == warning.msg(); });
+  if (!is_said) {
+    before_->process(warning);
+  }
+}
 
 bool work_may_wait() {
   static const bool wanted = musart::postponed::wanted();
@@ -145,7 +181,8 @@ bool run_later(
     const Signature& signature,
     c10::Device device,
     Stack& stack,
-    std::function<void(Stack*)> run) {
+    std::function<void(Stack*)> run,
+    std::optional<Repeats>& repeats) {
   auto arguments = arguments_of(signature, stack);
   if (!signature.may_wait || !has_only_numbers_of_the_host(arguments) || (signature.masks_shape_result && has_masks(arguments))) {
     return false;
@@ -157,13 +194,7 @@ bool run_later(
   const musart::postponed::Busy busy;
   Drawn drawn(signature, device.index(), arguments);
   Trial trial(signature, arguments, op.schema().returns().size(), device);
-  bool waits = false;
-  try {
-    drawn.try_out([&] { waits = trial.run(run); });
-  } catch (const std::exception&) {
-    return false; // it is raised again, unless it came from values that are not there yet
-  }
-  if (!waits) {
+  if (!try_out(drawn, trial, run, repeats)) {
     return false;
   }
   const auto numbers = drawn.take();

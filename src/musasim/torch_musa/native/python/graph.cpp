@@ -69,9 +69,10 @@ void register_accelerator_graph() {
 #endif
 }
 
-// A thread that waits for launches of graphs does not keep Python from those that run them.
+// A thread that waits for launches of graphs, or for work that waits in streams, does not keep Python from those that run it. When Python
+// has ended, its answer says nothing.
 void without_interpreter_lock(const std::function<void()>& work) {
-  if (PyGILState_Check() != 0) {
+  if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) {
     const py::gil_scoped_release release;
     work();
   } else {

@@ -177,6 +177,8 @@ Block* DeviceCache::take_from_device(BlockPool& pool, size_t size, c10::Stream s
   }
   if (block == nullptr && redirects_.empty()) {
     ++stats_.num_alloc_retries;
+    musart::postponed::finish(); // a device waits for all streams here
+    collect_pending(context);
     release_cached(context);
     block = take();
   }
@@ -401,6 +403,9 @@ void DeviceCache::collect_deferred() {
 }
 
 void DeviceCache::collect_pending(const Context& context) {
+  if (musart::postponed::any()) {
+    return; // by MUSASIM_SEED what used them may still wait. Run under this lock, it could wait for a thread that waits for the lock
+  }
   const auto now = pending_.empty() ? 0 : now_ns();
   for (auto it = pending_.begin(); it != pending_.end();) {
     Block* block = *it;
@@ -410,7 +415,6 @@ void DeviceCache::collect_pending(const Context& context) {
       continue;
     }
     for (const auto& use : block->uses) {
-      musart::postponed::finish_before(stream_state(use.stream)); // by MUSASIM_SEED it may still wait
       musart::streamcheck::forget_work_of(stream_state(use.stream), block->address, block->size);
     }
     block->uses.clear();
@@ -514,6 +518,7 @@ void DeviceCache::release_segment(Segment* segment, const Context& context) {
   segments_.erase(segment->address);
   if (segment->plugged != nullptr) {
     void* stream = stream_handle(make_stream(device_, segment->stream));
+    musart::postponed::finish(); // such an allocator need not wait for the stream
     segment->plugged->free(segment->address, segment->size, device_, stream);
   } else {
     const TracedCall call("musaFree");

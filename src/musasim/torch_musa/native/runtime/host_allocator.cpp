@@ -60,6 +60,7 @@ class PinnedCache {
     return true;
   }
   void empty() {
+    musart::postponed::finish();
     const std::lock_guard<std::mutex> lock(mutex_);
     collect();
     for (auto& [size, blocks] : free_) {
@@ -114,11 +115,10 @@ class PinnedCache {
 
   void collect() {
     const auto now = now_ns();
-    const auto done = std::partition(
-        pending_.begin(), pending_.end(), [&](const Pending& each) { return each.use.done_ns > now; });
-    if (done != pending_.end()) {
-      musart::postponed::finish(); // by MUSASIM_SEED the copies may still wait
-    }
+    const bool any_waits = musart::postponed::any(); // by MUSASIM_SEED; it cannot run under this lock
+    const auto done = std::partition(pending_.begin(), pending_.end(), [&](const Pending& each) {
+      return each.use.done_ns > now || (each.use.done_ns != 0 && any_waits);
+    });
     for (auto it = done; it != pending_.end(); ++it) {
       musart::streamcheck::forget(it->address, it->use.size);
       free_[it->use.size].push_back(it->address);
