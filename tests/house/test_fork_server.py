@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.interpreter import FORK_SERVERS, Interpreter
+from support.fork_server import ForkServer, ForkServers
+from support.interpreter import FORK_SERVERS, Interpreter, clean_environment
 
 pytestmark = pytest.mark.once
 
@@ -59,12 +61,33 @@ def test_it_is_a_child_that_has_not_touched_the_device(musa: Interpreter) -> Non
 
 
 @pytest.mark.full
-def test_each_environment_has_a_server_and_the_last_two_live(musa: Interpreter) -> None:
-    code = "import os; print(os.environ.get('SOME'), os.getppid())"
-    servers = [musa.run(code, env={"SOME": value}, forked=True).stdout.split() for value in ("1", "2", "2", "3")]
-    assert [value for value, _ in servers] == ["1", "2", "2", "3"]
-    assert servers[1] == servers[2] and len({number for _, number in servers}) == 3
-    assert not Path(f"/proc/{servers[0][1]}").exists()
+def test_each_environment_has_a_server_and_the_last_ones_live(musa: Interpreter) -> None:
+    servers = ForkServers(most=2)
+
+    def parent(value: str) -> int:
+        environment = {**clean_environment(), **musa.env, "SOME": value}
+        server = servers.get(sys.executable, environment)
+        assert server is not None
+        done = server.run("import os; print(os.environ['SOME'], os.getppid())", None, None, 300)
+        assert done.stdout.split()[0] == value
+        return int(done.stdout.split()[1])
+
+    first, second, again, third = (parent(value) for value in ("1", "2", "2", "3"))
+    assert second == again and len({first, second, third}) == 3
+    assert not Path(f"/proc/{first}").exists() and Path(f"/proc/{second}").exists()
+    servers.close()
+    assert not Path(f"/proc/{third}").exists()
+
+
+@pytest.mark.full
+def test_variables_of_a_child_are_its_own(musa: Interpreter) -> None:
+    server = ForkServer(sys.executable, {**clean_environment(), **musa.env})
+    code = "import ctypes, os; print(os.environ.get('SOME'), ctypes.CDLL(None).getenv(b'SOME') != 0)"
+    try:
+        runs = [server.run(code, None, None, 300, env).stdout.split() for env in ({"SOME": "1"}, {})]
+    finally:
+        server.close()
+    assert runs == [["1", "True"], ["None", "False"]]
 
 
 @pytest.mark.full

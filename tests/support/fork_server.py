@@ -94,7 +94,7 @@ class ForkServer:
 class ForkServers:
     """A server for each environment, of which the last few live: an environment is read when torch is imported.
 
-    Tests go round the releases of torch_musa, with and without a variable. With fewer servers, each would end before its next request.
+    Tests go round the releases of torch_musa, with and without a variable: with fewer, each would end before its next request.
     """
 
     def __init__(self, most: int = 8) -> None:

@@ -67,7 +67,7 @@ def test_a_cap_by_the_variable(musa: Interpreter) -> None:
 def test_a_cap_by_a_trial(musa: Interpreter) -> None:
     code = START + "captured(lambda: x + 1)\n" + FOUND + "print(rotation().cap)"
     env = {"MUSASIM_GRAPH_EXECUTABLES": "90", "TORCHADA_GRAPH_AUTOPROBE": "1", "TORCHADA_GRAPH_EXEC_MARGIN": "20"}
-    assert musa.run(code, env=env, forked=True).stdout.strip() == "70"
+    assert musa.run(code, env=env).stdout.strip() == "70"
 
 
 FOUND = """
@@ -440,6 +440,6 @@ assert counters.tolist() == expected and sum(expected) == 1_000_000
 assert rotation().made_again > 450_000 and len(rotation()) == rotation().cap == 1900
 print(before, kilobytes())
 """
-    before, after = map(int, musa.run(START + FOUND + code, timeout=3000, forked=True).stdout.split())
+    before, after = map(int, musa.run(START + FOUND + code, timeout=3000).stdout.split())
     print(f"{before} KB after 50,000 replays, {after} KB after a million")  # pytest -s shows it
     assert after - before < 20_000
