@@ -66,12 +66,13 @@ class ScaledProduct:
 
     def out(self, *args: Any, out: Tensor) -> Tensor:
         """The kernel of the overload that writes into a given tensor, whose type the product gets."""
-        *before, asked = (*args, None, None)[
-            : _OUT_DTYPE + 1
-        ]  # those at the end are left out where they have their defaults
-        if asked not in (None, out.dtype):
-            raise ValueError(f"out_dtype must match output matrix type: it is {asked}, and the matrix has {out.dtype}")
-        made = self(*before, out.dtype, *args[_OUT_DTYPE + 1 :])
+        # Arguments at the end are left out where they have their defaults.
+        given = [*args, None, None][: max(len(args), _OUT_DTYPE + 1)]
+        if given[_OUT_DTYPE] not in (None, out.dtype):
+            wanted = f"it is {given[_OUT_DTYPE]}, and the matrix has {out.dtype}"
+            raise ValueError(f"out_dtype must match output matrix type: {wanted}")
+        given[_OUT_DTYPE] = out.dtype
+        made = self(*given)
         return out.resize_(made.shape).copy_(made)
 
     def _check_types(self, left: Tensor, right: Tensor, bias: Tensor | None) -> None:
