@@ -63,7 +63,6 @@ def outcome(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.musa
-@pytest.mark.full
 def test_a_projects_own_question_finds_the_gpus(run: Run) -> None:
     done = run(PROJECT, "-rs", "--cuda-simulated=3", "--cuda-capability=7.5", "--cuda-seed=5")
     assert outcome(done) == "5 passed, 1 skipped", done.stdout + done.stderr
