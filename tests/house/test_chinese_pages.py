@@ -18,6 +18,7 @@ LEVEL = {
         f"zh/{name}.md": f"how-to/{name}.md"
         for name in (
             "check",
+            "check-kernels",
             "extensions",
             "install",
             "monitoring",

@@ -91,6 +91,14 @@ def test_links_of_pages_that_are_not_on_the_site_lead_to_files_and_headings() ->
     assert links and not missing
 
 
+def test_pages_that_the_sources_name_are_there_with_their_headings() -> None:
+    texts = [path.read_text() for path in sorted((ROOT / "src").rglob("*.py"))]
+    named = {name for text in texts for name in re.findall(r"\b((?:how-to|reference)/[\w.-]+\.md)(?:#([\w-]+))?", text)}
+    pages = {(ROOT / "docs" / page, anchor) for page, anchor in named}
+    missing = [f"{page}#{anchor}" for page, anchor in pages if not page.exists() or anchor not in {"", *_anchors(page)}]
+    assert any(anchor for _, anchor in pages) and not missing
+
+
 def _anchors(page: Path) -> set[str]:
     """The anchors of an English page's headings, as the hosting site makes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)

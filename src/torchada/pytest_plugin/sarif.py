@@ -15,7 +15,7 @@ from torchada.report.explanations import address
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SITE = "https://github.com/MooreThreads/torchada"
-_HELP = "how-to/extensions.md#checking-kernels"
+_HELP = "how-to/check-kernels.md#checking-kernels"
 
 
 def as_sarif(findings: Sequence[tuple[str, str]], root: str) -> str:
