@@ -15,12 +15,13 @@ import pytest
 
 from support.interpreter import ROOT
 from torchada.cli import main
-from torchada.porting import PortingError, Project, Tree, port_tree, read_project
+from torchada.porting import PortingError, Project, Tree, incremental, port_tree, read_project
 from torchada.porting import workers as work_module
 from torchada.report import pages
 
 pytestmark = pytest.mark.once
 
+PORTER = Path(incremental.__file__).parent
 SOURCES = {
     "setup.py": b"print('cuda')\n",
     "pyproject.toml": b'[tool.torchada.porting]\nexclude = ["vendor"]\n[tool.torchada.porting.names]\nSPECIAL = "OTHER"\n',
@@ -111,6 +112,13 @@ def test_only_what_changed_is_ported_again(project: Path, tmp_path: Path) -> Non
     port_tree(project, out)
     assert not (out / "csrc/b.muh").exists()
     assert b'"b.cuh"' in (out / "csrc/a.mu").read_bytes(), "which files there are is looked at anew"
+
+
+def test_every_file_of_the_porter_tells_its_version() -> None:
+    """One in a folder of its own, too: what a release before it has ported is not taken over."""
+    stamped = {name for name, _ in incremental._our_stamps()}
+    assert {str(path.relative_to(PORTER)) for path in PORTER.rglob("*.py")} <= stamped
+    assert {"ptx/memory.py", "known_names.txt", "lost_includes.json"} <= stamped
 
 
 def test_what_is_ported_again_to_the_same_keeps_its_time(project: Path, tmp_path: Path) -> None:

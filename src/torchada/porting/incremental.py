@@ -65,10 +65,8 @@ def content(entry: Entry) -> str:
 @lru_cache(maxsize=1)
 def _our_stamps() -> list[tuple[str, tuple[int, int, int]]]:
     """What tells one version of the porter from another."""
-    ours = sorted(
-        [*_MODULES.glob("*.py"), *_MODULES.glob("*.txt"), *_MODULES.glob("*.json"), *(_MODULES / "rules").glob("*.py")]
-    )
-    return [(path.name, stamp_of(path.stat())) for path in ours]
+    ours = sorted([*_MODULES.rglob("*.py"), *_MODULES.glob("*.txt"), *_MODULES.glob("*.json")])
+    return [(str(path.relative_to(_MODULES)), stamp_of(path.stat())) for path in ours]
 
 
 def key_of(project: Project, entries: Sequence[Entry], lines: bool) -> str:
