@@ -73,7 +73,8 @@ def key_of(project: Project, entries: Sequence[Entry], lines: bool) -> str:
     """What everything depends on: the rules, ours and the project's, and the names of all files."""
     names = [(entry.path, entry.target, entry.is_source) for entry in entries]
     roots = sorted({entry.file[: -len(entry.path)] for entry in entries}) if lines else []
-    return digest(repr((_our_stamps(), project, names, lines, roots)).encode("utf-8", "surrogateescape"))
+    rules = {**vars(project), "device_macros": sorted(project.device_macros)}  # a set has another order in each process
+    return digest(repr((_our_stamps(), rules, names, lines, roots)).encode("utf-8", "surrogateescape"))
 
 
 def record_of(
