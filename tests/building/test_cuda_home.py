@@ -70,6 +70,21 @@ def test_every_place_in_which_builds_look_for_the_version_has_the_same(toolkit: 
     assert (target / "include").samefile(home / "include") and (target / "lib").samefile(home / "lib64")
 
 
+def test_a_linker_finds_the_libraries_of_a_toolkit_whose_folder_has_a_blank(toolkit: Toolkit, tmp_path: Path) -> None:
+    folder = tmp_path / "my musa, new"
+    (tmp_path / "musa").rename(folder)
+    source = tmp_path / "main.c"
+    for name in ("musart", "mublas"):
+        source.write_text(f"int of_{name}(void) {{ return 0; }}")
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", folder / "lib" / f"lib{name}.so"], check=True)
+    libraries = made(musa(str(folder))) / "lib64"
+    source.write_text("int of_musart(void), of_mublas(void); int main(void) { return of_musart() + of_mublas(); }")
+    for runtime in ("-lcudart", "-l:libcudart_static.a"):
+        command = ["cc", source, f"-L{libraries}", "-lcublas", runtime, "-o", tmp_path / "main"]
+        linked = subprocess.run(command, capture_output=True, text=True)
+        assert linked.returncode == 0, linked.stderr
+
+
 def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolkit, tmp_path: Path) -> None:
     (tmp_path / "x.cu").touch()
 
