@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
 from torchada.building.toolkit import Toolkit
+from torchada.building.torch_package import torch_package
 
 pytestmark = pytest.mark.once
 
@@ -83,6 +86,20 @@ def test_a_linker_finds_the_libraries_of_a_toolkit_whose_folder_has_a_blank(tool
         command = ["cc", source, f"-L{libraries}", "-lcublas", runtime, "-o", tmp_path / "main"]
         linked = subprocess.run(command, capture_output=True, text=True)
         assert linked.returncode == 0, linked.stderr
+
+
+def test_paths_in_the_package_for_cmake_are_one_word_with_a_blank(toolkit: Toolkit, tmp_path: Path) -> None:
+    """What stands in CMake without quotes is two words there."""
+    library = tmp_path / "musa" / "lib" / "libmusart.so"
+    library.touch()
+    (tmp_path / "musa").rename(tmp_path / "my musa")
+    folders = [str(tmp_path / "my musa" / "lib")]
+    named = replace(musa(str(tmp_path / "my musa")), library_dirs=lambda: folders, include_dirs=lambda: folders)
+    package = torch_package(named, str(tmp_path / "my home"), str(tmp_path / "my torch"), str(tmp_path / "chosen"))
+    text = (Path(package) / "Torch" / "TorchConfig.cmake").read_text()
+    assert f'"{folders[0]}/{library.name}"' in text
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert " musa" not in re.sub(r'"[^"]*"', "", code) and " home" not in re.sub(r'"[^"]*"', "", code)
 
 
 def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolkit, tmp_path: Path) -> None:
