@@ -17,6 +17,7 @@ from support.toolkits import musa
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
+from torchada.building.nvcc import Line
 from torchada.building.toolkit import Toolkit
 from torchada.building.torch_package import torch_package
 
@@ -123,6 +124,16 @@ def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolki
     assert not {"-O1", "-ffast-math"} & set(compiled().stdout.split())
     failed = compiled(NVCC_APPEND_FLAGS="'open")
     assert failed.returncode == 1 and "NVCC_APPEND_FLAGS is no list of flags" in failed.stderr
+
+
+@pytest.mark.parametrize("output", ["/dev/null", "-"])
+def test_nothing_is_written_beside_an_output_that_is_no_file(
+    output: str, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a script that asks whether something compiles has it."""
+    monkeypatch.chdir(tmp_path)
+    assert Line.of(["-c", "x.cu", "-o", output]).folder() is None
+    assert Line.of(["-c", "x.cu", "-o", "x.o"]).folder() == str(tmp_path / ".torchada" / "x.o")
 
 
 def plant(nvcc: Path) -> None:

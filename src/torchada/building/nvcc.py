@@ -110,8 +110,10 @@ class Line:
         return self.flags[self.flags.index("-x") + 1] if "-x" in self.flags else None
 
     def folder(self) -> str | None:
-        """The folder for ported sources, beside the output file; None where the output is text on stdout."""
+        """The folder for ported sources, beside the output file; None where the output is no file: on stdout, /dev/null."""
         if self.output is None and {"-E", "-M", "-MM"} & set(self.flags):
+            return None
+        if self.output is not None and (self.output == "-" or _is_device(self.output)):
             return None
         first = os.path.splitext(os.path.basename(self.flags[self.inputs[0]]))[0]
         output = os.path.abspath(self.output or first)
@@ -120,6 +122,10 @@ class Line:
     @property
     def is_linking(self) -> bool:
         return not _NOT_LINKING & set(self.flags)
+
+
+def _is_device(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
