@@ -17,7 +17,8 @@ from support.toolkits import musa
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
-from torchada.building.nvcc import Line
+from torchada.building.nvcc import Line, run
+from torchada.building.ported import Copies
 from torchada.building.toolkit import Toolkit
 from torchada.building.torch_package import torch_package
 
@@ -134,6 +135,27 @@ def test_nothing_is_written_beside_an_output_that_is_no_file(
     monkeypatch.chdir(tmp_path)
     assert Line.of(["-c", "x.cu", "-o", output]).folder() is None
     assert Line.of(["-c", "x.cu", "-o", "x.o"]).folder() == str(tmp_path / ".torchada" / "x.o")
+
+
+@pytest.mark.parametrize(
+    ("flags", "file"),
+    [
+        (["-MD", "-c", "sub/a.mu"], "a.d"),
+        (["-MMD", "-c", "sub/a.mu", "-o", "x.o"], "x.d"),
+        (["-MMD", "-c", "sub/a.mu", "-ox.o"], "x.d"),
+        (["-MD", "-MF", "y.d", "-c", "sub/a.mu", "-ox.o"], "y.d"),
+        (["-MD", "-MFy.d", "-c", "sub/a.mu", "-ox.o"], "y.d"),
+    ],
+)
+def test_rules_for_make_name_the_originals_wherever_they_are_written(
+    flags: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise make looks at our copies, and compiles nothing anew where the user's files have changed."""
+    monkeypatch.chdir(tmp_path)
+    copies = Copies("/p", str(tmp_path / "copies"), {"/p/a.cu": "a.mu"}, [])
+    (tmp_path / file).write_text(f"a.o: {tmp_path}/copies/a.mu\n")
+    assert run(["true"], copies, flags) == 0
+    assert (tmp_path / file).read_text() == "a.o: /p/a.cu\n"
 
 
 def plant(nvcc: Path) -> None:

@@ -218,8 +218,12 @@ def run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:
 def _dependency_files(flags: Sequence[str]) -> Iterable[str]:
     if "-MF" in flags:
         yield flags[flags.index("-MF") + 1]
-    elif {"-MD", "-MMD"} & set(flags) and "-o" in flags:
-        yield os.path.splitext(flags[flags.index("-o") + 1])[0] + ".d"
+    elif joined := [flag[3:] for flag in flags if flag.startswith("-MF")]:
+        yield joined[-1]
+    elif {"-MD", "-MMD"} & set(flags):
+        line = Line.of(list(flags))
+        inputs = [os.path.basename(line.flags[at]) for at in line.inputs]
+        yield from (os.path.splitext(name)[0] + ".d" for name in ([line.output] if line.output else inputs))
 
 
 def _rewrite(file: str, copies: Copies) -> None:
