@@ -117,7 +117,9 @@ def test_only_what_changed_is_ported_again(project: Path, tmp_path: Path) -> Non
 def test_another_process_with_macros_of_devices_takes_over_what_one_has_ported(tmp_path: Path) -> None:
     macros = b"".join(b"#define R%d(device) at::k##device\n" % n for n in range(6))
     project = write(tmp_path / "project", {"r.h": macros, "a.cu": b"cudaFree(0);"})
-    code = "import sys; from torchada.porting import port_tree\nprint([f.is_new for f in port_tree(*sys.argv[1:]).files])"
+    code = (
+        "import sys; from torchada.porting import port_tree\nprint([f.is_new for f in port_tree(*sys.argv[1:]).files])"
+    )
     command = [sys.executable, "-c", code, str(project), str(tmp_path / "out")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TORCHADA_DISABLE": "1"}
     said = [
