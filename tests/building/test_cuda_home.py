@@ -17,6 +17,7 @@ from support.toolkits import musa
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
+from torchada.building.flags import translate
 from torchada.building.nvcc import Line, run
 from torchada.building.ported import Copies
 from torchada.building.toolkit import Toolkit
@@ -125,6 +126,13 @@ def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolki
     assert not {"-O1", "-ffast-math"} & set(compiled().stdout.split())
     failed = compiled(NVCC_APPEND_FLAGS="'open")
     assert failed.returncode == 1 and "NVCC_APPEND_FLAGS is no list of flags" in failed.stderr
+
+
+def test_an_optimisation_without_a_level_takes_no_source(toolkit: Toolkit) -> None:
+    line = Line.of(["-O", "a.cpp", "-c", "-O", "-o", "a.o"])
+    assert (line.inputs, line.output) == ([1], "a.o")
+    flags = translate(["-Xcompiler", "-O", "a.cu", "-O", "3", "-c"], toolkit).flags
+    assert [flags[at] for at in Line.of(flags).inputs] == ["a.cu"] and "-O3" in flags
 
 
 @pytest.mark.parametrize("output", ["/dev/null", "-"])

@@ -36,6 +36,8 @@ _NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlin
 _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
+# nvcc's -O has got its level by then, and GCC's may stand alone.
+_WITH_VALUE = table.PASSED_WITH_VALUE - {"-O"}
 # A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
 # project's.
 _HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
@@ -96,13 +98,13 @@ class Line:
         for at, flag in enumerate(flags):
             if before == "-o":
                 output = flag
-            elif before in table.PASSED_WITH_VALUE:
+            elif before in _WITH_VALUE:
                 pass
             elif not flag.startswith("-"):
                 inputs.append(at)
             elif flag.startswith("-o") and len(flag) > 2:
                 output = flag[2:]
-            before = flag if before not in table.PASSED_WITH_VALUE else ""
+            before = flag if before not in _WITH_VALUE else ""
         return cls(flags, inputs, output)
 
     @property
