@@ -112,7 +112,7 @@ class Cache:
             self._remove_leftovers(_TEMPORARY)
             entries = [entry for entry in self.folder.iterdir() if entry.is_dir()]
             for entry in entries:
-                shutil.rmtree(entry)
+                entry.unlink() if entry.is_symlink() else shutil.rmtree(entry)
             for file in self.folder.glob("*" + _ENTRY_LOCK):  # no process has one open without the cache's own lock
                 file.unlink()
         return len(entries)

@@ -29,7 +29,10 @@ _OF_THE_MACHINE = (
 
 def find_cxx(wanted: str) -> list[str] | None:
     """The compiler's command: `wanted` ($CXX, options allowed), or the first of the usual names that exists; None without one."""
-    command = shlex.split(wanted)
+    try:
+        command = shlex.split(wanted)
+    except ValueError:  # a quote that nothing closes
+        return None
     for name in command[:1] or CXX:
         path = shutil.which(name)
         if path is not None:

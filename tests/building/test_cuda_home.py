@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,11 @@ from support.toolkits import musa
 from torchada.building import cuda_home as module
 from torchada.building.cuda_home import cuda_home
 from torchada.building.errors import BuildError
+from torchada.building.flags import translate
+from torchada.building.nvcc import Line, run
+from torchada.building.ported import Copies
 from torchada.building.toolkit import Toolkit
+from torchada.building.torch_package import torch_package
 
 pytestmark = pytest.mark.once
 
@@ -70,6 +76,35 @@ def test_every_place_in_which_builds_look_for_the_version_has_the_same(toolkit: 
     assert (target / "include").samefile(home / "include") and (target / "lib").samefile(home / "lib64")
 
 
+def test_a_linker_finds_the_libraries_of_a_toolkit_whose_folder_has_a_blank(toolkit: Toolkit, tmp_path: Path) -> None:
+    folder = tmp_path / "my musa, new"
+    (tmp_path / "musa").rename(folder)
+    source = tmp_path / "main.c"
+    for name in ("musart", "mublas"):
+        source.write_text(f"int of_{name}(void) {{ return 0; }}")
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", folder / "lib" / f"lib{name}.so"], check=True)
+    libraries = made(musa(str(folder))) / "lib64"
+    source.write_text("int of_musart(void), of_mublas(void); int main(void) { return of_musart() + of_mublas(); }")
+    for runtime in ("-lcudart", "-l:libcudart_static.a"):
+        command = ["cc", source, f"-L{libraries}", "-lcublas", runtime, "-o", tmp_path / "main"]
+        linked = subprocess.run(command, capture_output=True, text=True)
+        assert linked.returncode == 0, linked.stderr
+
+
+def test_paths_in_the_package_for_cmake_are_one_word_with_a_blank(toolkit: Toolkit, tmp_path: Path) -> None:
+    """What stands in CMake without quotes is two words there."""
+    library = tmp_path / "musa" / "lib" / "libmusart.so"
+    library.touch()
+    (tmp_path / "musa").rename(tmp_path / "my musa")
+    folders = [str(tmp_path / "my musa" / "lib")]
+    named = replace(musa(str(tmp_path / "my musa")), library_dirs=lambda: folders, include_dirs=lambda: folders)
+    package = torch_package(named, str(tmp_path / "my home"), str(tmp_path / "my torch"), str(tmp_path / "chosen"))
+    text = (Path(package) / "Torch" / "TorchConfig.cmake").read_text()
+    assert f'"{folders[0]}/{library.name}"' in text
+    code = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    assert " musa" not in re.sub(r'"[^"]*"', "", code) and " home" not in re.sub(r'"[^"]*"', "", code)
+
+
 def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolkit, tmp_path: Path) -> None:
     (tmp_path / "x.cu").touch()
 
@@ -91,6 +126,44 @@ def test_the_variables_of_nvcc_add_flags_in_front_and_at_the_end(toolkit: Toolki
     assert not {"-O1", "-ffast-math"} & set(compiled().stdout.split())
     failed = compiled(NVCC_APPEND_FLAGS="'open")
     assert failed.returncode == 1 and "NVCC_APPEND_FLAGS is no list of flags" in failed.stderr
+
+
+def test_an_optimisation_without_a_level_takes_no_source(toolkit: Toolkit) -> None:
+    line = Line.of(["-O", "a.cpp", "-c", "-O", "-o", "a.o"])
+    assert (line.inputs, line.output) == ([1], "a.o")
+    flags = translate(["-Xcompiler", "-O", "a.cu", "-O", "3", "-c"], toolkit).flags
+    assert [flags[at] for at in Line.of(flags).inputs] == ["a.cu"] and "-O3" in flags
+
+
+@pytest.mark.parametrize("output", ["/dev/null", "-"])
+def test_nothing_is_written_beside_an_output_that_is_no_file(
+    output: str, toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a script that asks whether something compiles has it."""
+    monkeypatch.chdir(tmp_path)
+    assert Line.of(["-c", "x.cu", "-o", output]).folder() is None
+    assert Line.of(["-c", "x.cu", "-o", "x.o"]).folder() == str(tmp_path / ".torchada" / "x.o")
+
+
+@pytest.mark.parametrize(
+    ("flags", "file"),
+    [
+        (["-MD", "-c", "sub/a.mu"], "a.d"),
+        (["-MMD", "-c", "sub/a.mu", "-o", "x.o"], "x.d"),
+        (["-MMD", "-c", "sub/a.mu", "-ox.o"], "x.d"),
+        (["-MD", "-MF", "y.d", "-c", "sub/a.mu", "-ox.o"], "y.d"),
+        (["-MD", "-MFy.d", "-c", "sub/a.mu", "-ox.o"], "y.d"),
+    ],
+)
+def test_rules_for_make_name_the_originals_wherever_they_are_written(
+    flags: list[str], file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise make looks at our copies, and compiles nothing anew where the user's files have changed."""
+    monkeypatch.chdir(tmp_path)
+    copies = Copies("/p", str(tmp_path / "copies"), {"/p/a.cu": "a.mu"}, [])
+    (tmp_path / file).write_text(f"a.o: {tmp_path}/copies/a.mu\n")
+    assert run(["true"], copies, flags) == 0
+    assert (tmp_path / file).read_text() == "a.o: /p/a.cu\n"
 
 
 def plant(nvcc: Path) -> None:

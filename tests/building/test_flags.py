@@ -194,6 +194,7 @@ INCLUDES = [
 
 def test_folders_and_files_that_flags_include() -> None:
     assert included(INCLUDES) == (["a", "b", "c", "d", "g"], ["e/f.h"])
+    assert included(["", "-Ia"]) == (["a"], []), "as ''.split(' ') gives it, of a variable that is empty"
 
 
 def test_folders_of_copies_are_searched_first(tmp_path: Path) -> None:

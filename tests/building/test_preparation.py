@@ -311,7 +311,7 @@ def test_the_folder_that_builds_take_for_cuda(toolkit: Toolkit, project: Path, t
     home = cuda_home(toolkit)
     assert home == cuda_home(toolkit) and [str(path) for path in parent.iterdir() if path.is_dir()] == [home]
     assert toolkit_of(f"{home}/torchada.json") == toolkit
-    assert Path(home, "lib64", "libcublas.so").read_text() == f"INPUT({toolkit.folder('lib', 'libmublas.so')})\n"
+    assert Path(home, "lib64", "libcublas.so").read_text() == f'INPUT("{toolkit.folder("lib", "libmublas.so")}")\n'
     nvcc = [f"{home}/bin/nvcc", "-c", "csrc/kernel.cu", "-o", "out/kernel.o", "-O2", "-Xptxas", "-v", "-arch", "sm_80"]
     done = subprocess.run(nvcc, capture_output=True, text=True, check=True)
     ported = project / "out" / ".torchada" / "kernel.o" / "csrc" / "kernel.mu"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,19 @@ BUILD = ["-m", "torchada", "build"]
 def caches(musa: Interpreter, tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
     musa.env.update(TORCHADA_CACHE_DIR=str(tmp_path_factory.getbasetemp() / "caches"))
     return musa
+
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def once_built() -> Run:
+    """`torchada build` in a process of its own, where CUDA has been found already: it becomes what it starts."""
+    code = (
+        "import sys\nfrom torchada import cli\nfrom torchada.cli import build\n"
+        "build.environment = lambda: {'CUDACXX': '/my/nvcc'}\nsys.exit(cli.main(['build', *sys.argv[1:]]))"
+    )
+    return lambda *words: subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
 
 
 @pytest.mark.full
@@ -83,6 +98,24 @@ def test_a_program_that_is_not_there_is_named(
 
     assert cli.main(["build", "no-such-program"]) == 2
     assert "there is no program 'no-such-program'" in capsys.readouterr().err
+
+
+def test_a_script_that_names_no_interpreter_is_the_shells(once_built: Run, tmp_path: Path) -> None:
+    """`make` and every shell start one so."""
+    script = tmp_path / "build it.sh"
+    script.write_text('echo "$CUDACXX" "$1"; exit 3\n')
+    script.chmod(0o755)
+    done = once_built(str(script), "an argument")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "/my/nvcc an argument\n", "")
+
+
+def test_a_program_that_cannot_be_started_is_named(once_built: Run, tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text("#!/no/such/interpreter\n")
+    program.chmod(0o755)
+    done = once_built(str(program))
+    assert done.returncode == 2
+    assert done.stderr == f"torchada build: {program} cannot be started: No such file or directory\n"
 
 
 def test_what_is_printed_is_for_a_shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

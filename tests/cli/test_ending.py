@@ -124,3 +124,16 @@ def test_output_that_finds_no_room_is_named(tmp_path: Path, arguments: list[str]
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("torchada") and "the output cannot be written: No space left on device" in line
+
+
+@pytest.mark.parametrize("closed", [1, 2], ids=["stdout", "stderr"])
+@pytest.mark.parametrize(
+    "arguments", [["explain"], ["check", "."], ["port", ".", "--diff"], ["run", "x.py"]], ids=" ".join
+)
+def test_a_stream_that_is_closed_is_no_fault(tmp_path: Path, arguments: list[str], closed: int) -> None:
+    """As daemons start programs: Python has None for such a stream. What `run` starts finds it closed, as without us."""
+    (tmp_path / "x.py").write_text("import sys\nassert None in (sys.stdout, sys.stderr)\nopen('done', 'w').close()")
+    command = ["sh", "-c", f'exec "$@" {closed}>&-', "sh", *COMMAND, *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
+    assert (tmp_path / "done").exists() == (arguments[0] == "run")

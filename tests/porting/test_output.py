@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import subprocess
@@ -204,6 +205,21 @@ class TestConcurrentPorts:
             assert contents(out) == PORTED
         thread.join()
         assert contents(out) == CHANGED
+
+    def test_the_lock_is_had_on_a_file_system_that_locks_only_what_can_be_written(
+        self, out: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As NFS does, by flock(2)."""
+        held: list[int] = []
+
+        def flock(descriptor: int, how: int) -> None:
+            if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+            held.append(how)
+
+        monkeypatch.setattr(fcntl, "flock", flock)
+        with output_folder.locked(out):
+            assert held == [fcntl.LOCK_EX | fcntl.LOCK_NB]
 
     def test_what_others_have_under_way_is_no_part_of_a_tree(self, project: Path) -> None:
         write(project, {"build/.musa.x.torchada-porting/a.cu": b"", "build/.musa.torchada-lock": b""})

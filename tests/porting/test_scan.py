@@ -15,12 +15,13 @@ import pytest
 
 from support.interpreter import ROOT
 from torchada.cli import main
-from torchada.porting import PortingError, Project, Tree, port_tree, read_project
+from torchada.porting import PortingError, Project, Tree, incremental, port_tree, read_project
 from torchada.porting import workers as work_module
 from torchada.report import pages
 
 pytestmark = pytest.mark.once
 
+PORTER = Path(incremental.__file__).parent
 SOURCES = {
     "setup.py": b"print('cuda')\n",
     "pyproject.toml": b'[tool.torchada.porting]\nexclude = ["vendor"]\n[tool.torchada.porting.names]\nSPECIAL = "OTHER"\n',
@@ -111,6 +112,28 @@ def test_only_what_changed_is_ported_again(project: Path, tmp_path: Path) -> Non
     port_tree(project, out)
     assert not (out / "csrc/b.muh").exists()
     assert b'"b.cuh"' in (out / "csrc/a.mu").read_bytes(), "which files there are is looked at anew"
+
+
+def test_another_process_with_macros_of_devices_takes_over_what_one_has_ported(tmp_path: Path) -> None:
+    macros = b"".join(b"#define R%d(device) at::k##device\n" % n for n in range(6))
+    project = write(tmp_path / "project", {"r.h": macros, "a.cu": b"cudaFree(0);"})
+    code = (
+        "import sys; from torchada.porting import port_tree\nprint([f.is_new for f in port_tree(*sys.argv[1:]).files])"
+    )
+    command = [sys.executable, "-c", code, str(project), str(tmp_path / "out")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TORCHADA_DISABLE": "1"}
+    said = [
+        subprocess.check_output(command, env={**environment, "PYTHONHASHSEED": seed}, text=True).strip()
+        for seed in "1234"
+    ]
+    assert said == ["[True, True]", *["[False, False]"] * 3]
+
+
+def test_every_file_of_the_porter_tells_its_version() -> None:
+    """One in a folder of its own, too: what a release before it has ported is not taken over."""
+    stamped = {name for name, _ in incremental._our_stamps()}
+    assert {str(path.relative_to(PORTER)) for path in PORTER.rglob("*.py")} <= stamped
+    assert {"ptx/memory.py", "known_names.txt", "lost_includes.json"} <= stamped
 
 
 def test_what_is_ported_again_to_the_same_keeps_its_time(project: Path, tmp_path: Path) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
 from support.interpreter import Interpreter
 from support.memcheck import compiled, planted
+from torchada.pytest_plugin import checker
 
 pytestmark = pytest.mark.once
 
@@ -115,6 +119,25 @@ def test_the_marker_skips_without_a_gpu_and_leaves_a_projects_own_alone(run: Run
     assert outcome(run(source, "--strict-markers", TORCHADA_PLATFORM="cpu")) == "1 skipped"
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = requires_cuda: the project's own\n")
     assert outcome(run(source, "--strict-markers", TORCHADA_PLATFORM="cpu")) == "1 passed"
+
+
+def closed() -> TextIO:
+    stream = open(os.devnull, "w")  # noqa: SIM115
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stderr", [None, closed()])
+def test_findings_are_heard_whatever_a_test_has_put_in_the_place_of_stderr(
+    stderr: TextIO | None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And the stream is what it was before, so that those of later tests are heard too."""
+    with checker.heard() as said:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        os.write(2, b"musasim: memcheck: a fault\n    at a.cu:1\n")
+    monkeypatch.undo()
+    assert said == ["a fault\n    at a.cu:1"]
+    assert "a fault" in capfd.readouterr().err
 
 
 KERNELS = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import json
 import os
@@ -83,6 +84,23 @@ def test_a_file_that_is_no_report_is_begun_anew(tmp_path: Path, name: str, text:
     (tmp_path / name).write_text(text)
     report.merge([str(tmp_path / name)], process(), [use()])
     assert report.load(str(tmp_path / name))["totals"]["calls"] == 2
+
+
+def test_on_a_full_disk_the_report_stays_as_it_was_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report.store([str(tmp_path / "run.json")], report.empty(["before"]))
+    write = Path.write_bytes
+
+    def write_a_part(path: Path, data: bytes) -> int:
+        write(path, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", write_a_part)
+    with pytest.raises(OSError, match="No space left"):
+        report.store([str(tmp_path / "run.json")], report.empty(["after"]))
+    assert os.listdir(tmp_path) == ["run.json"]
+    assert report.load(str(tmp_path / "run.json"))["program"] == ["before"]
 
 
 def test_processes_take_turns(tmp_path: Path) -> None:

@@ -322,6 +322,15 @@ def test_a_folder_that_is_not_private_names_the_way_out(cache: Cache) -> None:
         cache.find("entry")
 
 
+def test_clearing_removes_a_link_and_nothing_behind_it(cache: Cache, tmp_path: Path) -> None:
+    """Somebody may have moved a large entry to another disk."""
+    cache.get("large", lambda place: None)
+    (cache.folder / "large").rename(tmp_path / "moved")
+    (cache.folder / "large").symlink_to(tmp_path / "moved")
+    assert cache.clear() == 1 and not (cache.folder / "large").is_symlink()
+    assert (tmp_path / "moved" / "manifest.json").is_file()
+
+
 def test_clearing_removes_entries_and_what_killed_builds_have_left(cache: Cache) -> None:
     assert cache.clear() == 0 and not cache.folder.exists()
     cache.get("one", library)

@@ -20,6 +20,10 @@ def test_a_compiler_that_does_not_exist_is_not_replaced_by_another() -> None:
     assert compilers.looked_for("/no/such/compiler -O0") == "CXX=/no/such/compiler -O0"
 
 
+def test_a_quote_that_nothing_closes_names_no_compiler() -> None:
+    assert compilers.find_cxx("g++ '-O0") is None
+
+
 def test_the_usual_names_are_tried_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert compilers.find_cxx("") is None

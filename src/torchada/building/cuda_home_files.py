@@ -121,11 +121,16 @@ def _libraries(lib: Path, toolkit: Toolkit) -> None:
         own = lib / f"lib{counterpart(name, toolkit)}.so"
         script = lib / f"lib{name}.so"
         if own.exists() and not script.exists():
-            script.write_text(f"INPUT({own.resolve()})\n")
+            script.write_text(_linker_script(own))
     runtime = lib / f"lib{toolkit.runtime}.so"
     if runtime.exists():  # CMake links with both of these, unless a project says otherwise
-        (lib / "libcudart_static.a").write_text(f"INPUT({runtime.resolve()})\n")
+        (lib / "libcudart_static.a").write_text(_linker_script(runtime))
         (lib / "libcudadevrt.a").write_text("!<arch>\n")
+
+
+def _linker_script(library: Path) -> str:
+    """In quotes: a path may have blanks, and what has a meaning in such scripts."""
+    return f'INPUT("{library.resolve()}")\n'
 
 
 def _link_all(source: str, folder: Path) -> None:

@@ -28,7 +28,7 @@ def _read(flags: Iterable[str]) -> Iterator[IncludeFlag | str]:
     rest = iter(flags)
     for flag in rest:
         option = next((option for option in _OF_FOLDERS if flag.startswith(option)), "")
-        if flag in (option, _OF_FILES):
+        if flag and flag in (option, _OF_FILES):
             path = next(rest, None)
             yield flag if path is None else IncludeFlag(flag, path, False)
         else:

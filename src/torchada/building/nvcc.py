@@ -36,6 +36,8 @@ _NOT_LINKING = frozenset({"-c", "-E", "-S", "-M", "-MM", "-fsyntax-only", "-dlin
 _ASKS_ALONE = frozenset(
     {"--version", "-V", "--help", "-h", "--list-gpu-arch", "-arch-ls", "--list-gpu-code", "-code-ls"}
 )
+# nvcc's -O has got its level by then, and GCC's may stand alone.
+_WITH_VALUE = table.PASSED_WITH_VALUE - {"-O"}
 # A folder that contains one of these is PyTorch's, Python's, DLPack's or TVM's. Their headers suit both compilers, and are not the
 # project's.
 _HEADERS_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "Python.h", "dlpack/dlpack.h", "tvm/ffi/c_api.h")
@@ -96,13 +98,13 @@ class Line:
         for at, flag in enumerate(flags):
             if before == "-o":
                 output = flag
-            elif before in table.PASSED_WITH_VALUE:
+            elif before in _WITH_VALUE:
                 pass
             elif not flag.startswith("-"):
                 inputs.append(at)
             elif flag.startswith("-o") and len(flag) > 2:
                 output = flag[2:]
-            before = flag if before not in table.PASSED_WITH_VALUE else ""
+            before = flag if before not in _WITH_VALUE else ""
         return cls(flags, inputs, output)
 
     @property
@@ -110,8 +112,10 @@ class Line:
         return self.flags[self.flags.index("-x") + 1] if "-x" in self.flags else None
 
     def folder(self) -> str | None:
-        """The folder for ported sources, beside the output file; None where the output is text on stdout."""
+        """The folder for ported sources, beside the output file; None where the output is no file: on stdout, /dev/null."""
         if self.output is None and {"-E", "-M", "-MM"} & set(self.flags):
+            return None
+        if self.output is not None and (self.output == "-" or _is_device(self.output)):
             return None
         first = os.path.splitext(os.path.basename(self.flags[self.inputs[0]]))[0]
         output = os.path.abspath(self.output or first)
@@ -120,6 +124,10 @@ class Line:
     @property
     def is_linking(self) -> bool:
         return not _NOT_LINKING & set(self.flags)
+
+
+def _is_device(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _compile(arguments: Sequence[str], toolkit: Toolkit, home: str) -> int:
@@ -212,8 +220,12 @@ def run(command: list[str], copies: Copies | None, flags: Sequence[str]) -> int:
 def _dependency_files(flags: Sequence[str]) -> Iterable[str]:
     if "-MF" in flags:
         yield flags[flags.index("-MF") + 1]
-    elif {"-MD", "-MMD"} & set(flags) and "-o" in flags:
-        yield os.path.splitext(flags[flags.index("-o") + 1])[0] + ".d"
+    elif joined := [flag[3:] for flag in flags if flag.startswith("-MF")]:
+        yield joined[-1]
+    elif {"-MD", "-MMD"} & set(flags):
+        line = Line.of(list(flags))
+        inputs = [os.path.basename(line.flags[at]) for at in line.inputs]
+        yield from (os.path.splitext(name)[0] + ".d" for name in ([line.output] if line.output else inputs))
 
 
 def _rewrite(file: str, copies: Copies) -> None:

@@ -6,6 +6,7 @@ A setup.py with CUDAExtension needs nothing of this. CMake, make and meson look 
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import shlex
@@ -82,7 +83,13 @@ def _become(options: argparse.Namespace, added: dict[str, str], assignments: lis
         print(f"torchada build: {_ISOLATED}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(program, options.program)
+    try:
+        os.execv(program, options.program)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:  # a script that names no interpreter is the shell's, as everywhere
+            os.execv("/bin/sh", ["sh", program, *options.program[1:]])
+        print(f"torchada build: {program} cannot be started: {error.strerror}", file=sys.stderr)
+        return 2
 
 
 def _is_isolated(command: Sequence[str]) -> bool:

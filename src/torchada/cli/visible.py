@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TextIO
 
 from torchada.report.terminal import CODES, FRESH_LINE
@@ -25,13 +26,17 @@ def visible(text: str) -> str:
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """Print in this way meanwhile. Bytes that are written to a stream's buffer are not looked at."""
+    """Print in this way meanwhile. Bytes that are written to a stream's buffer are not looked at.
+
+    A process that was started with a closed stream (`>&-`) prints into nothing: Python has None for it.
+    """
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_of(stream) for stream in before)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
+    with _nothing() if None in before else nullcontext() as nothing:
+        sys.stdout, sys.stderr = (_of(stream or nothing) for stream in before)
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
 
 
 class _Visible:
@@ -45,6 +50,11 @@ class _Visible:
 
     def write(self, text: str) -> int:
         return self._stream.write(visible(text))
+
+
+def _nothing() -> TextIO:
+    """A program that takes this process's place does not get it."""
+    return open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")
 
 
 def _of(stream: TextIO | None) -> Any:

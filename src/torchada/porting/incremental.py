@@ -65,17 +65,16 @@ def content(entry: Entry) -> str:
 @lru_cache(maxsize=1)
 def _our_stamps() -> list[tuple[str, tuple[int, int, int]]]:
     """What tells one version of the porter from another."""
-    ours = sorted(
-        [*_MODULES.glob("*.py"), *_MODULES.glob("*.txt"), *_MODULES.glob("*.json"), *(_MODULES / "rules").glob("*.py")]
-    )
-    return [(path.name, stamp_of(path.stat())) for path in ours]
+    ours = sorted([*_MODULES.rglob("*.py"), *_MODULES.glob("*.txt"), *_MODULES.glob("*.json")])
+    return [(str(path.relative_to(_MODULES)), stamp_of(path.stat())) for path in ours]
 
 
 def key_of(project: Project, entries: Sequence[Entry], lines: bool) -> str:
     """What everything depends on: the rules, ours and the project's, and the names of all files."""
     names = [(entry.path, entry.target, entry.is_source) for entry in entries]
     roots = sorted({entry.file[: -len(entry.path)] for entry in entries}) if lines else []
-    return digest(repr((_our_stamps(), project, names, lines, roots)).encode("utf-8", "surrogateescape"))
+    rules = {**vars(project), "device_macros": sorted(project.device_macros)}  # a set has another order in each process
+    return digest(repr((_our_stamps(), rules, names, lines, roots)).encode("utf-8", "surrogateescape"))
 
 
 def record_of(

@@ -44,7 +44,8 @@ def _lock(file: Path, folder: Path) -> int | None:
     while True:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            # NFS gives an exclusive lock to whoever may write alone.
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError:
             return None
         try:

@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 # The fault, and the lines that say where.
@@ -24,20 +24,26 @@ def findings(text: str) -> list[str]:
 def heard() -> Iterator[list[str]]:
     """The findings of a block, filled in at its end. What was written to stderr gets there then, whoever captures it."""
     said: list[str] = []
-    sys.stderr.flush()
+    _flush()
     with tempfile.TemporaryFile() as file:
         before = os.dup(_STDERR)
         os.dup2(file.fileno(), _STDERR)
         try:
             yield said
         finally:
-            sys.stderr.flush()
+            _flush()
             os.dup2(before, _STDERR)
             os.close(before)
             file.seek(0)
             text = file.read()
             _write(text)
             said += findings(text.decode(errors="replace"))
+
+
+def _flush() -> None:
+    """A test may have put anything in the place of sys.stderr, None and a closed file included."""
+    with suppress(Exception):
+        sys.stderr.flush()
 
 
 def _write(text: bytes) -> None:

@@ -109,9 +109,13 @@ def store(paths: Sequence[str], document: Document) -> None:
     for path in paths:
         text = _text(path, document)
         partial = f"{path}.{os.getpid()}.tmp"
-        # A file name may contain bytes that are not text.
-        Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(partial, path)
+        try:
+            # A file name may contain bytes that are not text.
+            Path(partial).write_bytes(text.encode("utf-8", "backslashreplace"))
+            os.replace(partial, path)
+        except OSError:  # a full disk: each process of the program would leave a part of its own there
+            Path(partial).unlink(missing_ok=True)
+            raise
 
 
 def _text(path: str, document: Document) -> str:

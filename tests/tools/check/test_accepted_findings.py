@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -101,6 +102,7 @@ def test_the_command_line_adds_to_the_table(folder: Path, capsys: pytest.Capture
         ("torch-musa = 2.9", "torch-musa: expected 2.7.1, 2.9.1, 2.11.0, got 2.9"),
         ("torch-musa = ['2.9.1']", "torch-musa: expected 2.7.1, 2.9.1, 2.11.0, got ['2.9.1']"),
         ("ignore = [", "pyproject.toml: "),
+        ("ignore = " + "[" * 9000, "pyproject.toml: it is nested too deeply"),
     ],
 )
 def test_a_table_that_is_not_understood_is_an_error(
@@ -110,6 +112,21 @@ def test_a_table_that_is_not_understood_is_an_error(
     with pytest.raises(SystemExit, match="2"):
         cli.main(["check", "."])
     assert said in capsys.readouterr().err
+
+
+def test_a_table_that_cannot_be_read_is_an_error(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a folder above the project, too: others may have closed it."""
+
+    def refuse(file: str, mode: str) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), file)
+
+    (folder / "pyproject.toml").touch()
+    monkeypatch.setattr(configuration, "open", refuse, raising=False)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["check", "."])
+    assert "pyproject.toml: Permission denied" in capsys.readouterr().err
 
 
 def test_a_baseline_accepts_what_it_has_wherever_it_moves(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

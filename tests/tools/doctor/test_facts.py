@@ -170,6 +170,16 @@ def test_every_pair_has_its_source_and_is_found() -> None:
     assert pair_of("3.0") is None
 
 
+def test_a_host_compiler_may_have_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ccache"
+    program.write_text('#!/bin/sh\necho "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{program} g++ -m64")
+    assert machines._host_compiler() == "g++ -m64 --version"
+    monkeypatch.setenv("CXX", f"{tmp_path}/none -m64")
+    assert machines._host_compiler() == ""
+
+
 def test_device_nodes_are_judged_by_mode_owner_and_group(tmp_path: Path) -> None:
     folder = tmp_path / "dev" / "dri"
     folder.mkdir(parents=True)

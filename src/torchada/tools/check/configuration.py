@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from torchada.base import toml
 from torchada.report.severity import SEVERITIES
 from torchada.tools.check.findings import RULES, Finding
 from torchada.tools.check.releases import RELEASES
@@ -78,17 +78,15 @@ def of(roots: Iterable[str]) -> Configuration:
 
 def _table(file: str) -> Any:
     """The table, or None where there is none or the file is no TOML, which the check itself tells of."""
-    with open(file, "rb") as stream:
-        data = stream.read()
-    if b"torchada" not in data:
-        return None
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        document: Any = tomllib.loads(data.decode("utf-8", "replace"))
-    except tomllib.TOMLDecodeError as error:
+        with open(file, "rb") as stream:
+            data = stream.read()
+        if b"torchada" not in data:
+            return None
+        document: Any = toml.parse(data.decode("utf-8", "replace"))
+    except OSError as error:
+        raise ConfigurationError(f"{file}: {error.strerror}") from error
+    except ValueError as error:
         raise ConfigurationError(f"{file}: {error}") from error
     for key in ("tool", "torchada", "check"):
         document = document.get(key) if isinstance(document, dict) else None

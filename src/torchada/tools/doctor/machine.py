@@ -13,6 +13,7 @@ import stat
 import subprocess
 from collections.abc import Iterable
 
+from _torchada_cache import compilers
 from torchada.base import settings
 from torchada.tools.doctor.facts import Machine, Node
 
@@ -33,7 +34,7 @@ def look(root: str = "/") -> Machine:
         sdk=_sdk(home),
         home=home,
         compiler=_compiler(home),
-        host_compiler=_said([settings.of_others("CXX") or "c++", "--version"], r"(.+)") if here else "",
+        host_compiler=_host_compiler() if here else "",
         nodes=tuple(nodes(root)),
         system=f"{platform.system()} {platform.release()} {platform.machine()}, {_distribution()}",
     )
@@ -112,6 +113,12 @@ def version_of(number: str) -> str:
 def _compiler(home: str) -> str:
     path = os.path.join(home, "bin", "mcc") if home else ""
     return path if path and os.access(path, os.X_OK) else ""
+
+
+def _host_compiler() -> str:
+    """What the compiler says of itself that builds take: CXX may have options, and name what is started before the compiler."""
+    command = compilers.find_cxx(settings.of_others("CXX"))
+    return "" if command is None else _said([*command, "--version"], r"(.+)")
 
 
 def _distribution() -> str:
