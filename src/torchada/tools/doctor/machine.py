@@ -13,7 +13,6 @@ import stat
 import subprocess
 from collections.abc import Iterable
 
-from _torchada_cache import compilers
 from torchada.base import settings
 from torchada.tools.doctor.facts import Machine, Node
 
@@ -117,6 +116,8 @@ def _compiler(home: str) -> str:
 
 def _host_compiler() -> str:
     """What the compiler says of itself that builds take: CXX may have options, and name what is started before the compiler."""
+    from _torchada_cache import compilers
+
     command = compilers.find_cxx(settings.of_others("CXX"))
     return "" if command is None else _said([*command, "--version"], r"(.+)")
 
