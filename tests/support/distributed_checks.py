@@ -412,6 +412,7 @@ def gloo_on_the_device(rank: int) -> dict[str, list[float]]:
     ]
     for work in dist.batch_isend_irecv(operations):
         work.wait()
+        assert work.is_completed()
     keep("messages", received)
     if rank == 0:
         dist.send(mine, 1, group=group)

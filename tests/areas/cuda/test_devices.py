@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import pickle
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,12 @@ def test_default_generators() -> None:
     first, *_ = torch.cuda.default_generators
     assert first in torch.cuda.default_generators and torch.cuda.default_generators.index(first) == 0
     assert tuple(torch.cuda.default_generators) == torch.cuda.default_generators[:] == (*torch.cuda.default_generators,)
+    assert add(torch.cuda.default_generators, (1,)) == (*torch.musa.default_generators, 1)
+    assert add((1,), torch.cuda.default_generators) == (1, *torch.musa.default_generators)
+    copied = pickle.loads(pickle.dumps(torch.cuda.default_generators))
+    assert type(copied) is tuple and [each.initial_seed() for each in copied] == [
+        each.initial_seed() for each in torch.musa.default_generators
+    ]
 
 
 def test_default_generators_are_empty_before_initialisation(musa: Interpreter) -> None:

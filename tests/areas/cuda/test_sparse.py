@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -22,6 +24,10 @@ def test_indices_and_values_on_the_cpu_stay_there() -> None:
     assert x.is_sparse and not x.is_cuda and x.to_dense().tolist() == [[0, 0, 3], [4, 0, 0]]
 
 
-def test_an_empty_one_by_its_sizes() -> None:
-    x = torch.cuda.sparse.FloatTensor(2, 3)
-    assert x.shape == (2, 3) and x._nnz() == 0 and x.is_cuda
+@pytest.mark.parametrize(
+    ("sizes", "shape"), [((2, 3), (2, 3)), ((torch.Size([2, 3]),), (2, 3)), ((), (0,))], ids=["numbers", "size", "none"]
+)
+def test_an_empty_one_by_its_sizes(sizes: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    """As torch.sparse.FloatTensor, which is the same code of torch for the CPU."""
+    x = torch.cuda.sparse.FloatTensor(*sizes)
+    assert x.shape == shape and x._nnz() == 0 and x.is_cuda

@@ -212,7 +212,8 @@ def test_the_device_type_of_a_mesh_answers_by_who_asks(
     mesh = init_device_mesh("cuda", (1,))
     plain = {"mesh": mesh, "torch": torch, "__name__": ""}  # code without a name, as exec runs it
     assert eval("mesh.device_type", plain) == "cuda" and mesh.device_type == "musa"
-    assert "musa" in repr(mesh)  # torch asks
+    assert "musa" in repr(mesh)  # this file knows MUSA
+    assert eval("repr(mesh)", plain) == repr(mesh).replace("musa", "cuda")
     program = types.ModuleType("program_of_a_user")  # which torch.compile of torch 2.7 looks up by its name
     monkeypatch.setitem(sys.modules, program.__name__, program)
     vars(program)["mesh"] = mesh
@@ -422,6 +423,35 @@ def test_a_group_of_all_by_gloo_takes_tensors_of_the_device(founded: Callable[..
     total = functional.all_reduce(torch.ones(2, device="cuda"), "sum", dist.group.WORLD)
     assert total.is_cuda and (total + 0).tolist() == [1, 1]
     assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
+
+
+def test_a_message_by_gloo_says_when_and_from_whom_it_has_come(founded: Callable[..., Any]) -> None:
+    from torchada.areas.distributed._staging import Staging
+
+    class Arriving:
+        """A work of gloo's, which fails once."""
+
+        waits = 0
+
+        def wait(self) -> bool:
+            self.waits += 1
+            if self.waits == 1:
+                raise RuntimeError("timed out")
+            return True
+
+        def source_rank(self) -> int:
+            return 3
+
+    founded("gloo")
+    staging = Staging(types.SimpleNamespace(torch=torch))  # type: ignore[arg-type]
+    received, sent = torch.zeros(2, device="cuda"), torch.tensor([1.0, 2.0])
+    work = staging._waiting_work(Arriving(), [received], [sent])
+    staging._unfinished.add(work)
+    with pytest.raises(RuntimeError, match="timed out"):
+        work.wait()
+    assert not work.is_completed() and not staging._unfinished
+    assert work.wait() and work.is_completed() and received.tolist() == [1, 2]
+    assert work.source_rank() == 3
     assert reduced().is_cuda and reduced().tolist() == [1, 1]
 
 

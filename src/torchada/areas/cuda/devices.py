@@ -170,5 +170,14 @@ class DefaultGenerators(Sequence["Generator"], tuple):  # type: ignore[metaclass
     def __hash__(self) -> int:
         return hash(self._now())
 
+    def __add__(self, other: Any) -> Any:
+        return self._now() + other
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self._now()
+
+    def __reduce__(self) -> tuple[type[tuple[Generator, ...]], tuple[list[Generator]]]:
+        return tuple, (list(self._now()),)
+
     def __repr__(self) -> str:
         return repr(self._now())

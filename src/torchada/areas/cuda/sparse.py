@@ -6,7 +6,7 @@ A constructor leaves indices and values where they are, as CUDA's: only an empty
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch
@@ -37,11 +37,12 @@ def _sparse_type(context: Context, name: str, dtype: DType) -> type:
                 dtype,
             )
 
-    def __new__(cls: type, *args: object) -> object:
-        """(indices, values[, size]), or the sizes of an empty tensor."""
+    def __new__(cls: type, *args: Any) -> object:
+        """(indices, values[, size]), or the sizes of an empty tensor, one by one or as a torch.Size; without any, (0,)."""
         place = None
         if not (args and isinstance(args[0], torch.Tensor)):
-            args, place = (torch.empty((len(args), 0), dtype=torch.int64), torch.empty(0), args), device
+            sizes = args[0] if len(args) == 1 and isinstance(args[0], torch.Size) else args or (0,)
+            args, place = (torch.empty((len(sizes), 0), dtype=torch.int64), torch.empty(0), sizes), device
         # Legacy constructors have never checked invariants, and have never warned about that.
         return torch.sparse_coo_tensor(*args, dtype=dtype, device=place, check_invariants=False)
 

@@ -76,14 +76,23 @@ class Staging:
             def __init__(self, work: Any, received: Any, copies: Any) -> None:
                 super().__init__()
                 self._work, self._received, self._copies = work, received, copies
+                self._has_received = False
 
             def wait(self, *timeout: Any) -> bool:
-                if self in unfinished:
-                    unfinished.remove(self)
-                    self._work.wait(*timeout)
+                unfinished.discard(self)
+                if not self._has_received:
+                    self._work.wait(*timeout)  # after an error, the next call waits again, as gloo's own does
                     with torch.no_grad():
                         _copy(self._received, self._copies)
+                    self._has_received = True
                 return True
+
+            def is_completed(self) -> bool:
+                return self._has_received
+
+            def source_rank(self) -> int:
+                rank: int = self._work.source_rank()
+                return rank
 
             def _source_rank(self) -> int:
                 rank: int = self._work._source_rank()

@@ -1,6 +1,6 @@
 """DeviceMesh("cuda") is a mesh of the backend's devices, because torch compares its device type with those of tensors.
 
-Its `device_type` answers by who asks, as that of a device does.
+Its `device_type` and its text answer by who asks, as those of a device do.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from torchada.redirect import calls
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
-from torchada.redirect.kept_names import kept_name
+from torchada.redirect.kept_names import kept_name, text_by_view
 
 
 def patches(context: Context) -> Iterator[Patch]:
@@ -24,3 +24,5 @@ def patches(context: Context) -> Iterator[Patch]:
     )
     kept = kept_name(context, mesh, "device_type")
     yield Patch(mesh, "device_type", kept, None, note="DeviceMesh.device_type by who asks")
+    text = text_by_view(context, mesh.__repr__)
+    yield Patch(mesh, "__repr__", text, None, note="repr of a DeviceMesh by who asks")
