@@ -2,6 +2,7 @@
 
 #include "../ground/environment.h"
 #include "../ground/on_device.h"
+#include "../ground/without_locks.h"
 #include "device.h"
 
 #include <algorithm>
@@ -123,10 +124,6 @@ void run_at_once(const Nodes& nodes, Stream& stream) {
 }
 
 } // namespace
-
-void without_locks(const std::function<void()>& work) {
-  launch_hooks.without_locks == nullptr ? work() : launch_hooks.without_locks(work);
-}
 
 void launch_graph(const void* executable, std::shared_ptr<const Nodes> nodes, Stream& stream) {
   postponed::finish();

@@ -20,11 +20,8 @@ using Around = std::function<void(const std::function<void()>&)>;
 // What PyTorch's side adds. Without it a program has no state of that kind.
 struct LaunchHooks {
   Around (*as_launched)(const Stream& stream) = nullptr; // lets work run as the launching thread would run it now
-  void (*without_locks)(const std::function<void()>& work) = nullptr; // lets other threads go on meanwhile
 };
 extern LaunchHooks launch_hooks;
-// For work that waits for a lock: those that another thread may need to release it, such as Python's, are free meanwhile.
-void without_locks(const std::function<void()>& work);
 
 // May raise what an operation throws, if the launch does not wait and nothing waits.
 void launch_graph(const void* executable, std::shared_ptr<const std::vector<Capture::Node>> nodes, Stream& stream);

@@ -2,8 +2,8 @@
 
 #include "../ground/chosen_seed.h"
 #include "../ground/on_device.h"
+#include "../ground/without_locks.h"
 #include "device.h"
-#include "graph_launches.h"
 #include "happens_before.h"
 
 #include <algorithm>

@@ -4,6 +4,8 @@
 #include "../runtime/launches.h"
 #include "../runtime/version.h"
 
+#include "musart/ground/without_locks.h"
+
 #include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
@@ -95,7 +97,7 @@ std::shared_ptr<MusaGraph> new_graph(bool keep_graph) {
 
 void add_graph_types(py::module_& module) {
   register_accelerator_graph();
-  musart::launch_hooks.without_locks = &without_interpreter_lock;
+  musart::release_locks_for = &without_interpreter_lock;
   finish_at_exit();
   py::class_<MusaGraph, std::shared_ptr<MusaGraph>>(module, "_MUSAGraph")
       .def(py::init(&new_graph), py::arg("keep_graph") = false)
