@@ -6,6 +6,7 @@
 #include "ground/chosen_seed.cpp"
 #include "ground/last_error.cpp"
 #include "ground/source_line.cpp"
+#include "ground/without_locks.cpp"
 
 #include "driver/device.cpp"
 #include "driver/checked_memory.cpp"
