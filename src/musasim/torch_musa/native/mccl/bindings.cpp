@@ -149,7 +149,7 @@ void add_process_group(py::module_& module) {
       .def("_set_default_timeout", &ProcessGroupMCCL::setTimeout, py::arg("timeout"), no_gil)
       .def("_add_ephemeral_timeout", &ProcessGroupMCCL::add_ephemeral_timeout, py::arg("timeout"))
       .def("_verify_work_timeout", &ProcessGroupMCCL::has_timeout, py::arg("work"), py::arg("timeout"))
-      .def("perform_nocolor_split", &ProcessGroupMCCL::count_split)
+      .def("perform_nocolor_split", [](ProcessGroupMCCL&, at::Device) {}) // torch_musa 2.7.1's is empty: "MCCL has no comm split"
       .def("_is_initialized", &ProcessGroupMCCL::is_initialized, no_gil)
       .def("get_error", &ProcessGroupMCCL::getError, no_gil)
       .def_property_readonly("options", &ProcessGroupMCCL::options)

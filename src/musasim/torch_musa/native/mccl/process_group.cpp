@@ -695,10 +695,6 @@ void ProcessGroupMCCL::deregister_mem_pool(const pybind11::object& pool) {
   TORCH_CHECK(pools_.erase(id_of(pool)) == 1, "deregister_mem_pool: this memory pool is not registered");
 }
 
-void ProcessGroupMCCL::count_split(at::Device /*device*/) {
-  ++splits_;
-}
-
 c10::intrusive_ptr<c10d::Backend> ProcessGroupMCCL::split(
     const c10::intrusive_ptr<c10d::Store>& store,
     const std::vector<int>& ranks,

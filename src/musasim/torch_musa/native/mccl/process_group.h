@@ -117,7 +117,6 @@ class ProcessGroupMCCL final : public c10d::Backend {
 
   void add_ephemeral_timeout(Milliseconds timeout);
   bool has_timeout(const WorkPtr& work, Milliseconds timeout) const;
-  void count_split(at::Device device);
   void find_nan(bool wanted) {
     settings_.finds_nan = wanted;
   }
