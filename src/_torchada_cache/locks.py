@@ -44,9 +44,8 @@ def is_held(file: Path) -> bool:
         if error.errno not in _NO_LOCKS:
             raise
     finally:
-        with suppress(
-            OSError
-        ):  # a child that another thread forks meanwhile shares the descriptor, and would keep the lock
+        # A child that another thread forks meanwhile shares the descriptor, and would keep the lock.
+        with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
     return False

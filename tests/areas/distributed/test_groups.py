@@ -423,6 +423,7 @@ def test_a_group_of_all_by_gloo_takes_tensors_of_the_device(founded: Callable[..
     total = functional.all_reduce(torch.ones(2, device="cuda"), "sum", dist.group.WORLD)
     assert total.is_cuda and (total + 0).tolist() == [1, 1]
     assert dist.get_backend() == "gloo" and not reduced(device="cpu").is_cuda
+    assert reduced().is_cuda and reduced().tolist() == [1, 1]
 
 
 def test_a_message_by_gloo_says_when_and_from_whom_it_has_come(founded: Callable[..., Any]) -> None:
@@ -452,7 +453,6 @@ def test_a_message_by_gloo_says_when_and_from_whom_it_has_come(founded: Callable
     assert not work.is_completed() and not staging._unfinished
     assert work.wait() and work.is_completed() and received.tolist() == [1, 2]
     assert work.source_rank() == 3
-    assert reduced().is_cuda and reduced().tolist() == [1, 1]
 
 
 def test_a_child_tells_our_values_from_the_users(environment: pytest.MonkeyPatch) -> None:

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from extension import load
 
 from report import Report
 
 
 def module() -> Any:
     """The extension alone: the package's own code asks for the capability of an NVIDIA GPU."""
-    (library,) = Path("DCNv4").glob("ext*.so")
-    spec = importlib.util.spec_from_file_location("DCNv4.ext", library)
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return load("DCNv4.ext", "DCNv4")
 
 
 class Shape(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import torch
+from extension import load
 
 from report import Report
 
@@ -15,12 +14,7 @@ Tensors = list[torch.Tensor]
 
 def module() -> Any:
     """The extension alone: the package asks for what an installed DeepSpeed has."""
-    (library,) = Path("deepspeed/ops/adam").glob("fused_adam_op*.so")
-    spec = importlib.util.spec_from_file_location("fused_adam_op", library)
-    assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    return load("fused_adam_op", "deepspeed/ops/adam")
 
 
 def step(tensors: list[Tensors], number: int, decoupled: bool, corrects: bool, decay: float) -> None:
