@@ -64,6 +64,20 @@ def test_stages_of_a_pipeline_are_used_when_they_are_filled(library: Path, apart
     assert torch.equal(sums, expected)
 
 
+def test_a_wait_at_a_barrier_may_end_before_all_have_come(library: Path) -> None:
+    ended = torch.full((5,), -1, dtype=torch.int32)
+    Kernels(library).run("run_try_to_wait", ended, 0)
+    assert ended.tolist() == [0, 1, 0, 1, 1]
+
+
+def test_an_atomic_pointer_goes_on_by_elements(library: Path) -> None:
+    places, left = torch.zeros(BLOCK, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
+    Kernels(library).run("run_take_places", places, left, 0)
+    expected = torch.ones(BLOCK, dtype=torch.int32)
+    expected[BLOCK // 2 - 2] = 7
+    assert (left.item(), places.tolist()) == (BLOCK // 2, expected.tolist())
+
+
 def test_one_thread_is_the_last_to_leave_a_pipeline(library: Path) -> None:
     last = torch.full((BLOCK,), -1, dtype=torch.int32)
     Kernels(library).run("run_leave", last, 0)

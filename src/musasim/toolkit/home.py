@@ -59,8 +59,8 @@ FORWARDING = {
 }
 # The host's standard library, under musa::std as well.
 STANDARD_LIBRARY = """
-    algorithm array atomic bit cassert cfloat climits cmath complex cstddef cstdint cstring functional
-    initializer_list iterator limits numeric optional tuple type_traits utility
+    algorithm array atomic bit cassert cfloat chrono climits cmath complex cstddef cstdint cstring functional
+    initializer_list iterator limits numeric optional ratio tuple type_traits utility variant
 """
 _PROGRAMS = {
     "mcc": "musasim.toolkit.compiler.mcc",

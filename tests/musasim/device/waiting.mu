@@ -137,6 +137,54 @@ extern "C" int run_stages(int* values, int* sums, long rounds, long apart) {
   return finished();
 }
 
+// A wait that ends before all have come, and one that does not: by the token and by the parity. Nobody else arrives until thread 0 has tried.
+__global__ void try_to_wait(int* ended) {
+  using namespace musa::std::chrono;
+  __shared__ musa::barrier<musa::thread_scope_block> met;
+  static_assert(musa::barrier<musa::thread_scope_block>::max() == 1048575 && musa::barrier<>::max() == 2147483647);
+  if (threadIdx.x == 0) {
+    init(&met, blockDim.x);
+    ended[0] = met.try_wait_parity_for(false, milliseconds(1));
+    ended[1] = met.try_wait_parity_for(true, milliseconds(1));
+  }
+  __syncthreads();
+  auto token = met.arrive(threadIdx.x == 0 ? 0 : 1);
+  if (threadIdx.x == 0) {
+    ended[2] = met.try_wait_until(std::move(token), high_resolution_clock::now());
+    token = met.arrive();
+  }
+  const bool came = met.try_wait_for(std::move(token), hours(1));
+  if (threadIdx.x == 0) {
+    ended[3] = came;
+    ended[4] = met.try_wait_parity_until(false, high_resolution_clock::now());
+  }
+}
+extern "C" int run_try_to_wait(int* ended, int*, long) {
+  Buffer<int> device(ended, 5);
+  try_to_wait<<<1, kBlock>>>(device.data());
+  device.back();
+  return finished();
+}
+
+// Each thread takes the next place by a pointer, and gives it back or keeps it.
+__global__ void take_places(int* places, int* left) {
+  __shared__ musa::atomic<int*, musa::thread_scope_block> next;
+  if (threadIdx.x == 0) next.store(places);
+  __syncthreads();
+  *next.fetch_add(1) = 1;
+  __syncthreads();
+  if (threadIdx.x % 2) --next;
+  __syncthreads();
+  if (threadIdx.x == 0) *left = static_cast<int>(next.load() - places), next -= 2, *next = 7;
+}
+extern "C" int run_take_places(int* places, int* left, long) {
+  Buffer<int> device_places(places, kBlock), device_left(left, 1);
+  take_places<<<1, kBlock>>>(device_places.data(), device_left.data());
+  device_places.back();
+  device_left.back();
+  return finished();
+}
+
 // Whether a thread was the last one to leave a pipeline.
 __global__ void leave(int* last) {
   __shared__ musa::pipeline_shared_state<musa::thread_scope_block, kStages> state;
