@@ -137,3 +137,13 @@ def test_a_stream_that_is_closed_is_no_fault(tmp_path: Path, arguments: list[str
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("Traceback")) == (0, 0), done.stderr
     assert (tmp_path / "done").exists() == (arguments[0] == "run")
+
+
+@pytest.mark.parametrize("words", [["port", "x.cu", "--output", "out"], ["check", "."], ["explain", "x"]])
+def test_a_current_folder_that_is_no_more_ends_in_a_line(words: list[str], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    done = subprocess.run(["sh", "-c", script, "sh", str(gone), *COMMAND, *words], capture_output=True, text=True)
+    assert done.returncode != 0 and "Traceback" not in done.stderr, done.stderr
+    assert words[0] != "port" or done.stderr == "torchada port: the current folder is not there any more\n"

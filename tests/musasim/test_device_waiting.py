@@ -70,6 +70,12 @@ def test_a_wait_at_a_barrier_may_end_before_all_have_come(library: Path) -> None
     assert ended.tolist() == [0, 1, 0, 1, 1]
 
 
+def test_the_last_at_a_barrier_calls_its_function(library: Path) -> None:
+    seen = torch.zeros(BLOCK, dtype=torch.int32)
+    Kernels(library).run("run_count_rounds", seen, 5)
+    assert seen.tolist() == [5] * BLOCK
+
+
 def test_an_atomic_pointer_goes_on_by_elements(library: Path) -> None:
     places, left = torch.zeros(BLOCK, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
     Kernels(library).run("run_take_places", places, left, 0)

@@ -81,6 +81,15 @@ def test_a_projects_own_question_finds_the_gpus(run: Run) -> None:
 
 @pytest.mark.musa
 @pytest.mark.full
+def test_findings_that_cannot_be_written_fail_the_run_and_hide_nothing(run: Run) -> None:
+    done = run("def test_passes(): pass", "--cuda-simulated=1", "--cuda-sarif=/dev/full")
+    assert (outcome(done), done.returncode) == ("1 passed", 1), done.stdout + done.stderr
+    assert "--cuda-sarif: /dev/full could not be written: No space left on device\n" in done.stdout
+    assert "= simulated CUDA =" in done.stdout
+
+
+@pytest.mark.musa
+@pytest.mark.full
 def test_each_worker_has_its_gpus_and_the_section_is_of_all(run: Run) -> None:
     done = run(PROJECT, "-n2", "--dist=each", "--cuda-simulated=3", "--cuda-capability=7.5")
     assert outcome(done) == "10 passed, 2 skipped", done.stdout + done.stderr

@@ -31,6 +31,9 @@ def in_one_line(command: str, act: Callable[[], int]) -> int:
         _drop(sys.stdout)
         return _READER_GONE
     except OSError as error:
+        if _lacks_folder():
+            _say(f"{command}: the current folder is not there any more")
+            return _FAILED
         if error.errno not in _NO_ROOM or error.filename is not None:  # the output has no name
             raise
         _drop(sys.stdout)
@@ -51,6 +54,14 @@ def code(options: argparse.Namespace, document: Mapping[str, Any], otherwise: in
         return otherwise
     _say(f"torchada {options.command}: interrupted {document['interrupted']}")
     return _INTERRUPTED
+
+
+def _lacks_folder() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _drop(stream: Any) -> None:

@@ -113,7 +113,8 @@ def _file(text: str | None, folder: str) -> str:
     if not text:
         return ""
     path = os.path.join(folder, text)
-    if os.path.isdir(path) or not os.access(os.path.dirname(path), os.W_OK):
+    replaced = path if os.path.isfile(path) else os.path.dirname(path)
+    if os.path.isdir(path) or not os.access(replaced, os.W_OK):
         raise pytest.UsageError(f"--cuda-sarif={text}: expected a file in a folder that can be written to")
     return path
 

@@ -23,6 +23,7 @@ class Session:
         self._findings: list[tuple[str, str]] = []
         self._workers: list[record.Record] = []
         self._lost = 0
+        self._unwritten = ""
 
     def pytest_report_header(self) -> str:
         """Say what the tests run on."""
@@ -57,15 +58,23 @@ class Session:
             pytest.fail("\n".join(["the checker has found:", *shown]), pytrace=False)
         return result
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """A worker hands its record on; whoever has no controller writes the file that was asked for."""
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
             output[_OUTPUT] = self._own().plain()
         elif self._request.sarif:
-            findings = record.total([self._own(), *self._workers]).findings
-            text = sarif.as_sarif(findings, str(self._config.rootpath))
+            self._write_findings(session)
+
+    def _write_findings(self, session: pytest.Session) -> None:
+        """A run whose file cannot be written has failed, but its results are shown."""
+        findings = record.total([self._own(), *self._workers]).findings
+        text = sarif.as_sarif(findings, str(self._config.rootpath))
+        try:
             Path(self._request.sarif).write_text(text, encoding="utf-8")
+        except OSError as error:
+            self._unwritten = f"--cuda-sarif: {self._request.sarif} could not be written: {error.strerror}"
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def _own(self) -> record.Record:
         return record.of_process(self._findings, self._request.is_checked)
@@ -86,3 +95,5 @@ class Session:
         skipped = len(terminalreporter.stats.get("skipped", ()))
         for line in section.lines(self._request, whole, self._lost, skipped, self._config.get_verbosity() > 0):
             terminalreporter.line(line)
+        if self._unwritten:
+            terminalreporter.line(self._unwritten, red=True)

@@ -141,7 +141,7 @@ extern "C" int run_stages(int* values, int* sums, long rounds, long apart) {
 __global__ void try_to_wait(int* ended) {
   using namespace musa::std::chrono;
   __shared__ musa::barrier<musa::thread_scope_block> met;
-  static_assert(musa::barrier<musa::thread_scope_block>::max() == 1048575 && musa::barrier<>::max() == 2147483647);
+  static_assert(musa::barrier<musa::thread_scope_block>::max() == 1048575 && musa::barrier<musa::thread_scope_device>::max() == 2147483647);
   if (threadIdx.x == 0) {
     init(&met, blockDim.x);
     ended[0] = met.try_wait_parity_for(false, milliseconds(1));
@@ -162,6 +162,38 @@ __global__ void try_to_wait(int* ended) {
 extern "C" int run_try_to_wait(int* ended, int*, long) {
   Buffer<int> device(ended, 5);
   try_to_wait<<<1, kBlock>>>(device.data());
+  device.back();
+  return finished();
+}
+
+// The thread that comes last counts the rounds, before any of the others goes on; the tokens are kept in a variable.
+struct Count {
+  int* rounds;
+  __device__ void operator()() const { ++*rounds; }
+};
+__global__ void count_rounds(int* seen, int rounds) {
+  using Barrier = musa::barrier<musa::thread_scope_block, Count>;
+  __shared__ alignas(Barrier) char place[sizeof(Barrier)];
+  __shared__ int counted;
+  auto* met = reinterpret_cast<Barrier*>(place);
+  if (threadIdx.x == 0) {
+    counted = 0;
+    init(met, blockDim.x, Count{&counted});
+  }
+  __syncthreads();
+  Barrier::arrival_token token;
+  for (int round = 1; round <= rounds; ++round) {
+    token = met->arrive();
+    met->wait(std::move(token));
+    seen[threadIdx.x] += counted == round;
+    met->arrive_and_wait();
+    if (threadIdx.x == 0) --counted;
+    __syncthreads();
+  }
+}
+extern "C" int run_count_rounds(int* seen, int*, long rounds) {
+  Buffer<int> device(seen, kBlock);
+  count_rounds<<<1, kBlock>>>(device.data(), static_cast<int>(rounds));
   device.back();
   return finished();
 }
