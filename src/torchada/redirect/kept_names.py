@@ -41,7 +41,14 @@ def text_by_view(context: Context, original: Callable[P, str]) -> Callable[P, st
 def kept_name(context: Context, owner: type, name: str, to: object = "cuda", own: object = None) -> property:
     """A property in the place of the attribute `name` of `owner`'s instances, which answers `to` for `own`, the backend's name."""
     kept_for = own if own is not None else context.backend.computes_on or context.backend.device_type
-    return renamed_by_view(context, owner, name, lambda kept: to if kept == kept_for else kept)
+    return renamed_by_view(context, owner, name, lambda kept: _renamed(kept, kept_for, to))
+
+
+def _renamed(kept: object, own: object, to: object) -> object:
+    """`to` for `own`; of a device's name the number stays."""
+    if isinstance(kept, str) and kept.startswith(f"{own}:"):
+        return f"{to}{kept[len(str(own)) :]}"
+    return to if kept == own else kept
 
 
 def renamed_by_view(context: Context, owner: type, name: str, renamed: Callable[[Any], object]) -> property:

@@ -141,6 +141,8 @@ def test_kept_names_are_those_of_who_reads_them() -> None:
     scaler, autocast = torch.amp.GradScaler("cuda"), torch.autocast("cuda")
     assert scaler._device == autocast.device == torch._utils._get_available_device_type() == "cuda"
     assert asked_by_xformers("error._device", scaler) == OWN  # type: ignore[arg-type]
+    of_one = torch.amp.GradScaler("cuda:0")
+    assert (of_one._device, asked_by_xformers("error._device", of_one)) == ("cuda:0", f"{OWN}:0")  # type: ignore[arg-type]
     from torch.utils.checkpoint import DefaultDeviceType, _infer_device_type
 
     assert DefaultDeviceType.get_device_type() == _infer_device_type(torch.ones(1, device="cuda")) == "cuda"
