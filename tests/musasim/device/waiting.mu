@@ -159,7 +159,7 @@ __global__ void try_to_wait(int* ended) {
     ended[4] = met.try_wait_parity_until(false, high_resolution_clock::now());
   }
 }
-extern "C" int run_try_to_wait(int* ended, int*, long) {
+extern "C" int run_try_to_wait(int* ended, long) {
   Buffer<int> device(ended, 5);
   try_to_wait<<<1, kBlock>>>(device.data());
   device.back();
@@ -191,7 +191,7 @@ __global__ void count_rounds(int* seen, int rounds) {
     __syncthreads();
   }
 }
-extern "C" int run_count_rounds(int* seen, int*, long rounds) {
+extern "C" int run_count_rounds(int* seen, long rounds) {
   Buffer<int> device(seen, kBlock);
   count_rounds<<<1, kBlock>>>(device.data(), static_cast<int>(rounds));
   device.back();
