@@ -55,6 +55,22 @@ def test_powers_of_integers() -> None:
     assert torch.equal(whole.cpu(), torch.stack([wanted, INTEGERS]))
 
 
+def test_a_number_on_the_host_beside_a_tensor() -> None:
+    number, a = torch.tensor(3), EXPONENTS.cuda()
+    for found, wanted in ((torch.pow(number, a), number**EXPONENTS), (torch.pow(a, number * 8), EXPONENTS**24)):
+        assert found.is_cuda and torch.equal(found.cpu(), wanted)
+    quotient, divisor = torch.tensor(7.0, dtype=torch.float64), torch.tensor([2.0, -2.0], dtype=torch.float64)
+    for divide in (torch.floor_divide, lambda a, b: torch.div(a, b, rounding_mode="trunc")):
+        for pair in ((quotient, divisor), (divisor * 5, quotient)):
+            found = divide(*(operand.cuda() if operand.dim() else operand for operand in pair))
+            assert found.is_cuda and torch.equal(found.cpu(), divide(*pair))
+
+
+def test_activations_of_integers_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        F.selu(INTEGERS.cuda())
+
+
 def test_other_powers_are_the_backends() -> None:
     x = X.abs().cuda()
     torch.testing.assert_close((x**x).cpu(), X.abs() ** X.abs())

@@ -57,13 +57,18 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(kernels, kernel.name, kernel, None, "emulated", to, note=f"aten::{kernel.name}")
 
 
+def _device_of_pair(a: Tensor, b: Tensor) -> Any:
+    """One of them may be a number on the host."""
+    return b.device if a.device.type == "cpu" else a.device
+
+
 class _Scaled(Kernel):
-    """A kernel for the calls of elu that have scales, as selu and celu make them."""
+    """A kernel for the calls of elu that have scales, as selu and celu make them. Of integers there is none, on CUDA neither."""
 
     rule = gates.SCALED
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return any(scale != 1 for scale in args[2:4])
+        return args[0].is_floating_point() and any(scale != 1 for scale in args[2:4])
 
 
 class _Power(Kernel):
@@ -77,7 +82,7 @@ class _Power(Kernel):
         return super().__call__(keys, base, exponent, **out)
 
     def device(self, *args: Any) -> Any:
-        return args[1].device
+        return _device_of_pair(*args)
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         return not any(operand.is_floating_point() or operand.is_complex() for operand in args[:2])
@@ -96,8 +101,7 @@ class _Division(Kernel):
         return super().__call__(keys, a, b, **options)
 
     def device(self, *args: Any) -> Any:
-        a, b = args
-        return b.device if a.device.type == "cpu" else a.device
+        return _device_of_pair(*args)
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         torch = self._context.torch
