@@ -43,6 +43,8 @@ if hasattr(torch.ops.aten.mm, "dtype"):
     out = torch.empty(4, 2, device="cuda")
     torch.mm(a[0].cuda(), b[0].cuda(), out_dtype=torch.float32, out=out)
     want = torch.bmm(a.float(), b.float())
+    with torch.autocast("cuda"):
+        found["mm under autocast"] = torch.equal(torch.mm(a[0].cuda(), b[0].cuda(), out_dtype=torch.float32), mm)
     found["mm"] = mm.is_cuda and torch.equal(mm.cpu(), want[0]) and torch.equal(out.cpu(), want[0])
     if "TORCHADA_DISABLE_OP_OVERRIDE_bmm" not in os.environ:
         bmm = torch.bmm(a.cuda(), b.cuda(), out_dtype=torch.float32)

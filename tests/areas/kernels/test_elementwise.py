@@ -55,6 +55,44 @@ def test_powers_of_integers() -> None:
     assert torch.equal(whole.cpu(), torch.stack([wanted, INTEGERS]))
 
 
+def test_a_number_on_the_host_beside_a_tensor() -> None:
+    number, a = torch.tensor(3), EXPONENTS.cuda()
+    for found, wanted in ((torch.pow(number, a), number**EXPONENTS), (torch.pow(a, number * 8), EXPONENTS**24)):
+        assert found.is_cuda and torch.equal(found.cpu(), wanted)
+    quotient, divisor = torch.tensor(7.0, dtype=torch.float64), torch.tensor([2.0, -2.0], dtype=torch.float64)
+    for divide in (torch.floor_divide, lambda a, b: torch.div(a, b, rounding_mode="trunc")):
+        for pair in ((quotient, divisor), (divisor * 5, quotient)):
+            found = divide(*(operand.cuda() if operand.dim() else operand for operand in pair))
+            assert found.is_cuda and torch.equal(found.cpu(), divide(*pair))
+
+
+def test_powers_of_integers_into_a_floating_tensor() -> None:
+    out = torch.full((5,), 7.0, device="cuda")
+    assert torch.pow(INTEGERS.cuda(), EXPONENTS.cuda(), out=out) is out
+    assert torch.equal(out.cpu(), (INTEGERS**EXPONENTS).float())
+
+
+@pytest.mark.parametrize("others", ["cpu", "cuda:1"])
+def test_operands_of_two_devices_are_refused(others: str) -> None:
+    a = EXPONENTS.cuda()
+    refused: tuple[Callable[[], object], ...] = (
+        lambda: torch.pow(a, EXPONENTS.to(others)),
+        lambda: torch.pow(EXPONENTS.to(others), a),
+        lambda: torch.pow(a, a, out=torch.empty_like(a, device=others)),
+        lambda: torch.floor_divide(a.double(), EXPONENTS.to(others)),
+        lambda: torch.div(EXPONENTS.double().to(others), a, rounding_mode="trunc"),
+        lambda: torch.floor_divide(a.double(), a, out=torch.empty_like(a.double(), device=others)),
+    )
+    for compute in refused:
+        with pytest.raises(RuntimeError, match=r"same device|on device|must be on"):
+            compute()
+
+
+def test_activations_of_integers_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="not implemented for 'Long'"):
+        F.selu(INTEGERS.cuda())
+
+
 def test_other_powers_are_the_backends() -> None:
     x = X.abs().cuda()
     torch.testing.assert_close((x**x).cpu(), X.abs() ** X.abs())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -57,3 +60,42 @@ def test_into_given_tensors() -> None:
     torch.linalg.lu_factor(given, pivot=False, out=out)
     torch.testing.assert_close(out[0], torch.linalg.lu_factor(given, pivot=False)[0])
     assert out[1].tolist() == [1, 2, 3]
+
+
+def test_into_a_tensor_of_another_type_they_are_refused() -> None:
+    out = torch.empty(0, device="cuda"), torch.empty(0, dtype=torch.int32, device="cuda")
+    with pytest.raises(RuntimeError, match="Expected out tensor to have dtype double, but got float instead"):
+        torch.linalg.lu_factor(matrices(3, 3).cuda(), pivot=False, out=out)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 3, 4), (4, 3)])
+def test_strides_are_those_of_pytorch(shape: tuple[int, ...]) -> None:
+    for compute in (torch.linalg.lu_factor, torch.linalg.lu):
+        found, wanted = (
+            compute(matrices(*shape).to(device), pivot=pivot) for device, pivot in (("cuda", False), ("cpu", True))
+        )
+        assert [part.stride() for part in found][-2:] == [part.stride() for part in wanted][-2:]
+    assert torch.linalg.lu_factor(matrices(*shape).cuda(), pivot=False)[0].mT.is_contiguous()
+
+
+@pytest.mark.parametrize("factor", [torch.linalg.lu, torch.linalg.lu_factor])
+def test_what_has_no_factors_is_refused_as_by_pytorch(factor: Callable[..., object]) -> None:
+    with pytest.raises(RuntimeError, match=r"Expected tensor with 2 or more dimensions. Got size: \[3\] instead"):
+        factor(torch.ones(3, device="cuda"), pivot=False)
+    for dtype in (torch.int64, torch.float16):
+        with pytest.raises(NotImplementedError):
+            factor(torch.ones(3, 3, device="cuda", dtype=dtype), pivot=False)
+
+
+def test_a_matrix_is_freed_with_its_last_name() -> None:
+    """The error of the kernel that refuses is forgotten, with all that it refers to."""
+    given = matrices(3, 3, dtype=torch.float32).cuda()
+    torch.linalg.lu_factor(given, pivot=False)
+    gc.collect()
+    gc.disable()
+    try:
+        before = torch.cuda.memory_allocated()
+        torch.linalg.lu_factor(matrices(300, 300, dtype=torch.float32).cuda(), pivot=False)
+        assert torch.cuda.memory_allocated() == before
+    finally:
+        gc.enable()

@@ -98,3 +98,21 @@ def test_it_is_captured() -> None:
     grad.copy_(torch.rand(1, 1, 8, 8))
     graph.replay()
     torch.testing.assert_close(found, step())
+
+
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize(
+    "name", ["bilinear", "bicubic", "smooth bilinear", "smooth bicubic", "exact 2d", "trilinear", "exact 3d"]
+)
+def test_strides(name: str, order: torch.memory_format) -> None:
+    """By the mode, gradients keep the layout of what they are given, or are contiguous."""
+    mode, dimensions, options = MODES[name]
+    if dimensions == 3 and order == torch.channels_last:
+        order = torch.channels_last_3d
+    strides = []
+    for device in ("cuda", "cpu"):
+        x = torch.ones(2, 3, *[4] * dimensions, device=device).requires_grad_()
+        y = F.interpolate(x, size=6, mode=mode, **options)
+        (computed,) = torch.autograd.grad(y, x, torch.ones(y.shape, device=device).contiguous(memory_format=order))
+        strides.append(computed.stride())
+    assert strides[0] == strides[1]

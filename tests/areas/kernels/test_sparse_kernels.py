@@ -108,8 +108,28 @@ def test_devices() -> None:
     assert x.cuda().to("cuda:1").to_dense().device.index == 1 and x.cuda().cpu().device.type == "cpu"
     with pytest.raises(RuntimeError, match="same device"):
         x.cuda().add(x)
-    with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(4x4 and 3x4\)"):
+    for call in (torch.add, torch.sub, torch.mul):
+        with pytest.raises(RuntimeError, match="same device"):
+            call(x.cuda(), x.to("cuda:1"))
+    with pytest.raises(RuntimeError, match=r"addmm: Argument #3 \(dense\): Expected dim 0 size 4, got 3"):
         x.cuda() @ OTHER.cuda().t()
+
+
+def test_what_cannot_be_multiplied_or_added_is_refused_as_by_the_cpu() -> None:
+    def told(compute: Any, device: str) -> str:
+        with pytest.raises(RuntimeError) as raised:
+            compute(DENSE.to(device).to_sparse(), DENSE.to(device))
+        return str(raised.value)
+
+    refused = (
+        lambda sparse, dense: torch.addmm(dense.double(), sparse, dense),
+        lambda sparse, dense: torch.addmm(torch.ones(3, 3, device=dense.device), sparse, dense, beta=0),
+        lambda sparse, dense: dense.to_sparse(1) @ dense,
+        lambda sparse, dense: torch.add(sparse.int(), sparse.int(), alpha=0.5),
+        lambda sparse, dense: sparse.bool() - sparse.bool(),
+    )
+    for compute in refused:
+        assert told(compute, "cuda") == told(compute, "cpu")
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.int32, torch.float64])

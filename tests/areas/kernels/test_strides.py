@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from support.interpreter import Interpreter
 
@@ -30,6 +31,13 @@ import torch
 a, b = torch.eye(3, dtype=torch.float64).to_sparse_csr(), torch.ones(3, 2, dtype=torch.float64)
 torch.testing.assert_close((a.cuda() @ b.cuda()).cpu(), a @ b)
 """
+
+
+@pytest.mark.parametrize("shape", [(8,), (2, 4, 8)])
+def test_what_is_no_matrix_is_refused(shape: tuple[int, ...]) -> None:
+    x = torch.ones(shape, dtype=torch.float64, device="cuda")[..., ::2]
+    with pytest.raises(RuntimeError, match="must be a matrix"):
+        torch.mm(x, torch.ones(4, 4, dtype=torch.float64, device="cuda"))
 
 
 @pytest.mark.full

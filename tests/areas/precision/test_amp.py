@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 from typing import Any
@@ -60,6 +61,15 @@ def test_autocast_as_decorator() -> None:
         return _dtype()
 
     assert product() is torch.bfloat16
+
+
+def test_a_context_can_be_copied_and_pickled() -> None:
+    context = torch.autocast("cuda", dtype=torch.bfloat16)
+    for again in (copy.deepcopy(context), pickle.loads(pickle.dumps(context))):
+        assert again.device == "cuda"
+        with again:
+            assert _dtype() is torch.bfloat16
+        assert _dtype() is torch.float32
 
 
 def test_the_names_are_one_class() -> None:

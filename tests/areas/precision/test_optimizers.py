@@ -130,6 +130,19 @@ def test_a_fused_step_with_scaled_gradients_in_a_graph(rate: str) -> None:
     torch.testing.assert_close(parameter.detach().cpu(), wanted.detach())
 
 
+@pytest.mark.parametrize("rate", ["number", "cuda"])
+def test_a_fused_step_decays_small_weights_as_far_as_cudas(rate: str) -> None:
+    """By a millionth: 1 - 1e-6 in single precision would be off by more than a percent."""
+    start = torch.linspace(0.5, 1.5, 10_001)
+    parameter = start.cuda().requires_grad_()
+    parameter.grad = torch.zeros_like(parameter)
+    lr = 1e-4 if rate == "number" else torch.tensor(1e-4, device=rate)
+    torch.optim.AdamW([parameter], lr=lr, weight_decay=1e-2, fused=True).step()
+    # As CUDA's kernel computes it.
+    wanted = (start.double() - 1e-6 * start.double()).float()
+    torch.testing.assert_close(parameter.detach().cpu(), wanted, rtol=0, atol=0)
+
+
 def test_a_fused_step_without_parameters() -> None:
     """PyTorch finds no device whose kernel it could call."""
     options = {"lr": 0.1, "beta1": 0.9, "beta2": 0.9, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False}

@@ -24,6 +24,12 @@ from torch.backends import cuda, cudnn, mudnn
 def products():
     return backends.musa.matmul.allow_tf32 if hasattr(backends, "musa") else mudnn.allow_tf32
 
+def unknown(precision):
+    import warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.set_float32_matmul_precision(precision)
+
 def state():
     return [cuda.matmul.allow_tf32, torch.get_float32_matmul_precision(), cudnn.allow_tf32, products(), mudnn.allow_tf32]
 """
@@ -89,6 +95,10 @@ SETTINGS: list[tuple[str, list[Any], bool, bool]] = [
         False,
         True,
     ),
+    # torch warns of words that it does not know, and changes nothing.
+    ("unknown('HIGHEST')", AT_FIRST, False, True),
+    ("unknown('tf32')", AT_FIRST, False, True),
+    ("torch.set_float32_matmul_precision('high'); unknown('none')", TF32, True, True),
     ("cudnn.allow_tf32 = False", [False, "highest", False], False, False),
     ("cudnn.allow_tf32 = False; cudnn.allow_tf32 = True", AT_FIRST, False, True),
     ("cuda.matmul.allow_tf32 = True; cudnn.allow_tf32 = False", [True, "high", False], True, False),

@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels import _handles
+from torchada.areas.kernels._autocast import BelowAutocast
 from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._verdicts import Function, Probe, Verdicts
@@ -52,6 +53,7 @@ class Gated:
         self._below_gate: DispatchKeySet | None = None
         self._following: Function | None = None
         self._leave: Callable[[], None] = _stay
+        self._below_autocast = BelowAutocast(context)
         has_kernel = context.torch._C._dispatch_has_kernel_for_dispatch_key
         operator = f"aten::{name}"
         is_composed = has_kernel(operator, "CompositeImplicitAutograd") and not has_kernel(operator, _DEVICE)
@@ -173,14 +175,16 @@ class Kernel(Gated):
         if verdict is None or self._only_captured:
             is_captured = self._is_capturing()
             if verdict is None and not is_captured:
-                verdict = self._verdicts.probe(name, own, probe, device)
+                with self._below_autocast():
+                    verdict = self._verdicts.probe(name, own, probe, device)
                 if not self.is_needed:
                     self._leave()
             verdict = verdict or (self._only_captured and not is_captured)
         if verdict:
             return own(*args, **kwargs)
         self._count()
-        return self._replacement(*args, **kwargs)
+        with self._below_autocast():
+            return self._replacement(*args, **kwargs)
 
 
 class Refusing(Gated):
@@ -207,7 +211,8 @@ class Refusing(Gated):
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         if self._refused and self._types(args, kwargs) in self._refused:
             self._count()
-            return self._replacement(*args, **kwargs)
+            with self._below_autocast():
+                return self._replacement(*args, **kwargs)
         try:
             return self._own(keys)(*args, **kwargs)
         except RuntimeError as error:
@@ -216,12 +221,16 @@ class Refusing(Gated):
                 raise
             refusal = error
         try:
-            result = self._replacement(*args, **kwargs)
+            with self._below_autocast():
+                result = self._replacement(*args, **kwargs)
         except (IndexError, ValueError):
             raise  # it is about the call, such as a dimension that is not there, and CUDA says it too
         except Exception:
             # The data type was not the reason, or the replacement does not support it either.
             raise refusal from None
+        finally:
+            # Its traceback has this frame, which would keep the error, and both the tensors until Python collects its garbage.
+            del refusal
         self._count()
         # Types that every kernel takes were refused for another reason, such as nine dimensions, and are tried again next time.
         if not self._common.issuperset(types[1:]):

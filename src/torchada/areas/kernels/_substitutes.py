@@ -85,7 +85,9 @@ class _Elsewhere:
 
     def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
         """How to convert a tensor for the computation, and how to convert a result back."""
-        torch, device = self._torch, tensors[0].device
+        torch, ours = self._torch, self._context.backend.device_type
+        # A number on the host may stand in front of a tensor.
+        device = next((tensor.device for tensor in tensors if tensor.device.type == ours), tensors[0].device)
         floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
             self._note(tensors)

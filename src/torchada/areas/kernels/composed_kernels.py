@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._autocast import BelowAutocast
 from torchada.areas.kernels._fallbacks import lacks
 from torchada.areas.kernels._selection import Selection, need_own_kernels
 from torchada.redirect.context import Context
@@ -40,7 +41,7 @@ def patches(context: Context) -> Iterator[Patch]:
     kernels = Selection(context)
     for name in names:
         function, note = composed[name]
-        kernel = _Composed(function)
+        kernel = _Composed(context, function)
         yield Patch(kernels, name, kernel, None, "emulated", "other operators on the device", note=note)
 
 
@@ -53,11 +54,12 @@ class _Composed:
 
     key = _DEVICE
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def __init__(self, context: Context, function: Function) -> None:
+        self._function, self._below_autocast = function, BelowAutocast(context)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+        with self._below_autocast():
+            return self._function(*args, **kwargs)
 
 
 class _ScaledProduct:

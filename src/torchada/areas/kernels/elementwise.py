@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from torchada.areas.kernels._flash_checks import check_devices
 from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
@@ -57,17 +58,32 @@ def patches(context: Context) -> Iterator[Patch]:
         yield Patch(kernels, kernel.name, kernel, None, "emulated", to, note=f"aten::{kernel.name}")
 
 
+def _device_of_pair(a: Tensor, b: Tensor) -> Any:
+    """One of them may be a number on the host."""
+    return b.device if a.device.type == "cpu" else a.device
+
+
+def _check_together(*operands: Tensor, out: Tensor | None = None) -> None:
+    """All have to be on one device, but for numbers on the host. Not every kernel of the backend looks at that of `out`."""
+    check_devices(*(operand for operand in operands if operand.dim() or operand.device.type != "cpu"), out)
+
+
 class _Scaled(Kernel):
-    """A kernel for the calls of elu that have scales, as selu and celu make them."""
+    """A kernel for the calls of elu that have scales, as selu and celu make them. Of integers there is none, on CUDA neither."""
 
     rule = gates.SCALED
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return any(scale != 1 for scale in args[2:4])
+        return args[0].is_floating_point() and any(scale != 1 for scale in args[2:4])
 
 
 class _Power(Kernel):
     rule = gates.INTEGERS
+
+    def __init__(self, context: Context, name: str, *rest: Any) -> None:
+        super().__init__(context, name, *rest)
+        if name.endswith("_out"):
+            self.rule = gates.ALWAYS  # the gate would count the type of `out` among those of the operands
 
     def __call__(self, keys: DispatchKeySet, base: Any, exponent: Any, **out: Any) -> Any:
         torch = self._context.torch
@@ -77,10 +93,13 @@ class _Power(Kernel):
         return super().__call__(keys, base, exponent, **out)
 
     def device(self, *args: Any) -> Any:
-        return args[1].device
+        return _device_of_pair(*args)
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
-        return not any(operand.is_floating_point() or operand.is_complex() for operand in args[:2])
+        if any(operand.is_floating_point() or operand.is_complex() for operand in args[:2]):
+            return False
+        _check_together(*args, **kwargs)
+        return True
 
 
 class _Division(Kernel):
@@ -96,14 +115,16 @@ class _Division(Kernel):
         return super().__call__(keys, a, b, **options)
 
     def device(self, *args: Any) -> Any:
-        a, b = args
-        return b.device if a.device.type == "cpu" else a.device
+        return _device_of_pair(*args)
 
     def concerns(self, *args: Any, **kwargs: Any) -> bool:
         torch = self._context.torch
         rounds = kwargs.get("rounding_mode", "floor") is not None
         is_dense = all(operand.layout == torch.strided for operand in args[:2])
-        return rounds and is_dense and torch.result_type(*args[:2]) == torch.float64
+        if not rounds or not is_dense or torch.result_type(*args[:2]) != torch.float64:
+            return False
+        _check_together(*args[:2], out=kwargs.get("out"))
+        return True
 
 
 class _Promoted(Kernel):

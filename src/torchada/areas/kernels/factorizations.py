@@ -49,6 +49,8 @@ def _into(compute: Function, *names: str) -> Function:
     def write(*args: Any, **options: Any) -> Any:
         given = [options.pop(name) for name in names]
         for place, result in zip(given, compute(*args, **options)):
+            if place.dtype != result.dtype:
+                raise RuntimeError(f"a result of {result.dtype} is not written to a tensor of {place.dtype}")
             place.resize_(result.shape).copy_(result)
         return tuple(given)
 
@@ -60,6 +62,7 @@ class _WithoutPivoting:
         self._torch = torch
 
     def factor(self, A: Tensor, check_errors: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        self._check(A, "torch.lu_factor")
         torch, steps = self._torch, min(A.shape[-2:])
         factors = self._eliminated(A)
         pivots = torch.arange(1, steps + 1, dtype=torch.int32, device=A.device).expand(*A.shape[:-2], steps)
@@ -69,15 +72,25 @@ class _WithoutPivoting:
         return factors, pivots.contiguous(), info
 
     def lu(self, A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        self._check(A, "linalg.lu")
         torch, steps = self._torch, min(A.shape[-2:])
         factors = self._eliminated(A)
         unit = torch.eye(A.shape[-2], steps, dtype=A.dtype, device=A.device)
         permutation = torch.empty(0, dtype=A.dtype, device=A.device)
-        return permutation, factors[..., :steps].tril(-1) + unit, factors[..., :steps, :].triu()
+        lower, upper = factors[..., :steps].tril(-1) + unit, factors[..., :steps, :].triu()
+        return permutation, lower.contiguous(), upper.contiguous()
+
+    def _check(self, A: Tensor, name: str) -> None:
+        """As PyTorch's. The program reads in the words of the kernel that was asked first what it cannot compute."""
+        if A.dim() < 2:
+            raise RuntimeError(f"{name}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
+        if A.dtype not in (self._torch.float32, self._torch.float64, self._torch.complex64, self._torch.complex128):
+            raise NotImplementedError(f"no factors of {A.dtype}, on CUDA neither")
 
     def _eliminated(self, A: Tensor) -> Tensor:
         """L below the diagonal, and U."""
-        factors: Tensor = A.clone(memory_format=self._torch.contiguous_format)
+        # A column after another in memory, as on CUDA.
+        factors: Tensor = A.mT.clone(memory_format=self._torch.contiguous_format).mT
         for i in range(min(A.shape[-2] - 1, A.shape[-1])):
             below = factors[..., i + 1 :, i : i + 1]
             below /= factors[..., i : i + 1, i : i + 1]

@@ -124,7 +124,8 @@ class _Step:
         torch = self._torch
         gradients = torch._foreach_neg(gradients) if maximize else gradients
         if weight_decay and self._is_decoupled:
-            params = torch._foreach_mul(params, 1 - lr * weight_decay)
+            # Not by 1 - lr * weight_decay, of which single precision has a few steps only: the decay would be off by percents.
+            params = torch._foreach_sub(params, torch._foreach_mul(params, lr * weight_decay))
         elif weight_decay:
             gradients = torch._foreach_add(gradients, params, alpha=weight_decay)
         exp_avgs = torch._foreach_lerp(exp_avgs, gradients, 1 - beta1)

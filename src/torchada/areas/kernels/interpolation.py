@@ -32,6 +32,14 @@ _MODES = {
     "_upsample_nearest_exact3d": False,
 }
 
+# Their gradients lie in memory as those that they are given, channels last; the others' are contiguous, on CUDA too.
+_KEEP_LAYOUT = {
+    "upsample_bilinear2d": "channels_last",
+    "_upsample_bilinear2d_aa": "channels_last",
+    "_upsample_nearest_exact2d": "channels_last",
+    "upsample_trilinear3d": "channels_last_3d",
+}
+
 
 def patches(context: Context) -> Iterator[Patch]:
     need_own_kernels(context)
@@ -67,10 +75,13 @@ class _Gradient:
             matrix = self._matrix(grad, wanted, given, corners, [*[None] * (len(scales) - 1), scale])
             # Contiguous, because torch_musa's products in double precision misread strides (Matmul.cpp, BlasGEMM).
             grad = (grad.movedim(2 + i, -1).contiguous() @ matrix).movedim(-1, 2 + i)
-        nchw = torch.contiguous_format
-        layout = torch.channels_last if grad_output.dim() == 4 and _is_channels_last(torch, grad_output) else nchw
-        result: Tensor = grad.to(grad_output.dtype).contiguous(memory_format=layout)
+        result: Tensor = grad.to(grad_output.dtype).contiguous(memory_format=self._layout(grad_output))
         return result
+
+    def _layout(self, grad_output: Tensor) -> Any:
+        last = getattr(self._torch, _KEEP_LAYOUT.get(self._mode, "contiguous_format"))
+        is_last = grad_output.is_contiguous(memory_format=last) and not grad_output.is_contiguous()
+        return last if is_last else self._torch.contiguous_format
 
     def out(self, *args: Any, grad_input: Tensor) -> Tensor:
         result = self(*args)
@@ -94,7 +105,3 @@ class _Gradient:
         wanted = overload(torch, f"{self._mode}_backward")(grad, *sizes, *rest)
         given = {"grad_input": torch.empty(wanted.shape, device=device)} if is_out else {}
         return bool(torch.allclose(kernel(grad.to(device), *sizes, *rest, **given).cpu(), wanted))
-
-
-def _is_channels_last(torch: Any, tensor: Tensor) -> bool:
-    return tensor.is_contiguous(memory_format=torch.channels_last) and not tensor.is_contiguous()

@@ -123,6 +123,11 @@ class _Call:
                     f"{self._device_type} device"
                 )
             return tensor
+        if self._device not in (None, tensor.device) and not self._copies:
+            raise RuntimeError(
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{self._device} and {tensor.device}!"
+            )
         self._device = tensor.device
         there = sparse.moved(self._torch, tensor, self._torch.device("cpu"))
         self._originals[id(there)] = tensor
@@ -161,11 +166,11 @@ class _Product:
         *added, matrix, dense = args
         torch, layouts = self._torch, [argument.layout for argument in args]
         fits = layouts[-2] in (torch.sparse_coo, torch.sparse_csr) and set(layouts) == {layouts[-2], torch.strided}
-        if not fits or layouts[-1] != torch.strided or matrix.dim() != 2 or matrix.dtype != dense.dtype:
+        is_matrix = matrix.dim() == 2 and (layouts[-2] == torch.sparse_csr or matrix.dense_dim() == 0)
+        is_matrix = is_matrix and dense.dim() == 2 and matrix.size(1) == dense.size(0)
+        if not fits or layouts[-1] != torch.strided or not is_matrix or len({tensor.dtype for tensor in args}) > 1:
+            # Where they do not go together, the CPU's kernel says so, in CUDA's words.
             return self._fallback(self._operator, *args, **kwargs)
-        if matrix.size(1) != dense.size(0):
-            shapes = (f"{tensor.size(0)}x{tensor.size(1)}" for tensor in (matrix, dense))
-            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied ({} and {})".format(*shapes))
         product = self._multiply(matrix, dense)
         return product if not added else self._sum(added[0], product, **kwargs)
 
@@ -180,6 +185,7 @@ class _Product:
 
     def _sum(self, added: Tensor, product: Tensor, beta: float = 1, alpha: float = 1) -> Tensor:
         scaled = product if alpha == 1 else product * alpha
+        added = added.expand(product.shape)
         return scaled + (added if beta == 1 else added * beta) if beta else scaled
 
 
@@ -196,7 +202,7 @@ class _Sum:
         return overload(self._torch, f"{self._name}.Tensor")
 
     def __call__(self, keys: DispatchKeySet, one: Any, other: Any, *, alpha: float = 1) -> Any:
-        if not self._fits(one, other):
+        if not self._fits(one, other) or not self._has_rule(one, other, alpha):
             return self._fallback(self._operator, one, other, alpha=alpha)
         torch, factor = self._torch, self._sign * alpha
         dtype = torch.result_type(one, other)
@@ -218,3 +224,10 @@ class _Sum:
         alike = one.shape == other.shape and one.device == other.device
         of_its_type = not self._in_place or self._torch.result_type(one, other) == one.dtype
         return bool(alike and of_its_type and one._indices().size(0) == other._indices().size(0) > 0)
+
+    def _has_rule(self, one: Tensor, other: Tensor, alpha: float) -> bool:
+        """PyTorch has no differences of booleans, and no fraction of integers. The CPU's kernel says so, in CUDA's words."""
+        dtype = self._torch.result_type(one, other)
+        if self._sign < 0 and self._torch.bool in (one.dtype, other.dtype):
+            return False
+        return dtype.is_floating_point or dtype.is_complex or isinstance(alpha, int)

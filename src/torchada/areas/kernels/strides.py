@@ -40,6 +40,8 @@ class _Sliced(Kernel):
     def _is_plain(self, matrix: Tensor) -> bool:
         if matrix.layout != self._context.torch.strided or matrix.element_size() < 8 or matrix.is_contiguous():
             return True
+        if matrix.dim() != 2:
+            return True  # the kernel says so
         rows, columns = matrix.stride()
         return columns == 1 or (rows == 1 and columns == matrix.shape[0])
 

@@ -124,6 +124,8 @@ def _init(context: Context, original: AnyFunction) -> AnyFunction:
                 original(self, own, None, enabled, cache_enabled)
                 self.fast_dtype = dtype
             self.device = device_type
+            # The backend's module, which only __init__ reads: contexts can be copied and pickled, as on CUDA.
+            vars(self).pop("custom_device_mod", None)
         else:
             original(self, device_type, dtype, enabled, cache_enabled)
 

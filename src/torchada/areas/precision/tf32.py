@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -114,13 +115,14 @@ def patches(context: Context) -> Iterator[Patch]:
     switches = Switches(governs)
     start = Start(switches, lambda: _at_first(context, governs))
     matmul, convolution = governs[MATMUL].name, governs[CONVOLUTION].name
+    set_precision = partial(_set_precision, native._get_float32_matmul_precision)
     note = "matrix products in full precision until the program allows TF32"
     yield Patch(start, "start", switches, None, note=note, to=matmul)
     for entry, make, api, to in (
         ("_get_cublas_allow_tf32", _get_matmul, "torch.backends.cuda.matmul.allow_tf32", matmul),
         ("_set_cublas_allow_tf32", _set_matmul, "torch.backends.cuda.matmul.allow_tf32", matmul),
         ("_get_float32_matmul_precision", _get_precision, "torch.get_float32_matmul_precision", matmul),
-        ("_set_float32_matmul_precision", _set_precision, "torch.set_float32_matmul_precision", matmul),
+        ("_set_float32_matmul_precision", set_precision, "torch.set_float32_matmul_precision", matmul),
         ("_set_cudnn_allow_tf32", _set_convolution, "torch.backends.cudnn.allow_tf32", convolution),
     ):
         original = getattr(native, entry)
@@ -199,10 +201,14 @@ def _get_precision(switches: Switches, original: Callable[[], str]) -> Callable[
     return call
 
 
-def _set_precision(switches: Switches, original: Callable[[str], object]) -> Callable[[str], None]:
+def _set_precision(
+    read: Callable[[], str], switches: Switches, original: Callable[[str], object]
+) -> Callable[[str], None]:
     def call(precision: str) -> None:
         original(precision)
-        switches.allow(MATMUL, precision != "highest")
+        # Of a word that it does not know torch only warns, and changes nothing.
+        if read() == precision.lower():
+            switches.allow(MATMUL, precision.lower() != "highest")
 
     return call
 

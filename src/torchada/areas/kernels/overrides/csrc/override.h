@@ -11,6 +11,7 @@
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <cstdio>
@@ -65,8 +66,10 @@ struct Around<kernel, Result (*)(Arguments...)> {
     if (logged) {
       std::fprintf(stderr, "torchada: aten::%s called\n", name);
     }
-    // Autograd has run already, or is not concerned: what the kernel calls is not recorded.
+    // Autograd has run already, or is not concerned: what the kernel calls is not recorded. Nor does autocast convert it: most
+    // operators have no rule, so that their calls pass by an autocast that stays in force.
     at::AutoDispatchBelowADInplaceOrView below_autograd;
+    const c10::impl::ExcludeDispatchKeyGuard below_autocast(c10::autocast_dispatch_keyset);
     return kernel(std::forward<Arguments>(arguments)...);
   }
 
