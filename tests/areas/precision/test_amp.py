@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import warnings
 from typing import Any
@@ -60,6 +61,16 @@ def test_autocast_as_decorator() -> None:
         return _dtype()
 
     assert product() is torch.bfloat16
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda context: pickle.loads(pickle.dumps(context))])
+def test_a_context_is_copied_and_pickled(copied: Any) -> None:
+    """A model that keeps one is copied for its averages, saved as a whole, and sent to other processes."""
+    context = copied(torch.autocast("cuda", dtype=torch.bfloat16))
+    x = torch.ones(2, 2, device="cuda")
+    with context:
+        assert (x @ x).dtype is torch.bfloat16
+    assert (x @ x).dtype is torch.float32
 
 
 def test_the_names_are_one_class() -> None:

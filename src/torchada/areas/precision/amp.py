@@ -108,7 +108,8 @@ def _gpu_dtype(context: Context, owner: ModuleType, made: dict[int, AnyFunction]
 def _init(context: Context, original: AnyFunction) -> AnyFunction:
     """The __init__ of autocast. A training step calls it in every iteration, and named parameters spare it the unpacking.
 
-    Afterwards its `device` says what the program wrote: the functions that autocast gives it to translate it.
+    Afterwards its `device` says what the program wrote: the functions that autocast gives it to translate it. And it has nothing
+    that cannot be copied or pickled, as on CUDA, where models keep one: torch remembers the module of a backend that is not its own.
     """
     if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
         return method(original, context.devices, "device_type")
@@ -124,6 +125,7 @@ def _init(context: Context, original: AnyFunction) -> AnyFunction:
                 original(self, own, None, enabled, cache_enabled)
                 self.fast_dtype = dtype
             self.device = device_type
+            vars(self).pop("custom_device_mod", None)
         else:
             original(self, device_type, dtype, enabled, cache_enabled)
 
