@@ -27,7 +27,7 @@ def _asked_of_the_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _set_for_the_cpu(original: Callable[..., None]) -> Callable[..., None]:
-    """`set_autocast_enabled(True)` or `set_autocast_enabled(enabled=True)`, which torch has deprecated, and the form with a device."""
+    """`set_autocast_enabled(True)` or `(enabled=True)`, which torch has deprecated, and the form with a device type."""
 
     def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
         if len(args) + len(kwargs) == 1:

@@ -109,7 +109,7 @@ def _init(context: Context, original: AnyFunction) -> AnyFunction:
     """The __init__ of autocast. A training step calls it in every iteration, and named parameters spare it the unpacking.
 
     Afterwards its `device` says what the program wrote: the functions that autocast gives it to translate it. And it has nothing
-    that cannot be copied or pickled, as on CUDA, where models keep one: torch remembers the module of a backend that is not its own.
+    that cannot be copied or pickled, as on CUDA, where models keep one: torch remembers the module of a backend there.
     """
     if [*inspect.signature(original).parameters] != ["self", "device_type", "dtype", "enabled", "cache_enabled"]:
         return method(original, context.devices, "device_type")
