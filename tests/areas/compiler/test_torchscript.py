@@ -138,6 +138,41 @@ def test_save_here_read_on_another_machine(plain: Interpreter, tmp_path: Path) -
     plain.run(code)
 
 
+def test_is_cuda_is_true_on_another_machine(plain: Interpreter, tmp_path: Path) -> None:
+    """A tensor of a CUDA machine is faked there."""
+
+    @torch.jit.script
+    def is_on_the_device(x: torch.Tensor) -> bool:
+        return x.is_cuda
+
+    path = tmp_path / "function.pt"
+    is_on_the_device.save(str(path))
+    for question in (is_on_the_device, torch.jit.load(path)):
+        assert question(torch.ones(1, device="cuda")) and not question(torch.ones(1))
+    code = f"""
+    import torch, warnings
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    warnings.simplefilter("ignore")
+    question = torch.jit.load({str(path)!r})
+    with FakeTensorMode():
+        assert question(torch.empty(1, device="cuda")) and not question(torch.empty(1))
+    """
+    plain.run(code)
+
+
+def test_files_of_the_program_are_saved_as_they_are(tmp_path: Path) -> None:
+    files: dict[str, Any] = {"settings.pkl": b"no pickle", "code.py": b'torch.device("musa:1")'}
+    torch.jit.save(torch.jit.script(Placed()), tmp_path / "model.pt", _extra_files=files)
+    read = dict.fromkeys(files, "")
+    torch.jit.load(tmp_path / "model.pt", _extra_files=read)
+    assert read == files
+
+
+def test_a_folder_that_does_not_exist_is_torchs_error(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"Parent directory .*nowhere does not exist"):
+        torch.jit.script(torch.nn.Linear(2, 2)).save(str(tmp_path / "nowhere" / "model.pt"))
+
+
 def test_an_archive_without_devices_is_not_copied() -> None:
     archive = torch.jit.script(torch.nn.Linear(2, 2)).save_to_buffer()
     assert renamed(archive, "musa", "cuda") is archive

@@ -224,6 +224,23 @@ def test_mixed_precision(host: Interpreter) -> None:
     host.run(["-W", "ignore::FutureWarning", "-c", _dedent(code)])
 
 
+def test_autocast_is_switched_without_a_device_type(host: Interpreter) -> None:
+    code = """
+        import torch
+        x = torch.ones(2, 2, device="cuda")
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            torch.set_autocast_enabled(False)
+            assert not torch.is_autocast_enabled() and not torch.is_autocast_enabled("cuda")
+            assert (x @ x).dtype is torch.float32
+            torch.set_autocast_enabled(enabled=True)
+            assert torch.is_autocast_enabled("cuda") and (x @ x).dtype is torch.bfloat16
+        torch.set_autocast_enabled("cuda", enabled=True)
+        torch.set_autocast_enabled("cuda", False)
+        assert not torch.is_autocast_enabled()
+    """
+    host.run(["-W", "ignore::DeprecationWarning", "-c", _dedent(code)])
+
+
 def test_pinning_does_nothing_and_says_nothing(host: Interpreter) -> None:
     code = """
         import torch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from support.interpreter import Interpreter
@@ -216,3 +218,31 @@ def test_storages_and_devices_of_things(host: Interpreter) -> None:
         assert torch.cuda.Stream(second).device_index == 1 and torch.cuda.get_device_name(second)
     """
     host.run(code, env={"CUDA_VISIBLE_DEVICES": "0,1"}, forked=True)
+
+
+def test_sparse_and_nested_tensors_have_the_cpus_kernels(host: Interpreter) -> None:
+    code = """
+        import torch
+        from torch import nn
+        eye, x = torch.eye(3, device="cuda"), torch.arange(6.0, device="cuda").view(3, 2)
+        sparse = eye.to_sparse()
+        assert torch.equal(sparse.to_dense(), eye) and torch.equal((sparse + sparse).to_dense(), eye * 2)
+        assert torch.equal(eye + sparse, eye * 2) and torch.equal((eye - sparse).to_dense(), eye * 0)
+        assert torch.equal(sparse @ x, x) and torch.equal(torch.sparse.sum(sparse, 0).to_dense(), torch.ones(3))
+        rows = sparse.to_sparse_csr()
+        assert torch.equal(rows @ x, x) and torch.equal((rows @ rows).to_dense(), eye)
+        table = nn.Embedding(4, 2, sparse=True).cuda()
+        nn.init.ones_(table.weight)
+        optimizer = torch.optim.SGD(table.parameters(), lr=0.5)
+        for _ in range(2):
+            table(torch.tensor([1, 2, 1], device="cuda")).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        assert table.weight[:, 0].tolist() == [1, -1, 0, 1] and table.weight.is_cuda
+        nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], device="cuda", requires_grad=True)
+        doubled = (nested + nested) * nested
+        assert torch.nested.to_padded_tensor(doubled, 0.0).sum() == 36
+        torch.nested.to_padded_tensor(doubled, 0.0).sum().backward()
+        assert torch.nested.to_padded_tensor(nested.grad, 0.0).sum() == 72
+    """
+    host.run(["-W", "ignore::UserWarning", "-c", textwrap.dedent(code)])

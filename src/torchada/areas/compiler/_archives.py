@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 _CODE, _PICKLE = ".py", ".pkl"
+# Below the archive's own folder: what a program has put in as `_extra_files`, whatever the names say that it is.
+_OF_THE_PROGRAM = "extra"
 
 
 def renamed(archive: bytes, old: str, new: str) -> bytes:
@@ -37,7 +39,9 @@ def mentions(archive: zipfile.ZipFile, name: str) -> bool:
 
 
 def _texts(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
-    return (entry for entry in archive.infolist() if entry.filename.endswith((_CODE, _PICKLE)))
+    for entry in archive.infolist():
+        if entry.filename.endswith((_CODE, _PICKLE)) and entry.filename.split("/")[1:2] != [_OF_THE_PROGRAM]:
+            yield entry
 
 
 def _renamed_record(file: str, data: bytes, old: str, new: str) -> bytes:

@@ -135,7 +135,9 @@ class _Translated(ast.NodeTransformer):
         if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load) or not _is_of_another(node):
             return node
         of_type = ast.Attribute(ast.Attribute(node.value, "device", node.ctx), "type", node.ctx)
-        is_ours = ast.Compare(of_type, [ast.Eq()], [ast.Constant(self._device_type)])
+        # By both names, because what is compiled here may be saved and read where the device is CUDA's own.
+        types = ast.List([ast.Constant(self._device_type), ast.Constant("cuda")], ast.Load())
+        is_ours = ast.Compare(of_type, [ast.In()], [types])
         return self._of_tensor(node.value, ast.fix_missing_locations(ast.copy_location(is_ours, node)), node)
 
     def _rename(self, node: ast.expr) -> None:

@@ -54,7 +54,10 @@ def _save(
     original: Callable[..., None], to_buffer: Callable[Concatenate[S, P], bytes]
 ) -> Callable[Concatenate[S, str | os.PathLike[str], P], None]:
     def save(self: S, f: str | os.PathLike[str], *args: P.args, **kwargs: P.kwargs) -> None:
-        Path(os.fspath(f)).write_bytes(to_buffer(self, *args, **kwargs))
+        path = Path(os.fspath(f))
+        if not path.parent.is_dir():
+            raise RuntimeError(f"Parent directory {path.parent} does not exist.")  # torch's own words
+        path.write_bytes(to_buffer(self, *args, **kwargs))
 
     return disguise(save, original)
 

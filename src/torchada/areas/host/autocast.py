@@ -1,4 +1,4 @@
-"""torch.is_autocast_enabled() and its like without a device type ask for CUDA's state, which is the CPU's here."""
+"""torch.is_autocast_enabled() and its like without a device type mean CUDA's state, which is the CPU's here."""
 
 from __future__ import annotations
 
@@ -12,13 +12,27 @@ from torchada.redirect.engine import Patch
 
 def patches(context: Context) -> Iterator[Patch]:
     torch = context.torch
-    asked = disguise(_for_the_cpu(torch.is_autocast_enabled), torch.is_autocast_enabled)
+    asked = disguise(_asked_of_the_cpu(torch.is_autocast_enabled), torch.is_autocast_enabled)
+    put = disguise(_set_for_the_cpu(torch.set_autocast_enabled), torch.set_autocast_enabled)
     for owner in (torch, torch._C):
         yield Patch(owner, "is_autocast_enabled", asked, "torch.is_autocast_enabled")
+        yield Patch(owner, "set_autocast_enabled", put, "torch.set_autocast_enabled")
 
 
-def _for_the_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
+def _asked_of_the_cpu(original: Callable[..., Any]) -> Callable[..., Any]:
     def is_autocast_enabled(device_type: str = "cpu") -> Any:
         return original(device_type)
 
     return is_autocast_enabled
+
+
+def _set_for_the_cpu(original: Callable[..., None]) -> Callable[..., None]:
+    """`set_autocast_enabled(True)` or `(enabled=True)`, which torch has deprecated, and the form with a device type."""
+
+    def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
+        if len(args) + len(kwargs) == 1:
+            original("cpu", *args, **kwargs)
+        else:
+            original(*args, **kwargs)
+
+    return set_autocast_enabled

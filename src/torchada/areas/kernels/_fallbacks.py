@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 def free_key(context: Context, of_cuda: str) -> str:
     """The backend's key for one of CUDA's. Skip if a fallback has been registered. Operators that have a kernel there keep it."""
+    if context.backend.computes_on is not None:  # the key is the CPU's own, whose kernels a fallback would call
+        raise Skip(f"{context.backend.name} has PyTorch's kernels")
     native = context.torch._C
     key = DispatchKeys(context).names.get(of_cuda)
     if key is None:
