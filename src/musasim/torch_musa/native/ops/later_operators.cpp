@@ -10,6 +10,7 @@
 #include <ATen/NativeFunctions.h>
 #include <ATen/native/Resize.h>
 #include <ATen/ops/_fused_dropout_native.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
 
 #include <initializer_list>
@@ -139,12 +140,19 @@ void check_added(const Tensor& added, const Tensor& left, at::ScalarType type) {
   TORCH_CHECK(given == type || given == left.scalar_type(), "self dtype must match either out_dtype or mat1 dtype");
 }
 
+// The inside of a kernel: autocast, which has no rule for these operators and lets their calls pass, converts nothing there.
+struct BelowAutocast {
+  c10::impl::ExcludeDispatchKeyGuard guard{c10::autocast_dispatch_keyset};
+};
+
 Tensor mm_of(const Tensor& left, const Tensor& right, at::ScalarType type) {
+  const BelowAutocast below;
   check_wide(left, type);
   return at::mm(left.to(type), right.to(type));
 }
 
 Tensor bmm_of(const Tensor& left, const Tensor& right, at::ScalarType type) {
+  const BelowAutocast below;
   check_wide(left, type);
   return at::bmm(left.to(type), right.to(type));
 }
@@ -153,6 +161,7 @@ using Scalar = at::Scalar;
 
 Tensor addmm_of(
     const Tensor& added, const Tensor& left, const Tensor& right, at::ScalarType type, const Scalar& beta, const Scalar& alpha) {
+  const BelowAutocast below;
   check_wide(left, type);
   check_added(added, left, type);
   return at::addmm(added.to(type), left.to(type), right.to(type), beta, alpha);
@@ -160,6 +169,7 @@ Tensor addmm_of(
 
 Tensor baddbmm_of(
     const Tensor& added, const Tensor& left, const Tensor& right, at::ScalarType type, const Scalar& beta, const Scalar& alpha) {
+  const BelowAutocast below;
   check_wide(left, type);
   check_added(added, left, type);
   return at::baddbmm(added.to(type), left.to(type), right.to(type), beta, alpha);
