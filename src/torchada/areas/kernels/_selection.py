@@ -9,6 +9,7 @@ other operators has no kernel of the backend, and never comes to BackendSelect. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,14 @@ def need_own_kernels(context: Context) -> None:
     """Skip the area for a backend whose kernels are PyTorch's own, as the CPU's are."""
     if not _has_own_kernels(context):
         raise Skip(f"{context.backend.name} has PyTorch's kernels")
+
+
+def without_autocast(context: Context) -> Callable[[], AbstractContextManager[Any]]:
+    """What makes a block in which autocast of the backend's device does nothing, as it changes nothing within a kernel."""
+    native = context.torch._C
+    key = DispatchKeys(context).names.get("AutocastCUDA")
+    keys = native.DispatchKeySet(getattr(native.DispatchKey, key)) if key is not None else None
+    return nullcontext if keys is None else partial(native._ExcludeDispatchKeyGuard, keys)
 
 
 def _has_own_kernels(context: Context) -> bool:
@@ -105,6 +114,11 @@ class Gated:
                 tensors[place] = torch.scalar_tensor(args[place], dtype=kind)
         return tensors
 
+    @cached_property
+    def _no_autocast(self) -> Callable[[], AbstractContextManager[Any]]:
+        """Within it, autocast leaves alone what a kernel calls: it has changed the kernel's arguments, if it is to change them."""
+        return without_autocast(self._context)
+
     def _count(self) -> None:
         """The replacement computes a call."""
         from torchada.redirect import replaced
@@ -173,14 +187,16 @@ class Kernel(Gated):
         if verdict is None or self._only_captured:
             is_captured = self._is_capturing()
             if verdict is None and not is_captured:
-                verdict = self._verdicts.probe(name, own, probe, device)
+                with self._no_autocast():
+                    verdict = self._verdicts.probe(name, own, probe, device)
                 if not self.is_needed:
                     self._leave()
             verdict = verdict or (self._only_captured and not is_captured)
         if verdict:
             return own(*args, **kwargs)
         self._count()
-        return self._replacement(*args, **kwargs)
+        with self._no_autocast():
+            return self._replacement(*args, **kwargs)
 
 
 class Refusing(Gated):
@@ -207,7 +223,8 @@ class Refusing(Gated):
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
         if self._refused and self._types(args, kwargs) in self._refused:
             self._count()
-            return self._replacement(*args, **kwargs)
+            with self._no_autocast():
+                return self._replacement(*args, **kwargs)
         try:
             return self._own(keys)(*args, **kwargs)
         except RuntimeError as error:
@@ -216,7 +233,8 @@ class Refusing(Gated):
                 raise
             refusal = error
         try:
-            result = self._replacement(*args, **kwargs)
+            with self._no_autocast():
+                result = self._replacement(*args, **kwargs)
         except (IndexError, ValueError):
             raise  # it is about the call, such as a dimension that is not there, and CUDA says it too
         except Exception:

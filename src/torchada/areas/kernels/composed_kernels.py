@@ -7,10 +7,12 @@ that was read has _scaled_mm_v2, which torch.nn.functional.scaled_mm calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.kernels._fallbacks import lacks
-from torchada.areas.kernels._selection import Selection, need_own_kernels
+from torchada.areas.kernels._selection import Selection, need_own_kernels, without_autocast
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
@@ -40,7 +42,7 @@ def patches(context: Context) -> Iterator[Patch]:
     kernels = Selection(context)
     for name in names:
         function, note = composed[name]
-        kernel = _Composed(function)
+        kernel = _Composed(context, function)
         yield Patch(kernels, name, kernel, None, "emulated", "other operators on the device", note=note)
 
 
@@ -53,11 +55,16 @@ class _Composed:
 
     key = _DEVICE
 
-    def __init__(self, function: Function) -> None:
-        self._function = function
+    def __init__(self, context: Context, function: Function) -> None:
+        self._context, self._function = context, function
+
+    @cached_property
+    def _no_autocast(self) -> Callable[[], AbstractContextManager[Any]]:
+        return without_autocast(self._context)
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        return self._function(*args, **kwargs)
+        with self._no_autocast():  # which knows none of these operators, on CUDA neither
+            return self._function(*args, **kwargs)
 
 
 class _ScaledProduct:
