@@ -55,6 +55,14 @@ def test_powers_of_integers() -> None:
     assert torch.equal(whole.cpu(), torch.stack([wanted, INTEGERS]))
 
 
+@pytest.mark.parametrize("name", ["pow", "floor_divide"])
+def test_a_number_of_the_cpu_in_front(name: str) -> None:
+    function = getattr(torch, name)
+    number, x = (torch.tensor(7), EXPONENTS) if name == "pow" else (torch.tensor(7.0, dtype=torch.float64), X.double())
+    found = function(number, x.cuda())
+    assert found.is_cuda and torch.equal(found.cpu(), function(number, x))
+
+
 def test_other_powers_are_the_backends() -> None:
     x = X.abs().cuda()
     torch.testing.assert_close((x**x).cpu(), X.abs() ** X.abs())

@@ -85,7 +85,9 @@ class _Elsewhere:
 
     def _ways(self, tensors: Sequence[Tensor]) -> tuple[Function, Function]:
         """How to convert a tensor for the computation, and how to convert a result back."""
-        torch, device = self._torch, tensors[0].device
+        torch = self._torch
+        # A number on the CPU may stand in front: `torch.pow(torch.tensor(2), x)`.
+        device = next((tensor.device for tensor in tensors if tensor.device.type != "cpu"), tensors[0].device)
         floating = {tensor.dtype for tensor in tensors if tensor.is_floating_point()}
         if self._is_on_the_cpu or len(floating) != 1 or not floating <= {torch.float16, torch.bfloat16}:
             self._note(tensors)
