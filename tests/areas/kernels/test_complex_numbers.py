@@ -169,6 +169,29 @@ def test_what_cuda_refuses_too_is_refused() -> None:
         torch.where(FLAGS.cuda(), X.cuda(), X)
 
 
+WRONG: dict[str, Callable[[torch.Tensor], object]] = {
+    "matrices for dot": lambda x: x.dot(x),
+    "lengths": lambda x: x[0].dot(x[0, :1]),
+    "types": lambda x: x[0].dot(x[0].to(torch.complex128)),
+    "into real numbers": lambda x: torch.zeros(3, 4, device=x.device).addcmul_(x, x),
+    "product into real numbers": lambda x: torch.zeros(3, 3, device=x.device).addmm_(x, x.t()),
+    "real values": lambda x: x.clone().index_put_((ROWS.to(x.device),), torch.ones(3, 4, device=x.device)),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_what_does_not_fit_is_an_error_as_on_the_cpu(name: str, device: str) -> None:
+    with pytest.raises((RuntimeError, IndexError)):
+        WRONG[name](X.to(device))
+
+
+def test_a_number_of_the_cpu_is_raised_to_powers() -> None:
+    found = torch.pow(torch.tensor(2j), X.cuda())
+    assert found.is_cuda
+    torch.testing.assert_close(found.cpu(), torch.pow(torch.tensor(2j), X))
+
+
 @pytest.mark.parametrize("shape", [(), (2, 3)])
 @pytest.mark.parametrize("name", ["sum", "mean", "cumsum", "index_select", "scatter_add"])
 def test_a_dimension_that_is_not_there_is_an_error(name: str, shape: tuple[int, ...]) -> None:

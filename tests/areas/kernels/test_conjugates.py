@@ -18,6 +18,7 @@ CALLS: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
     "vdot": lambda a, b: torch.vdot(a[0, 0].conj(), b[0, 0]),
     "vdot, right": lambda a, b: torch.vdot(a[0, 0], b[0, 0].conj()),
     "out": lambda a, b: torch.mm(a[0].conj(), b[0], out=torch.empty_like(a[0])),
+    "out, conjugated": lambda a, b: torch.mm(a[0], b[0], out=torch.empty_like(a[0]).conj()),
     "out of batches": lambda a, b: torch.bmm(a.conj(), b, out=torch.empty_like(a)),
 }
 

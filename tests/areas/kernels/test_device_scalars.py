@@ -100,6 +100,11 @@ PRODUCTS = """
 y, z = torch.tensor([1.5, -2.0, 0.1], device="cuda"), torch.tensor([1.0, 1 / 3, 1e300], dtype=torch.float64, device="cuda")
 assert torch.equal((y * mask).cpu(), y.cpu() * mask.cpu()) and torch.equal((mask * mask).cpu(), mask.cpu())
 assert torch.equal((z * z).cpu(), z.cpu() * z.cpu()) and torch.equal((mask * 2).cpu(), mask.cpu() * 2)
+for number in (0.1, 1e300):
+    assert torch.equal((z * number).cpu(), z.cpu() * number) and torch.equal((number * z).cpu(), number * z.cpu())
+assert torch.equal(z.clone().mul_(0.1).cpu(), z.cpu() * 0.1)
+image = torch.ones(2, 3, 4, 4, dtype=torch.float64, device="cuda").to(memory_format=torch.channels_last)
+assert (image * z[0]).stride() == image.stride()
 assert torch.equal((z * y).cpu(), z.cpu() * y.cpu()) and torch.equal((z * 3).cpu(), z.cpu() * 3)
 assert captured(lambda: y * mask, y).tolist() == [2.5, 0.0, torch.tensor(1.1).item()]
 assert captured(lambda: mask * mask).tolist() == [True, False, True]

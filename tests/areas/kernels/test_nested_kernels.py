@@ -47,6 +47,15 @@ def test_what_is_computed_and_its_gradients(name: str) -> None:
     torch.testing.assert_close(outcome(CALLS[name], "cuda"), outcome(CALLS[name], "cpu"), rtol=1e-4, atol=1e-4)
 
 
+def test_numbers_keep_their_digits_beside_double_precision() -> None:
+    parts = [torch.tensor([1 / 3, 3.0], dtype=torch.float64), torch.ones(1, dtype=torch.float64)]
+    nested = torch.nested.nested_tensor(parts, device="cuda")
+    for function in (lambda x: x * 0.1, lambda x: x - 0.1, lambda x: x / 0.3):
+        for found, part in zip(function(nested).unbind(), parts, strict=True):
+            assert torch.equal(found.cpu(), function(part))
+    assert (nested.half() * 0.1).dtype == torch.float16
+
+
 def test_parts_of_a_nested_tensor() -> None:
     parts = [torch.randn(rows, 6) for rows in (2, 4, 3)]
     nested = torch.nested.nested_tensor(parts, device="cuda")

@@ -21,20 +21,26 @@ def composed(torch: Any, name: str) -> Any:
     """What computes the operator `name` of aten of complex tensors; None for those that are left to the CPU."""
     packet = name.partition(".")[0]
     function = getattr(_Parts(torch), packet if packet in _WRITING else packet.removesuffix("_"), None)
-    return None if function is None else _Composed(function, packet.endswith("_") and packet not in _WRITING)
+    return None if function is None else _Composed(torch, function, packet.endswith("_") and packet not in _WRITING)
 
 
 class _Composed:
-    def __init__(self, function: Any, writes: bool) -> None:
+    def __init__(self, torch: Any, function: Any, writes: bool) -> None:
         self._function, self._writes = function, writes
+        self._torch = torch
 
     def __call__(self, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Any:
         result: Tensor = self._function(*args, **kwargs)
-        if self._writes:
-            return args[0].copy_(result)
+        out = args[0] if self._writes else out
         if out is None:
             return result
+        self._check(result, out)
         return (out if out.shape == result.shape else out.resize_(result.shape)).copy_(result)
+
+    def _check(self, result: Tensor, out: Tensor) -> None:
+        if result.is_complex() and not out.is_complex():  # a copy would drop the imaginary part
+            of_nothing = (self._torch.empty(0, dtype=tensor.dtype) for tensor in (result, out))
+            self._torch.add(next(of_nothing), 0, out=next(of_nothing))  # raises, in PyTorch's words
 
 
 class _Parts:
@@ -125,6 +131,9 @@ class _Parts:
         return product
 
     def dot(self, a: Tensor, b: Tensor) -> Tensor:
+        if a.dim() != 1 or a.shape != b.shape or a.dtype != b.dtype:
+            wrong: Tensor = self._torch.dot(a.cpu(), b.cpu())  # raises, in PyTorch's words
+            return wrong
         return self.sum(a * b)
 
     def addcmul(self, x: Tensor, a: Tensor, b: Tensor, *, value: Any = 1) -> Tensor:
@@ -152,9 +161,17 @@ class _Parts:
     def _index_put_impl_(
         self, x: Tensor, indices: Sequence[Tensor | None], values: Any, *how: bool, **named: bool
     ) -> Tensor:
+        self._check_values(x, values)
         values = self._of(values, x.dtype, x.device)
         self._aten._index_put_impl_(self._torch.view_as_real(x), list(indices), values, *how, **named)
         return x
+
+    def _check_values(self, x: Tensor, values: Any) -> None:
+        torch = self._torch
+        # One value of another type may fill what a mask chooses.
+        if isinstance(values, torch.Tensor) and values.dtype != x.dtype and values.numel() != 1:
+            of_nothing = (torch.empty(0, dtype=tensor.dtype) for tensor in (x, values))
+            torch.index_put(next(of_nothing), [torch.empty(0, dtype=torch.int64)], next(of_nothing))  # raises, as above
 
     def index_select(self, x: Tensor, dim: int, index: Tensor) -> Tensor:
         if x.dim() == 0:

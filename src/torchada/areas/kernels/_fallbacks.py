@@ -65,8 +65,12 @@ def composed(context: Context, of_cpu: str, key: str, without: Collection[str] =
 
 def with_tensors(torch: Any, operator: OpOverload, args: Sequence[Any]) -> list[Any]:
     """`args`, with tensors again where PyTorch has made numbers of them for the call of a Python function."""
+    tensors = [value for value in args if isinstance(value, torch.Tensor)]
     return [
-        torch.scalar_tensor(value, dtype=torch.result_type(value, value)) if is_number else value
+        # Of the type that it gives the result beside the others: in single precision, 0.1 would be another number.
+        torch.scalar_tensor(value, dtype=torch.result_type(tensors[0] if tensors else value, value))
+        if is_number
+        else value
         for value, is_number in zip(args, _numbers(operator, args))
     ]
 

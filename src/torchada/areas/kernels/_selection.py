@@ -194,7 +194,7 @@ class Refusing(Gated):
 
     def __init__(self, context: Context, name: str, replacement: Function) -> None:
         super().__init__(context, name)
-        self._replacement, self._takes_host_scalars = replacement, name.startswith("where.")
+        self._replacement, self._takes_host_scalars = replacement, name.startswith(("where.", "pow."))
         self._refused: set[tuple[Any, ...]] = set()
         torch = context.torch
         self._common = {torch.float32, torch.int64, torch.int32, torch.bool}

@@ -39,7 +39,11 @@ class _Product:
         return overload(self._torch, self._name)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._operator(*(argument.resolve_conj() for argument in args), **kwargs)
+        given, out = [argument.resolve_conj() for argument in args], kwargs.get("out")
+        if out is None or not out.is_conj():
+            return self._operator(*given, **kwargs)
+        product = self._operator(*given, out=self._torch.empty_like(out).resolve_conj())
+        return out.resize_(product.shape).copy_(product)
 
     def is_right(self, kernel: Function, device: Any) -> bool:
         """Whether conj(i) * i is 1 and not -1, as without the conjugation; -1 and not 1 for vdot, which conjugates once more.

@@ -90,12 +90,8 @@ class _Multiplied(_Scalar):
     rule, only_in_cpp = gates.WAITING, True
 
     def __call__(self, keys: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
-        torch = self._context.torch
         # PyTorch has made a number of the factor of `x * 2.0` for the call of a Python function.
-        factors = (
-            x if isinstance(x, torch.Tensor) else torch.scalar_tensor(x, dtype=torch.result_type(x, x)) for x in args
-        )
-        return super().__call__(keys, *factors, **kwargs)
+        return super().__call__(keys, *self._with_tensors(args), **kwargs)
 
     def device(self, *args: Any) -> Any:
         a, b = args
@@ -174,7 +170,8 @@ class _Product(_OnTheDevice):
         if kind == torch.bool:
             product = torch.logical_and(a, b)
         elif kind == torch.float64:
-            product = torch.mul(*(self._complex(operand) for operand in (a, b))).real.contiguous()
+            # A copy that keeps the order of the strides, such as that of channels_last.
+            product = torch.mul(*(self._complex(operand) for operand in (a, b))).real.clone()
         else:
             product = torch.mul(a.to(kind), b.to(kind))
         return product
