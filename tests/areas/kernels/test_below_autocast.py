@@ -12,11 +12,15 @@ from support.interpreter import Interpreter
 
 
 def _flash_attention() -> torch.Tensor:
-    query = torch.linspace(-2, 2, 256, device="cuda").half().view(1, 8, 2, 16)
-    output: torch.Tensor = torch.ops.aten._flash_attention_forward(
-        query, query, query, None, None, 8, 8, 0.0, False, False
-    )[0]
-    return output
+    """What the forward and the backward pass give, in one vector."""
+    numbers = torch.Generator().manual_seed(0)
+    query, key, value, gradient = (torch.randn(64, 2, 16, generator=numbers).mul(3).half().cuda() for _ in range(4))
+    offsets = torch.tensor([0, 30, 64], dtype=torch.int32, device="cuda")
+    lengths = offsets, offsets, 34, 34, 0.0, False
+    attention = torch.ops.aten._flash_attention_forward, torch.ops.aten._flash_attention_backward
+    output, sums, *state, _ = attention[0](query, key, value, *lengths, False)
+    gradients = attention[1](gradient, query, key, value, output, sums, *lengths, *state)
+    return torch.cat([made.flatten().float() for made in (output, sums, *gradients)])
 
 
 def _gradient_of_interpolation() -> torch.Tensor:
@@ -68,5 +72,6 @@ for name, tensors in {"mm": [a, a], "bmm": [a[None], a[None]], "addmm": [a.float
 
 
 @pytest.mark.skipif(not hasattr(torch.ops.aten.mm, "dtype"), reason="out_dtype exists from torch 2.8 on")
-def test_out_dtype_is_the_type_of_the_product(musa: Interpreter) -> None:
-    musa.run(OUT_DTYPE, env={"MUSASIM_RELEASE": "2.7.1"}, forked=True)
+@pytest.mark.parametrize("release", ["2.7.1", "2.11.0"])
+def test_out_dtype_is_the_type_of_the_product(musa: Interpreter, release: str) -> None:
+    musa.run(OUT_DTYPE, env={"MUSASIM_RELEASE": release}, forked=True)
