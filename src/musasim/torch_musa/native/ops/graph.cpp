@@ -117,7 +117,7 @@ void MusaGraph::capture_begin(std::optional<PoolId> pool, CaptureMode mode) {
       kept_.push_back({storage, std::vector<char>(data, data + storage.nbytes())});
     }
   };
-  seed_offset_ = at::check_generator<MusaGenerator>(default_generator(device_))->get_offset();
+  seed_offset_ = at::check_generator<MusaGenerator>(default_generator(device_))->philox_offset_per_thread();
   begin_allocate_to_pool(device_, pool_, /*every_stream=*/false);
   has_pool_ = true;
 }
@@ -131,7 +131,7 @@ void MusaGraph::put_back() {
     std::memcpy(kept.storage.mutable_data(), kept.bytes.data(), std::min(kept.bytes.size(), kept.storage.nbytes()));
   }
   kept_.clear();
-  at::check_generator<MusaGenerator>(default_generator(device_))->set_offset(seed_offset_);
+  at::check_generator<MusaGenerator>(default_generator(device_))->set_philox_offset_per_thread(seed_offset_);
 }
 
 void MusaGraph::capture_end() {

@@ -119,7 +119,7 @@ class Drawn {
     const auto tried = numbers_.clone();
     const DrawFrom from(tried);
     work();
-    offset_ = tried.get_offset();
+    offset_ = at::check_generator<MusaGenerator>(tried)->philox_offset_per_thread();
   }
 
   // Takes them from the generator; the result is what the operator draws from, if it does.

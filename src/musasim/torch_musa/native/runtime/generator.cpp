@@ -1,6 +1,7 @@
 #include "generator.h"
 
 #include "capture.h"
+#include "release.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/EmptyTensor.h>
@@ -27,6 +28,13 @@ void check_offset(uint64_t offset) {
   TORCH_CHECK(offset % kOffsetPerOperation == 0, "offset must be a multiple of ", kOffsetPerOperation);
 }
 
+// torch_musa 2.7.1 does. Later releases are not known to, and CUDA does not any more: a capture has an offset of its own.
+void refuse_in_a_capture(const char* attempt) {
+  if (!since(Release::v2_9_1)) {
+    assert_not_capturing(attempt);
+  }
+}
+
 std::mutex& swap_mutex() {
   static auto* mutex = new std::mutex();
   return *mutex;
@@ -39,6 +47,7 @@ MusaGenerator::MusaGenerator(c10::DeviceIndex device)
       cpu_(at::detail::createCPUGenerator()) {}
 
 void MusaGenerator::set_current_seed(uint64_t seed) {
+  refuse_in_a_capture("Cannot call MUSAGeneratorImpl::set_current_seed");
   if (active_capture() == nullptr) {
     *state_ = State{seed, 0};
     return;
@@ -50,6 +59,7 @@ void MusaGenerator::set_current_seed(uint64_t seed) {
 }
 
 uint64_t MusaGenerator::current_seed() const {
+  refuse_in_a_capture("Cannot call MUSAGeneratorImpl::current_seed");
   return state_->seed;
 }
 
@@ -60,24 +70,26 @@ uint64_t MusaGenerator::seed() {
   return fresh;
 }
 
-// As torch_musa's does, it takes any offset, and the next operation that draws fails where it is no multiple of four.
 void MusaGenerator::set_offset(uint64_t offset) {
   assert_not_capturing("Cannot call MUSAGeneratorImpl::set_offset");
-  state_->offset = offset;
+  set_philox_offset_per_thread(offset);
 }
 
 uint64_t MusaGenerator::get_offset() const {
+  assert_not_capturing("Cannot call MUSAGeneratorImpl::get_offset");
   return state_->offset;
 }
 
 c10::intrusive_ptr<c10::TensorImpl> MusaGenerator::get_state() const {
   auto bytes = at::detail::empty_cpu({static_cast<int64_t>(kStateBytes)}, c10::ScalarType::Byte);
-  const uint64_t words[2] = {state_->seed, state_->offset};
+  const uint64_t words[2] = {current_seed(), state_->offset};
   std::memcpy(bytes.mutable_data_ptr(), words, kStateBytes);
   return bytes.getIntrusivePtr();
 }
 
 void MusaGenerator::set_state(const c10::TensorImpl& state) {
+  refuse_in_a_capture(
+      "Please ensure to utilize the MUSAGeneratorImpl::set_state_index method during capturing.");
   at::detail::check_rng_state(state);
   TORCH_CHECK(static_cast<size_t>(state.numel()) == kStateBytes, "RNG state is wrong size");
   uint64_t words[2];
