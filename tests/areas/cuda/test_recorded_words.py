@@ -108,6 +108,7 @@ def test_a_profile_has_columns_of_cuda(profile: torch.profiler.profile) -> None:
     assert table.splitlines()[-1].startswith("Self CUDA time total: ")
     assert "aten::matmul" in table and OWN.upper() not in table
     assert f" {OWN}_time=" not in repr(profile.events()[0]) + repr(profile.key_averages()[0])
+    assert {event.use_device for event in (*profile.events(), *profile.key_averages())} == {"cuda"}
 
 
 def test_a_program_for_musa_reads_columns_of_musa(profile: torch.profiler.profile) -> None:

@@ -67,10 +67,10 @@ def patches(context: Context) -> Iterator[Patch]:
         None,
         note='times of torch.autograd.profiler.profile(use_device="cuda")',
     )
-    for owner in (kineto._KinetoProfile, autograd.profile, torch.autograd.profiler_util.FunctionEvent):
+    util = torch.autograd.profiler_util
+    for owner in (kineto._KinetoProfile, autograd.profile, util.FunctionEvent, util.FunctionEventAvg):
         kept = kept_name(context, owner, "use_device")
         yield Patch(owner, "use_device", kept, None, note=f"{owner.__name__}.use_device by who asks")
-    util = torch.autograd.profiler_util
     for owner in (util.FunctionEvent, util.FunctionEventAvg):
         text = text_by_view(context, owner.__repr__)
         yield Patch(owner, "__repr__", text, None, note=f"repr of {owner.__name__} by who asks")
