@@ -241,6 +241,27 @@ def test_autocast_is_switched_without_a_device_type(host: Interpreter) -> None:
     host.run(["-W", "ignore::DeprecationWarning", "-c", _dedent(code)])
 
 
+def test_marks_for_a_profiler_do_nothing(host: Interpreter) -> None:
+    code = """
+        import torch
+        torch.cuda.profiler.start(), torch.cuda.profiler.stop()
+        with torch.cuda.profiler.profile():
+            torch.ones(2, device="cuda").sum()
+        runtime = torch.cuda.cudart()
+        for mark in (runtime.cudaProfilerStart, runtime.cudaProfilerStop):
+            torch.cuda.check_error(mark())
+            assert mark() == runtime.cudaError.success
+        assert not hasattr(runtime, "cudaMemGetInfo")
+        try:
+            runtime.cudaHostRegister(0, 8, 0)
+        except NotImplementedError as error:
+            assert "torch.cuda.cudart().cudaHostRegister has no counterpart on HOST" in str(error)
+        else:
+            raise SystemExit("taken")
+    """
+    host.run(code, forked=True)
+
+
 def test_pinning_does_nothing_and_says_nothing(host: Interpreter) -> None:
     code = """
         import torch
