@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 from support import vendor_python
-from support.interpreter import CAN_FORK, FORK_SERVERS
+from support.interpreter import FORK_SERVERS, can_fork
 from support.releases import skip_on_older_torch
 
 INSTALL = "import musasim; musasim.install()\n"
@@ -30,7 +30,7 @@ def run(code: str, *, install: bool = True, ok: bool = True, forked: bool | None
     code = INSTALL * install + textwrap.dedent(code)
     late = {name: value for name, value in env.items() if name.startswith(_LATE)}
     early = {name: value for name, value in environment.items() if name not in late}
-    server = FORK_SERVERS.get(sys.executable, early) if forked and CAN_FORK else None
+    server = FORK_SERVERS.get(sys.executable, early) if forked and can_fork() else None
     if server is not None:
         done = server.run(code, None, None, 300, late)
     else:

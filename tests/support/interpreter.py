@@ -24,9 +24,15 @@ from support.releases import skip_on_older_torch
 TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
 ROOT = Path(__file__).resolve().parents[2]
 FORK_SERVERS = ForkServers()
-# What the vendor's package starts when it is imported is not known.
-CAN_FORK = "REAL_MUSA" not in os.environ and vendor_python.VARIABLE not in os.environ
 STAND_INS = Path(__file__).resolve().parent / "stand_ins"
+
+
+def can_fork() -> bool:
+    """Whether a process may import torch and fork then: what the vendor's package starts when it is imported is not known.
+
+    A function, because conftest.py reads pytest's options after it has imported this file.
+    """
+    return "REAL_MUSA" not in os.environ and vendor_python.VARIABLE not in os.environ
 
 
 @dataclass
@@ -54,7 +60,7 @@ class Interpreter:
         """
         environment = vendor_python.completed(_frugal({**clean_environment(), **self.env, **(env or {})}))
         skip_on_older_torch(environment)
-        server = FORK_SERVERS.get(self.executable, environment) if forked and CAN_FORK else None
+        server = FORK_SERVERS.get(self.executable, environment) if forked and can_fork() else None
         if server is not None:
             assert isinstance(code, str), "a fork server runs code, not arguments"
             done = server.run(textwrap.dedent(code), self.cwd, stdin, timeout)

@@ -10,6 +10,7 @@ import contextlib
 import importlib.util
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -165,8 +166,17 @@ def _load(name: str, folder: Path) -> Any:
 
 
 def _register_process_group(folder: Path, native: ModuleType) -> None:
-    """The vendor's native part makes its process group known to torch.distributed; the simulator does it in Python."""
-    source = (folder / "core" / "process_group.py").read_text(encoding="utf-8").replace("from .. import _MUSAC", "")
-    names: dict[str, Any] = {"_MUSAC": native, "__name__": "vendor_process_group"}
-    exec(compile(source, str(folder / "core" / "process_group.py"), "exec"), names)
-    names["register_process_group"]()
+    """The vendor's native part makes its process group known to torch.distributed; the simulator does it in Python.
+
+    That file and those beside it are imported under another name, without the package that they belong to.
+    """
+    package = _empty_package("musasim_process_group", folder)
+    package._MUSAC = native  # type: ignore[attr-defined]
+    _empty_package(f"{package.__name__}.core", folder / "core")
+    import_module(f"{package.__name__}.core.process_group").register_process_group()
+
+
+def _empty_package(name: str, folder: Path) -> ModuleType:
+    package = sys.modules[name] = ModuleType(name)
+    package.__path__ = [str(folder)]
+    return package
