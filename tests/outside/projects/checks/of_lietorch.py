@@ -39,8 +39,8 @@ def gradients(
     """Compares two results and the gradients of what they are made of."""
     weight = torch.randn_like(wanted)
     report.agree(name, found, wanted, tolerance, tolerance)
-    mine = torch.autograd.grad(found, given, weight.to(found))
-    theirs = torch.autograd.grad(wanted, exact, weight)
+    mine = torch.autograd.grad(found, given, weight.to(found), retain_graph=True)
+    theirs = torch.autograd.grad(wanted, exact, weight, retain_graph=True)
     for i, (each, other) in enumerate(zip(mine, theirs, strict=True)):
         report.agree(f"{name}, gradient {i}", each, other, tolerance, tolerance)
 
