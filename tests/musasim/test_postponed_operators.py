@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.interpreter import Interpreter
+from support.interpreter import TORCH, Interpreter
 
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 
@@ -111,7 +111,11 @@ print([str(each.message).split()[0] for each in said])
 
 def test_a_warning_is_said_once(musa: Interpreter) -> None:
     for seed in ["", *SEEDS[:3]]:
-        said = musa.run(WARNINGS, env={"MUSASIM_SEED": seed}, forked=True).stdout
+        env = {
+            "MUSASIM_SEED": seed,
+            "TORCHADA_CPU_FALLBACK": "silent",
+        }  # not every torch makes sparse matrices on the device
+        said = musa.run(WARNINGS, env=env, forked=True).stdout
         assert ast.literal_eval(said) == ["An", "std():", "Sparse"]
 
 
@@ -138,6 +142,7 @@ print(torch.allclose(y.cpu(), torch.ones(3).sinh()))
 """
 
 
+@pytest.mark.skipif(TORCH < (2, 9), reason="this torch.library replaces no kernel")
 def test_an_operator_that_is_written_in_python_runs_while_another_thread_has_its_lock(musa: Interpreter) -> None:
     assert musa.run(A_KERNEL_IN_PYTHON, env={"MUSASIM_SEED": "3"}).stdout == "True\n"
 

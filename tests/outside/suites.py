@@ -67,7 +67,8 @@ class Suite:
         lacking = [pattern for pattern, paths in found.items() if not paths]
         # Of a checkout, another version may lack some; a folder of our own that is gone has moved.
         if lacking and (self.own or len(lacking) == len(found)):
-            raise SystemExit(f"{root} has no {', '.join(lacking)}: is it a checkout for the suite {self.name}?")
+            named = ", ".join(f"{self.root}/{pattern}" for pattern in lacking)
+            raise SystemExit(f"{checkout} has no {named}: is it a checkout for the suite {self.name}?")
         return sorted({path for paths in found.values() for path in paths})
 
     def environment(self, checkout: Path) -> dict[str, str]:

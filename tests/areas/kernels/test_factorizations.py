@@ -83,7 +83,7 @@ def test_what_has_no_factors_is_refused_as_by_pytorch(factor: Callable[..., obje
     with pytest.raises(RuntimeError, match=r"Expected tensor with 2 or more dimensions. Got size: \[3\] instead"):
         factor(torch.ones(3, device="cuda"), pivot=False)
     for dtype in (torch.int64, torch.float16):
-        with pytest.raises(NotImplementedError):
+        with pytest.raises(RuntimeError, match=r"not implemented for|Low precision"):
             factor(torch.ones(3, 3, device="cuda", dtype=dtype), pivot=False)
 
 
