@@ -540,3 +540,20 @@ def test_a_device_after_the_options_is_left_out() -> None:
     assert group.size() == 1
     with pytest.raises(TypeError):
         dist.ProcessGroupNCCL(store, 0, 1, options, torch.device("cuda", 0), "more")
+
+
+def test_a_group_of_gloo_is_taken_down_right_after_its_last_collective(musa: Interpreter, tmp_path: Path) -> None:
+    """Each thread keeps Python's lock for as long as it likes, so that none of gloo's gets it while the group is taken down."""
+    code = f"""
+    import faulthandler, sys
+    faulthandler.dump_traceback_later(60, exit=True)
+    import torch, torch.distributed as dist
+    sys.setswitchinterval(0.05)
+    for turn in range(20):
+        dist.init_process_group("gloo", init_method=f"file://{tmp_path}/{{turn}}", rank=0, world_size=1)
+        total = torch.ones(2, device="cuda")
+        dist.all_reduce(total)
+        dist.destroy_process_group()
+    print(total.tolist())
+    """
+    assert musa.run(code).stdout.endswith("[1.0, 1.0]\n")

@@ -6,7 +6,10 @@ and whoever waits for the work waits for it.
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property, partial
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from torchada.areas.distributed._collectives import device_in
@@ -63,8 +66,18 @@ class Staging:
             except Exception as error:
                 done.set_exception(error)
 
-        future.add_done_callback(settle)
+        if self._threads_of_gloo_may_call:
+            future.add_done_callback(settle)
+        else:
+            Thread(target=_after, args=(work, partial(settle, future)), daemon=True).start()
         return native._create_work_from_future(done).boxed()
+
+    @cached_property
+    def _threads_of_gloo_may_call(self) -> bool:
+        """torch 2.7 takes a group down with Python's lock held, and waits for gloo's threads: one that is still on its way out of a
+        function of Python, after which the program goes on, needs that lock, and neither comes to an end.
+        """
+        return bool(self._torch.__version__ >= (2, 9))
 
     @cached_property
     def _waiting_work(self) -> Any:
@@ -99,6 +112,13 @@ class Staging:
                 return rank
 
         return WaitingWork
+
+
+def _after(work: Any, act: Callable[[], None]) -> None:
+    """Act when the work has ended, in whatever way."""
+    with suppress(Exception):
+        work.wait()
+    act()
 
 
 def _map(values: Any, function: Any) -> Any:
