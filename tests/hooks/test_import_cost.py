@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from support import vendor_python
-from support.interpreter import Interpreter
+from support.interpreter import TORCH, Interpreter
 
 pytestmark = [pytest.mark.musa, pytest.mark.once]
 
@@ -124,6 +124,7 @@ def test_little_python_runs(musa: Interpreter, native: str, calls: int) -> None:
     """Each module takes a tenth of a millisecond, and registering a fallback goes through all operators of torch."""
     work = musa.json(WORK, env={"TORCHADA_NATIVE": native})
     more = 2 if torch.version.cuda else 0  # for functions in C that builds without CUDA do not have
+    more += 2 if TORCH >= (2, 15) else 0  # for torch.cuda.graph_annotations, and for how it looks for libraries
     assert work["modules"] <= 207 + more and work["calls"] <= calls and work["fallbacks"] == []
 
 

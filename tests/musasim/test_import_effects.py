@@ -94,7 +94,8 @@ FUNCTIONS = {
 SYMMETRIC = """
 import torch.distributed as dist
 from torch.distributed import _symmetric_memory as module
-print(sorted(name for name, value in vars(module).items() if getattr(value, "__module__", "").startswith("torch_musa")))
+replaced = {name for name, value in vars(module).items() if getattr(value, "__module__", "").startswith("torch_musa")}
+print(sorted(replaced - {"has_triton"}))  # which torch 2.15 imports there
 print(hasattr(torch.ops.symm_mem, "_low_contention_allreduce"))
 dist.init_process_group("mccl", store=dist.HashStore(), rank=0, world_size=1)
 group = dist.group.WORLD.group_name

@@ -15,9 +15,14 @@ def test_a_device_that_the_kernel_does_not_list_has_the_first_node(musa: Interpr
         """
         from torch.numa import binding
 
-        print(binding._get_numa_node_index_for_gpu_index(gpu_index=0))
+        def node(index):
+            if hasattr(binding, "_get_numa_node_index_for_gpu_index"):
+                return binding._get_numa_node_index_for_gpu_index(gpu_index=index)
+            return binding._get_numa_node_index_for_device_index(device_index=index)
+
+        print(node(0))
         try:
-            binding._get_numa_node_index_for_gpu_index(gpu_index=99)
+            node(99)
         except (AssertionError, RuntimeError) as error:
             print(type(error).__name__)
         """,

@@ -12,22 +12,25 @@ from torchada.redirect.calls import disguise
 from torchada.redirect.context import Context
 from torchada.redirect.engine import Patch, Skip
 
-_NAME = "_get_numa_node_index_for_gpu_index"
+# Since torch 2.15 the name is another one, as that of its one argument.
+_FUNCTIONS = ("_get_numa_node_index_for_gpu_index", "_get_numa_node_index_for_device_index")
 
 
 def patches(context: Context) -> Iterator[Patch]:
     from torch.numa import binding
 
-    if not hasattr(binding, _NAME):
+    names = [name for name in _FUNCTIONS if hasattr(binding, name)]
+    if not names:
         raise Skip("this torch finds the node of a device in another way")
-    yield Patch(binding, _NAME, _node(getattr(binding, _NAME)), None, note="torchrun --numa-binding")
+    for name in names:
+        yield Patch(binding, name, _node(getattr(binding, name)), None, note="torchrun --numa-binding")
 
 
 def _node(original: Callable[..., int]) -> Callable[..., int]:
-    def _get_numa_node_index_for_gpu_index(*, gpu_index: int) -> int:
+    def node(**device: int) -> int:
         try:
-            return original(gpu_index=gpu_index)
+            return original(**device)
         except FileNotFoundError:
             return 0
 
-    return disguise(_get_numa_node_index_for_gpu_index, original)
+    return disguise(node, original)
