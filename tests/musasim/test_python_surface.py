@@ -181,6 +181,18 @@ def test_latest_seed_before_initialisation_wins() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("draw", ["seed", "seed_all"])
+def test_a_given_seed_before_initialisation_outlasts_a_random_one(draw: str) -> None:
+    """As in torch.cuda: random seeds are drawn with the other deferred calls, before the seeds that were given."""
+    run(f"""
+        import torch, torch_musa
+        torch.musa.manual_seed_all(5)
+        torch.musa.{draw}()
+        assert torch.musa.initial_seed() == torch.musa.default_generators[1].initial_seed() == 5
+    """)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("touch", ["torch.zeros(1, device='musa')", "torch.musa.device_count()"])
 def test_forked_child_of_a_process_that_used_the_device(touch: str) -> None:
     run(f"""
