@@ -29,7 +29,7 @@ def _musa(self: Any, device: Any = None, non_blocking: bool = False, **kwargs: A
     if self.is_musa and self.get_device() == device:
         return self
     with Device(device):
-        copy: Any = torch.UntypedStorage(self.size(), device=torch.device("musa"))  # type: ignore[call-arg]
+        copy: Any = torch.UntypedStorage(self.size(), device=torch.device("musa"))  # type: ignore[no-untyped-call]
         return copy.copy_(self, non_blocking)
 
 
