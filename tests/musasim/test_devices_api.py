@@ -16,6 +16,7 @@ from torch_musa.core._utils import _get_musa_arch, _get_musa_device_index
 
 from musasim import native_names
 from musasim.base import release
+from support.fresh_process import run
 from support.plain_torch import plain_torch  # noqa: F401
 
 pytestmark = pytest.mark.once
@@ -66,6 +67,19 @@ def test_torch_device_without_index() -> None:
         _get_musa_device_index("cuda:0", allow_cpu=True)
 
 
+def test_what_names_no_index_means_the_current_device_where_none_is_needed() -> None:
+    """As in torch.cuda: an index of NumPy's, for example, is no int."""
+    torch.musa.set_device(1)
+    for device in (1.5, object(), torch.device("musa")):
+        assert _get_musa_device_index(device, optional=True) == 1
+
+
+def test_a_block_object_is_a_device() -> None:
+    torch.musa.set_device(torch.musa.device(1))
+    assert torch.musa.current_device() == 1
+    assert torch.musa.memory_stats(torch.musa.device(0)) == torch.musa.memory_stats(0)
+
+
 def test_index_out_of_range() -> None:
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.musa.set_device(7)
@@ -89,6 +103,17 @@ def test_device_of() -> None:
     with torch.musa.device_of(torch.ones(1, device="musa:1")):
         assert torch.musa.current_device() == 1
     assert torch.musa.current_device() == 0
+
+
+def test_device_of_asks_for_the_device_alone() -> None:
+    class Holder:
+        device = torch.device("musa:1")
+
+        def get_device(self) -> int:
+            return 1
+
+    with torch.musa.device_of(Holder()):
+        assert torch.musa.current_device() == 1
 
 
 def test_negative_index_in_a_block_is_an_error_as_in_torch_musa() -> None:
@@ -128,8 +153,27 @@ def test_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.musa.get_arch_list() == ["22", "31"]
     assert torch.musa.is_bf16_supported() and torch.musa.is_tf32_supported()
     assert _get_musa_arch() >= 22
+
+
+def test_architecture_by_the_variable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TORCH_MUSA_ARCH", "21")
     assert _get_musa_arch() == 21
+    assert capsys.readouterr().out == "Using pre-defined musa arch: 21\n"
+    for text in ("80", "mp_22", ""):
+        monkeypatch.setenv("TORCH_MUSA_ARCH", text)
+        with pytest.raises(ValueError, match="TORCH_MUSA_ARCH"):
+            _get_musa_arch()
+
+
+def test_types_and_architecture_without_a_device() -> None:
+    code = """
+    import torch, torch_musa
+    from torch_musa.core._utils import _get_musa_arch
+    print(torch.musa.is_bf16_supported(), torch.musa.is_tf32_supported(), torch.bfloat16 in torch.musa.get_amp_supported_dtype())
+    print(_get_musa_arch())
+    """
+    answers, *_, arch = run(code, MUSA_VISIBLE_DEVICES="").splitlines()
+    assert answers == "False False False" and arch == "22"
 
 
 def test_peer_access_excludes_the_device_itself() -> None:

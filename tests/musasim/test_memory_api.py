@@ -19,6 +19,7 @@ musasim.install()
 
 import torch
 import torch_musa
+from torch_musa.core import _memory_report
 
 from musasim.base import release
 from support.fresh_process import run
@@ -96,8 +97,12 @@ def test_accumulated_counters() -> None:
 
 @pytest.mark.parametrize("name", ["reset_max_memory_allocated", "reset_max_memory_cached"])
 def test_old_names_reset_the_peaks(name: str) -> None:
-    """They raise NameError in torch_musa 2.7.1. Here they work as they do from 2.9 on."""
+    """The module of torch_musa 2.7.1 does not import what they warn with."""
     torch.ones(MIB, device="musa")
+    if not release.since("2.9.1"):
+        with pytest.raises(NameError, match="name 'warnings' is not defined"):
+            getattr(torch.musa, name)()
+        return
     with pytest.warns(FutureWarning, match=f"torch.musa.{name} now calls"):
         getattr(torch.musa, name)()
     assert torch.musa.max_memory_allocated() == torch.musa.memory_allocated()
@@ -147,6 +152,39 @@ def test_summary() -> None:
     top, title, *rest = map(len, text.splitlines())
     assert {top, *rest} == {77} and title == 75  # torch_musa's own title is shorter, too
     del tensor
+
+
+def test_summary_has_one_unit_for_the_rows_of_a_metric() -> None:
+    """As torch.cuda's: numbers below 768 Ki stay bytes, and both pools have the unit of their sum."""
+    metrics = ("current", "peak", "allocated", "freed")
+    stats = dict.fromkeys(expected_keys(), 0)
+    stats |= {f"allocated_bytes.all.{metric}": 5 * MIB for metric in metrics}
+    stats |= {f"allocated_bytes.small_pool.{metric}": 2048 for metric in metrics}
+    stats |= {f"active_bytes.all.{metric}": 2048 for metric in metrics}
+    stats |= {f"allocation.all.{metric}": 900_000 for metric in metrics}
+    text = _memory_report.table(0, stats, abbreviated=False)
+    assert text.splitlines()[5] == "|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |"
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.count("|") == 6]
+    cells = [(label.strip(), value.strip()) for label, value in rows]
+    assert ("Allocated memory", "5120 KiB") in cells and ("from small pool", "2 KiB") in cells
+    assert ("Active memory", "2048 B") in cells and ("Allocations", "900 K") in cells
+
+
+def test_summary_of_a_device_that_is_not_initialised() -> None:
+    assert "KeyError: 'allocated_bytes.all.current'" in run(
+        "import torch, torch_musa; torch.musa.memory_summary(0)", ok=False
+    )
+
+
+def test_sum_over_devices_has_zeros_for_other_keys() -> None:
+    assert torch.musa.memory.memory_stats_all()["no such key"] == 0
+
+
+def test_a_limit_needs_an_index() -> None:
+    """As in torch.cuda, and the device is looked at first."""
+    for fraction in (0.5, 1):
+        with pytest.raises(ValueError, match="specified index or an integer"):
+            torch.musa.set_per_process_memory_fraction(fraction, torch.device("musa"))
 
 
 def test_snapshot(tmp_path: Path) -> None:
@@ -355,6 +393,14 @@ def test_pools() -> None:
     outside = torch.ones(4, device="musa")
     assert (pool_of(inside), pool_of(outside)) == (pool.id, (0, 0))
     assert inside.tolist() == [1] * 4 and torch.musa.MemPool().id != pool.id
+
+
+def test_a_pool_needs_an_index() -> None:
+    with (
+        pytest.raises(ValueError, match="specified index or an integer"),
+        torch.musa.use_mem_pool(torch.musa.MemPool(), torch.device("musa")),
+    ):
+        pass
 
 
 def test_a_context_tells_the_pool_of_2_7_1() -> None:

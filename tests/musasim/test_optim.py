@@ -113,6 +113,15 @@ def test_lamb_scales_each_tensors_step_by_its_norm() -> None:
     torch.testing.assert_close(param.detach().cpu(), expected)
 
 
+@pytest.mark.parametrize("set_grad_none", [True, False])
+def test_lamb_drops_gradients_whatever_it_is_told(set_grad_none: bool) -> None:
+    """With set_grad_none=False it leaves them to torch's own method, without what it was told."""
+    param = torch.ones(1, device="musa", requires_grad=True)
+    param.grad = torch.ones(1, device="musa")
+    FusedLAMB([param], set_grad_none=set_grad_none).zero_grad(set_to_none=False)
+    assert param.grad is None
+
+
 def test_the_norm_of_many_tensors() -> None:
     from torch_musa import _ext
 

@@ -181,6 +181,18 @@ def test_latest_seed_before_initialisation_wins() -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("draw", ["seed", "seed_all"])
+def test_a_given_seed_before_initialisation_outlasts_a_random_one(draw: str) -> None:
+    """As in torch.cuda: random seeds are drawn with the other deferred calls, before the seeds that were given."""
+    run(f"""
+        import torch, torch_musa
+        torch.musa.manual_seed_all(5)
+        torch.musa.{draw}()
+        assert torch.musa.initial_seed() == torch.musa.default_generators[1].initial_seed() == 5
+    """)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("touch", ["torch.zeros(1, device='musa')", "torch.musa.device_count()"])
 def test_forked_child_of_a_process_that_used_the_device(touch: str) -> None:
     run(f"""
@@ -217,7 +229,8 @@ def test_without_a_device_queries_answer_and_tensors_raise() -> None:
         import torch, torch_musa
         assert torch.musa.device_count() == 0 and not torch.musa.is_available()
         assert torch.musa.get_arch_list() == [] and torch.musa.memory_stats is not None
-        assert torch.musa.amp_definitely_not_available() and not torch.musa.amp.GradScaler().is_enabled()
+        # The package is there, and so "musa" is, for torch_musa.
+        assert not torch.musa.amp_definitely_not_available() and torch.musa.amp.GradScaler().is_enabled()
         assert torch.ones(2).sum() == 2
         for ask in (lambda: torch.musa.set_device(None), lambda: torch.musa.stream(None)):
             try:

@@ -15,6 +15,7 @@ musasim.install()
 import torch
 import torch_musa
 
+from musasim.base import release
 from support.plain_torch import plain_torch  # noqa: F401
 
 pytestmark = pytest.mark.once
@@ -199,6 +200,41 @@ def test_graphed_callables_refuse_hooks_and_autocast_cache() -> None:
         torch.musa.make_graphed_callables(module, sample)
     with torch.autocast("musa"), pytest.raises(RuntimeError, match="autocast caching"):
         torch.musa.make_graphed_callables(torch.nn.Linear(2, 2).musa(), sample)
+
+
+def test_graphed_callables_without_gradients() -> None:
+    """torch_musa 2.7.1 asks autograd for gradients of nothing, where later releases and torch.cuda record no backward."""
+    module, sample = torch.nn.Linear(2, 2).musa().requires_grad_(False), torch.ones(1, 2, device="musa")
+    if not release.since("2.9.1"):
+        with pytest.raises((RuntimeError, ValueError), match="empty"):
+            torch.musa.make_graphed_callables(module, (sample,))
+        return
+    expected = module(sample)
+    torch.testing.assert_close(torch.musa.make_graphed_callables(module, (sample,))(sample), expected)
+
+
+def test_graphed_callables_without_a_run_before() -> None:
+    sample = torch.ones(2, device="musa", requires_grad=True)
+    if not release.since("2.9.1"):
+        with pytest.raises(UnboundLocalError, match="outputs"):
+            torch.musa.make_graphed_callables(lambda x: x * 2, (sample,), num_warmup_iters=0)
+        return
+    double = torch.musa.make_graphed_callables(lambda x: x * 2, (sample,), num_warmup_iters=0)
+    assert double(torch.ones(2, device="musa")).tolist() == [2, 2]
+
+
+def test_graphed_modules_take_no_arguments_by_name() -> None:
+    """Not in the recorded mode, as in torch.cuda, and in torch_musa 2.7.1 in no mode."""
+    sample = torch.ones(1, 2, device="musa")
+    module = torch.musa.make_graphed_callables(torch.nn.Linear(2, 2).musa(), (sample,))
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        module(input=sample)
+    module.eval()
+    if release.since("2.9.1"):
+        assert module(input=sample).shape == (1, 2)
+    else:
+        with pytest.raises(TypeError, match="unexpected keyword argument"):
+            module(input=sample)
 
 
 def test_submodule_names() -> None:

@@ -105,9 +105,21 @@ def test_untyped_storage() -> None:
     assert storage.is_musa and storage.is_cuda and storage.is_shared() and storage.get_device() == 1
     on_cpu = storage.cpu()
     assert not on_cpu.is_musa and not on_cpu.is_cuda and not on_cpu.is_shared()
-    assert on_cpu.musa().device == torch.device("musa:0") and on_cpu.musa(1).device == torch.device("musa:1")
-    assert on_cpu.musa().tolist() == storage.tolist()
-    assert storage.musa("musa:1").data_ptr() == storage.data_ptr()
+    assert on_cpu.musa(0).device == torch.device("musa:0") and on_cpu.musa("musa:1").device == torch.device("musa:1")
+    assert on_cpu.musa(1).tolist() == storage.tolist()
+
+
+def test_a_storage_is_copied_to_where_it_is_not() -> None:
+    """Where it is goes by the index alone, and the device of a storage of the host has to be named."""
+    storage = torch.arange(4, device="musa:1").untyped_storage()
+    assert storage.musa(1) is storage and storage.musa().device == torch.device("musa:0")
+    for device in ("musa:1", torch.device("musa", 1)):
+        copy = storage.musa(device)
+        assert copy.tolist() == storage.tolist() and copy.data_ptr() != storage.data_ptr()
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        storage.cpu().musa()
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        storage.musa(0, unknown=True)
 
 
 def test_storages_do_not_change_their_device() -> None:

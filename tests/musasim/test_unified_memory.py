@@ -23,7 +23,10 @@ print(loaded.device, torch.musa.max_memory_allocated(1), float(loaded.sum()))
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("setting", "allocated"), [("", 16384), ("cpu:unified", 0)])
+@pytest.mark.parametrize(
+    ("setting", "allocated"),
+    [("", 16384), ("cpu:unified", 0), ("max_split_size_mb:64,cpu:unified", 0), ("cpu:unified2", 16384)],
+)
 def test_a_loaded_tensor_needs_no_memory_of_the_device(setting: str, allocated: int) -> None:
     assert run(LOAD, PYTORCH_MUSA_ALLOC_CONF=setting).split() == ["musa:1", str(allocated), "8386560.0"]
 

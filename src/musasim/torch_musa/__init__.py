@@ -237,7 +237,8 @@ def overwrite_cuda_api() -> None:
 
 def parseEnvForUMM() -> None:
     """Apply `PYTORCH_MUSA_ALLOC_CONF=cpu:unified`: host tensors lie in memory that the device can read."""
-    unified = "cpu:unified" in os.environ.get("PYTORCH_MUSA_ALLOC_CONF", "")
+    options = re.split(r"[\s,]+", os.environ.get("PYTORCH_MUSA_ALLOC_CONF", "").strip())
+    unified = ["cpu", "unified"] in [re.split(":+", option) for option in options]
     os.environ["CPU_UNIFIED_FLAG"] = str(unified)
     if unified:
         _MUSAC._musa_register_unified_cpu_allocator()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import textwrap
 import warnings
 from typing import Any
 
 import pytest
 import torch
+
+from support.interpreter import Interpreter
 
 A = torch.ones(4, 4)
 
@@ -247,3 +250,19 @@ def test_scalers_outside_torch_find_amp_available() -> None:
 
     assert amp_definitely_not_available() is False
     assert torch.cuda.amp.amp_definitely_not_available() is False
+
+
+@pytest.mark.musa
+def test_scalers_switch_themselves_off_without_a_device(musa: Interpreter) -> None:
+    """As on CUDA. The function of torch_musa's for this finds torch_musa itself, and scaling available."""
+    code = """
+    import warnings, torch
+    from torch.cuda.amp.common import amp_definitely_not_available
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scalers = torch.amp.GradScaler("cuda"), torch.GradScaler(), torch.GradScaler(enabled=False), torch.GradScaler("cpu")
+    print(amp_definitely_not_available(), [scaler.is_enabled() for scaler in scalers], [str(w.message) for w in caught])
+    """
+    warning = "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling."
+    expected = f"True [False, False, False, True] {[warning, warning]}\n"
+    assert musa.run(textwrap.dedent(code), env={"MUSA_VISIBLE_DEVICES": ""}).stdout == expected

@@ -52,8 +52,6 @@ CHANGED: dict[str, Names] = {
             "get_device_properties",
             "get_gencode_flags",
             "get_sync_debug_mode",
-            "is_bf16_supported",
-            "is_tf32_supported",
             "set_sync_debug_mode",
         ),
         "core.memory": (

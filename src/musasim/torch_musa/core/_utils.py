@@ -8,26 +8,31 @@ from typing import Any
 import torch
 
 DeviceUnion = torch.device | str | int | None
+#: What TORCH_MUSA_ARCH may say.
+_ARCHES = ("21", "22", "31")
 
 
 def _get_musa_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
     """The index of `device`. None and "musa" mean the current device. With `allow_cpu`, the CPU's index is -1.
 
-    A torch.device without an index is accepted only where the index is `optional`.
+    Where the index is `optional`, whatever names none means the current device: a torch.device, and any other object.
     """
+    from .device import Device, current_device
+
     if isinstance(device, int):
         return device
-    if device is None or device == "musa":
+    if device is None:
         return _current_device()
+    if isinstance(device, Device):
+        return device.idx
     asked = torch.device(device) if isinstance(device, str) else device
     if isinstance(asked, torch.device):
         _check_type(asked, allow_cpu)
-        if asked.type == "cpu":
-            return -1
-        if asked.index is not None:
-            return asked.index
-        if optional:
-            return _current_device()
+        index = -1 if asked.type == "cpu" else asked.index
+        if index is not None:
+            return index
+    if optional or isinstance(device, str):
+        return current_device()
     raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
 
 
@@ -46,14 +51,28 @@ def _current_device() -> int:
 
 
 def _get_musa_arch() -> int:
-    """Compute architecture as one number, such as 22; TORCH_MUSA_ARCH overrides what the device reports."""
-    from .device import get_device_capability
+    """Compute architecture of the first device as one number, such as 22; TORCH_MUSA_ARCH overrides it.
 
+    Without a device this is 22. ValueError for a value of the variable that is no known architecture.
+    """
     override = os.environ.get("TORCH_MUSA_ARCH")
-    if override is not None:
-        return int(override)
-    major, minor = get_device_capability()
-    return major * 10 + minor
+    if override is None:
+        return _first_devices_arch()
+    if override.strip() not in _ARCHES:
+        raise ValueError(f"TORCH_MUSA_ARCH is {override!r}, and not one of {', '.join(_ARCHES)}")
+    print(f"Using pre-defined musa arch: {int(override)}")
+    return int(override)
+
+
+def _first_devices_arch() -> int:
+    from .device import get_device_properties
+
+    try:
+        properties = get_device_properties(0)
+    except Exception as error:  # whatever it is, as the real package does
+        print(f"Without properties of a device, its architecture is taken to be 22: {error}")
+        return 22
+    return int(properties.major * 10 + properties.minor)
 
 
 def _dummy_type(name: str) -> type:

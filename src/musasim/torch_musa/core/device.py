@@ -40,7 +40,7 @@ class DeviceOf(Device):
     """Make the device of `obj` current inside the block. For objects that are on no device, see Device."""
 
     def __init__(self, obj: Any) -> None:
-        super().__init__(obj.get_device() if obj.is_musa else -1)
+        super().__init__(obj.get_device() if obj.device.type == "musa" else -1)
 
 
 class _DeviceGuard:
@@ -145,17 +145,17 @@ def _check_bf16_tensor_supported(device: _device_t) -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 works on the current device, natively or, with `including_emulation`, in any way."""
-    if _arch() >= 22:
+    """Whether bfloat16 works on the current device, natively or, with `including_emulation`, in any way; False without one."""
+    if not is_available():
+        return False
+    device = current_device()
+    major, minor = get_device_capability(device)
+    if major * 10 + minor >= 22:
         return True
-    return including_emulation and _check_bf16_tensor_supported(f"musa:{current_device()}")
+    # The index alone is the device of torch's accelerator, which is this one.
+    return including_emulation and _check_bf16_tensor_supported(device)
 
 
 def is_tf32_supported() -> bool:
     """Whether matrix products can use TF32."""
-    return _arch() >= 22
-
-
-def _arch() -> int:
-    major, minor = get_device_capability()
-    return major * 10 + minor
+    return is_bf16_supported(including_emulation=False)

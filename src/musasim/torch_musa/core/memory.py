@@ -10,11 +10,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
+from musasim.base import release as _release
+
 from .. import _MUSAC
 from . import _memory_report
 from ._lazy_init import _lazy_init, is_initialized
 from ._utils import DeviceUnion, _get_musa_device_index
-from .device import device_count
+from .device import current_device, device_count
 
 _MemPool = _MUSAC._MemPool
 # Releases that have not got it have no class MemPoolContext either, see `_releases`.
@@ -54,11 +58,12 @@ __all__ = [
 def set_per_process_memory_fraction(fraction: float, device: DeviceUnion = None) -> None:
     """Limit this process to a fraction of the memory of `device`."""
     _lazy_init()
+    index = _get_musa_device_index(device)
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-    _MUSAC._musa_setMemoryFraction(fraction, _get_musa_device_index(device, optional=True))
+    _MUSAC._musa_setMemoryFraction(fraction, index)
 
 
 def empty_cache() -> None:
@@ -91,17 +96,13 @@ def memory_stats_as_nested_dict(device: DeviceUnion = None) -> dict[str, Any]:
 
 
 def memory_stats_all() -> dict[str, Any]:
-    """memory_stats() of all devices together: the sums, but the largest of the peaks."""
-    total: dict[str, Any] = collections.OrderedDict()
+    """memory_stats() of all devices together: the sums, but the largest of the peaks. Other keys are 0."""
+    total: dict[str, Any] = collections.defaultdict(int)
     for index in range(device_count()):
         for key, value in memory_stats(index).items():
-            merge = max if key.endswith(".peak") else _plus
-            total[key] = merge(total.get(key, 0), value)
+            is_peak = key.rpartition(".")[2] == "peak"
+            total[key] = max(total[key], value) if is_peak else total[key] + value
     return total
-
-
-def _plus(one: Any, other: Any) -> Any:
-    return one + other
 
 
 def reset_accumulated_memory_stats(device: DeviceUnion = None) -> None:
@@ -114,21 +115,22 @@ def reset_peak_memory_stats(device: DeviceUnion = None) -> None:
     _MUSAC._musa_resetPeakMemoryStats(_get_musa_device_index(device, optional=True))
 
 
-# In torch_musa 2.7.1 the next two raise NameError, because an import is missing; 2.9 fixes this. No program needs that
-# error, so here they do what they do in 2.9.
 def reset_max_memory_allocated(device: DeviceUnion = None) -> None:
-    """Old name of reset_peak_memory_stats, and like it for all peaks."""
+    """Old name of reset_peak_memory_stats, and like it for all peaks. NameError in 2.7.1."""
     _warn_resets_all_peaks("reset_max_memory_allocated")
     reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device: DeviceUnion = None) -> None:
-    """Old name of reset_peak_memory_stats, and like it for all peaks."""
+    """Old name of reset_peak_memory_stats, and like it for all peaks. NameError in 2.7.1."""
     _warn_resets_all_peaks("reset_max_memory_cached")
     reset_peak_memory_stats(device)
 
 
 def _warn_resets_all_peaks(name: str) -> None:
+    if not _release.since("2.9.1"):
+        # The module warns without having imported what it warns with.
+        raise NameError("name 'warnings' is not defined", name="warnings")
     import warnings
 
     warnings.warn(
@@ -316,8 +318,9 @@ class MemPoolContext(_MemPoolContext):  # type: ignore[misc]
 @contextlib.contextmanager
 def use_mem_pool(pool: MemPool, device: DeviceUnion = None) -> Iterator[None]:
     """Allocations inside the block come from `pool`."""
-    index = _get_musa_device_index(device, optional=True)
     context = MemPoolContext(pool)
+    # By torch's own function, which takes devices of any type with an index.
+    index = current_device() if device is None else torch._utils._get_device_index(device)
     _musa_beginAllocateToPool(index, pool.id)
     try:
         yield

@@ -75,13 +75,13 @@ def _seed_with(seed: int, *indices: int) -> None:
 
 
 def seed() -> None:
-    """Seed the current device with a random number."""
-    _lazy_call(lambda: _seed_from(current_device()), seed=True)
+    """Seed the current device with a random number. Before initialisation, seeds that are given count, whatever the order."""
+    _lazy_call(lambda: _seed_from(current_device()))
 
 
 def seed_all() -> None:
     """Seed all devices with the same random number."""
-    _lazy_call(lambda: _seed_from(*range(device_count())), seed_all=True)
+    _lazy_call(lambda: _seed_from(*range(device_count())))
 
 
 def _seed_from(first: int, *others: int) -> None:

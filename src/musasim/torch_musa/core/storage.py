@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .. import _MUSAC
-from ._utils import _get_musa_device_index
+from .device import Device, current_device
 
 
 @property  # type: ignore[misc]
@@ -19,9 +19,18 @@ def _is_musa(self: Any) -> bool:
 
 
 def _musa(self: Any, device: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
-    """This storage, or a copy of it, on `device`."""
-    index = _get_musa_device_index(device, optional=True)
-    return self.to(device=torch.device("musa", index), non_blocking=non_blocking)
+    """A copy of this storage on `device`, or the storage itself where it is on the device of that index.
+
+    None is the current device for a storage of a device, and -1 for one of the host, which the runtime refuses.
+    """
+    non_blocking = torch._utils._get_async_or_non_blocking("musa", non_blocking, kwargs)  # type: ignore[no-untyped-call]
+    if device is None:
+        device = current_device() if self.is_musa else -1
+    if self.is_musa and self.get_device() == device:
+        return self
+    with Device(device):
+        copy: Any = torch.UntypedStorage(self.size(), device=torch.device("musa"))  # type: ignore[no-untyped-call]
+        return copy.copy_(self, non_blocking)
 
 
 def _edit_device(self: Any, device: Any) -> None:

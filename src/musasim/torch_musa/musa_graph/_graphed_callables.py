@@ -1,4 +1,7 @@
-"""make_graphed_callables: each callable becomes one autograd node that replays two graphs."""
+"""make_graphed_callables: each callable becomes one autograd node that replays two graphs.
+
+That of 2.7.1 needs something to differentiate and a run to warm up, and its modules take no arguments by name.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any
 
 import torch
 from torch.utils import _pytree
+
+from musasim.base import release
 
 
 def make(callables: Any, sample_args: Any, num_warmup_iters: int, allow_unused_input: bool, pool: Any = None) -> Any:
@@ -35,6 +40,9 @@ def _warm_up(sections: list[_Section], iterations: int) -> None:
     from ..core.stream import Stream, StreamContext
 
     synchronize()
+    if iterations < 1 and not release.since("2.9.1"):
+        # The results of the last run are deleted, whether there was one or not.
+        raise UnboundLocalError("cannot access local variable 'outputs' where it is not associated with a value")
     with StreamContext(Stream()):
         for section in sections:
             for _ in range(iterations):
@@ -76,7 +84,7 @@ class _Section:
         """One entry for each input: its gradient, or None if it needs none."""
         wanted = tuple(tensor for tensor in self.inputs if tensor.requires_grad)
         differentiable = tuple(out for out in outputs if out.requires_grad)
-        if not differentiable:
+        if not differentiable and release.since("2.9.1"):
             return (None,) * len(self.inputs)
         gradients = iter(
             torch.autograd.grad(
@@ -97,7 +105,7 @@ class _Section:
         from .graphs import graph
 
         self.output_grads = tuple(torch.empty_like(out) if out.requires_grad else None for out in self.outputs)
-        if not any(grad is not None for grad in self.output_grads):
+        if not any(grad is not None for grad in self.output_grads):  # 2.7.1 has raised while it warmed up
             self.input_grads: tuple[Any, ...] = (None,) * len(self.inputs)
             return
         with graph(self.backward_graph, pool=pool):
@@ -133,9 +141,9 @@ class _Section:
 
         def forward(*args: Any, **kwargs: Any) -> Any:
             # The graph was recorded in one mode. In the other one the module works as before.
-            return graphed(*args) if module.training == recorded_mode else plain(*args, **kwargs)
+            return (graphed if module.training == recorded_mode else plain)(*args, **kwargs)
 
-        module.forward = forward
+        module.forward = forward if release.since("2.9.1") else lambda *args: forward(*args)
         return module
 
 

@@ -54,8 +54,8 @@ class FusedLAMB(torch.optim.Optimizer):
         return device
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients; `set_to_none` counts only if the optimizer was made with set_grad_none=False."""
-        super().zero_grad(set_to_none=True if self.set_grad_none else set_to_none)
+        """Drop the gradients, whatever `set_to_none` and the optimizer's set_grad_none say."""
+        super().zero_grad()
 
     def step(self, closure: Any = None) -> Any:
         """Make one step. `closure` computes the loss anew and returns it."""

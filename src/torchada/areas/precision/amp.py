@@ -7,7 +7,7 @@ the class is replaced, and so every name is redirected.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -58,16 +58,27 @@ def _cast(context: Context, original: AnyFunction) -> AnyFunction:
 
 
 def _availability(context: Context) -> Iterator[Patch]:
-    """Gradient scalers outside torch call it and switch themselves off if it answers True.
+    """Gradient scalers, torch's own too, call it and switch themselves off if it answers True.
 
-    torch's own calls is_available(), which stays honest, and looks for XLA.
+    torch's own calls is_available(), which stays honest, and looks for XLA. torch_musa's is False without a device, too.
     """
     amp, name = context.torch.cuda.amp, "amp_definitely_not_available"
-    own = getattr(context.namespace, name, None)
+    answer = disguise(_has_no_device(context), amp.common.amp_definitely_not_available)
     for owner in (amp, amp.common):
-        if own is not None and name in vars(owner):
-            to = f"torch.{context.backend.namespace}.{name}"
-            yield Patch(owner, name, own, f"{owner.__name__}.{name}", kind="same", to=to)
+        if name in vars(owner):
+            yield Patch(
+                owner, name, answer, f"{owner.__name__}.{name}", to=f"torch.{context.backend.namespace}.is_available"
+            )
+
+
+def _has_no_device(context: Context) -> Callable[[], bool]:
+    namespace = context.namespace
+    is_available = getattr(namespace, "is_available", lambda: namespace.device_count() > 0)
+
+    def amp_definitely_not_available() -> bool:
+        return not is_available()
+
+    return amp_definitely_not_available
 
 
 def _state(context: Context, owner: ModuleType, made: dict[int, AnyFunction]) -> Iterator[Patch]:
@@ -163,10 +174,11 @@ def _by_device_type(original: AnyFunction, context: Context, *, sets: bool) -> A
 
 
 def _scaler_init(context: Context, original: AnyFunction) -> AnyFunction:
-    # The default of `device` is "cuda".
-    translate = context.devices.translate
+    # The default of `device` is "cuda". Without a device it stays so, and torch warns and switches the scaler off.
+    translate, has_no_device = context.devices.translate, _has_no_device(context)
 
     def __init__(self: object, device: DeviceLike = "cuda", *args: object, **kwargs: object) -> None:
-        original(self, translate(device), *args, **kwargs)
+        is_left = device == "cuda" and has_no_device()
+        original(self, device if is_left else translate(device), *args, **kwargs)
 
     return disguise(__init__, original)

@@ -37,17 +37,3 @@ def get_sync_debug_mode() -> int:
     """The mode as a number."""
     _lazy_init()
     return int(_MUSAC._musa_get_sync_debug_mode())
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 works on the current device, natively or, with `including_emulation`, in any way; False without one."""
-    if not device.is_available():
-        return False
-    if device._arch() >= 22:
-        return True
-    return including_emulation and device._check_bf16_tensor_supported(device.current_device())
-
-
-def is_tf32_supported() -> bool:
-    """Whether matrix products can use TF32."""
-    return is_bf16_supported(including_emulation=False)

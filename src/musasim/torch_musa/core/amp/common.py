@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -15,10 +16,10 @@ _torch_set_autocast_enabled = getattr(torch.set_autocast_enabled, "_stock", torc
 
 
 def amp_definitely_not_available() -> bool:
-    """Whether there is no device."""
+    """False: it asks for a device, or for the package, which is there."""
     from ..device import is_available
 
-    return not is_available()
+    return not (is_available() or find_spec("torch_musa"))
 
 
 def _musa_is_autocast_enabled(*args: Any, **kwargs: Any) -> bool:
