@@ -5,20 +5,26 @@ Training scripts set them without asking: `torch.cuda.profiler.start()`, `torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
+from torchada.redirect.calls import plain
 from torchada.redirect.context import Context
 from torchada.redirect.unsupported import UnsupportedAttributeError, error
 
-NAMES = ("start", "stop")
 _OF_THE_RUNTIME = ("cudaProfilerInitialize", "cudaProfilerStart", "cudaProfilerStop")
 
 
-def functions(profiler: ModuleType) -> Iterator[tuple[str, object, Callable[[], None]]]:
-    """Of torch.cuda.profiler: the name, torch's function and ours, which takes what torch's takes."""
-    for name in NAMES:
-        yield name, getattr(profiler, name), _marking()
+def functions(context: Context) -> dict[str, tuple[Any, Callable[..., object]]]:
+    """By their paths in torch.cuda: torch's function, and ours, which takes what torch's takes."""
+    cuda = context.torch.cuda
+    return {
+        "cudart": (cuda.cudart, cudart(context)),
+        "check_error": (cuda.check_error, plain(check_error)),
+        "profiler.start": (cuda.profiler.start, _marking()),
+        "profiler.stop": (cuda.profiler.stop, _marking()),
+    }
 
 
 def cudart(context: Context) -> Callable[[], ModuleType]:

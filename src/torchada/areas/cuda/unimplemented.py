@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.cuda import _profiler_marks
 from torchada.areas.cuda._cuda_only_functions import Missing, is_torchs_own
 from torchada.redirect.calls import disguise, original_of, plain
 from torchada.redirect.context import Context
@@ -77,12 +76,16 @@ def _lacking(context: Context) -> Iterator[Patch]:
     answers = {name: call for name, call in _answers(context).items() if missing.stops(cuda.get(name))}
     answers.update({name: call for name, call in _exchanges(context).items() if _is_torchs(cuda.get(name))})
     places = {id(cuda[name]): (disguise(call, cuda[name]), name, _EMULATED) for name, call in answers.items()}
-    for name, value, call in _profiler_marks.functions(context.torch.cuda.profiler):
-        if missing.stops(value):
-            places[id(value)] = disguise(call, value), f"profiler.{name}", _EMULATED
+    marks = {}
+    if missing.stops(cuda["cudart"]):
+        from torchada.areas.cuda._profiler_marks import functions  # most backends have a runtime
+
+        marks = functions(context)
+    for path, (value, call) in marks.items():
+        places[id(value)] = disguise(call, value), path, _EMULATED
+    answered = answers.keys() | {path.rpartition(".")[2] for path in marks}
     # What else of the runtime a function calls is not answered.
-    answered = answers.keys() - {"cudart"}
-    missing = Missing(context.torch, _CAREFUL.union(answered, _profiler_marks.NAMES), absent - answered)
+    missing = Missing(context.torch, _CAREFUL | answered, absent - answers.keys())
     for name, value, why in _refused(context, missing):
         refuse = unsupported(context, f"torch.cuda.{name}", why)
         if isinstance(value, type):
@@ -136,8 +139,7 @@ def _why(context: Context, name: str, stops: bool) -> str:
 def _answers(context: Context) -> Calls:
     """Harmless replacements for functions that cannot work."""
     answers: Calls = {name: _answer(value) for name, value in HARMLESS.items()}
-    answers.update(set_device=_set_device(context), check_error=plain(_profiler_marks.check_error))
-    answers["cudart"] = _profiler_marks.cudart(context)
+    answers["set_device"] = _set_device(context)
     return {**answers, "current_device": _answer(0)} if context.backend.single else answers
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from torchada.areas.kernels._flash_checks import check_devices
 from torchada.areas.kernels._gates import gates
 from torchada.areas.kernels._overloads import overload
 from torchada.areas.kernels._selection import Kernel, Selection, need_own_kernels
@@ -65,6 +64,8 @@ def _device_of_pair(a: Tensor, b: Tensor) -> Any:
 
 def _check_together(*operands: Tensor, out: Tensor | None = None) -> None:
     """All have to be on one device, but for numbers on the host. Not every kernel of the backend looks at that of `out`."""
+    from torchada.areas.kernels._flash_checks import check_devices  # no kernel is called at the start
+
     check_devices(*(operand for operand in operands if operand.dim() or operand.device.type != "cpu"), out)
 
 

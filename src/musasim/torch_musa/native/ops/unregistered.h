@@ -31,7 +31,7 @@ inline bool is_in_no_release(const std::string& op) {
       // CUDA has these.
       "_scaled_mm_v2", "_slow_conv2d_forward", "_slow_conv2d_backward", "slow_conv_dilated2d", "slow_conv_dilated3d",
       "slow_conv_transpose2d", "slow_conv_transpose3d", "_philox_key_fold_in", "_philox_key_split", "_philox_normal",
-      "_philox_randint", "_philox_uniform",
+      "_philox_randint", "_philox_uniform", "linalg_matrix_sqrth", "linalg_polar",
       // Neither has CUDA these.
       "histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts", "_histogramdd_from_bin_tensors", "_add_relu",
       "_convert_weight_to_int4pack_for_cpu", "_dyn_quant_matmul_4bit", "_dyn_quant_pack_4bit_weight",
