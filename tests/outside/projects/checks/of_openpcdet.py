@@ -6,23 +6,9 @@ from typing import Any
 
 import torch
 from pcdet.ops.pointnet2.pointnet2_batch import pointnet2_utils as batched
+from points import ball, farthest
 
 from report import Report
-
-
-def farthest(points: torch.Tensor, count: int) -> torch.Tensor:
-    chosen, distance = [0], torch.full((points.shape[0],), 1e10)
-    while len(chosen) < count:
-        distance = torch.minimum(distance, (points - points[chosen[-1]]).square().sum(-1))
-        chosen.append(int(distance.argmax()))
-    return torch.tensor(chosen)
-
-
-def ball(radius: float, count: int, points: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
-    """The first points of each ball, the first one again where there are too few."""
-    near = (centres[:, None] - points[None]).square().sum(-1) < radius * radius
-    rows = [found.nonzero()[:, 0][:count] for found in near]
-    return torch.stack([torch.cat([row, row[:1].repeat(count - len(row))]).int() for row in rows])
 
 
 def gradients(name: str, operation: Any, formula: Any, values: torch.Tensor) -> torch.Tensor:

@@ -4,25 +4,9 @@ from __future__ import annotations
 
 import torch
 from pointnet2_ops import pointnet2_utils as ops
+from points import ball, farthest
 
 from report import Report
-
-
-def farthest(points: torch.Tensor, count: int) -> torch.Tensor:
-    chosen, distance = [0], torch.full((points.shape[0],), 1e10)
-    while len(chosen) < count:
-        distance = torch.minimum(distance, (points - points[chosen[-1]]).square().sum(-1))
-        chosen.append(int(distance.argmax()))
-    return torch.tensor(chosen)
-
-
-def ball(radius: float, count: int, points: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
-    rows = []
-    for near in torch.cdist(centres.double(), points.double()) < radius:
-        found = near.nonzero()[:, 0][:count]
-        rows.append(torch.cat([found, (found[:1] if len(found) else torch.zeros(1)).repeat(count - len(found))]).int())
-    return torch.stack(rows)
-
 
 report = Report()
 torch.manual_seed(0)

@@ -28,7 +28,7 @@ void check_offset(uint64_t offset) {
   TORCH_CHECK(offset % kOffsetPerOperation == 0, "offset must be a multiple of ", kOffsetPerOperation);
 }
 
-// torch_musa 2.7.1 does. Later releases are not known to, and CUDA does not any more: a capture has an offset of its own.
+// What torch_musa 2.7.1 refuses while a graph is captured, as CUDA did in torch 2.9 and does not in 2.11. Of torch_musa 2.9.1 it is not known.
 void refuse_in_a_capture(const char* attempt) {
   if (!since(Release::v2_9_1)) {
     assert_not_capturing(attempt);
