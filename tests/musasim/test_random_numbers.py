@@ -262,7 +262,7 @@ print(*sorted(refused))
 
 
 def test_what_a_capture_may_not_ask_a_generator(musa: Interpreter) -> None:
-    """By the sources of torch_musa 2.7.1. The words for the others are in CUDA builds of torch 2.9.1 still, and no more in those of 2.11.0."""
+    """By the sources of torch_musa 2.7.1. CUDA builds have the words for `initial_seed` in torch 2.9.1 and no more in 2.15.0."""
     said = {
         release: musa.run(IN_A_CAPTURE, env={"MUSASIM_RELEASE": release}, forked=True).stdout.split()
         for release in ("2.7.1", "2.11.0")
